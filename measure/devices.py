@@ -1,0 +1,86 @@
+"""Which device this is: as JAX names it, and which row of the hardware table has that name.
+
+Everything is asked of the device object that JAX hands out, so JAX itself is not imported here.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+MEMINFO = Path("/proc/meminfo")
+
+
+@dataclass(frozen=True)
+class Device:
+    """The device that is timed and what it runs under: results compare only where these agree."""
+
+    platform: str
+    device_kind: str
+    hardware_ids: tuple[str, ...]  # rows of the hardware table with this device_kind; CPUs share one
+    n_devices: int
+    n_processes: int
+    cores_per_device: int
+    coords: str
+    host: str
+    jax: str
+    jaxlib: str
+    runtime_version: str
+    xla_flags: str
+    libtpu_init_args: str
+
+
+def describe(devices: Sequence[Any], kinds: Mapping[str, str | None]) -> Device:
+    """The first of JAX's devices; `kinds` is the hardware table's hardware_id -> jax_device_kind."""
+    first = devices[0]
+    client = getattr(first, "client", None)
+    return Device(
+        platform=str(first.platform),
+        device_kind=str(first.device_kind),
+        hardware_ids=matching(str(first.device_kind), kinds),
+        n_devices=len(devices),
+        n_processes=1 + max(int(getattr(device, "process_index", 0)) for device in devices),
+        cores_per_device=int(getattr(first, "num_cores", None) or 1),
+        coords=" ".join(str(axis) for axis in getattr(first, "coords", None) or ()),
+        host=platform.node(),
+        jax=_version("jax"),
+        jaxlib=_version("jaxlib"),
+        runtime_version=str(getattr(client, "platform_version", "")).partition("\n")[0],
+        xla_flags=os.environ.get("XLA_FLAGS", ""),
+        libtpu_init_args=os.environ.get("LIBTPU_INIT_ARGS", ""),
+    )
+
+
+def matching(device_kind: str, kinds: Mapping[str, str | None]) -> tuple[str, ...]:
+    """The hardware ids whose jax_device_kind is exactly this, ignoring case.
+
+    Never a prefix: `TPU v5` is the v5p, and a prefix of `TPU v5 lite`, the v5e.
+    """
+    wanted = device_kind.strip().casefold()
+    return tuple(key for key, kind in kinds.items() if kind and kind.strip().casefold() == wanted)
+
+
+def free_memory(device: Any) -> float | None:
+    """Bytes that arrays can still take on the device, or on the host for a CPU; None where unknown."""
+    stats = getattr(device, "memory_stats", lambda: None)() or {}
+    if "bytes_limit" in stats:
+        return float(stats["bytes_limit"] - stats.get("bytes_in_use", 0))
+    if device.platform == "cpu":
+        with suppress(OSError):
+            for line in MEMINFO.read_text().splitlines():
+                if line.startswith("MemAvailable:"):
+                    return float(line.split()[1]) * 1024  # given in KiB
+    return None
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""

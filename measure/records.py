@@ -1,0 +1,200 @@
+"""measurements.csv: one row for each measured case, in SI units, readable without the workbook or JAX.
+
+The fields of `Measurement` are the columns, each with its unit and meaning: the one table of the schema.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from planner import csvfile
+from planner.errors import Place, UserError, nearest
+
+Inputs = Mapping[str, float | str | None]
+
+REQUIRED = ("case_key", "hardware_id", "t_median")
+STATUSES = ("measured", "skipped", "failed", "interrupted")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
+PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+
+
+def _column(unit: str, meaning: str, default: Any = "") -> Any:
+    return field(default=default, metadata={"unit": unit, "meaning": meaning})
+
+
+def _figure(unit: str, meaning: str) -> Any:
+    return _column(unit, meaning, math.nan)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One case, measured or not. A number that nobody knows is NaN, and blank in the file; never 0."""
+
+    schema: int = _column("1", "version of these columns", 1)
+    run_id: str = _column("text", "one for each run of measure")
+    timestamp: str = _column("text", "when the case was measured, UTC, ISO 8601")
+    case_id: str = _column("text", "key of the row in the workbook")
+    case_key: str = _column("text", "template|dtypes|parameters: finds the row without the workbook")
+    source: str = _column("text", "microbench, xplane or manual", "manual")
+    host: str = _column("text", "name of the machine")
+    profile_path: str = _column("text", "folder of the profile, where kept")
+    template: str = _column("text", "template of the case")
+    inputs: str = _column("text", "inputs of the case, JSON")
+    input_init: str = _column("text", "what the arrays held")
+    platform: str = _column("text", "tpu, gpu or cpu")
+    device_kind: str = _column("text", "as JAX says it, verbatim")
+    hardware_id: str = _column("text", "row of the hardware table")
+    n_devices: int = _column("1", "devices of this process", 0)
+    n_processes: int = _column("1", "processes", 0)
+    cores_per_device: int = _column("1", "2 on megacore TPUs", 0)
+    coords: str = _column("text", "place in the torus")
+    t_median: float = _figure("s", "median of the time that counts, by method")
+    t_min: float = _figure("s", "its least sample")
+    t_mean: float = _figure("s", "its mean; never used to derive anything")
+    t_p90: float = _figure("s", "its 90th percentile")
+    t_mad: float = _figure("s", "its median absolute deviation")
+    ci95_low: float = _figure("s", "95 % interval of the median, from")
+    ci95_high: float = _figure("s", "to")
+    t_wall_call: float = _figure("s", "median of one call, dispatch included")
+    t_dispatch: float = _figure("s", "median of a call that computes nothing")
+    t_loop: float = _figure("s", "median of one iteration inside one program")
+    t_device: float = _figure("s", "median of one run in the profile")
+    drift: float = _figure("1", "last quarter of the calls over the first")
+    method: str = _column("text", "profiler, loop or wall: whose time counts")
+    n_samples: int = _column("1", "samples of the time that counts", 0)
+    n_inner: int = _column("1", "iterations of the short loop", 0)
+    compile_time: float = _figure("s", "ahead-of-time compilation")
+    flops: float = _figure("FLOP", "of one run on one device, from the template")
+    memory_bytes: float = _figure("byte", "of one run on one device, from the template")
+    xla_flops: float = _figure("FLOP", "as XLA counts them")
+    xla_bytes: float = _figure("byte", "as XLA counts them, fused or not")
+    temp_bytes: float = _figure("byte", "scratch memory of the program")
+    achieved_flops: float = _figure("FLOP/s", "flops over t_median")
+    achieved_bandwidth: float = _figure("byte/s", "memory_bytes over t_median")
+    status: str = _column("text", "measured, skipped, failed or interrupted", "measured")
+    reason: str = _column("text", "why it was not measured")
+    flags: str = _column("text", "guards that it fails, joined by a semicolon; blank is good")
+    jax: str = _column("text", "version")
+    jaxlib: str = _column("text", "version")
+    runtime_version: str = _column("text", "of libtpu, CUDA or XLA:CPU")
+    xla_flags: str = _column("text", "XLA_FLAGS")
+    libtpu_init_args: str = _column("text", "LIBTPU_INIT_ARGS")
+
+    @property
+    def spread(self) -> float:
+        """Median absolute deviation over median."""
+        return self.t_mad / self.t_median
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it may be used in a fit: measured, and no guard failed."""
+        return self.status == "measured" and not self.flags
+
+
+SCHEMA = {f.name: (f.metadata["unit"], f.metadata["meaning"]) for f in fields(Measurement)}
+_TYPES = {f.name: type(f.default) for f in fields(Measurement)}
+
+
+def case_key(template: str, inputs: Inputs) -> str:
+    """A case as text: `matmul|weight_dtype=bf16|tokens=2048`, dtypes first, each group sorted by name.
+
+    Equal cases give equal keys, however their numbers were typed: 2048, 2048.0 and "2048" are one.
+    """
+    known = {name: value for name, value in inputs.items() if value not in (None, "") and value == value}
+    dtypes = {name for name in known if name.endswith("_dtype")}
+    groups = (sorted(dtypes), sorted(known.keys() - dtypes))
+    written = [",".join(f"{name}={_canonical(known[name])}" for name in group) for group in groups]
+    return "|".join([template.lower(), *filter(None, written)])
+
+
+def _canonical(value: Any) -> str:
+    if isinstance(value, str):
+        text = value.strip()
+        if not PLAIN_NUMBER.fullmatch(text):
+            return quote(text.lower(), safe=" ._-")
+        value = text
+    number = float(value)
+    return str(int(number)) if number.is_integer() else repr(number)
+
+
+def write_measurements(path: Path, rows: Iterable[Measurement]) -> None:
+    """Write measurements.csv: UTF-8, every column, floats to the last digit; whole or not at all."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(SCHEMA)
+    writer.writerows([_cell(getattr(row, name)) for name in SCHEMA] for row in rows)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text.getvalue())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_measurements(path: Path) -> list[Measurement]:
+    """The rows of a measurements.csv, ours or one typed by hand; columns may be left out but for `REQUIRED`.
+
+    Raises UserError with the line and column of what can't be read.
+    """
+    sheet = csvfile.read(path, required=REQUIRED, known=tuple(SCHEMA))
+    for name in sheet.header:
+        if name not in SCHEMA:
+            raise UserError(f"unknown column {name!r}", place=Place(path, 1), remedy=nearest(name, SCHEMA))
+    rows = []
+    for line, cells in sheet.records():
+        given = {name: text for name, text in cells.items() if text.strip()}
+        values: dict[str, Any] = {name: _value(name, given[name], Place(path, line, name)) for name in given}
+        rows.append(Measurement(**values))
+    return rows
+
+
+def inputs_json(inputs: Inputs) -> str:
+    """Inputs as one line of JSON, sorted by name; N/A is null."""
+    return json.dumps({name: _plain(inputs[name]) for name in sorted(inputs)}, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    number = float(value)
+    if math.isnan(number):
+        return None
+    return int(number) if number.is_integer() else number
+
+
+def _cell(value: str | float) -> str:
+    """A value as it stands in the file; text that a spreadsheet would take for a formula is quoted."""
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(FORMULA_STARTS) else value
+    return "" if math.isnan(value) else repr(value)
+
+
+def _value(name: str, text: str, place: Place) -> str | float:
+    """A cell's text as its column's type: the inverse of `_cell`."""
+    kind = _TYPES[name]
+    if kind is str:
+        text = text.removeprefix("'")
+        if name == "status" and text not in STATUSES:
+            raise UserError(f"unknown status {text!r}", place=place, remedy=nearest(text, STATUSES))
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or (kind is int and not number.is_integer()):
+        wanted = "a whole number" if kind is int else "a number"
+        raise UserError(f"{text!r} is not {wanted}", place=place, remedy="write it with digits and a point")
+    return int(number) if kind is int else number

@@ -1,0 +1,162 @@
+"""Measure cases one after another: each yields a row, whatever becomes of it, and Ctrl-C keeps the rest."""
+
+from __future__ import annotations
+
+import math
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from measure import cases as registry
+from measure import clock, devices
+from measure.records import Inputs, Measurement, case_key, inputs_json
+from measure.samples import STANDARD, Rules
+from measure.timing import Timing
+from planner.errors import UserError
+
+MEMORY_SHARE = 0.9  # of what is free; the rest is for the program's scratch memory
+UNSUPPORTED = ("RESOURCE_EXHAUSTED", "UNIMPLEMENTED", "unsupported", "not supported", "not implemented")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row to measure: `key` is its row in the workbook, the figures are what its template predicts.
+
+    A `hardware_id` keeps the row to that hardware. `floor_s` is the lower bound of its time in s, `flops`
+    and `memory_bytes` its work on one device; NaN where unknown.
+    """
+
+    key: str
+    template: str
+    inputs: Inputs
+    hardware_id: str = ""
+    floor_s: float = math.nan
+    flops: float = math.nan
+    memory_bytes: float = math.nan
+
+
+def measure_cases(
+    cases: Sequence[Case], *, kinds: Mapping[str, str | None], progress: Callable[[str], None] | None = None,
+    budget_s: float = math.inf, rules: Rules = STANDARD, profiles_to: Path | None = None,
+) -> Iterator[Measurement]:  # fmt: skip
+    """Measure each case on this process's first device and yield its row, in order.
+
+    `kinds` is hardware_id -> jax_device_kind; `progress` is told one line for each case; after `budget_s`
+    seconds the rest is skipped; profiles are kept below `profiles_to`. Ctrl-C yields the row that it hit as
+    interrupted, and ends. Raises UserError where JAX finds no device.
+    """
+    device = _device(kinds)
+    common, begin = _common(device), time.monotonic()
+    for number, case in enumerate(cases, start=1):
+        row = replace(common, **_identity(case, device.hardware_ids))
+        try:
+            if time.monotonic() - begin > budget_s:
+                row = replace(row, status="skipped", reason=f"the time budget of {budget_s:g} s is spent")
+            else:
+                keep = profiles_to / f"case_{number}" if profiles_to else None
+                row = replace(row, **_attempt(case, device, rules, keep))
+        except KeyboardInterrupt:
+            reason = f"stopped by the user; {len(cases) - number} more not measured"
+            row = replace(row, status="interrupted", reason=reason)
+        if progress:
+            progress(f"{number}/{len(cases)} {outcome(row)}")
+        yield row
+        if row.status == "interrupted":
+            return
+
+
+def outcome(row: Measurement) -> str:
+    """One line for a person: the case and its time, or why it has none."""
+    if row.status != "measured":
+        return f"{row.case_key}: {row.status}, {row.reason}"
+    flags = f" [{row.flags}]" if row.flags else ""
+    return f"{row.case_key}: {row.t_median:.4g} s by {row.method}, {row.n_samples} samples{flags}"
+
+
+def _attempt(case: Case, device: devices.Device, rules: Rules, keep: Path | None) -> dict[str, Any]:
+    """The columns of a case that was measured, or its status and the reason why it was not."""
+    try:
+        workload = _workload(case, device)
+        timing = clock.time_workload(workload, rules, floor_s=case.floor_s, keep=keep)
+    except registry.CaseSkipped as skipped:
+        return {"status": "skipped", "reason": skipped.reason}
+    except Exception as error:  # one bad case must not cost the others; its row says what happened
+        reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+        lacking = any(mark.lower() in str(error).lower() for mark in UNSUPPORTED)
+        return {"status": "skipped" if lacking else "failed", "reason": reason}
+    return _columns(timing, case) | {"profile_path": str(keep or "")}
+
+
+def _workload(case: Case, device: devices.Device) -> registry.Workload:
+    """The workload of a case. Raises CaseSkipped where it is for other hardware, or too large for this."""
+    if case.hardware_id and case.hardware_id not in device.hardware_ids:
+        raise registry.CaseSkipped(f"the row is for {case.hardware_id}, and this is {device.device_kind!r}")
+    workload = registry.workload(case.template, case.inputs)
+    free = devices.free_memory(clock.devices()[0])
+    if free is not None and workload.array_bytes > MEMORY_SHARE * free:
+        raise registry.CaseSkipped(f"its arrays take {workload.array_bytes:.3g} bytes; {free:.3g} are free")
+    return workload
+
+
+def _device(kinds: Mapping[str, str | None]) -> devices.Device:
+    try:
+        return devices.describe(clock.devices(), kinds)
+    except RuntimeError as error:
+        first = str(error).strip().partition("\n")[0]
+        remedy = "check JAX_PLATFORMS and the driver"
+        raise UserError(f"JAX finds no device: {first}", remedy=remedy) from None
+
+
+def _common(device: devices.Device) -> Measurement:
+    """What all rows of this run have in common."""
+    facts = {name: value for name, value in asdict(device).items() if name != "hardware_ids"}
+    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}"
+    return Measurement(run_id=run_id, source="microbench", input_init=registry.INPUT_INIT, **facts)
+
+
+def _identity(case: Case, hardware_ids: Sequence[str]) -> dict[str, Any]:
+    """What tells a case from the others. CPUs share a device_kind, so for them the row names the hardware."""
+    only = hardware_ids[0] if len(hardware_ids) == 1 else ""
+    return {
+        "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
+        "case_id": case.key,
+        "case_key": case_key(case.template, case.inputs),
+        "template": case.template,
+        "inputs": inputs_json(case.inputs),
+        "hardware_id": case.hardware_id or only,
+        "flops": case.flops,
+        "memory_bytes": case.memory_bytes,
+    }
+
+
+def _columns(timing: Timing, case: Case) -> dict[str, Any]:
+    """A timing as columns, in seconds; what was achieved is the template's work over the median."""
+    primary, loop, device = timing.primary, timing.loop, timing.device
+    return {
+        "t_median": primary.median,
+        "t_min": primary.least,
+        "t_mean": primary.mean,
+        "t_p90": primary.p90,
+        "t_mad": primary.mad,
+        "ci95_low": primary.ci_low,
+        "ci95_high": primary.ci_high,
+        "t_wall_call": timing.wall.median,
+        "t_dispatch": timing.dispatch_s,
+        "t_loop": loop.summary.median if loop else math.nan,
+        "t_device": device.median if device else math.nan,
+        "drift": timing.drift,
+        "method": timing.method,
+        "n_samples": primary.n_samples,
+        "n_inner": timing.n_inner,
+        "compile_time": timing.compile_s,
+        "xla_flops": timing.xla_flops,
+        "xla_bytes": timing.xla_bytes,
+        "temp_bytes": timing.temp_bytes,
+        "achieved_flops": case.flops / primary.median,
+        "achieved_bandwidth": case.memory_bytes / primary.median,
+        "flags": ";".join(timing.flags),
+    }

@@ -1,0 +1,69 @@
+"""Cell addresses: `B5` is row 5, column 2."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+MAX_ROW, MAX_COLUMN = 1_048_576, 16_384
+_REF = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
+
+
+class Area(NamedTuple):
+    """A rectangle of cells, its corners included."""
+
+    top: int
+    left: int
+    bottom: int
+    right: int
+
+    @classmethod
+    def parse(cls, text: str) -> Area:
+        """The area of `A1:C5`, or of a single cell. Raises ValueError for anything else."""
+        first, _, last = text.replace("$", "").partition(":")
+        return cls(*coordinates(first), *coordinates(last or first))
+
+    def covers(self, row: int, column: int) -> bool:
+        """Whether the cell in this row and column belongs to it."""
+        return self.top <= row <= self.bottom and self.left <= column <= self.right
+
+    def including(self, other: Area) -> Area:
+        """The smallest area that holds both."""
+        return Area(min(self.top, other.top), min(self.left, other.left),
+                    max(self.bottom, other.bottom), max(self.right, other.right))
+
+    def __str__(self) -> str:
+        return f"{address(self.top, self.left)}:{address(self.bottom, self.right)}"
+
+
+@cache
+def column_number(letters: str) -> int:
+    """The number of a column: A is 1, XFD is 16,384."""
+    number = 0
+    for letter in letters:
+        number = number * 26 + ord(letter) - 64
+    return number
+
+
+@cache
+def column_letters(number: int) -> str:
+    """The letters of a column: 1 is A."""
+    before, last = divmod(number - 1, 26)
+    return (column_letters(before) if before else "") + chr(65 + last)
+
+
+def coordinates(ref: str) -> tuple[int, int]:
+    """Row and column of `B5`. Raises ValueError when that is no cell of a sheet."""
+    match = _REF.fullmatch(ref)
+    if match is None:
+        raise ValueError(f"{ref!r} is not a cell")
+    row, column = int(match[2]), column_number(match[1])
+    if row > MAX_ROW or column > MAX_COLUMN:
+        raise ValueError(f"{ref!r} lies outside the sheet")
+    return row, column
+
+
+def address(row: int, column: int) -> str:
+    """The address of a row and column: 5 and 2 are `B5`."""
+    return f"{column_letters(column)}{row}"

@@ -1,0 +1,109 @@
+"""Excel's arithmetic over arrays of float64, where NaN is N/A and text is a code.
+
+What spreadsheets do and plain floating point does not: N/A propagates through comparisons, IF, MIN, AND and OR;
+no other error value exists (a division by zero or an overflow is N/A); comparisons and rounding snap numbers
+that differ by less than `SNAP`, relative, so that ROUNDUP(LOG(2^29,2),0) is 29.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+Array = Any  # a numpy or a JAX array: neither types the other
+SNAP = 5e-13
+
+
+class Arithmetic:
+    """The operators and functions of the grammar over one array library (`numpy` or `jax.numpy`)."""
+
+    def __init__(self, xp: ModuleType) -> None:
+        self.xp = xp
+        self.functions: dict[str, Callable[..., Array]] = {
+            "MIN": functools.partial(self._fold, xp.minimum), "MAX": functools.partial(self._fold, xp.maximum),
+            "SUM": functools.partial(self._fold, self.add), "IF": self.choose, "AND": self.every, "OR": self.some,
+            "NOT": lambda a: self._known(1.0 - self._truth(a), a), "ROUND": self.round,
+            "ROUNDUP": self.round_up, "ROUNDDOWN": self.round_down, "SQRT": lambda a: self._finite(xp.sqrt(a)),
+            "LOG": self.log, "EXP": lambda a: self._finite(xp.exp(a)), "ABS": xp.abs, "NA": lambda: xp.nan,
+        }  # fmt: skip
+        self.operators: dict[str, Callable[[Array, Array], Array]] = {
+            "+": self.add, "-": lambda a, b: self._finite(a - b), "*": lambda a, b: self._finite(a * b),
+            "/": self.divide, "^": self.power, "=": lambda a, b: self._known(self._equal(a, b), a, b),
+            "<>": lambda a, b: self._known(~self._equal(a, b), a, b),
+            "<": lambda a, b: self._known((a < b) & ~self._equal(a, b), a, b),
+            ">": lambda a, b: self._known((a > b) & ~self._equal(a, b), a, b),
+            "<=": lambda a, b: self._known((a < b) | self._equal(a, b), a, b),
+            ">=": lambda a, b: self._known((a > b) | self._equal(a, b), a, b),
+        }  # fmt: skip
+
+    def add(self, a: Array, b: Array) -> Array:
+        return self._finite(a + b)
+
+    def divide(self, a: Array, b: Array) -> Array:
+        safe = self.xp.where(b == 0, self.xp.nan, b)
+        return self._finite(a / safe)
+
+    def power(self, a: Array, b: Array) -> Array:
+        """a^b; N/A where either is (numpy's 1**nan is 1), and for 0^0 and a root of a negative number."""
+        result = self._finite(self.xp.power(a + 0.0, b + 0.0))
+        return self._known(self.xp.where((a == 0) & (b <= 0), self.xp.nan, result), a, b)
+
+    def log(self, a: Array, base: Array) -> Array:
+        """The logarithm; exact for powers of 2 and 10 in those bases, as spreadsheets are."""
+        xp = self.xp
+        a, base = xp.where(a > 0, a, xp.nan), xp.where(base > 0, base, xp.nan)
+        general = xp.log(a) / xp.where(base == 1, xp.nan, xp.log(base))
+        return self._finite(xp.where(base == 2, xp.log2(a), xp.where(base == 10, xp.log10(a), general)))
+
+    def choose(self, condition: Array, then: Array, other: Array) -> Array:
+        """IF: the branch not taken may be N/A; a condition that is N/A makes the whole N/A."""
+        return self._known(self.xp.where(condition != 0, then, other), condition)
+
+    def every(self, *conditions: Array) -> Array:
+        return self._known(functools.reduce(lambda a, b: a * b, map(self._truth, conditions)), *conditions)
+
+    def some(self, *conditions: Array) -> Array:
+        return self._known(functools.reduce(self.xp.maximum, map(self._truth, conditions)), *conditions)
+
+    def round(self, a: Array, digits: Array) -> Array:
+        """To the nearest, halves away from zero."""
+        return self._rounded(a, digits, lambda scaled: self.xp.floor(scaled + 0.5))
+
+    def round_up(self, a: Array, digits: Array) -> Array:
+        """Away from zero."""
+        return self._rounded(a, digits, self.xp.ceil)
+
+    def round_down(self, a: Array, digits: Array) -> Array:
+        """Towards zero."""
+        return self._rounded(a, digits, self.xp.floor)
+
+    def _rounded(self, a: Array, digits: Array, whole: Callable[[Array], Array]) -> Array:
+        xp = self.xp
+        digits = xp.trunc(digits + 0.0)
+        scale = xp.power(10.0, xp.abs(digits))
+        magnitude = xp.abs(a)
+        scaled = xp.where(digits < 0, magnitude / scale, magnitude * scale)
+        near = xp.rint(scaled)
+        snapped = xp.where(xp.abs(scaled - near) <= SNAP * scaled, near, scaled)
+        rounded = whole(snapped)
+        return self._finite(xp.sign(a) * xp.where(digits < 0, rounded * scale, rounded / scale))
+
+    def _fold(self, operator: Callable[[Array, Array], Array], *values: Array) -> Array:
+        return functools.reduce(operator, values)
+
+    def _equal(self, a: Array, b: Array) -> Array:
+        largest = self.xp.maximum(self.xp.abs(a), self.xp.abs(b))
+        return self.xp.abs(a - b) <= SNAP * largest
+
+    def _truth(self, a: Array) -> Array:
+        return self.xp.where(a != 0, 1.0, 0.0)
+
+    def _finite(self, a: Array) -> Array:
+        return self.xp.where(self.xp.isfinite(a), a, self.xp.nan)
+
+    def _known(self, result: Array, *operands: Array) -> Array:
+        """The result as a number, N/A wherever an operand is."""
+        missing = functools.reduce(lambda a, b: a | b, [self.xp.isnan(operand) for operand in operands])
+        return self.xp.where(missing, self.xp.nan, result * 1.0)

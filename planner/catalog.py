@@ -1,0 +1,108 @@
+"""Model, hardware and dtype CSVs as checked tables of the columns that templates read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from planner import csvfile, data
+from planner.columns import Column, Field, Value
+from planner.errors import Place, UserError, nearest
+from planner.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS
+from planner.model_columns import MODEL_FIELDS
+from planner.rows import read_rows
+
+__all__ = ["Column", "Table", "Value", "load_dtypes", "load_hardware", "load_models"]
+
+_NOUNS = {"models": "model", "hardware": "accelerator", "dtypes": "dtype"}
+
+
+class Rows(Mapping[str, dict[str, Value]]):
+    """The rows of a table by id. They are kept as tuples, so that a million of them fit in memory."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+        self._cells: dict[str, tuple[Value, ...]] = {}
+
+    def add(self, identifier: str, row: Mapping[str, Value]) -> None:
+        """Append a row; columns that the table hasn't are left out."""
+        self._cells[identifier] = tuple(map(row.__getitem__, self.names))
+
+    def __getitem__(self, identifier: str) -> dict[str, Value]:
+        return dict(zip(self.names, self._cells[identifier], strict=True))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cells)
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A database file: a row of values for each id, in the file's order. None is a number not known (N/A).
+
+    `sources` says where each row comes from; `digest` is the SHA-256 of the file.
+    """
+
+    kind: str
+    path: Path
+    columns: tuple[Column, ...]
+    rows: Rows
+    sources: dict[str, str]
+    digest: str
+
+    def row(self, identifier: str) -> Mapping[str, Value]:
+        """The row of an id, whatever its case. Raises UserError naming the nearest id."""
+        found = self._ids.get(identifier.strip().lower())
+        if found is None:
+            raise UserError(f'no {_NOUNS[self.kind]} "{identifier}"', remedy=nearest(identifier, self.rows))
+        return self.rows[found]
+
+    def ids(self) -> list[str]:
+        """The ids in the file's order."""
+        return list(self.rows)
+
+    @cached_property
+    def _ids(self) -> dict[str, str]:
+        return {identifier.lower(): identifier for identifier in self.rows}
+
+
+def load_models(path: Path | None = None) -> Table:
+    """The models of a CSV, by default the shipped ones. Raises UserError for any fault in the file."""
+    return _load("models", path or data.folder("model_db") / "models.csv", MODEL_FIELDS)
+
+
+def load_hardware(path: Path | None = None) -> Table:
+    """The accelerators of a CSV, by default the shipped ones. Raises UserError for any fault in the file."""
+    return _load("hardware", path or data.folder("hardware_db") / "accelerators.csv", HARDWARE_FIELDS)
+
+
+def load_dtypes(path: Path | None = None) -> Table:
+    """The dtypes of a CSV, by default the shipped ones. Raises UserError for any fault in the file."""
+    return _load("dtypes", path or data.folder("hardware_db") / "dtypes.csv", DTYPE_FIELDS)
+
+
+def _load(kind: str, path: Path, fields: Sequence[Field]) -> Table:
+    required = [field.name for field in fields if field.required]
+    known = [name for field in fields for name in (field.name, *field.aliases)]
+    sheet = csvfile.read(path, required=required, known=known)
+    columns = tuple(field.column for field in fields if field.shown)
+    covering = dict.fromkeys(column.source for column in columns if column.source)
+    table = Table(kind, path, columns, Rows([column.name for column in columns]), {}, sheet.digest)
+    seen: set[str] = set()
+    for line, row in read_rows(sheet, fields):
+        identifier = str(row["id"])
+        if identifier.lower() in seen:
+            what = f'the id "{identifier}" is there already, in another row'
+            raise UserError(what, place=Place(path, line, "id"), remedy="give each row an id of its own")
+        seen.add(identifier.lower())
+        table.rows.add(identifier, row)
+        given = [str(row[name]) for name in covering if row[name]]
+        table.sources[identifier] = "; ".join(dict.fromkeys(given)) or f"{path.name}, line {line}"
+    if not table.rows:
+        remedy = f"add a row for each {_NOUNS[kind]}"
+        raise UserError("there are no rows below the header", place=Place(path), remedy=remedy)
+    return table

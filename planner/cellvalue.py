@@ -1,0 +1,80 @@
+"""The value of a cell: what the file holds, and what Python holds."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from dataclasses import dataclass
+from typing import TypeGuard
+from xml.sax.saxutils import escape
+
+from planner.errors import UserError
+
+MAX_TEXT = 32_767
+_UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
+_WRITTEN = re.compile("_x([0-9A-Fa-f]{4})_")
+
+
+@dataclass(frozen=True)
+class CellError:
+    """An error value, such as `#N/A`."""
+
+    code: str
+
+    def __str__(self) -> str:
+        return self.code
+
+
+NA = CellError("#N/A")
+Value = float | int | str | bool | CellError | None
+
+
+def same_value(one: object, other: object, tolerance: float = 1e-15) -> bool:
+    """Whether two values are of one kind and equal, numbers within a relative tolerance."""
+    if _is_number(one) and _is_number(other):
+        return math.isclose(one, other, rel_tol=tolerance)
+    return type(one) is type(other) and one == other
+
+
+def parsed_value(kind: str, text: str | None) -> Value:
+    """The value of a cell of type `kind` (its attribute `t`) with `text` in its `<v>` or `<is>`."""
+    if text is None or (text == "" and kind in ("n", "b", "e")):
+        return None
+    if kind == "n":
+        with contextlib.suppress(ValueError):
+            return float(text)
+    if kind == "b":
+        return text.strip() in ("1", "true")
+    if kind == "e":
+        return CellError(text)
+    return _WRITTEN.sub(lambda match: chr(int(match[1], 16)), text)
+
+
+def written_value(value: float | int | str | bool | CellError) -> tuple[str, bytes]:
+    """The type and the XML text of a value: `n`, `b`, `e`, or `str`.
+
+    Raises UserError for a number that is not finite, and for a text that no cell can hold.
+    """
+    if isinstance(value, bool):
+        return "b", b"1" if value else b"0"
+    if isinstance(value, CellError):
+        return "e", escape(value.code).encode()
+    if isinstance(value, str):
+        if len(value) > MAX_TEXT:
+            raise UserError(f"a text of {len(value):,} characters", remedy=f"a cell holds {MAX_TEXT:,}")
+        coded = _UNWRITABLE.sub(lambda match: f"_x{ord(match[0]):04X}_", value)
+        return "str", escape(coded).encode()
+    return "n", _number_text(float(value))
+
+
+def _number_text(number: float) -> bytes:
+    """The shortest text that reads back as the same number, an integer without `.0`."""
+    if not math.isfinite(number):
+        raise UserError(f"a cell can't hold {number}", remedy="write a missing number as #N/A")
+    text = repr(number + 0.0)
+    return text.removesuffix(".0").encode()
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

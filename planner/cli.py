@@ -1,0 +1,62 @@
+"""The `planner` command: a group whose commands load when they are called. Imports click and nothing heavy."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from planner import __version__
+from planner.errors import UserError
+
+COMMANDS = {
+    "build": "Write a planning workbook whose cells are live formulas.",
+    "calc": "Calculate a template on the command line: the napkin.",
+    "check": "Hold a workbook against the rules it must keep.",
+    "hardware": "List the accelerators, or show one.",
+    "measure": "Time the cases of a workbook's Comparison sheet on this machine.",
+    "models": "List the models, or show one.",
+    "recalc": "Refresh the cached values of a workbook.",
+    "templates": "List the templates, or show one.",
+}
+
+
+class Lazy(click.Group):
+    """A group that imports a command's module when it is called, so that --help stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"planner.commands.{name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a UserError is one line on stderr and exit code 2."""
+        try:
+            return super().invoke(ctx)
+        except UserError as error:
+            click.echo(f"Error: {error}", err=True)
+            ctx.exit(2)
+
+
+@click.command(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="planner")
+def group() -> None:
+    """Planning workbooks for large language models: live formulas, and measurements beside them."""
+
+
+def main() -> None:
+    """Run the command line; output survives a terminal that can't show every character."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    group(prog_name="planner")

@@ -1,0 +1,84 @@
+"""The dictionary of a database's columns: name, unit, label, and what stands for a blank cell."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Value = float | str | None  # None: not known (N/A), which is never 0
+Kind = Literal["text", "number", "count", "flag"]  # a count is a whole number, a flag 1 or 0
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table as the workbook shows it; `source` is the column that says where it is from."""
+
+    name: str
+    unit: str
+    label: str
+    source: str = ""
+
+
+class Rule:
+    """What stands for a blank cell, computed from other cells of its row.
+
+    The function's parameters are the columns that it reads and its docstring is the rule in words. Its value
+    is N/A when one of them is, save where the parameter has a default: such a column may be blank.
+    """
+
+    def __init__(self, function: Callable[..., Value]) -> None:
+        parameters = inspect.signature(function).parameters.values()
+        self.function = function
+        self.inputs = tuple(each.name for each in parameters)
+        self.needed = tuple(each.name for each in parameters if each.default is each.empty)
+        self.words = (inspect.getdoc(function) or "").rstrip(".")
+
+    def __call__(self, row: Mapping[str, Value]) -> Value:
+        for name in self.needed:
+            if row[name] is None:
+                return None
+        return self.function(*map(row.__getitem__, self.inputs))
+
+
+@Rule
+def same_as_id(id: str) -> str:
+    """The id."""
+    return id
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column that a file may have, under its name or an alias.
+
+    `blank` stands for a blank cell: a constant, a rule, or None for N/A. `at_most` names the column that
+    bounds this one. A field that isn't `shown` only feeds the rules of others.
+    """
+
+    name: str
+    label: str
+    kind: Kind = "count"
+    unit: str = "1"
+    blank: Value | Rule = None
+    aliases: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    positive: bool = False
+    required: bool = False
+    at_most: str = ""
+    source: str = ""
+    shown: bool = True
+
+    @property
+    def column(self) -> Column:
+        """The field as a column of the table."""
+        return Column(self.name, "text" if self.kind == "text" else self.unit, self.label, self.source)
+
+    @property
+    def when_blank(self) -> str:
+        """What stands for a blank cell, in words."""
+        if isinstance(self.blank, Rule):
+            return self.blank.words
+        if self.blank is None:
+            return "an error" if self.required else "N/A"
+        return f"{self.blank:g}" if isinstance(self.blank, float) else self.blank

@@ -1,0 +1,1 @@
+"""One command, one file: parse the options, call, print. No arithmetic."""

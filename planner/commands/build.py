@@ -1,0 +1,36 @@
+"""`planner build`: a planning workbook from templates, models and chips."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from planner.commands.options import Greedy, databases, settings
+
+
+@click.command("build", cls=Greedy)
+@click.argument("models", nargs=-1, metavar="[MODEL ...]")
+@click.option("-H", "--hardware", metavar="CHIP", multiple=True, help="A chip's id. Repeatable: each model on each chip.")
+@click.option("--template", "templates", metavar="NAME|FILE", multiple=True, help="A template, by name or path. Repeatable.")
+@click.option("--scenarios", "scenarios_csv", type=click.Path(path_type=Path), help="A CSV with a row for each scenario.")
+@settings
+@databases
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("plan.xlsx"), show_default=True)
+@click.option("--force", is_flag=True, help="Replace the output where it exists.")
+def command(
+    models: tuple[str, ...], hardware: tuple[str, ...], templates: tuple[str, ...], scenarios_csv: Path | None,
+    settings: tuple[str, ...], models_csv: Path | None, hardware_csv: Path | None, output: Path, force: bool,
+) -> None:  # fmt: skip
+    """Write a workbook for each MODEL on each CHIP; without arguments, Llama 3 70B on three chips."""
+    from planner.atomic import write_atomically
+    from planner.errors import Place, UserError
+    from planner.scenarios import plan_of
+    from planner.workbook.book import build
+
+    if output.exists() and not force:
+        raise UserError("the file exists", place=Place(output), remedy="choose another with -o, or replace it with --force")
+    plan = plan_of(models, hardware, templates, scenarios_csv, settings, models_csv, hardware_csv)
+    write_atomically(output, build(plan))
+    count = len(plan.scenarios)
+    click.echo(f"Wrote {output}: {count} scenario{'s' if count != 1 else ''}, sheets {', '.join(plan.sheets.values())}.")

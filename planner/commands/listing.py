@@ -1,0 +1,55 @@
+"""`list` and `show` for a database: the models or the accelerators."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from planner.catalog import Table
+
+Loader = Callable[[Path | None], Table]
+
+
+def group(name: str, loader: Callable[[], Loader], columns: tuple[str, ...], help_text: str) -> click.Group:
+    """A command group with `list` and `show`. `loader` is called late, so that --help stays quick."""
+
+    @click.group(name, help=help_text)
+    def commands() -> None: ...
+
+    file = click.option("--file", type=click.Path(path_type=Path), help="A CSV of your own in place of the shipped one.")
+    as_json = click.option("--json", "as_json", is_flag=True, help="Machine-readable; null for N/A.")
+
+    @commands.command("list")
+    @file
+    @as_json
+    def list_rows(file: Path | None, as_json: bool) -> None:
+        """One line for each id."""
+        from planner.table import aligned, shown
+
+        rows = loader()(file).rows
+        if as_json:
+            click.echo(jsonlib.dumps([{"id": key, **{name: row.get(name) for name in columns}} for key, row in rows.items()], indent=2))
+            return
+        body = [[key, *(shown(row.get(name)).removesuffix(".0") for name in columns)] for key, row in rows.items()]
+        click.echo(aligned(["id", *columns], body))
+
+    @commands.command("show")
+    @click.argument("identifier", metavar="ID")
+    @file
+    @as_json
+    def show_row(identifier: str, file: Path | None, as_json: bool) -> None:
+        """Every number of one id, with units and sources."""
+        from planner.table import aligned, shown
+
+        table = loader()(file)
+        row = table.row(identifier)
+        if as_json:
+            click.echo(jsonlib.dumps(dict(row), indent=2))
+            return
+        body = [[column.name, shown(row.get(column.name)), column.unit, column.label] for column in table.columns]
+        click.echo(aligned(["column", "value", "unit", "meaning"], body))
+
+    return commands

@@ -1,0 +1,20 @@
+"""`planner recalc`: fresh cached values in every formula cell of a workbook, and nothing else changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("recalc")
+@click.argument("file", type=click.Path(path_type=Path))
+def command(file: Path) -> None:
+    """Refresh the cached values of FILE. Formats, charts, notes and every other part stay byte for byte."""
+    from planner.opc import Package
+    from planner.recalc import recalculate
+
+    package = Package.read(file)
+    result = recalculate(package)
+    package.write(file)
+    click.echo(f"{file}: {result.note}")

@@ -1,0 +1,170 @@
+"""The formula engine, formualizer, behind the few things that are asked of it."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from xml.sax.saxutils import escape
+
+from planner.address import coordinates
+from planner.book import counts_from_1904, tables
+from planner.cellvalue import MAX_TEXT, CellError, Value
+from planner.errors import UserError
+from planner.opc import Package
+from planner.sheetxml import SheetXml
+
+Address = tuple[str, str]
+
+_CODES = {"Na": "#N/A", "Div": "#DIV/0!", "Name": "#NAME?", "Null": "#NULL!", "Num": "#NUM!", "Ref": "#REF!",
+          "Value": "#VALUE!"}
+_KINDS = {code: kind for kind, code in _CODES.items()}
+_REASONS = {
+    "Circ": "it is part of a circle of references",
+    "NImpl": "it has a construct that the engine doesn't know",
+    "Error": "the engine can't read the formula",
+    "Spill": "its result is an array",
+}
+_LIMITS = {"max_input_bytes": 1 << 31, "max_entries": 1 << 16, "max_expanded_bytes": 1 << 31,
+           "max_part_bytes": 1 << 31}
+_UNPLAIN = re.compile(rb"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_STRICT = {b"http://purl.oclc.org/ooxml/spreadsheetml/main":
+           b"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
+           b"http://purl.oclc.org/ooxml/officeDocument/relationships":
+           b"http://schemas.openxmlformats.org/officeDocument/2006/relationships"}
+
+
+class EngineError(Exception):
+    """The engine can't load or evaluate the workbook at all."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """In place of a value: why the engine has none."""
+
+    reason: str
+
+
+class Engine:
+    """A workbook in the engine. Raises EngineError where it can't be loaded or evaluated."""
+
+    def __init__(self, package: Package, sheets: Mapping[str, SheetXml]) -> None:
+        self._formualizer = formualizer = _import()
+        config = formualizer.EvaluationConfig()
+        config.date_system = "1904" if counts_from_1904(package) else "1900"
+        with _refusals():
+            self._book = formualizer.Workbook.from_bytes(
+                _plain_file(package), load_limits=_LIMITS, config=formualizer.WorkbookConfig(
+                    mode=formualizer.WorkbookMode.Ephemeral, eval_config=config))
+            self._book.set_temporal_egress("serial")
+            for table in tables(package):
+                self._book.add_table(table.name, table.sheet, tuple(table.area), table.columns,
+                                     header_row=table.header_row, totals_row=table.totals_row)
+            self._put_dates(sheets, config.date_system)
+            self._book.evaluate_all()
+        lost = set(sheets) - set(self._book.sheet_names)
+        if lost:
+            raise EngineError(f"the engine doesn't load the sheet {min(lost)}")
+
+    def evaluate(self) -> None:
+        """Compute what is stale."""
+        with _refusals():
+            self._book.evaluate_all()
+
+    def value(self, cell: Address) -> Value | Unknown:
+        """The value of a formula cell."""
+        value = self._book.get_value(cell[0], *coordinates(cell[1]))
+        if isinstance(value, float):
+            return value if math.isfinite(value) else Unknown("its result is not a finite number")
+        if isinstance(value, dict):
+            kind = value["kind"]
+            return CellError(_CODES[kind]) if kind in _CODES else Unknown(_REASONS.get(kind, f"error {kind}"))
+        if isinstance(value, (bool, int)) or (isinstance(value, str) and len(value) <= MAX_TEXT):
+            return value
+        return Unknown("the engine has no value for it")
+
+    def put(self, cell: Address, value: Value) -> None:
+        """Type a value into a cell, over a formula too; what depends on it becomes stale."""
+        literal = self._formualizer.LiteralValue
+        typed: Any = value
+        if isinstance(value, CellError):
+            typed = literal.error(_KINDS.get(value.code, "Value"), None)
+        elif isinstance(value, str):
+            typed = literal.text(value)
+        self._book.set_value(cell[0], *coordinates(cell[1]), typed)
+
+    def stale(self, cells: Iterable[Address]) -> set[Address]:
+        """Those of `cells` that wait to be computed; a volatile one, and what depends on it, always does."""
+        current = self._formualizer.Staleness.Current
+        return {cell for cell in cells if self._inspect(cell).staleness != current}
+
+    def spills(self, cells: Iterable[Address]) -> set[Address]:
+        """Those of `cells` whose result fills other cells, as it does not in a file's plain formula."""
+        return {cell for cell in cells if self._inspect(cell).spill is not None}
+
+    def _put_dates(self, sheets: Mapping[str, SheetXml], system: str) -> None:
+        """Dates written as ISO text are numbers, which the engine takes for texts."""
+        first = datetime(1904, 1, 1) if system == "1904" else datetime(1899, 12, 30)
+        for name, sheet in sheets.items():
+            for cell in sheet.cells.values():
+                if cell.type == "d" and cell.text and cell.formula is None:
+                    moment = datetime.fromisoformat(cell.text).replace(tzinfo=None)
+                    self.put((name, cell.ref), (moment - first) / timedelta(days=1))
+
+    def _inspect(self, cell: Address) -> Any:
+        sheet = cell[0].replace("'", "''")
+        return self._book.inspect_cell(f"'{sheet}'!{cell[1]}", include_values=False).cell
+
+
+def engine_name() -> str:
+    """The engine and its version, for messages and reports."""
+    from importlib.metadata import version
+
+    _import()
+    return f"formualizer {version('formualizer')}"
+
+
+def _import() -> Any:
+    try:
+        import formualizer
+    except ImportError as error:
+        raise UserError("the formula engine is not installed",
+                        remedy='pip install "formualizer>=0.13,<0.14"') from error
+    return formualizer
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn whatever the engine raises into a refusal; a panic in its Rust code is not an Exception."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, MemoryError, UserError):
+        raise
+    except BaseException as error:
+        raise EngineError(f"the engine can't compute this workbook ({error})") from error
+
+
+def _plain_file(package: Package) -> bytes:
+    """The workbook as the engine reads it best: not compressed, and plain XML in every part."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in package.parts.items():
+            is_xml = name.endswith((".xml", ".rels"))
+            archive.writestr(zipfile.ZipInfo(name), _plain(data) if is_xml else data)
+    return buffer.getvalue()
+
+
+def _plain(xml: bytes) -> bytes:
+    """Without comments and CDATA, and in the transitional namespaces: the engine misreads the others."""
+    if b"<!" in xml:
+        xml = _UNPLAIN.sub(lambda match: escape((match[1] or b"").decode()).encode(), xml)
+    if b"http://purl.oclc.org/ooxml/" in xml:
+        for strict, transitional in _STRICT.items():
+            xml = xml.replace(strict, transitional)
+    return xml

@@ -1,0 +1,53 @@
+"""What a user sees when the input is wrong: one line with what, where and the remedy."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a fault stands: a file, and in it a line and a column (1-based), or a cell."""
+
+    path: str | Path | None = None
+    line: int | None = None
+    column: str | int | None = None
+    cell: str | None = None
+
+    def __str__(self) -> str:
+        parts = [] if self.path is None else [str(self.path)]
+        parts += [] if self.line is None else [f"line {self.line}"]
+        parts += [] if self.column is None else [f"column {self.column}"]
+        parts += [] if self.cell is None else [f"cell {self.cell}"]
+        return ", ".join(parts)
+
+
+class UserError(Exception):
+    """A fault in what the user gave. The command prints it as one line and exits with 2.
+
+    `what` says what is wrong, `place` where it stands, `remedy` what to do about it.
+    """
+
+    def __init__(self, what: str, *, place: Place | None = None, remedy: str = "") -> None:
+        self.what, self.place, self.remedy = what, place, remedy
+        super().__init__(self.line())
+
+    def line(self) -> str:
+        """The whole message on one line: `place: what; remedy`."""
+        where = f"{self.place}: " if self.place and str(self.place) else ""
+        then = f"; {self.remedy}" if self.remedy else ""
+        return " ".join(f"{where}{self.what}{then}".split())
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The remedy that names the nearest known name, or lists a few where none is near."""
+    names = sorted(set(known))
+    lowered = {known_name.lower(): known_name for known_name in names}
+    close = difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.6)
+    if close:
+        return "did you mean " + " or ".join(lowered[match] for match in close) + "?"
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    return f"known: {shown}" if names else ""

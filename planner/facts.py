@@ -1,0 +1,30 @@
+"""What a plan's lookups read: the chosen model's row, the chosen chip's row, and the dtypes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from planner import catalog
+from planner.evaluate import Facts
+from planner.template import Template
+
+
+def facts(
+    template: Template, model: str | None, hardware: str | None,
+    models_csv: Path | None = None, hardware_csv: Path | None = None,
+) -> Facts:  # fmt: skip
+    """The facts of one plan; a table that the template doesn't read is not even opened.
+
+    Raises UserError for an id that the table hasn't (with the nearest), or a fault in a table's file.
+    """
+    return Facts(
+        model=catalog.load_models(models_csv).row(model) if model else None,
+        hardware=catalog.load_hardware(hardware_csv).row(hardware) if hardware else None,
+        dtypes=bytes_of_dtypes() if template.of_kind("dtype") else None,
+    )
+
+
+def bytes_of_dtypes() -> dict[str, float]:
+    """Bytes per element of each dtype."""
+    rows = catalog.load_dtypes().rows
+    return {name: float(row["bytes_per_element"] or "nan") for name, row in rows.items()}

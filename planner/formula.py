@@ -1,0 +1,303 @@
+"""The closed grammar of a template's formula: text -> tokens -> tree -> names, cell text.
+
+The grammar is a subset of Excel's, with Excel's precedence: a sign binds tighter than `%`, then `^`
+(left-associative), then `* /`, `+ -`, and comparisons. So `-2^2` is 4 and `2^3^2` is 64.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from planner.errors import nearest
+
+# Function name -> fewest and most arguments (None: any number).
+FUNCTIONS: dict[str, tuple[int, int | None]] = {
+    "MIN": (1, None), "MAX": (1, None), "SUM": (1, None), "IF": (3, 3), "AND": (1, None), "OR": (1, None),
+    "NOT": (1, 1), "ROUND": (2, 2), "ROUNDUP": (2, 2), "ROUNDDOWN": (2, 2), "SQRT": (1, 1), "LOG": (2, 2),
+    "EXP": (1, 1), "ABS": (1, 1), "NA": (0, 0),
+}  # fmt: skip
+LOGICAL = frozenset({"AND", "OR", "NOT"})
+COMPARISONS = frozenset({"=", "<>", "<", ">", "<=", ">="})
+
+_TOKEN = re.compile(
+    r"""(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+      | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
+      | (?P<text>"(?:[^"]|"")*")
+      | (?P<op><>|<=|>=|[-+*/^%=<>(),])
+      | (?P<space>\s+)""",
+    re.VERBOSE,
+)
+
+
+class FormulaError(ValueError):
+    """A fault in a formula's text: `what` is wrong at character `start` (0-based), and the `remedy`."""
+
+    def __init__(self, what: str, start: int, remedy: str = "") -> None:
+        self.what, self.start, self.remedy = what, start, remedy
+        super().__init__(f"{what} at character {start + 1}" + (f"; {remedy}" if remedy else ""))
+
+
+@dataclass(frozen=True)
+class Node:
+    """A part of the tree; `start` and `end` delimit its text in the formula."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Number(Node):
+    value: float
+
+
+@dataclass(frozen=True)
+class Text(Node):
+    value: str
+
+
+@dataclass(frozen=True)
+class Name(Node):
+    name: str
+
+
+@dataclass(frozen=True)
+class Unary(Node):
+    """A prefix `+` or `-`, or a postfix `%`."""
+
+    op: str
+    operand: Node
+
+
+@dataclass(frozen=True)
+class Binary(Node):
+    op: str
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True)
+class Call(Node):
+    function: str
+    args: tuple[Node, ...]
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes directly below `node`."""
+    match node:
+        case Unary(operand=operand):
+            return (operand,)
+        case Binary(left=left, right=right):
+            return (left, right)
+        case Call(args=args):
+            return args
+    return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """`node` and every node below it, in reading order of their starts."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def is_logical(node: Node) -> bool:
+    """Whether the node's value is TRUE or FALSE, which only a condition may hold."""
+    if isinstance(node, Call):
+        return node.function in LOGICAL
+    return isinstance(node, Binary) and node.op in COMPARISONS
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A parsed formula: its text, its tree, and the names it reads."""
+
+    text: str
+    root: Node
+    names: tuple[str, ...] = field(default=())
+
+    def substitute(self, to: Mapping[str, str] | Callable[[str], str]) -> str:
+        """The text with every name replaced, and nothing else touched: this is what a cell holds."""
+        replace = to if callable(to) else to.__getitem__
+        pieces, done = [], 0
+        spans = [(node.start, node.end, node.name) for node in walk(self.root) if isinstance(node, Name)]
+        for start, end, name in sorted(spans):
+            pieces += [self.text[done:start], replace(name)]
+            done = end
+        return "".join([*pieces, self.text[done:]])
+
+    def of(self, node: Node) -> str:
+        """The piece of text that a node stands for."""
+        return self.text[node.start : node.end]
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str, *, whole_text: bool = False) -> Formula:
+    """Parse a formula (without a leading `=`).
+
+    `whole_text` allows the whole formula to be one quoted text, as an include's argument may be.
+    Raises FormulaError with the character at fault.
+    """
+    root = _Parser(text).parse()
+    if not (whole_text and isinstance(root, Text)):
+        _check_places(root)
+    names = dict.fromkeys(node.name for node in walk(root) if isinstance(node, Name))
+    return Formula(text, root, tuple(names))
+
+
+def _check_places(root: Node) -> None:
+    """Text stands only beside `=` or `<>`; TRUE and FALSE only where a condition is read."""
+    if is_logical(root):
+        raise FormulaError("a comparison is no value", root.start, "write IF(..., 1, 0)")
+
+    def visit(node: Node) -> None:
+        for index, child in enumerate(children(node)):
+            if isinstance(child, Text) and not (isinstance(node, Binary) and node.op in ("=", "<>")):
+                raise FormulaError("text may stand only beside = or <>", child.start)
+            condition = isinstance(node, Call) and (
+                node.function in LOGICAL or (node.function == "IF" and index == 0)
+            )
+            if is_logical(child) and not condition:
+                raise FormulaError("a comparison is no value", child.start, "write IF(..., 1, 0)")
+            visit(child)
+
+    if isinstance(root, Text):
+        raise FormulaError("text may stand only beside = or <>", root.start)
+    visit(root)
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+def _tokens(text: str) -> list[_Token]:
+    tokens, at = [], 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            what = "a text without its closing quote" if text[at] == '"' else f"unexpected {text[at]!r}"
+            raise FormulaError(what, at)
+        kind = match.lastgroup or ""
+        if kind != "space":
+            tokens.append(_Token(kind, match.group(), at))
+        at = match.end()
+    return [*tokens, _Token("end", "", len(text))]
+
+
+class _Parser:
+    """Recursive descent, one method per level of precedence, loosest first."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = _tokens(text)
+        self.at = 0
+
+    @property
+    def token(self) -> _Token:
+        return self.tokens[self.at]
+
+    def take(self, *ops: str) -> _Token | None:
+        token = self.token
+        if token.kind == "op" and token.text in ops:
+            self.at += 1
+            return token
+        return None
+
+    def parse(self) -> Node:
+        if self.token.kind == "end":
+            raise FormulaError("the formula is empty", 0)
+        try:
+            root = self.comparison()
+        except RecursionError:
+            raise FormulaError("the formula nests too deeply", 0, "split it into rows") from None
+        if self.token.kind != "end":
+            raise FormulaError(f"unexpected {self.token.text!r}", self.token.start)
+        return root
+
+    def _chain(self, below: Callable[[], Node], *ops: str) -> Node:
+        left = below()
+        while op := self.take(*ops):
+            right = below()
+            left = Binary(left.start, right.end, op.text, left, right)
+        return left
+
+    def comparison(self) -> Node:
+        return self._chain(self.sum, *COMPARISONS)
+
+    def sum(self) -> Node:
+        return self._chain(self.product, "+", "-")
+
+    def product(self) -> Node:
+        return self._chain(self.power, "*", "/")
+
+    def power(self) -> Node:
+        return self._chain(self.percent, "^")
+
+    def percent(self) -> Node:
+        operand = self.signed()
+        while token := self.take("%"):
+            operand = Unary(operand.start, token.end, "%", operand)
+        return operand
+
+    def signed(self) -> Node:
+        if token := self.take("+", "-"):
+            operand = self.signed()
+            return Unary(token.start, operand.end, token.text, operand)
+        return self.primary()
+
+    def primary(self) -> Node:
+        token = self.token
+        if opening := self.take("("):
+            inner = self.comparison()
+            closing = self._expect(")")
+            return _widened(inner, opening.start, closing.end)
+        if token.kind in ("op", "end"):
+            found = f"found {token.text!r}" if token.text else "the formula ends"
+            raise FormulaError(f"a number, a name or a function is wanted, {found}", token.start)
+        self.at += 1
+        if token.kind == "number":
+            return Number(token.start, token.end, float(token.text))
+        if token.kind == "text":
+            return Text(token.start, token.end, token.text[1:-1].replace('""', '"'))
+        if self.token.kind == "op" and self.token.text == "(":
+            return self._call(token)
+        return Name(token.start, token.end, token.text)
+
+    def _call(self, name: _Token) -> Node:
+        if name.text not in FUNCTIONS:
+            raise FormulaError(f"unknown function {name.text}", name.start, nearest(name.text, FUNCTIONS))
+        self._expect("(")
+        args: list[Node] = []
+        if not (closing := self.take(")")):
+            args.append(self.comparison())
+            while self.take(","):
+                args.append(self.comparison())
+            closing = self._expect(")")
+        fewest, most = FUNCTIONS[name.text]
+        if len(args) < fewest or (most is not None and len(args) > most):
+            wanted = str(fewest) if fewest == most else f"{fewest} or more"
+            raise FormulaError(f"{name.text} takes {wanted} arguments, not {len(args)}", name.start)
+        return Call(name.start, closing.end, name.text, tuple(args))
+
+    def _expect(self, op: str) -> _Token:
+        token = self.take(op)
+        if token is None:
+            found = repr(self.token.text) if self.token.text else "the end"
+            raise FormulaError(f"{op!r} is wanted, found {found}", self.token.start)
+        return token
+
+
+def _widened(node: Node, start: int, end: int) -> Node:
+    """The node with its parentheses counted as its own text; a bare name keeps its span for substitution."""
+    if isinstance(node, Name):
+        return Unary(start, end, "()", node)
+    values = {name: getattr(node, name) for name in node.__dataclass_fields__}
+    return type(node)(**{**values, "start": start, "end": end})

@@ -1,0 +1,60 @@
+"""The shelf of templates: which there are, and a template loaded with all that it includes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from planner import data
+from planner.errors import Place, UserError, nearest
+from planner.include import Scope, include
+from planner.template import COLUMNS, Template, checked, read_rows
+
+
+def names() -> list[str]:
+    """The shipped templates: every CSV of the templates folder that has a template's columns."""
+    return [path.stem for path in sorted(data.folder("templates").glob("*.csv")) if is_template(path)]
+
+
+def is_template(path: Path) -> bool:
+    """Whether a CSV's header is a template's."""
+    with path.open(encoding="utf-8-sig") as stream:
+        return tuple(stream.readline().strip().split(",")) == COLUMNS
+
+
+def load(name: str | Path) -> Template:
+    """A shipped template by its name, or a template file by its path (it ends in .csv).
+
+    Raises UserError: no such template (with the nearest), or any fault in it or in what it includes.
+    """
+    return _load(_find(str(name), beside=None), ())
+
+
+def _find(name: str, beside: Path | None) -> Path:
+    if name.endswith(".csv"):
+        return Path(name)
+    if beside is not None and (beside / f"{name}.csv").exists():
+        return beside / f"{name}.csv"
+    path = data.folder("templates") / f"{name}.csv"
+    if not path.exists() or not is_template(path):
+        raise UserError(f"no template {name!r}", remedy=nearest(name, names()))
+    return path
+
+
+def _load(path: Path, including: tuple[Path, ...]) -> Template:
+    resolved = path.resolve()
+    if resolved in including:
+        chain = " -> ".join(step.stem for step in (*including, resolved))
+        raise UserError(f"templates include each other in a circle: {chain}", place=Place(path))
+    rows, digest = read_rows(path)
+    scope, digests = Scope(), {path.stem: digest}
+    below = {row.name: row for row in rows if row.kind != "include"}
+
+    def fetch(name: str) -> Template:
+        return _load(_find(name, beside=path.parent), (*including, resolved))
+
+    for row in rows:
+        if row.kind == "include":
+            digests.update(include(row, scope, fetch))
+        else:
+            scope.add(checked(row, scope.units, below))
+    return Template(path.stem, path, tuple(scope.rows.values()), digests)

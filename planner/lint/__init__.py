@@ -1,0 +1,1 @@
+"""The rules that a workbook keeps, one small function each."""

@@ -1,0 +1,85 @@
+"""Edits to XML as bytes: a few elements change, and nothing is parsed and printed again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Mapping
+from operator import itemgetter
+from typing import NamedTuple
+
+_TAG = re.compile(rb"""<[^\s/>]+(?:[^"'>]|"[^"]*"|'[^']*')*>""")
+_NAME = re.compile(rb"<([^\s/>]+)")
+_ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
+
+
+class Edit(NamedTuple):
+    """Bytes `start` to `stop` become `new`."""
+
+    start: int
+    stop: int
+    new: bytes
+
+
+def apply_edits(xml: bytes, edits: list[Edit]) -> bytes:
+    """`xml` with edits that don't overlap; of those at one place the first in the list comes first."""
+    pieces: list[bytes] = []
+    done = 0
+    for start, stop, new in sorted(edits, key=itemgetter(0, 1)):
+        pieces += xml[done:start], new
+        done = stop
+    return b"".join(pieces) + xml[done:]
+
+
+def tag_end(xml: bytes, start: int) -> int:
+    """Where the tag that begins at `start` ends."""
+    tag = _TAG.match(xml, start)
+    assert tag is not None, "expat has accepted this tag"
+    return tag.end()
+
+
+def is_empty(xml: bytes, end: int) -> bool:
+    """Whether the tag that ends at `end` is an element without content, `<c/>`."""
+    return xml[end - 2 : end] == b"/>"
+
+
+def element_end(xml: bytes, start: int, event: int) -> int:
+    """Where an element ends, of which expat reported the start at `start` and the end at `event`.
+
+    For `<v/>` expat reports the end behind the tag, for `</v>` in front of it.
+    """
+    return event if is_empty(xml, tag_end(xml, start)) else xml.index(b">", event) + 1
+
+
+def inside(tag: bytes, content: bytes) -> bytes:
+    """The whole element of an empty one's tag, `<c/>`, with `content` in it if there is any."""
+    if not content:
+        return tag
+    return tag[:-2].rstrip() + b">" + content + b"</" + tag_name(tag, 0) + b">"
+
+
+def tag_name(xml: bytes, start: int) -> bytes:
+    """The name of the tag that begins at `start`, with its prefix."""
+    name = _NAME.match(xml, start)
+    assert name is not None, "expat has accepted this tag"
+    return name[1]
+
+
+def prefix(xml: bytes, start: int) -> bytes:
+    """The prefix of the tag that begins at `start`, with its colon: `x:` or nothing."""
+    before, colon, _ = tag_name(xml, start).rpartition(b":")
+    return before + colon
+
+
+def retagged(tag: bytes, drop: Container[bytes], add: Mapping[bytes, bytes]) -> bytes:
+    """A start tag without the attributes `drop`, and with those of `add` at its end or in their old place."""
+    left = dict(add)
+
+    def one(match: re.Match[bytes]) -> bytes:
+        if match[1] in left:
+            return b' %s="%s"' % (match[1], left.pop(match[1]))
+        return b"" if match[1] in drop else match[0]
+
+    name = tag_name(tag, 0)
+    close = b"/>" if tag.endswith(b"/>") else b">"
+    kept = _ATTRIBUTE.sub(one, tag[len(name) + 1 : -len(close)]).rstrip()
+    return b"<" + name + kept + b"".join(b' %s="%s"' % item for item in left.items()) + close

@@ -1,0 +1,180 @@
+"""The .xlsx as a zip of parts: change some, leave every other byte alone."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+from planner.atomic import write_atomically
+from planner.errors import Place, UserError
+from planner.intake import MAX_BYTES, refusal, refuse_content, refuse_foreign, refuse_unsafe
+
+Stamp = tuple[int, int, int, int, int, int]
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
+
+
+class Relationship(NamedTuple):
+    """A link from one part to another: its id, the last word of its type, the part it leads to."""
+
+    id: str
+    kind: str
+    target: str
+
+
+class _Seen(NamedTuple):
+    """The file as it was when it was read or written last."""
+
+    path: Path
+    modified: int
+    size: int
+
+    @classmethod
+    def at(cls, path: Path) -> _Seen:
+        stat = path.stat()
+        return cls(path.resolve(), stat.st_mtime_ns, stat.st_size)
+
+
+@dataclass
+class Package:
+    """All parts of a workbook, in the order of the zip. Read it, replace some parts, write it."""
+
+    name: str
+    parts: dict[str, bytes]
+    _infos: dict[str, zipfile.ZipInfo] = field(repr=False)
+    _comment: bytes = b""
+    _seen: _Seen | None = None
+
+    @classmethod
+    def read(cls, path: Path) -> Package:
+        """The package at `path`.
+
+        Raises UserError with the reason when it can't be read, or not be edited without a risk of loss.
+        """
+        try:
+            if path.exists() and not path.is_file():
+                raise refusal(str(path), "it is not a file")
+            seen = _Seen.at(path)
+            if seen.size > MAX_BYTES:
+                raise refusal(str(path), "it is larger than 1 GiB")
+            data = path.read_bytes()
+        except OSError as error:
+            raise refusal(str(path), (error.strerror or str(error)).lower()) from error
+        package = cls.from_bytes(data, str(path))
+        package._seen = seen
+        return package
+
+    @classmethod
+    def from_bytes(cls, data: bytes, name: str) -> Package:
+        """The package whose file is `data`; `name` stands in messages. Raises UserError as `read` does."""
+        refuse_foreign(data, name)
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                infos = archive.infolist()
+                refuse_unsafe(infos, name)
+                parts = {info.filename: archive.read(info) for info in infos}
+                comment = archive.comment
+        except _UNREADABLE as error:
+            raise refusal(name, f"the file is damaged ({error})") from error
+        refuse_content(parts, name)
+        package = cls(name, parts, {info.filename: info for info in infos}, comment)
+        package.workbook_part()
+        return package
+
+    def workbook_part(self) -> str:
+        """The part that lists the sheets, as a rule `xl/workbook.xml`. Raises UserError without one."""
+        for link in self.relationships(""):
+            if link.kind == "officeDocument" and link.target in self.parts:
+                root = local_name(self.tree(link.target))
+                if root != "workbook":
+                    raise refusal(self.name, f"it is a {root}, not a workbook")
+                return link.target
+        raise refusal(self.name, "it has no workbook part")
+
+    def relationships(self, part: str) -> list[Relationship]:
+        """The links that lead from `part` to other parts; `""` is the package itself."""
+        folder, file = posixpath.split(part)
+        rels = self._resolve(folder, f"_rels/{file}.rels")
+        if rels not in self.parts:
+            return []
+        return [Relationship(element.get("Id", ""), element.get("Type", "").rpartition("/")[2],
+                             self._resolve(folder, element.get("Target", "")))
+                for element in self.tree(rels) if element.get("TargetMode") != "External"]
+
+    def sheets(self) -> dict[str, str]:
+        """Each worksheet's name and its part, in the order of the tabs; chart sheets are left out."""
+        workbook = self.workbook_part()
+        targets = {link.id: link.target for link in self.relationships(workbook)
+                   if link.kind == "worksheet" and link.target in self.parts}
+        found = {}
+        for element in self.tree(workbook).iter():
+            link_id = next((value for key, value in element.attrib.items() if key.endswith("}id")), "")
+            if local_name(element) == "sheet" and link_id in targets:
+                found[element.get("name", "")] = targets[link_id]
+        return found
+
+    def tree(self, part: str) -> ElementTree.Element:
+        """A part's XML, to read. Raises UserError when it is not valid."""
+        try:
+            return ElementTree.fromstring(self.parts[part])
+        except ElementTree.ParseError as error:
+            raise refusal(self.name, f"its part {part} is not valid XML ({error})") from error
+
+    def replace(self, part: str, data: bytes) -> None:
+        """Give a part that exists new content."""
+        if part not in self.parts:
+            raise KeyError(part)
+        self.parts[part] = data
+
+    def to_bytes(self, *, stamp: Stamp | None = None) -> bytes:
+        """The file: every part in its place, with its time and attributes; `stamp` is one time for all."""
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            archive.comment = self._comment
+            for name, data in self.parts.items():
+                archive.writestr(_header(self._infos[name], stamp), data)
+        return buffer.getvalue()
+
+    def write(self, path: Path, *, stamp: Stamp | None = None) -> None:
+        """Write the file as `write_atomically` does, after reading it back and comparing every part.
+
+        Raises UserError when it can't be written, or when the file that was read has changed since.
+        """
+        same = self._seen is not None and path.resolve() == self._seen.path
+        if same and (not path.exists() or _Seen.at(path) != self._seen):
+            raise UserError("another program has changed the file meanwhile", place=Place(path),
+                            remedy="nothing was written; run this again")
+        write_atomically(path, self.to_bytes(stamp=stamp), check=self._check)
+        self._seen = _Seen.at(path)
+
+    def _check(self, written: Path) -> None:
+        again = Package.from_bytes(written.read_bytes(), str(written))
+        if list(again.parts.items()) != list(self.parts.items()):
+            raise UserError("what was written reads back differently", place=Place(self.name),
+                            remedy="the file is as it was; is the disk sound?")
+
+    def _resolve(self, folder: str, target: str) -> str:
+        """The part that a target names, from a part in `folder`; the case of letters doesn't count."""
+        path = posixpath.normpath(posixpath.join("/", folder, unquote(target)))[1:]
+        if path in self.parts:
+            return path
+        return next((part for part in self.parts if part.lower() == path.lower()), path)
+
+
+def local_name(element: ElementTree.Element) -> str:
+    """An element's name without its namespace."""
+    return element.tag.rpartition("}")[2]
+
+
+def _header(info: zipfile.ZipInfo, stamp: Stamp | None) -> zipfile.ZipInfo:
+    """A new header for the same member; extra fields are left out, since they describe the old bytes."""
+    header = zipfile.ZipInfo(info.filename, stamp or info.date_time)
+    for attribute in ("compress_type", "comment", "create_system", "external_attr", "internal_attr"):
+        setattr(header, attribute, getattr(info, attribute))
+    return header

@@ -1,0 +1,128 @@
+"""The scenarios of a workbook: each model on each chip, or the rows of an analyst's CSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from planner import catalog, csvfile, library
+from planner.catalog import Table, Value
+from planner.commands.options import parsed, typed
+from planner.errors import Place, UserError, nearest
+from planner.template import Row, Template
+from planner.workbook.plan import Plan, Scenario
+
+DEFAULT_TEMPLATES = ("transformer", "inference")
+DEFAULTS = (
+    ("llama3-70b", "tpu-v5e", {"n_chips": "16", "batch": "32", "context_len": "8192", "weight_dtype": "int8", "kv_dtype": "int8"}),
+    ("llama3-70b", "tpu-v6e", {"n_chips": "8", "batch": "32", "context_len": "8192"}),
+    ("llama3-70b", "h100-sxm", {"n_chips": "8", "batch": "32", "context_len": "8192"}),
+)
+ID_COLUMNS, NAME_COLUMNS = ("scenario", "scenario_id", "id"), ("name", "scenario_name")
+MODEL_COLUMNS, HARDWARE_COLUMNS = ("model", "model_id"), ("hardware", "hardware_id", "chip")
+
+
+def plan_of(
+    models: Sequence[str], chips: Sequence[str], templates: Sequence[str], scenarios_csv: Path | None,
+    settings: Iterable[str], models_csv: Path | None = None, hardware_csv: Path | None = None,
+) -> Plan:  # fmt: skip
+    """The plan that the options of `planner build` name.
+
+    Raises UserError for an unknown model, chip, template or name (with the nearest), or a fault in a file.
+    """
+    loaded = [library.load(name) for name in templates or DEFAULT_TEMPLATES]
+    tables = catalog.load_models(models_csv), catalog.load_hardware(hardware_csv)
+    rows = {row.name: row for template in loaded for row in template.rows}
+    common = {name: _typed(rows, name, text) for name, text in parsed(settings).items()}
+    if scenarios_csv is not None:
+        if models or chips:
+            raise UserError("models and chips stand in the scenarios file", remedy="leave them off the command line")
+        scenarios = list(read(scenarios_csv, rows, *tables, common))
+    elif not models and not chips and not templates and models_csv is None and hardware_csv is None:
+        scenarios = [_scenario(m, c, {n: _typed(rows, n, t) for n, t in v.items()} | common) for m, c, v in DEFAULTS]
+    else:
+        scenarios = _products(models, chips, loaded, *tables, common)
+    return Plan(loaded, _distinct(scenarios), *tables, catalog.load_dtypes())
+
+
+def _products(
+    models: Sequence[str], chips: Sequence[str], templates: Sequence[Template], model_table: Table,
+    hardware_table: Table, common: dict[str, Value],
+) -> list[Scenario]:  # fmt: skip
+    wants_model = any(template.of_kind("model") for template in templates)
+    wants_chip = any(template.of_kind("hardware") for template in templates)
+    if wants_model and not models:
+        raise UserError("which model?", remedy="name one, as `planner models list` shows them")
+    if wants_chip and not chips:
+        raise UserError("which chip?", remedy="name one with -H, as `planner hardware list` shows them")
+    named = [str(model_table.row(model)["id"]) for model in models] or [None]
+    on = [str(hardware_table.row(chip)["id"]) for chip in chips] or [None]
+    return [_scenario(model, chip, common) for model in named for chip in on]
+
+
+def _scenario(model: str | None, chip: str | None, values: dict[str, Value]) -> Scenario:
+    name = " on ".join(part for part in (model, chip) if part) or "scenario"
+    return Scenario(re.sub(r"[^a-z0-9]+", "_", name.lower()), name, model, chip, values)
+
+
+def _distinct(scenarios: Sequence[Scenario]) -> list[Scenario]:
+    seen: dict[str, int] = {}
+    distinct = []
+    for scenario in scenarios:
+        count = seen[scenario.id] = seen.get(scenario.id, 0) + 1
+        identifier = scenario.id if count == 1 else f"{scenario.id}_{count}"
+        distinct.append(Scenario(identifier, scenario.name, scenario.model, scenario.hardware, scenario.values))
+    return distinct
+
+
+def _typed(rows: dict[str, Row], name: str, text: str) -> Value:
+    if name not in rows:
+        raise UserError(f"no template of this workbook has a row {name!r}", remedy=nearest(name, rows))
+    return typed(rows[name], text)
+
+
+def read(
+    path: Path, rows: dict[str, Row], model_table: Table, hardware_table: Table, common: dict[str, Value]
+) -> Iterable[Scenario]:  # fmt: skip
+    """The scenarios of a CSV: columns scenario, name, model, hardware, and any row that a template has.
+
+    A blank cell leaves the default. Raises UserError with file, line and column.
+    """
+    heads = (*ID_COLUMNS, *NAME_COLUMNS, *MODEL_COLUMNS, *HARDWARE_COLUMNS)
+    sheet = csvfile.read(path, known=(*heads, *rows))
+    for column in sheet.header:
+        if column not in heads and column not in rows:
+            raise UserError(f"unknown column {column!r}", place=Place(path, 1), remedy=nearest(column, (*heads, *rows)))
+    seen: dict[str, int] = {}
+    for line, cells in sheet.records():
+        try:
+            scenario = _from_cells(cells, line, rows, model_table, hardware_table, common)
+        except UserError as error:
+            raise UserError(error.what, place=Place(path, line), remedy=error.remedy) from None
+        if scenario.id.lower() in seen:
+            first = seen[scenario.id.lower()]
+            raise UserError(f"scenario {scenario.id!r} stands in line {first} already", place=Place(path, line), remedy="ids are unique")
+        seen[scenario.id.lower()] = line
+        yield scenario
+    if not seen:
+        raise UserError("the file has no scenario", place=Place(path), remedy="add a row below the header")
+
+
+def _from_cells(
+    cells: dict[str, str], line: int, rows: dict[str, Row], model_table: Table, hardware_table: Table,
+    common: dict[str, Value],
+) -> Scenario:  # fmt: skip
+    def first(columns: Sequence[str]) -> str:
+        return next((cells[column].strip() for column in columns if cells.get(column, "").strip()), "")
+
+    model, chip = first(MODEL_COLUMNS), first(HARDWARE_COLUMNS)
+    found_model = str(model_table.row(model)["id"]) if model else None
+    found_chip = str(hardware_table.row(chip)["id"]) if chip else None
+    values = dict(common)
+    for column, text in cells.items():
+        if column in rows and text.strip() and column not in NAME_COLUMNS:
+            values[column] = typed(rows[column], text.strip())
+    base = _scenario(found_model, found_chip, values)
+    identifier = first(ID_COLUMNS) or base.id
+    return Scenario(identifier, first(NAME_COLUMNS) or base.name, found_model, found_chip, values)

@@ -1,0 +1,157 @@
+"""Where each cell of a sheet stands in its XML: one pass of expat, which reports byte offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from xml.parsers import expat
+
+from planner.address import Area, address, coordinates
+from planner.cellvalue import Value, parsed_value
+from planner.errors import UserError
+
+_MAIN = (
+    "http://schemas.openxmlformats.org/spreadsheetml/2006/main",
+    "http://purl.oclc.org/ooxml/spreadsheetml/main",  # "strict"
+)
+_TAGS = ("c", "f", "v", "is", "t", "rPh", "row", "sheetData", "dimension")
+_LOCAL = {f"{namespace}}}{tag}": tag for namespace in _MAIN for tag in _TAGS}
+
+
+Span = tuple[int, int]
+"""The byte offsets at which expat reports an element's start and its end."""
+
+
+class Cell(NamedTuple):
+    """A cell as the file has it.
+
+    `type` is its attribute t, `text` what its <v> or <is> holds, None without one. `formula` is None for a
+    typed value, and empty where the text of a shared formula stands in another cell. `kind` is normal,
+    shared, array or dataTable; `area` is the range that the latter two fill.
+    """
+
+    ref: str
+    type: str
+    text: str | None
+    formula: str | None
+    kind: str
+    area: str
+    span: Span
+    formula_span: Span | None
+    value_span: Span | None
+
+    @property
+    def value(self) -> Value:
+        """The typed value, or the cached one of a formula; None where there is none."""
+        return parsed_value(self.type, self.text)
+
+
+class Row(NamedTuple):
+    """A row; its cells begin at `first` in the list of all cells."""
+
+    number: int
+    span: Span
+    first: int
+
+
+class Scan:
+    """The cells and rows of a sheet, in the order of the file; `arrays` are the ranges that one cell fills.
+
+    A cell of type s has the text itself where the shared `strings` are given, else the text's number.
+    Raises UserError for XML that is not sound or not UTF-8.
+    """
+
+    def __init__(self, xml: bytes, strings: Sequence[str] = ()) -> None:
+        self.cells: list[Cell] = []
+        self.rows: list[Row] = []
+        self.arrays: dict[str, Area] = {}
+        self.data: Span = (-1, -1)
+        self.dimension: tuple[str, Span] | None = None
+        self._strings = strings
+        self._text: list[str] = []
+        self._starts: dict[str, int] = {}
+        self._row, self._last, self._phonetic = 0, "", False
+        if xml[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise UserError("the sheet's XML is not UTF-8")
+        self._parser = parser = expat.ParserCreate(namespace_separator="}")
+        parser.buffer_text = True
+        parser.XmlDeclHandler = _refuse_encoding
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler = self._text.append
+        try:
+            parser.Parse(xml, True)
+        except (expat.ExpatError, ValueError, IndexError) as error:
+            raise UserError(f"the sheet is not sound ({error})") from error
+        if self.data[0] < 0:
+            raise UserError("the sheet is not sound (no sheetData)")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        tag = _LOCAL.get(name)
+        if tag is None:
+            return
+        self._starts[tag] = self._parser.CurrentByteIndex
+        self._text.clear()
+        if tag == "c":
+            self._attributes, self._formula_attributes = attributes, attributes
+            self._value: str | None = None
+            self._formula: str | None = None
+            self._value_span: Span | None = None
+            self._formula_span: Span | None = None
+        elif tag == "f":
+            self._formula_attributes = attributes
+        elif tag == "is":
+            self._value = ""
+        elif tag == "rPh":
+            self._phonetic = True
+        elif tag == "row":
+            self._row, self._last = int(attributes.get("r", self._row + 1)), ""
+            self._first = len(self.cells)
+        elif tag == "dimension":
+            self._dimension = attributes.get("ref", "")
+
+    def _end(self, name: str) -> None:
+        tag = _LOCAL.get(name)
+        if tag is None:
+            return
+        span = self._starts[tag], self._parser.CurrentByteIndex
+        if tag == "v":
+            self._value, self._value_span = "".join(self._text), span
+        elif tag == "f":
+            self._formula, self._formula_span = "".join(self._text), span
+        elif tag == "c":
+            self._add_cell(span)
+        elif tag == "t" and not self._phonetic:
+            self._value = (self._value or "") + "".join(self._text)
+        elif tag == "is":
+            self._value_span = span
+        elif tag == "rPh":
+            self._phonetic = False
+        elif tag == "row":
+            self.rows.append(Row(self._row, span, self._first))
+        elif tag == "sheetData":
+            self.data = span
+        elif tag == "dimension":
+            self.dimension = self._dimension, span
+
+    def _add_cell(self, span: Span) -> None:
+        attributes, formula, kind, area = self._attributes, self._formula, "", ""
+        if formula is not None:
+            kind = self._formula_attributes.get("t", "normal")
+            area = self._formula_attributes.get("ref", "")
+        ref, type_, text = attributes.get("r") or self._next_ref(), attributes.get("t", "n"), self._value
+        if type_ == "s" and text and self._strings:
+            text = self._strings[int(text)]
+        if kind in ("array", "dataTable") and area not in ("", ref, f"{ref}:{ref}"):
+            self.arrays[ref] = Area.parse(area)
+        self._last = ref
+        self.cells.append(Cell(ref, type_, text, formula, kind, area, span,
+                               self._formula_span, self._value_span))
+
+    def _next_ref(self) -> str:
+        """The address of a cell that bears none: right of the one before."""
+        return address(self._row, coordinates(self._last)[1] + 1 if self._last else 1)
+
+
+def _refuse_encoding(_version: str, encoding: str | None, _standalone: int) -> None:
+    if encoding is not None and encoding.lower() not in ("utf-8", "us-ascii"):
+        raise UserError(f"the sheet's XML is {encoding}, not UTF-8")

@@ -1,0 +1,41 @@
+"""Plain-text tables that fit a terminal, and numbers as people read them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+
+from planner.catalog import Value
+
+
+def shown(value: Value) -> str:
+    """A number for a reader: whole numbers to the digit, others to seven significant digits, N/A for None."""
+    if value is None:
+        return "N/A"
+    if isinstance(value, str):
+        return value
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.7g}" if 1e-4 <= abs(value) < 1e7 else f"{value:.6e}"
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table with aligned columns, the last one cut where the terminal ends; the second is right-aligned."""
+    table = [list(header), *[list(row) for row in rows]]
+    widths = [max(len(row[index]) for row in table) for index in range(len(header))]
+    limit = shutil.get_terminal_size((120, 24)).columns if _is_terminal() else 0
+    lines = []
+    for row in table:
+        cells = [
+            cell.rjust(width) if index == 1 else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        line = "  ".join(cells).rstrip()
+        lines.append(line if not limit or len(line) <= limit else line[: limit - 1] + "…")
+    return "\n".join(lines)
+
+
+def _is_terminal() -> bool:
+    import sys
+
+    return sys.stdout.isatty()

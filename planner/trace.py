@@ -1,0 +1,62 @@
+"""A number explained: its formula in names, then in numbers, and so on down to inputs and their sources."""
+
+from __future__ import annotations
+
+from planner import table
+from planner.evaluate import Facts, Results
+from planner.template import CALCULATED, Row
+
+
+def in_names(row: Row) -> str:
+    """A row's formula as a reader writes it: `a*b`, `hardware[hardware_id].hbm_bytes`, `dtypes[kv_dtype]`."""
+    if row.kind in CALCULATED:
+        return row.formula
+    if row.kind == "dtype":
+        return f"dtypes[{row.formula}].bytes_per_element"
+    if row.kind in ("model", "hardware"):
+        column, selector = row.column
+        table_name = "models[model_id]" if row.kind == "model" else "hardware[hardware_id]"
+        return f"{table_name}.{column}" + (f"[{selector}]" if selector else "")
+    return ""
+
+
+def explain(results: Results, name: str, facts: Facts) -> str:
+    """How a number came about, as indented text. Raises UserError for an unknown name."""
+    lines: list[str] = []
+    _explain(results, results.template.row(name), facts, 0, set(), lines)
+    return "\n".join(lines)
+
+
+def _explain(results: Results, row: Row, facts: Facts, depth: int, seen: set[str], lines: list[str]) -> None:
+    indent = "  " * depth
+    unit = "" if row.unit in ("1", "text") else f" {row.unit}"
+    head = f"{indent}{row.name} = {table.shown(results.value(row.name))}{unit}"
+    if row.name in seen:
+        lines.append(f"{head}  (explained above)")
+        return
+    seen.add(row.name)
+    origin = "; ".join(text for text in (row.source, row.note) if text)
+    lines.append(f"{head}  ({row.label}{'; ' if origin else ''}{origin})")
+    if row.name in results.given:
+        lines.append(f"{indent}  = typed with --set" if row.kind == "input" else f"{indent}  = overridden with --set")
+        return
+    if row.kind in ("input", "constant"):
+        lines.append(f"{indent}  = {'default' if row.kind == 'input' else 'constant'} of {row.template}")
+        return
+    lines.append(f"{indent}  = {in_names(row)}")
+    if row.kind in CALCULATED:
+        lines.append(f"{indent}  = {_in_numbers(results, row)}")
+    elif row.kind in ("model", "hardware"):
+        record = (facts.model if row.kind == "model" else facts.hardware) or {}
+        lines.append(f"{indent}  = {record.get('id', '')}: {record.get('source') or 'no source'}")
+    for name in row.reads:
+        _explain(results, results.template.row(name), facts, depth + 1, seen, lines)
+
+
+def _in_numbers(results: Results, row: Row) -> str:
+    def number(name: str) -> str:
+        value = results.value(name)
+        text = table.shown(value).replace(",", "")
+        return f'"{value}"' if isinstance(value, str) else f"({text})" if text.startswith("-") else text
+
+    return row.expression.substitute(number)

@@ -1,0 +1,165 @@
+"""Which of the engine's values can be trusted in a workbook.
+
+The engine is young and knows fewer constructs than Excel. Two things keep it honest: what it says it can't
+compute is never guessed, nor anything that depends on it; and in a workbook that another program has saved,
+the saved values are evidence: a formula whose saved value the engine doesn't reproduce is left to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from planner.book import parse_sheets
+from planner.cellvalue import CellError, Value, same_value
+from planner.engine import Address, Engine, Unknown
+from planner.opc import Package
+from planner.sheetscan import Cell
+from planner.sheetxml import SheetXml
+
+AGREEMENT = 1e-9
+_BAD_NAME = CellError("#NAME?")
+_ARRAY = Unknown("its result is an array")
+_CLOCK_OR_DICE = re.compile(r"\b(NOW|TODAY|RAND|RANDBETWEEN|RANDARRAY)\(", re.IGNORECASE)
+
+Sheets = Mapping[str, SheetXml]
+Formulas = Mapping[Address, Cell]
+Values = dict[Address, Value | Unknown]
+Reasons = dict[Address, str]
+
+
+@dataclass
+class Verdict:
+    """The values to write, the cells to leave without one, those that keep what they have; with reasons."""
+
+    values: dict[Address, Value]
+    doubts: Reasons
+    kept: Reasons = field(default_factory=dict)
+
+
+def formula_cells(sheets: Sheets) -> dict[Address, Cell]:
+    """The cells with a formula, by sheet and address."""
+    return {(name, ref): cell for name, sheet in sheets.items() for ref, cell in sheet.cells.items()
+            if cell.formula is not None}
+
+
+def computed(package: Package, sheets: Sheets) -> Verdict:
+    """Every formula's value. Raises EngineError when the engine can't compute the workbook at all."""
+    formulas = formula_cells(sheets)
+    engine = Engine(package, sheets)
+    values = _values(engine, sheets, formulas)
+    values |= dict.fromkeys(engine.spills(formulas), _ARRAY)
+    doubts = _with_dependents(engine, sheets, formulas, _unknown(values, formulas))
+    return Verdict(_sound(values, doubts), doubts)
+
+
+def recomputed(before: Package, sheets: Sheets) -> Verdict:
+    """The values of the formulas that the edits since `before` reach.
+
+    Raises EngineError as `computed` does, and ValueError when a formula itself was edited.
+    """
+    old_sheets = parse_sheets(before, sheets)
+    old, formulas = formula_cells(old_sheets), formula_cells(sheets)
+    if {cell: old[cell].formula for cell in old} != {cell: formulas[cell].formula for cell in formulas}:
+        raise ValueError("the two workbooks have different formulas")
+    engine = Engine(before, old_sheets)
+    edits = _edits(old_sheets, sheets)
+    base, doubts, kept = _weighed(engine, old_sheets, old, edits)
+    for cell in edits:
+        engine.put(cell, _typed(sheets, cell))
+    engine.evaluate()
+    values = {cell: value for cell, value in _values(engine, sheets, base).items()
+              if formulas[cell].value is None or not same_value(value, base[cell], 0.0)}
+    doubts |= _unknown(values, formulas)
+    doubts = _with_dependents(engine, sheets, formulas, doubts)
+    return Verdict(_sound(values, doubts), doubts, kept)
+
+
+def _weighed(engine: Engine, sheets: Sheets, formulas: Formulas,
+             edits: Collection[Address]) -> tuple[Values, Reasons, Reasons]:
+    """The engine's values before the edits; the formulas it has wrong that the edits reach, and don't reach.
+
+    Those that they don't reach are given their saved value, so that what depends on them has it.
+    """
+    values = _values(engine, sheets, formulas)
+    wrong = _disagreements(engine, values, formulas)
+    if not wrong:
+        return values, {}, {}
+    for cell in edits:
+        engine.put(cell, _typed(sheets, cell))
+    reached = engine.stale(formulas)
+    engine.evaluate()
+    kept = {cell: reason for cell, reason in wrong.items() if cell not in reached}
+    for cell in kept:
+        engine.put(cell, formulas[cell].value)
+    engine.evaluate()
+    left = {cell: formulas[cell] for cell in formulas if cell not in kept}
+    values = _values(engine, sheets, left)
+    wrong = {cell: why for cell, why in _disagreements(engine, values, left).items() if cell in reached}
+    return values, wrong, kept
+
+
+def _disagreements(engine: Engine, values: Values, formulas: Formulas) -> Reasons:
+    """The formulas whose saved value the engine doesn't reproduce; clocks and dice it need not."""
+    wrong = {cell: _difference(formulas[cell].value, value) for cell, value in values.items()
+             if not _agree(formulas[cell].value, value)}
+    if wrong and any(_CLOCK_OR_DICE.search(cell.formula or "") for cell in formulas.values()):
+        moving = engine.stale(wrong)
+        return {cell: reason for cell, reason in wrong.items()
+                if cell not in moving or isinstance(values[cell], Unknown)}
+    return wrong
+
+
+def _agree(saved: Value, value: Value | Unknown) -> bool:
+    """Whether the engine's value is the saved one; without a saved one there is nothing to contradict."""
+    if saved is None:
+        return True
+    if isinstance(saved, CellError) and isinstance(value, CellError):
+        return _BAD_NAME not in (saved, value) or saved == value
+    return same_value(saved, value, AGREEMENT)
+
+
+def _difference(saved: Value, value: Value | Unknown) -> str:
+    return value.reason if isinstance(value, Unknown) else f"the engine has {value!s}, not {saved!s}"
+
+
+def _values(engine: Engine, sheets: Sheets, cells: Iterable[Address]) -> Values:
+    """What the engine has for each formula cell; for a formula that fills several it has no sound value."""
+    return {cell: _ARRAY if cell[1] in sheets[cell[0]].arrays else engine.value(cell) for cell in cells}
+
+
+def _sound(values: Values, doubts: Reasons) -> dict[Address, Value]:
+    return {cell: value for cell, value in values.items()
+            if cell not in doubts and not isinstance(value, Unknown)}
+
+
+def _unknown(values: Values, formulas: Formulas) -> Reasons:
+    """The cells that the engine can't compute, a function that it doesn't know included."""
+    doubts = {cell: value.reason for cell, value in values.items() if isinstance(value, Unknown)}
+    return doubts | {cell: "it has a name or function that the engine doesn't know"
+                     for cell, value in values.items()
+                     if value == _BAD_NAME and formulas[cell].value != _BAD_NAME}
+
+
+def _with_dependents(engine: Engine, sheets: Sheets, formulas: Formulas, doubts: Reasons) -> Reasons:
+    """`doubts` and all that depends on them. Ends the engine's use: the cells in doubt are overwritten."""
+    if not doubts:
+        return doubts
+    for name, ref in doubts:
+        for filled in sheets[name].filled_by(ref):
+            engine.put((name, filled), None)
+    tainted = sorted(engine.stale(formulas) - doubts.keys())
+    return doubts | dict.fromkeys(tainted, "it depends on a cell that the engine can't compute")
+
+
+def _edits(old: Sheets, new: Sheets) -> list[Address]:
+    """The typed cells whose value differs."""
+    cells = {(name, ref) for name in old if old[name].xml != new[name].xml
+             for ref in old[name].cells.keys() | new[name].cells.keys() if not new[name].is_computed(ref)}
+    return sorted(cell for cell in cells if not same_value(_typed(old, cell), _typed(new, cell), 0.0))
+
+
+def _typed(sheets: Sheets, cell: Address) -> Value:
+    found = sheets[cell[0]].cells.get(cell[1])
+    return None if found is None else found.value

@@ -1,0 +1,1 @@
+"""The workbook: sheets from templates, cells that are live formulas."""

@@ -1,0 +1,100 @@
+"""Charts that read well in every spreadsheet: both axes shown, thin grid, no smoothing, one marker for each point."""
+
+from __future__ import annotations
+
+from openpyxl.chart import Reference, ScatterChart, Series
+from openpyxl.chart.label import DataLabelList
+from openpyxl.chart.legend import Legend, LegendEntry
+from openpyxl.chart.marker import Marker
+from openpyxl.chart.series import SeriesLabel
+from openpyxl.chart.data_source import StrRef
+from openpyxl.chart.shapes import GraphicalProperties
+from openpyxl.chart.text import RichText
+from openpyxl.drawing.line import LineProperties
+from openpyxl.drawing.text import CharacterProperties, Font, Paragraph, ParagraphProperties
+
+from planner.workbook.layout import letter
+from planner.workbook.page import Page
+
+PALETTE = ("1F4FBF", "B42318", "11734B", "B45F06", "5B2A86")
+GRID, AXIS, INK = "E3E6EA", "6B7280", "1F2937"
+SIDES = ("r", "l", "t", "b")
+
+
+def roofline(
+    page: Page, *, rows: tuple[int, int], label_column: int, x_column: int, y_column: int, roof: tuple[int, int], anchor: str
+) -> None:  # fmt: skip
+    """A log-log roofline: the roof as a line, each row of the table as a labelled point."""
+    chart = ScatterChart()
+    chart.scatterStyle = "lineMarker"
+    chart.style = None
+    chart.title = "Roofline of the chosen scenario"
+    chart.title.overlay = False
+    chart.title.tx.rich.p[0].r[0].rPr = _text(1100, bold=True)
+    chart.roundedCorners = False
+    chart.width, chart.height = 22, 13
+    _axis(chart.x_axis, "Arithmetic intensity (FLOP/byte)", "General", 0.1, 10_000)
+    _axis(chart.y_axis, "Attained (FLOP/s per chip)", "0.E+0", 1e9, 1e16)
+    sheet = page.sheet
+    line = Series(
+        Reference(sheet, min_col=3, min_row=roof[0], max_row=roof[1]),
+        Reference(sheet, min_col=2, min_row=roof[0], max_row=roof[1]), title="Roof",
+    )  # fmt: skip
+    line.marker = Marker(symbol="none")
+    line.smooth = False
+    line.graphicalProperties = GraphicalProperties(ln=LineProperties(w=28575, solidFill="1F3A5F"))
+    chart.series.append(line)
+    for index, row in enumerate(range(rows[0], rows[1] + 1)):
+        chart.series.append(_point(page, row, label_column, x_column, y_column, index))
+    chart.legend = Legend()
+    chart.legend.position = "b"
+    chart.legend.legendEntry = [LegendEntry(idx=index + 1, delete=True) for index in range(rows[1] - rows[0] + 1)]
+    chart.legend.txPr = _rich(900)
+    sheet.add_chart(chart, anchor)
+
+
+def _point(page: Page, row: int, label_column: int, x_column: int, y_column: int, index: int) -> Series:
+    sheet = page.sheet
+    series = Series(
+        Reference(sheet, min_col=y_column, min_row=row), Reference(sheet, min_col=x_column, min_row=row),
+    )  # fmt: skip
+    series.tx = SeriesLabel(strRef=StrRef(f"{page.name}!${letter(label_column)}${row}"))
+    colour = PALETTE[index % len(PALETTE)]
+    series.marker = Marker(symbol="circle", size=8)
+    series.marker.graphicalProperties = GraphicalProperties(solidFill=colour, ln=LineProperties(solidFill="FFFFFF"))
+    series.graphicalProperties = GraphicalProperties(ln=LineProperties(noFill=True))
+    series.smooth = False
+    labels = DataLabelList()
+    labels.showSerName, labels.showVal, labels.showLegendKey = True, False, False
+    labels.showCatName = labels.showPercent = labels.showBubbleSize = False
+    labels.dLblPos = SIDES[index % len(SIDES)]
+    labels.txPr = _rich(800)
+    series.dLbls = labels
+    return series
+
+
+def _axis(axis, title: str, form: str, low: float, high: float) -> None:  # type: ignore[no-untyped-def]
+    axis.title = title
+    axis.title.overlay = False
+    axis.title.tx.rich.p[0].r[0].rPr = _text(900)
+    axis.delete = False
+    axis.scaling.logBase = 10
+    axis.scaling.min, axis.scaling.max = low, high
+    axis.majorUnit = 10
+    axis.number_format = form
+    axis.numFmt.sourceLinked = False
+    axis.crosses = "min"
+    axis.tickLblPos = "low"
+    axis.majorTickMark = "out"
+    axis.majorGridlines.spPr = GraphicalProperties(ln=LineProperties(w=6350, solidFill=GRID))
+    axis.graphicalProperties = GraphicalProperties(ln=LineProperties(w=9525, solidFill=AXIS))
+    axis.txPr = _rich(900)
+
+
+def _text(size: int, *, bold: bool = False) -> CharacterProperties:
+    return CharacterProperties(sz=size, b=bold, latin=Font(typeface="Calibri"), solidFill=INK)
+
+
+def _rich(size: int) -> RichText:
+    paragraph = Paragraph(pPr=ParagraphProperties(defRPr=_text(size)), endParaRPr=CharacterProperties())
+    return RichText(p=[paragraph])

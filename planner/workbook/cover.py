@@ -1,0 +1,70 @@
+"""Cover and Log: what the workbook is, what it was made of, and how to make it one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from openpyxl.workbook import Workbook
+
+from planner import __version__
+from planner.workbook.page import Live, Page
+from planner.workbook.plan import Plan
+
+HOW_TO = (
+    "Another scenario: copy a scenario's column one to the right on Inputs, on every calculation sheet, Checks and Dashboard.",
+    "Then type its id and name, choose its model and chip on Inputs; every dropdown already reaches the new column.",
+)
+COLOURS = (
+    ("plan_input", "a number or a choice that is yours to change"),
+    ("plan_formula", "a formula; type an override on Inputs, not over it"),
+    ("plan_cross", "a link to another sheet"),
+    ("plan_measured", "a measured number, written by planner measure"),
+    ("plan_check", "a check: 1 holds, 0 fails"),
+)
+
+
+def write_cover(
+    book: Workbook, plan: Plan, made: date, digests: Mapping[str, str], sheets: Sequence[str], master: str
+) -> Page:  # fmt: skip
+    """Write the Cover: title, date, contents, colour key, how to add a scenario, digests of every source."""
+    page = Page(book, "Cover", "Plan", "Predictions of a large language model's memory, speed and cost, as live formulas.")
+    at = 4
+    for label, value in (("Version", __version__), ("Made on", made), ("Scenarios", len(plan.scenarios))):
+        page.put(1, at, label, "plan_label")
+        page.put(2, at, value, "plan_text", "yyyy-mm-dd" if isinstance(value, date) else None)
+        at += 1
+    page.put(1, at, "Failed checks", "plan_label")
+    page.put(2, at, Live(master), "plan_check", "0")
+    at = _rows(page, at + 2, "Sheets", [(name, "") for name in sheets])
+    for row, name in enumerate(sheets, start=at - len(sheets) - 1):
+        page.put(1, row, name, "plan_link")
+        page.link(1, row, name, "A1")
+    at = _rows(page, at, "Colours", [("", meaning) for _, meaning in COLOURS])
+    for row, (style, _) in enumerate(COLOURS, start=at - len(COLOURS) - 1):
+        page.put(1, row, style.removeprefix("plan_"), style)
+    at = _rows(page, at, "Your own scenarios", [(line, "") for line in HOW_TO])
+    _rows(page, at, "Made from (SHA-256)", list(digests.items()))
+    page.widths(34, 72)
+    return page
+
+
+def _rows(page: Page, at: int, title: str, rows: Sequence[tuple[str, str]]) -> int:
+    page.section(at, title, 2)
+    for at, (first, second) in enumerate(rows, start=at + 1):
+        page.put(1, at, first, "plan_label")
+        page.put(2, at, second, "plan_text")
+    return at + 2
+
+
+def write_log(book: Workbook, made: date) -> Page:
+    """Write the Log: a line for each version of the workbook; an analyst adds to it."""
+    page = Page(book, "Log", "Log", "One line for each version; add yours.")
+    page.put(1, 5, "Version", "plan_header")
+    page.put(2, 5, "Date", "plan_header")
+    page.put(3, 5, "What changed", "plan_header")
+    page.put(1, 6, __version__, "plan_text")
+    page.put(2, 6, made, "plan_text", "yyyy-mm-dd")
+    page.put(3, 6, "Built by planner", "plan_text")
+    page.widths(14, 14, 60)
+    return page

@@ -1,0 +1,142 @@
+"""The Inputs sheet: a column for each scenario, a row for each input, override and constant. No formulas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from openpyxl.workbook import Workbook
+
+from planner.catalog import Value
+from planner.template import Row
+from planner.workbook import layout
+from planner.workbook.layout import Columns, cell, letter
+from planner.workbook.page import Page
+from planner.workbook.plan import Plan
+from planner.workbook.styles import number_format
+
+NAME = "Inputs"
+PURPOSE = "Blue cells are yours to change. A blank override takes the database's number; a blank input is N/A."
+
+
+@dataclass
+class Inputs:
+    """Where each input, override and constant stands on the Inputs sheet."""
+
+    page: Page
+    input_rows: dict[str, int] = field(default_factory=dict)
+    override_rows: dict[str, int] = field(default_factory=dict)
+    constant_rows: dict[str, int] = field(default_factory=dict)
+
+    def constant(self, name: str) -> str:
+        """An absolute reference to a constant."""
+        return f"{NAME}!${letter(layout.FORMULA)}${self.constant_rows[name]}"
+
+
+def write(book: Workbook, plan: Plan, ranges: dict[str, str]) -> Inputs:
+    """Write the sheet; `ranges` holds the id ranges of `models`, `hardware` and `dtypes` for the dropdowns."""
+    page = Page(book, NAME, "Inputs", PURPOSE)
+    page.header(["Quantity", "Unit", "Name", "Note", "Source"])
+    for column in plan.columns:
+        page.put(column, layout.HEADER_ROW, None, "plan_header")
+    inputs = Inputs(page)
+    _header_rows(page, plan, ranges)
+    row = layout.FIRST_ROW
+    row = _block(page, plan, "Plan", list(plan.inputs.values()), inputs.input_rows, row, ranges)
+    lookups = [r for r in plan.overrides.values() if r.kind in ("model", "hardware")]
+    calculated = [r for r in plan.overrides.values() if r.kind not in ("model", "hardware")]
+    row = _block(page, plan, "Overrides of looked-up numbers", lookups, inputs.override_rows, row, ranges)
+    row = _block(page, plan, "Overrides of calculated numbers", calculated, inputs.override_rows, row, ranges)
+    _constants(page, plan, inputs, row)
+    page.widths(34, 12, 24, 38, 30, scenarios=plan.columns, each=22)
+    return inputs
+
+
+def _header_rows(page: Page, plan: Plan, ranges: dict[str, str]) -> None:
+    for row, name in layout.HEADER_NAMES.items():
+        page.put(layout.LABEL, row, layout.HEADER_LABELS[row], "plan_label")
+        page.put(layout.UNIT, row, "text", "plan_text")
+        page.put(layout.NAME, row, name, "plan_text")
+    for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
+        values = (scenario.id, scenario.name, scenario.model, scenario.hardware)
+        for row, value in zip(layout.HEADER_NAMES, values, strict=True):
+            page.put(column, row, value, "plan_input", "@")
+    reach = _reach(plan.columns)
+    for row, kind in ((layout.MODEL_ROW, "models"), (layout.HARDWARE_ROW, "hardware")):
+        title = "Model" if kind == "models" else "Chip"
+        _dropdown(page, reach(row), ranges[kind], title, f"Choose an id of the {kind.capitalize()} sheet.")
+    for row, title in ((layout.ID_ROW, "Scenario id"), (layout.TITLE_ROW, "Scenario")):
+        page.validate(
+            reach(row), type="textLength", operator="between", formula1="1", formula2="80",
+            promptTitle=title, prompt="A short text; ids are unique.", errorTitle=title, error="1 to 80 characters.",
+        )  # fmt: skip
+
+
+def _reach(columns: Columns):  # type: ignore[no-untyped-def]  # row -> the row's cells, sized ahead
+    return lambda row: f"{cell(layout.FIRST_SCENARIO, row)}:{cell(columns.last, row)}"
+
+
+def _dropdown(page: Page, reference: str, source: str, title: str, prompt: str) -> None:
+    page.validate(
+        reference, type="list", formula1=source, promptTitle=title, prompt=prompt,
+        errorTitle=title, error="Choose from the list.",
+    )  # fmt: skip
+
+
+def _block(
+    page: Page, plan: Plan, title: str, rows: list[Row], places: dict[str, int], at: int, ranges: dict[str, str]
+) -> int:  # fmt: skip
+    """A section of the sheet; returns the row below it."""
+    if not rows:
+        return at
+    page.section(at, title, layout.FIRST_SCENARIO + plan.columns.filled - 1)
+    overriding = title != "Plan"
+    for at, row in enumerate(rows, start=at + 1):
+        places[row.name] = at
+        _describe(page, at, row)
+        for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
+            value = scenario.values.get(row.name, None if overriding else row.default)
+            missing = row.name in scenario.values and value is None
+            page.put(column, at, "#N/A" if missing else _held(value), "plan_input", number_format(row.unit))
+        _validate(page, row, _reach(plan.columns)(at), ranges, overriding)
+    return at + 2
+
+
+def _held(value: Value) -> Value:
+    """A whole number as an integer, so that the file holds 8 and not 8.0."""
+    return int(value) if isinstance(value, float) and value == int(value) and abs(value) < 2**53 else value
+
+
+def _describe(page: Page, at: int, row: Row) -> None:
+    page.put(layout.LABEL, at, row.label, "plan_label")
+    page.put(layout.UNIT, at, row.unit, "plan_text")
+    page.put(layout.NAME, at, row.name, "plan_text")
+    page.put(layout.FORMULA, at, row.note, "plan_text")
+    page.put(layout.SOURCE, at, row.source, "plan_text")
+
+
+def _validate(page: Page, row: Row, reference: str, ranges: dict[str, str], overriding: bool) -> None:
+    prompt = "Blank takes the looked-up or calculated number." if overriding else (row.note or row.label)
+    message = {"promptTitle": row.label[:32], "prompt": prompt[:255], "errorTitle": row.label[:32]}
+    if row.unit == "text" and row.name.endswith("dtype"):
+        page.validate(reference, type="list", formula1=ranges["dtypes"], error="Choose from the list.", **message)
+    elif row.unit == "text":
+        page.validate(
+            reference, type="textLength", operator="between", formula1="0", formula2="80",
+            error="At most 80 characters.", **message,
+        )  # fmt: skip
+    elif row.name.startswith(("is_", "has_")):
+        page.validate(reference, type="list", formula1='"0,1"', error="1 is yes and 0 is no.", **message)
+    else:
+        page.validate(
+            reference, type="decimal", operator="greaterThanOrEqual", formula1="0",
+            error=f"A number of {row.unit}, not below 0.", **message,
+        )  # fmt: skip
+
+
+def _constants(page: Page, plan: Plan, inputs: Inputs, at: int) -> None:
+    page.section(at, "Constants", layout.FIRST_SCENARIO + plan.columns.filled - 1)
+    for at, row in enumerate(plan.constants.values(), start=at + 1):
+        inputs.constant_rows[row.name] = at
+        _describe(page, at, row)
+        page.put(layout.FORMULA, at, _held(row.default), "plan_constant", number_format(row.unit))
+        page.put(layout.SOURCE, at, "; ".join(text for text in (row.source, row.note) if text), "plan_text")

@@ -1,0 +1,56 @@
+"""Where things stand: the columns and rows that are the same on every sheet, and A1 references to them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from openpyxl.utils import get_column_letter
+
+LABEL, UNIT, NAME, FORMULA, SOURCE, FIRST_SCENARIO = 1, 2, 3, 4, 5, 6
+HEADER_ROW, ID_ROW, TITLE_ROW, MODEL_ROW, HARDWARE_ROW = 3, 4, 5, 6, 7
+FIRST_ROW = 9  # below the header rows and a blank one
+MATCHED_MODEL_ROW, MATCHED_HARDWARE_ROW = 9, 10  # on a calculation sheet: which row of the database
+HEADER_NAMES = {ID_ROW: "scenario_id", TITLE_ROW: "scenario_name", MODEL_ROW: "model_id", HARDWARE_ROW: "hardware_id"}
+HEADER_LABELS = {ID_ROW: "Scenario id", TITLE_ROW: "Scenario", MODEL_ROW: "Model", HARDWARE_ROW: "Chip"}
+
+TABLE_HEADER_ROW, TABLE_FIRST_ROW = 5, 6  # of a database sheet
+SPARE_ROWS = 100  # of a database sheet, for an analyst's own models and chips
+SPARE_SCENARIOS = 24  # columns that ranges and validations reach beyond the scenarios built
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The scenario columns: how many are filled, and how many every range is sized for."""
+
+    filled: int
+
+    @property
+    def last(self) -> int:
+        """The last column that ranges and validations reach."""
+        return FIRST_SCENARIO + self.filled + SPARE_SCENARIOS - 1
+
+    def __iter__(self):  # type: ignore[no-untyped-def]  # an iterator of column numbers
+        return iter(range(FIRST_SCENARIO, FIRST_SCENARIO + self.filled))
+
+    def across(self, sheet: str, row: int) -> str:
+        """The range over a row's scenario columns, sized ahead: `Inputs!$F$4:$AC$4`."""
+        return f"{sheet}!${letter(FIRST_SCENARIO)}${row}:${letter(self.last)}${row}"
+
+
+def letter(column: int) -> str:
+    """The letter of a column number."""
+    return get_column_letter(column)
+
+
+def cell(column: int, row: int) -> str:
+    """A relative reference."""
+    return f"{letter(column)}{row}"
+
+
+def sheet_name(template: str) -> str:
+    """A template's sheet: its name with a capital, safe to write in a reference without quotes."""
+    name = re.sub(r"[^A-Za-z0-9_]", "_", template)
+    name = name[:1].upper() + name[1:]
+    looks_like_cell = re.fullmatch(r"[A-Za-z]{1,3}\d+|[RrCc]\d*|[Rr]\d+[Cc]\d+", name)
+    return (f"{name}_plan" if looks_like_cell or not name[:1].isalpha() else name)[:31]

@@ -1,0 +1,109 @@
+"""One sheet being written: cells with a style that says what they are, header rows, print set-up."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+from openpyxl.formatting.rule import FormulaRule
+from openpyxl.styles import Font, PatternFill
+from openpyxl.workbook import Workbook
+from openpyxl.worksheet.datavalidation import DataValidation
+from openpyxl.worksheet.hyperlink import Hyperlink
+from openpyxl.worksheet.properties import PageSetupProperties
+from openpyxl.worksheet.worksheet import Worksheet
+
+from planner.workbook import layout
+from planner.workbook.layout import Columns, cell
+
+MASTER_CHECK = "C1"  # on every sheet: the count of failed checks
+
+
+class Page:
+    """A worksheet with the marks that every sheet bears: a title that links back, and the master check."""
+
+    def __init__(self, book: Workbook, name: str, title: str, purpose: str) -> None:
+        self.sheet: Worksheet = book.create_sheet(name)
+        self.name = name
+        self._styles: dict[tuple[str, str | None], Any] = {}
+        self.put(1, 1, title, "plan_title")
+        if name != "Cover":
+            self.link(1, 1, "Cover", "A1")
+        self.put(2, 1, purpose, "plan_text")
+
+    def put(self, column: int, row: int, value: object, style: str, number_format: str | None = None) -> None:
+        """Write one cell. A text that begins with = is a formula only when it is a Formula."""
+        target = self.sheet.cell(row=row, column=column)
+        if isinstance(value, Live):
+            target.value = f"={value}"
+        elif isinstance(value, str):
+            target.value = value
+            target.data_type = "e" if value == "#N/A" else "s"
+        else:
+            target.value = value
+        target._style = self._style(style, number_format)
+        if isinstance(value, str) and not isinstance(value, Live) and value[:1] in ("=", "+", "-", "@"):
+            target.quotePrefix = True
+
+    def _style(self, style: str, number_format: str | None) -> Any:
+        key = (style, number_format)
+        if key not in self._styles:
+            probe = self.sheet.cell(row=1, column=1)
+            kept = copy(probe._style)
+            probe.style = style
+            if number_format:
+                probe.number_format = number_format
+            self._styles[key] = copy(probe._style)
+            probe._style = kept
+        return copy(self._styles[key])
+
+    def link(self, column: int, row: int, sheet: str, target: str) -> None:
+        """Make a cell a link to a place in this workbook."""
+        reference = cell(column, row)
+        self.sheet.cell(row=row, column=column).hyperlink = Hyperlink(ref=reference, location=f"{sheet}!{target}")
+
+    def header(self, titles: list[str], row: int = layout.HEADER_ROW) -> None:
+        """A table's header row."""
+        for index, title in enumerate(titles, start=1):
+            self.put(index, row, title, "plan_header")
+
+    def section(self, row: int, title: str, last_column: int) -> None:
+        """A heading inside a table, over its whole width."""
+        for column in range(1, last_column + 1):
+            self.put(column, row, title if column == 1 else None, "plan_section")
+
+    def validate(self, reference: str, **rule: Any) -> None:
+        """A data validation with its message."""
+        validation = DataValidation(showErrorMessage=True, showInputMessage=True, allow_blank=True, **rule)
+        validation.add(reference)
+        self.sheet.add_data_validation(validation)
+
+    def widths(self, *widths: float, scenarios: Columns | None = None, each: float = 16) -> None:
+        """Column widths from A on, then one width for the scenario columns."""
+        for index, width in enumerate(widths, start=1):
+            self.sheet.column_dimensions[layout.letter(index)].width = width
+        for column in scenarios or ():
+            self.sheet.column_dimensions[layout.letter(column)].width = each
+
+    def finish(self, *, freeze: str, titles: str, master: str | None) -> None:
+        """Freeze panes, put the master check into the header, and set the page up for printing."""
+        sheet = self.sheet
+        sheet.freeze_panes = freeze
+        sheet.sheet_view.showGridLines = False
+        sheet.sheet_view.zoomScale = 100
+        if master:
+            self.put(2, 1, "Failed checks", "plan_text")
+            self.put(3, 1, Live(master), "plan_check", "0")
+            red = {"font": Font(color="FFB42318", bold=True), "fill": PatternFill("solid", bgColor="FFFEE4E2")}
+            sheet.conditional_formatting.add(MASTER_CHECK, FormulaRule(formula=[f"{MASTER_CHECK}>0"], **red))
+        sheet.page_setup.orientation = "landscape"
+        sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, 0
+        sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
+        sheet.print_title_rows = titles
+        sheet.oddFooter.left.text, sheet.oddFooter.center.text, sheet.oddFooter.right.text = "&F", "&A", "&P of &N"
+
+
+class Live(str):
+    """A formula's text without its equals sign: this, and nothing a user typed, becomes a formula."""
+
+    __slots__ = ()

@@ -1,0 +1,92 @@
+"""What a workbook is made of: templates, tables and scenarios, and the inputs that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from planner.catalog import Table, Value
+from planner.errors import UserError
+from planner.template import Row, Template
+from planner.workbook.layout import Columns, sheet_name
+
+OVERRIDABLE = ("model", "hardware")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One column of the workbook: an id and a name, a model and a chip, and the values typed for it."""
+
+    id: str
+    name: str
+    model: str | None = None
+    hardware: str | None = None
+    values: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A workbook to be built. Raises UserError where two templates want one input differently."""
+
+    templates: Sequence[Template]
+    scenarios: Sequence[Scenario]
+    models: Table
+    hardware: Table
+    dtypes: Table
+    comparison: Sequence[Row] = ()
+
+    @property
+    def columns(self) -> Columns:
+        return Columns(len(self.scenarios))
+
+    @cached_property
+    def sheets(self) -> dict[str, str]:
+        """Template name -> sheet name."""
+        return {template.name: sheet_name(template.name) for template in self.templates}
+
+    @cached_property
+    def inputs(self) -> dict[str, Row]:
+        """Every input of every template, once."""
+        return self._shared("input")
+
+    @cached_property
+    def constants(self) -> dict[str, Row]:
+        """Every constant of every template, once."""
+        return self._shared("constant")
+
+    @cached_property
+    def overrides(self) -> dict[str, Row]:
+        """The rows that have an override cell: every lookup, and each calculated row that a scenario sets."""
+        typed = {name for scenario in self.scenarios for name in scenario.values}
+        rows: dict[str, Row] = {}
+        for row in self._rows():
+            if row.kind in OVERRIDABLE or (row.kind not in ("input",) and row.name in typed):
+                rows.setdefault(row.name, row)
+        return rows
+
+    def _rows(self) -> list[Row]:
+        return [row for template in self.templates for row in template.rows]
+
+    def _shared(self, kind: str) -> dict[str, Row]:
+        rows: dict[str, Row] = {}
+        for row in self._rows():
+            if row.kind != kind:
+                continue
+            first = rows.setdefault(row.name, row)
+            if (first.unit, first.formula) != (row.unit, row.formula):
+                here, there = f"{row.formula or 'blank'} {row.unit}", f"{first.formula or 'blank'} {first.unit}"
+                raise row.fault(
+                    f"this {kind} is {here} here and {there} in {first.place}", "a name stands for one quantity in a workbook"
+                )
+        return rows
+
+    def check_values(self) -> None:
+        """Raise UserError for a value that no template has a row for."""
+        known = {row.name for row in self._rows()}
+        for scenario in self.scenarios:
+            for name in scenario.values:
+                if name not in known:
+                    from planner.errors import nearest
+
+                    raise UserError(f"scenario {scenario.id}: no template has a row {name!r}", remedy=nearest(name, known))

@@ -1,0 +1,97 @@
+"""Named cell styles that say what a cell is, and the number format of each unit.
+
+Formats scale what is shown and never the value. A format with conditions drops a minus sign, so it serves only
+units whose values can't be negative; seconds use the engineering format.
+"""
+
+from __future__ import annotations
+
+from openpyxl.styles import Alignment, Border, Font, NamedStyle, PatternFill, Protection, Side
+from openpyxl.workbook import Workbook
+
+FONT = "Calibri"
+COUNT = "[>=1000]#,##0;General"
+SECONDS = '##0.000E+0" s"'
+ENGINEERING = "##0.000E+0"
+
+
+def _scaled(unit: str, digits: str = "0.000") -> str:
+    """Tera and giga of a unit, plain below."""
+    tera, giga = "1000000000000", "1000000000"
+    return f'[>={tera}]{digits},,,," T{unit}";[>={giga}]{digits},,," G{unit}";#,##0.###" {unit}"'
+
+
+FORMATS = {
+    "1": COUNT,
+    "text": "@",
+    "chip": "[>=1000]#,##0;General",
+    "byte": '[>=1000000000]#,##0.000,,," GB";[>=1000000]0.000,," MB";#,##0.###" byte"',
+    "byte/chip": '[>=1000000000]#,##0.000,,," GB/chip";[>=1000000]0.000,," MB/chip";#,##0.###" byte/chip"',
+    "byte/s": _scaled("B/s"),
+    "byte/s/chip": _scaled("B/s/chip"),
+    "FLOP": _scaled("FLOP"),
+    "FLOP/s": _scaled("FLOP/s"),
+    "FLOP/s/chip": _scaled("FLOP/s/chip"),
+    "s": SECONDS,
+    "h": "#,##0.00",
+    "USD": "#,##0.00##",
+    "USD/h": "#,##0.00",
+    "USD/h/chip": "#,##0.00",
+    "1/s": COUNT,
+    "1/s/chip": COUNT,
+    "FLOP/byte": COUNT,
+    "s/h": COUNT,
+    "W/chip": COUNT,
+    "W": COUNT,
+}
+
+
+def number_format(unit: str) -> str:
+    """The number format of a unit; engineering format for one that has no format of its own."""
+    return FORMATS.get(unit, ENGINEERING)
+
+
+_GREY, _BLUE, _DARK, _GREEN, _RED = "FF6B7280", "FF1F4FBF", "FF1F2937", "FF11734B", "FFB42318"
+_THIN = Border(bottom=Side(style="hair", color="FFD1D5DB"))
+
+
+def _style(name: str, *, fill: str | None = None, locked: bool = True, wrap: bool = False, **font: object) -> NamedStyle:
+    style = NamedStyle(name=name)
+    style.font = Font(**{"name": FONT, "size": 10, "color": _DARK, **font})
+    if fill:
+        style.fill = PatternFill("solid", fgColor=fill)
+    style.alignment = Alignment(vertical="center", wrap_text=wrap)
+    style.protection = Protection(locked=locked)
+    return style
+
+
+def styles() -> list[NamedStyle]:
+    """Every named style of a workbook. Inputs are blue on pale yellow, links green, formulas black."""
+    made = [
+        _style("plan_title", size=16, bold=True),
+        _style("plan_link", color=_BLUE, underline="single"),
+        _style("plan_note", color=_GREY, wrap=True),
+        _style("plan_header", bold=True, color="FFFFFFFF", fill="FF1F3A5F"),
+        _style("plan_section", bold=True, fill="FFE5EAF2"),
+        _style("plan_label"),
+        _style("plan_text", color=_GREY),
+        _style("plan_input", color=_BLUE, fill="FFFFFBE6", locked=False),
+        _style("plan_constant", color=_BLUE),
+        _style("plan_data", color=_DARK),
+        _style("plan_formula"),
+        _style("plan_output", bold=True),
+        _style("plan_cross", color=_GREEN),
+        _style("plan_check", bold=True),
+        _style("plan_measured", color="FF5B2A86", fill="FFF5F0FA", locked=False),
+        _style("plan_key", bold=True, color="FF000000"),
+    ]
+    for style in made:
+        if style.name not in ("plan_title", "plan_header", "plan_note"):
+            style.border = _THIN
+    return made
+
+
+def install(book: Workbook) -> None:
+    """Give a new workbook its named styles."""
+    for style in styles():
+        book.add_named_style(style)

@@ -1,0 +1,139 @@
+"""measurements.csv: rows come back as they were, keys are canonical, faults are named with their place."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from measure.records import SCHEMA, Measurement, case_key, inputs_json, read_measurements, write_measurements
+from planner.errors import UserError
+
+MATMUL = {"tokens": 2048, "d_in": 512, "weight_dtype": "bf16", "activation_dtype": "int8"}
+KEY = "matmul|activation_dtype=int8,weight_dtype=bf16|d_in=512,tokens=2048"
+
+
+def same(left, right):
+    """Equal, with NaN equal to NaN."""
+    return all(
+        a == b or (a != a and b != b)
+        for a, b in ((getattr(left, f.name), getattr(right, f.name)) for f in fields(Measurement))
+    )
+
+
+def test_key_is_dtypes_then_parameters_sorted():
+    """The text that finds a row without the workbook."""
+    assert case_key("matmul", MATMUL) == KEY
+
+
+@pytest.mark.parametrize("tokens", [2048, 2048.0, "2048", "2048.0", " 2048 ", np.float64(2048)])
+def test_key_does_not_depend_on_how_a_number_is_typed(tokens):
+    """A cell's float, a CSV's text and a Python int are one number."""
+    inputs = dict(reversed(MATMUL.items())) | {"tokens": tokens, "weight_dtype": "BF16"}
+    assert case_key("Matmul", inputs) == KEY
+
+
+def test_key_leaves_out_what_is_not_there():
+    """N/A, NaN and blank say nothing; False is 0."""
+    assert case_key("e", {"aaa": None, "bbb": math.nan, "ccc": "", "ddd": False}) == "e|ddd=0"
+
+
+def test_key_keeps_separators_apart():
+    """A text that holds the key's own marks can't pass for another case."""
+    assert case_key("e", {"aaa": "x,bbb=1"}) != case_key("e", {"aaa": "x", "bbb": 1})
+    assert case_key("e", {"aaa": 0.1}) == "e|aaa=0.1"
+
+
+@given(st.dictionaries(st.sampled_from(["aa", "bb", "c_dtype"]), st.floats(-1e300, 1e300)))
+def test_equal_inputs_have_equal_keys(inputs):
+    """In whatever order they come, and through their own text."""
+    shuffled = {name: repr(inputs[name]) for name in reversed(inputs)}
+    assert case_key("t", inputs) == case_key("t", shuffled)
+
+
+texts = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=12).map(str.strip)
+numbers = st.floats(allow_infinity=False)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.builds(Measurement, reason=texts, t_median=numbers, n_samples=st.integers(0, 99))))
+def test_rows_come_back_as_they_were(tmp_path_factory, rows):
+    """Every float to its last digit, every text, NaN as a blank cell."""
+    path = tmp_path_factory.mktemp("rows") / "measurements.csv"
+    write_measurements(path, rows)
+    assert all(same(left, right) for left, right in zip(rows, read_measurements(path), strict=True))
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "'quoted", "plain"])
+def test_text_is_never_a_formula(tmp_path, text):
+    """No cell begins with a mark that a spreadsheet would run, and reading undoes the quote."""
+    path = tmp_path / "measurements.csv"
+    write_measurements(path, [Measurement(reason=text, case_key="k")])
+    cells = path.read_text().splitlines()[1].split(",")
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
+    assert read_measurements(path)[0].reason == text
+
+
+def test_every_column_has_a_unit_and_a_meaning():
+    """SI units only: seconds, never microseconds."""
+    units = {unit for unit, _ in SCHEMA.values()}
+    assert units == {"text", "1", "s", "FLOP", "byte", "FLOP/s", "byte/s"}
+    assert all(meaning for _, meaning in SCHEMA.values())
+
+
+def test_a_row_typed_by_hand_needs_three_columns(tmp_path):
+    """A byte-order mark and CRLF, as Excel saves them."""
+    path = tmp_path / "mine.csv"
+    path.write_bytes(b"\xef\xbb\xbfcase_key,hardware_id,t_median\r\nmatmul|x,h100-sxm,0.0015\r\n")
+    (row,) = read_measurements(path)
+    assert (row.t_median, row.source, row.status, row.is_trusted) == (0.0015, "manual", "measured", True)
+
+
+@pytest.mark.parametrize(
+    ("header", "line", "message"),
+    [
+        ("case_key,hardware_id", "k,h", "'t_median' is missing"),
+        ("case_key,hardware_id,t_median,t_mad_us", "k,h,1,1", "unknown column 't_mad_us'; did you mean"),
+        ("case_key,hardware_id,t_median", "k,h,1.5ms", "line 2, column t_median: '1.5ms' is not a number"),
+        ("case_key,hardware_id,t_median", "k,h,inf", "is not a number"),
+        ("case_key,hardware_id,t_median,n_samples", "k,h,1,7.5", "'7.5' is not a whole number"),
+        ("case_key,hardware_id,t_median,status", "k,h,1,mesured", "did you mean measured"),
+    ],
+)
+def test_a_fault_is_named_with_its_place(tmp_path, header, line, message):
+    """One line with file, line, column and remedy."""
+    path = tmp_path / "mine.csv"
+    path.write_text(f"{header}\n{line}\n")
+    with pytest.raises(UserError) as caught:
+        read_measurements(path)
+    assert message in str(caught.value)
+
+
+def test_writing_is_whole_or_not_at_all(tmp_path):
+    """A row that can't be written leaves the old file and nothing beside it."""
+    path = tmp_path / "measurements.csv"
+    write_measurements(path, [Measurement(case_key="old")])
+    with pytest.raises(AttributeError):
+        write_measurements(path, [Measurement(), None])
+    assert [row.case_key for row in read_measurements(path)] == ["old"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_spread_and_trust():
+    """Deviation over median; a flag keeps a row out of every fit."""
+    row = Measurement(t_median=2.0, t_mad=0.1)
+    assert row.spread == 0.05
+    assert row.is_trusted
+    assert not Measurement(flags="noisy").is_trusted
+    assert not Measurement(status="skipped").is_trusted
+
+
+def test_inputs_as_json():
+    """Sorted, whole numbers whole, N/A as null."""
+    assert inputs_json({"b": 2.0, "a": None, "c": math.nan, "d": "x", "e": 0.5}) == (
+        '{"a": null, "b": 2, "c": null, "d": "x", "e": 0.5}'
+    )

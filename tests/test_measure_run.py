@@ -1,0 +1,109 @@
+"""Rows of a run: measured, skipped, failed, out of time or interrupted, and none that is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from measure import clock
+from measure.cases import CASES, CaseSkipped
+from measure.records import case_key, read_measurements, write_measurements
+from measure.run import Case, measure_cases
+from measure.samples import Rules
+from planner.errors import UserError
+
+QUICK = Rules(warmup_s=0.0, sample_s=0.0, loop_s=0.003, profiled_calls=3)
+KINDS = {"cpu-generic": "cpu", "tpu-v5e": "TPU v5 lite"}
+SMALL = {"n_elements": 4096, "element_bytes": 4}
+ADD = Case("add", "elementwise", SMALL, flops=4096.0, memory_bytes=3 * 4 * 4096)
+
+
+def measure(*cases, **options):
+    """The rows of these cases, measured quickly."""
+    return list(measure_cases(cases, kinds=KINDS, rules=QUICK, **options))
+
+
+def test_a_measured_row_is_complete_and_survives_its_file(tmp_path):
+    """Identity, times in seconds, what was achieved, what it ran on; and the same after reading."""
+    (row,) = measure(ADD)
+    assert (row.status, row.case_id, row.source, row.method) == ("measured", "add", "microbench", "loop")
+    assert (row.platform, row.device_kind, row.hardware_id) == ("cpu", "cpu", "cpu-generic")
+    assert row.case_key == case_key("elementwise", SMALL)
+    assert 0 < row.t_min <= row.t_median <= row.t_p90 < 1
+    assert row.achieved_flops == pytest.approx(4096 / row.t_median)
+    assert row.achieved_bandwidth == pytest.approx(49152 / row.t_median)
+    write_measurements(tmp_path / "m.csv", [row])
+    assert read_measurements(tmp_path / "m.csv")[0].t_median == row.t_median
+
+
+def test_faster_than_the_prediction_allows_is_flagged():
+    """A lower bound of an hour: the row is there, with its flag."""
+    (row,) = measure(Case("add", "elementwise", SMALL, floor_s=3600.0))
+    assert "above_peak" in row.flags.split(";")
+    assert not row.is_trusted
+
+
+def test_a_row_that_cannot_run_is_skipped_with_the_reason():
+    """Other hardware, an unknown template, too large: the others are measured all the same."""
+    rows = measure(
+        Case("a", "elementwise", SMALL, hardware_id="tpu-v5e"),
+        Case("b", "no_such", {}),
+        Case("c", "elementwise", {"n_elements": 10**14}),
+        ADD,
+    )
+    assert [row.status for row in rows] == ["skipped", "skipped", "skipped", "measured"]
+    for row, word in zip(rows, ["tpu-v5e", "no_such", "are free"], strict=False):
+        assert word in row.reason
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (RuntimeError("UNIMPLEMENTED: fp8 on this device\nstack"), "skipped"),
+        (RuntimeError("RESOURCE_EXHAUSTED: out of memory"), "skipped"),
+        (ValueError("a bug"), "failed"),
+        (CaseSkipped("because"), "skipped"),
+    ],
+)
+def test_one_bad_case_does_not_cost_the_others(monkeypatch, error, status):
+    """Its row says what happened, on one line."""
+
+    def build(given):
+        raise error
+
+    monkeypatch.setitem(CASES, "broken", build)
+    rows = measure(Case("x", "broken", {}), ADD)
+    assert [row.status for row in rows] == [status, "measured"]
+    assert rows[0].reason.endswith(str(error).splitlines()[0])
+    assert "\n" not in rows[0].reason
+
+
+def test_a_spent_budget_skips_the_rest():
+    """Nothing is left out silently."""
+    rows = measure(ADD, ADD, budget_s=-1.0)
+    assert [row.status for row in rows] == ["skipped", "skipped"]
+    assert "time budget" in rows[0].reason
+
+
+def test_an_interrupt_keeps_what_was_measured(monkeypatch):
+    """Ctrl-C in the second of four: one measured, one interrupted that says what is missing, the end."""
+
+    def build(given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(CASES, "interrupted", build)
+    told = []
+    rows = measure(ADD, Case("x", "interrupted", {}), ADD, ADD, progress=told.append)
+    assert [row.status for row in rows] == ["measured", "interrupted"]
+    assert "2 more not measured" in rows[1].reason
+    assert [line.partition(" ")[0] for line in told] == ["1/4", "2/4"]
+
+
+def test_without_a_device_the_message_is_one_line(monkeypatch):
+    """JAX's own error runs over a page."""
+
+    def none():
+        raise RuntimeError("Unable to initialize backend 'tpu'\nlong story")
+
+    monkeypatch.setattr(clock, "devices", none)
+    with pytest.raises(UserError, match=r"JAX finds no device: .*'tpu'; check"):
+        measure(ADD)
