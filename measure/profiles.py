@@ -23,6 +23,7 @@ from measure.xplane import Event, Plane
 from planner.errors import Place, UserError
 
 PS = 1e-12  # seconds
+HOST = "/host:CPU"
 
 
 def newest(folder: Path) -> Path:
@@ -38,8 +39,9 @@ def run_times(path: Path, module: str, n_runs: int) -> list[float]:
 
     `n_runs` is how often it was called, which a GPU's profile doesn't say. Empty where nothing was recorded.
     """
-    by_plane = (plane_runs(plane, module, n_runs) for plane in xplane.read(path))
-    return max((runs for runs in by_plane if runs), key=median, default=[])
+    by_plane = {plane.name: plane_runs(plane, module, n_runs) for plane in xplane.read(path)}
+    host = by_plane.pop(HOST, [])  # beside a device it only launches
+    return max((runs for runs in by_plane.values() if runs), key=median, default=host)
 
 
 def plane_runs(plane: Plane, module: str, n_runs: int) -> list[float]:
@@ -48,7 +50,7 @@ def plane_runs(plane: Plane, module: str, n_runs: int) -> list[float]:
         return _tpu_runs(plane, module)
     if plane.name.startswith("/device:GPU:"):
         return _gpu_runs(plane, module, n_runs)
-    return _cpu_runs(plane, module) if plane.name == "/host:CPU" else []
+    return _cpu_runs(plane, module) if plane.name == HOST else []
 
 
 def _tpu_runs(plane: Plane, module: str) -> list[float]:

@@ -11,7 +11,6 @@ import json
 import math
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -134,14 +133,14 @@ def write_measurements(path: Path, rows: Iterable[Measurement]) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(SCHEMA)
     writer.writerows([_cell(getattr(row, name)) for name in SCHEMA] for row in rows)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text.getvalue())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        temporary.write_text(text.getvalue(), encoding="utf-8", newline="")
+        temporary.replace(path)
+    except OSError as error:
+        raise UserError(f"can't be written: {error.strerror}", place=Place(path)) from None
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def read_measurements(path: Path) -> list[Measurement]:

@@ -12,32 +12,28 @@ from planner.columns import Column, Field, Value
 from planner.errors import Place, UserError, nearest
 from planner.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS
 from planner.model_columns import MODEL_FIELDS
-from planner.rows import read_rows
+from planner.rows import Given, Reader
 
-__all__ = ["Column", "Table", "Value", "load_dtypes", "load_hardware", "load_models"]
+__all__ = ["Column", "Rows", "Table", "Value", "load_dtypes", "load_hardware", "load_models"]
 
 _NOUNS = {"models": "model", "hardware": "accelerator", "dtypes": "dtype"}
 
 
 class Rows(Mapping[str, dict[str, Value]]):
-    """The rows of a table by id. They are kept as tuples, so that a million of them fit in memory."""
+    """Rows by id, in the file's order. A row is completed when it is asked for."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = names
-        self._cells: dict[str, tuple[Value, ...]] = {}
-
-    def add(self, identifier: str, row: Mapping[str, Value]) -> None:
-        """Append a row; columns that the table hasn't are left out."""
-        self._cells[identifier] = tuple(map(row.__getitem__, self.names))
+    def __init__(self, reader: Reader, given: Mapping[str, Given], shown: Sequence[str]) -> None:
+        self._reader, self._given, self._shown = reader, given, shown
 
     def __getitem__(self, identifier: str) -> dict[str, Value]:
-        return dict(zip(self.names, self._cells[identifier], strict=True))
+        row = self._reader.complete(self._given[identifier])
+        return {name: row[name] for name in self._shown}
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._cells)
+        return iter(self._given)
 
     def __len__(self) -> int:
-        return len(self._cells)
+        return len(self._given)
 
 
 @dataclass(frozen=True)
@@ -90,19 +86,22 @@ def _load(kind: str, path: Path, fields: Sequence[Field]) -> Table:
     known = [name for field in fields for name in (field.name, *field.aliases)]
     sheet = csvfile.read(path, required=required, known=known)
     columns = tuple(field.column for field in fields if field.shown)
-    covering = dict.fromkeys(column.source for column in columns if column.source)
-    table = Table(kind, path, columns, Rows([column.name for column in columns]), {}, sheet.digest)
+    reader = Reader(sheet, fields)
+    given: dict[str, Given] = {}
+    sources: dict[str, str] = {}
+    citing = [at for at, name in enumerate(reader.names) if name.startswith("source")]
     seen: set[str] = set()
-    for line, row in read_rows(sheet, fields):
-        identifier = str(row["id"])
+    for line, cells in reader.read():
+        identifier = str(cells[reader.names.index("id")])
         if identifier.lower() in seen:
-            what = f'the id "{identifier}" is there already, in another row'
+            what = f'the id "{identifier}" is there already'
             raise UserError(what, place=Place(path, line, "id"), remedy="give each row an id of its own")
         seen.add(identifier.lower())
-        table.rows.add(identifier, row)
-        given = [str(row[name]) for name in covering if row[name]]
-        table.sources[identifier] = "; ".join(dict.fromkeys(given)) or f"{path.name}, line {line}"
-    if not table.rows:
+        given[identifier] = cells
+        cited = dict.fromkeys(str(cells[at]) for at in citing if cells[at])
+        sources[identifier] = "; ".join(cited) or f"{path.name}, line {line}"
+    if not given:
         remedy = f"add a row for each {_NOUNS[kind]}"
         raise UserError("there are no rows below the header", place=Place(path), remedy=remedy)
-    return table
+    rows = Rows(reader, given, [column.name for column in columns])
+    return Table(kind, path, columns, rows, sources, sheet.digest)

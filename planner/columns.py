@@ -36,10 +36,10 @@ class Rule:
         self.words = (inspect.getdoc(function) or "").rstrip(".")
 
     def __call__(self, row: Mapping[str, Value]) -> Value:
-        for name in self.needed:
-            if row[name] is None:
-                return None
-        return self.function(*map(row.__getitem__, self.inputs))
+        values = [row[name] for name in self.inputs]
+        if None in values and any(row[name] is None for name in self.needed):
+            return None
+        return self.function(*values)
 
 
 @Rule

@@ -14,7 +14,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from planner.address import coordinates
-from planner.book import counts_from_1904, tables
+from planner.parts import counts_from_1904, tables
 from planner.cellvalue import MAX_TEXT, CellError, Value
 from planner.errors import UserError
 from planner.opc import Package

@@ -28,8 +28,9 @@ class Operation:
 
 @dataclass(frozen=True)
 class LayerOps:
-    """The quantities of the chosen step, in order, and the operations that are made of them."""
+    """The step's template by name, the quantities of the chosen step in order, and the operations made of them."""
 
+    step: str
     steps: tuple[Row, ...]
     operations: tuple[Operation, ...]
 
@@ -62,7 +63,7 @@ def load(step: Template) -> LayerOps:
             operations.append(_operation(row, count, scope))
         else:
             raise row.fault(f"unknown kind {row.kind!r}", "write calc or operation")
-    return LayerOps(tuple(steps), tuple(operations))
+    return LayerOps(step.name, tuple(steps), tuple(operations))
 
 
 def _operation(row: Row, count: str, scope: Scope) -> Operation:

@@ -34,7 +34,7 @@ MODEL_FIELDS: tuple[Field, ...] = (
     _size("mlp_matrices", "Matrices of the feed-forward block", blank=rules.mlp_matrices),
     # Experts
     _natural("moe_experts", "Experts", blank=0.0),
-    _natural("moe_top_k", "Experts that a token uses"),
+    _natural("moe_top_k", "Experts that a token uses", at_most="moe_experts"),
     _natural("n_dense_layers", "Layers before the first with experts", blank=0.0, at_most="n_layers"),
     _natural("moe_layer_step", "Layers for each one with experts", blank=1.0, positive=True),
     _size("n_experts", "Experts", blank=rules.n_experts),

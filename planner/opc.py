@@ -154,7 +154,7 @@ class Package:
         self._seen = _Seen.at(path)
 
     def _check(self, written: Path) -> None:
-        again = Package.from_bytes(written.read_bytes(), str(written))
+        again = Package.from_bytes(written.read_bytes(), self.name)
         if list(again.parts.items()) != list(self.parts.items()):
             raise UserError("what was written reads back differently", place=Place(self.name),
                             remedy="the file is as it was; is the disk sound?")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from planner.book import compute_on_load, parse_sheets
+from planner.parts import compute_on_load, parse_sheets
 from planner.cellvalue import CellError, Value, same_value
 from planner.engine import EngineError, engine_name
 from planner.opc import Package

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
 from planner.cells import CellError, parse
 from planner.columns import Field, Rule, Value
@@ -14,64 +13,93 @@ from planner.errors import Place, UserError
 
 NEAR_MISS = 0.85  # similarity from which an unknown column counts as a misspelt one
 
+Given = tuple[Value, ...]  # what a row's own cells hold
 
-def read_rows(sheet: Sheet, fields: Sequence[Field]) -> Iterator[tuple[int, dict[str, Value]]]:
-    """Each row as (line number, the value of every field).
 
-    Raises UserError: a misnamed column, a column under two names, a cell that its column can't hold, a
-    required cell left blank, a number above the one that bounds it.
+class Reader:
+    """The rows of one file: its own cells are read and checked at once, the rest is filled in on demand.
+
+    `names` are the fields that the file has a column for. `read` is cheap enough for a million rows.
     """
-    columns = _bound(sheet.header, fields, sheet.path)
-    constants, rules = _completion(fields, {field.name for field in columns.values()})
-    required = [field for field in fields if field.required]
-    bounded = [field for field in fields if field.at_most]
-    for line, cells in sheet.records():
-        row = constants.copy()
-        try:
-            for header, field in columns.items():
-                value = parse(field, cells[header])
-                if value is not None:
-                    row[field.name] = value
-        except CellError as error:
-            raise UserError(error.what, place=Place(sheet.path, line, header), remedy=error.remedy) from None
-        for name, rule in rules:
+
+    def __init__(self, sheet: Sheet, fields: Sequence[Field]) -> None:
+        self._sheet = sheet
+        self._columns = _bind(sheet, fields)
+        self.names = tuple(field.name for field in self._columns.values())
+        self._shared, self._rules = _completion(fields, self.names)
+        self._required = [field.name for field in fields if field.required]
+        self._bounds = [(field.name, field.at_most) for field in self._columns.values() if field.at_most]
+
+    def read(self) -> Iterator[tuple[int, Given]]:
+        """Each row as (line number, values of `names`).
+
+        Raises UserError for a cell that its column can't hold, a required one left blank, a number above the
+        one that bounds it.
+        """
+        for line, cells in self._sheet.records():
+            given = self._parsed(line, cells)
+            self._check(line, given)
+            yield line, given
+
+    def complete(self, given: Given) -> dict[str, Value]:
+        """The value of every field: the row's own, what stands for a blank, what follows from the others."""
+        row = self._known(given)
+        for name, rule in self._rules:
             if row[name] is None:
                 row[name] = rule(row)
-        for field in required:
-            if row[field.name] is None:
-                place = Place(sheet.path, line, field.name)
-                raise UserError(f"{field.name} is blank", place=place, remedy=f"fill in: {field.label}")
-        for field in bounded:
-            value, bound = row[field.name], row[field.at_most]
-            if isinstance(value, float) and isinstance(bound, float) and value > bound:
-                what = f"{field.name} {value:g} is more than {field.at_most} {bound:g}"
-                place = Place(sheet.path, line, field.name)
-                raise UserError(what, place=place, remedy="correct one of the two")
-        yield line, row
+        return row
+
+    def _known(self, given: Given) -> dict[str, Value]:
+        own = zip(self.names, given, strict=True)
+        return self._shared | {name: value for name, value in own if value is not None}
+
+    def _parsed(self, line: int, cells: Mapping[str, str]) -> Given:
+        values = []
+        for header, field in self._columns.items():
+            try:
+                values.append(parse(field, cells[header]))
+            except CellError as error:
+                raise self._fault(error.what, line, header, error.remedy) from None
+        return tuple(values)
+
+    def _check(self, line: int, given: Given) -> None:
+        row = self._known(given)
+        for name in self._required:
+            if row[name] is None and self.complete(given)[name] is None:
+                raise self._fault(f"{name} is blank", line, name, "every row needs it")
+        for name, bound in self._bounds:
+            value, most = row[name], row[bound]
+            if isinstance(value, float) and isinstance(most, float) and value > most:
+                what = f"{name} {value:g} is more than {bound} {most:g}"
+                raise self._fault(what, line, name, "correct one of the two")
+
+    def _fault(self, what: str, line: int, column: str, remedy: str) -> UserError:
+        return UserError(what, place=Place(self._sheet.path, line, column), remedy=remedy)
 
 
-def _bound(header: Sequence[str], fields: Sequence[Field], path: Path) -> dict[str, Field]:
-    """The field that each column of the file fills; columns that no field knows are left out."""
+def _bind(sheet: Sheet, fields: Sequence[Field]) -> dict[str, Field]:
+    """The field that each column of the file fills; columns that no field knows are left out.
+
+    Raises UserError for a column without a name, a misspelt one, or one that is there under two names.
+    """
     known = {name: field for field in fields for name in (field.name, *field.aliases)}
     columns: dict[str, Field] = {}
     names: dict[str, str] = {}
-    for number, name in enumerate(header, 1):
-        place = Place(path, 1, name or number)
+    for number, name in enumerate(sheet.header, 1):
+        place = Place(sheet.path, 1, name or number)
         if not name:
             raise UserError("the column has no name", place=place, remedy="name it, or delete it")
-        field = known.get(name)
-        if field is None:
+        if name not in known:
             _refuse_near_miss(name, known, place)
             continue
-        if field.name in names:
-            what = f"{name} and {names[field.name]} are two names of one column"
-            raise UserError(what, place=place, remedy="keep one of the two")
-        columns[name] = field
-        names[field.name] = name
+        columns[name] = known[name]
+        first = names.setdefault(known[name].name, name)
+        if first != name:
+            raise UserError(f"{first} and {name} are one column", place=place, remedy="keep one of the two")
     return columns
 
 
-def _refuse_near_miss(name: str, known: dict[str, Field], place: Place) -> None:
+def _refuse_near_miss(name: str, known: Mapping[str, Field], place: Place) -> None:
     plain = re.sub("[^a-z0-9]+", "_", name.lower())
     alike = {other.lower(): other for other in known if _digits(other) == _digits(name)}  # fp64 is no fp4
     match = difflib.get_close_matches(plain, alike, n=1, cutoff=NEAR_MISS)
@@ -85,20 +113,20 @@ def _digits(name: str) -> str:
 
 
 def _completion(
-    fields: Sequence[Field], present: set[str]
+    fields: Sequence[Field], names: Sequence[str]
 ) -> tuple[dict[str, Value], list[tuple[str, Rule]]]:
-    """The values that every row of a file shares, and the rules to run on each row, in order."""
-    row: dict[str, Value] = dict.fromkeys(field.name for field in fields)
+    """What all rows of a file with columns `names` share, and the rules to run on each row, in order."""
+    shared: dict[str, Value] = dict.fromkeys(field.name for field in fields)
     fixed: set[str] = set()
     rules: list[tuple[str, Rule]] = []
     for field in fields:
         if isinstance(field.blank, Rule):
-            if field.name in present or not fixed.issuperset(field.blank.inputs):
+            if field.name in names or not fixed.issuperset(field.blank.inputs):
                 rules.append((field.name, field.blank))
                 continue
-            row[field.name] = field.blank(row)
+            shared[field.name] = field.blank(shared)
         else:
-            row[field.name] = field.blank
-        if field.name not in present:
+            shared[field.name] = field.blank
+        if field.name not in names:
             fixed.add(field.name)
-    return row, rules
+    return shared, rules

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from planner import catalog, csvfile, library
+from planner import catalog, comparison, csvfile, layer_ops, library
 from planner.catalog import Table, Value
 from planner.commands.options import parsed, typed
 from planner.errors import Place, UserError, nearest
 from planner.template import Row, Template
 from planner.workbook.plan import Plan, Scenario
 
+STEP = "inference"  # the template that layer_ops.csv is written over
 DEFAULT_TEMPLATES = ("transformer", "inference")
 DEFAULTS = (
     ("llama3-70b", "tpu-v5e", {"n_chips": "16", "batch": "32", "context_len": "8192", "weight_dtype": "int8", "kv_dtype": "int8"}),
@@ -43,7 +44,9 @@ def plan_of(
         scenarios = [_scenario(m, c, {n: _typed(rows, n, t) for n, t in v.items()} | common) for m, c, v in DEFAULTS]
     else:
         scenarios = _products(models, chips, loaded, *tables, common)
-    return Plan(loaded, _distinct(scenarios), *tables, catalog.load_dtypes())
+    step = next((template for template in loaded if template.name == STEP), None)
+    operations = layer_ops.load(step) if step else None
+    return Plan(loaded, _distinct(scenarios), *tables, catalog.load_dtypes(), operations, comparison.load())
 
 
 def _products(

@@ -66,7 +66,7 @@ class Scan:
         self.rows: list[Row] = []
         self.arrays: dict[str, Area] = {}
         self.data: Span = (-1, -1)
-        self.dimension: tuple[str, Span] | None = None
+        self.dimension: tuple[Area, Span] | None = None
         self._strings = strings
         self._text: list[str] = []
         self._starts: dict[str, int] = {}
@@ -131,7 +131,7 @@ class Scan:
         elif tag == "sheetData":
             self.data = span
         elif tag == "dimension":
-            self.dimension = self._dimension, span
+            self.dimension = Area.parse(self._dimension), span
 
     def _add_cell(self, span: Span) -> None:
         attributes, formula, kind, area = self._attributes, self._formula, "", ""
@@ -141,6 +141,7 @@ class Scan:
         ref, type_, text = attributes.get("r") or self._next_ref(), attributes.get("t", "n"), self._value
         if type_ == "s" and text and self._strings:
             text = self._strings[int(text)]
+        coordinates(ref)  # or ValueError
         if kind in ("array", "dataTable") and area not in ("", ref, f"{ref}:{ref}"):
             self.arrays[ref] = Area.parse(area)
         self._last = ref

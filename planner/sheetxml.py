@@ -20,7 +20,7 @@ _TYPE_AND_RICH_VALUE = (b"t", b"vm")  # cm marks the formula as a dynamic array,
 class SheetXml:
     """A sheet's XML and the cells in it, by address.
 
-    `arrays` are the ranges that one cell's formula fills: the other cells look like typed ones, and aren't.
+    `arrays` are the ranges that one cell's formula fills; the other cells in them look like typed ones.
     Raises UserError for XML that is not sound.
     """
 
@@ -74,7 +74,7 @@ class SheetXml:
         return bool(self.arrays) and any(area.covers(*coordinates(ref)) for area in self.arrays.values())
 
     def filled_by(self, ref: str) -> list[str]:
-        """The cells of the file that the formula in `ref` fills: itself, and a whole range if it is an array."""
+        """The cells of the file that the formula in `ref` fills: itself, or an array's whole range."""
         area = self.arrays.get(ref)
         if area is None:
             return [ref]
@@ -161,8 +161,8 @@ class SheetXml:
         """Widen the sheet's declared dimension to the cells that were made: some readers stop at it."""
         if not missing or self._scan.dimension is None:
             return
-        text, span = self._scan.dimension
-        old = new = Area.parse(text)
+        old, span = self._scan.dimension
+        new = old
         for row, column, _ in missing:
             new = new.including(Area(row, column, row, column))
         if new != old:

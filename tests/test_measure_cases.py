@@ -22,7 +22,7 @@ def dtypes(activation, weight, compute, output):
 def run(made):
     """The workload's output on random arrays, and these arrays."""
     arrays = random_arrays(made.operands)
-    return made.function(*arrays), arrays
+    return jax.jit(made.function)(*arrays), arrays
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,10 @@ def test_epilogue_is_a_relu_of_the_finished_product():
     assert "optimization_barrier" in lowered.as_text()
 
 
-@pytest.mark.parametrize(
-    ("operands", "ops", "n_arrays"), [(2, 1, 2), (2, 2, 3), (1, 1, 1), (3, 2, 4), (1, 3, 3)]
-)
+CHAINS = [(2, 1, 2), (2, 2, 3), (1, 1, 1), (3, 2, 4), (1, 3, 3)]
+
+
+@pytest.mark.parametrize(("operands", "ops", "n_arrays"), CHAINS)
 def test_elementwise_reads_as_many_arrays_as_its_template(operands, ops, n_arrays):
     """n_operands + n_ops - 1 arrays, all of them in the result."""
     inputs = {"n_elements": 64, "n_operands": operands, "n_ops": ops, "element_bytes": 4}

@@ -123,6 +123,12 @@ def test_writing_is_whole_or_not_at_all(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    """A folder that isn't there: one line with the path."""
+    with pytest.raises(UserError, match="can't be written"):
+        write_measurements(tmp_path / "nowhere" / "measurements.csv", [Measurement()])
+
+
 def test_spread_and_trust():
     """Deviation over median; a flag keeps a row out of every fit."""
     row = Measurement(t_median=2.0, t_mad=0.1)

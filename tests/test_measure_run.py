@@ -8,13 +8,24 @@ from measure import clock
 from measure.cases import CASES, CaseSkipped
 from measure.records import case_key, read_measurements, write_measurements
 from measure.run import Case, measure_cases
-from measure.samples import Rules
+from measure.samples import Rules, summarize
+from measure.timing import LoopTime, Timing
 from planner.errors import UserError
 
 QUICK = Rules(warmup_s=0.0, sample_s=0.0, loop_s=0.003, profiled_calls=3)
 KINDS = {"cpu-generic": "cpu", "tpu-v5e": "TPU v5 lite"}
 SMALL = {"n_elements": 4096, "element_bytes": 4}
 ADD = Case("add", "elementwise", SMALL, flops=4096.0, memory_bytes=3 * 4 * 4096)
+
+
+STEADY = summarize([2e-3] * 7)
+CANNED = Timing("cpu", STEADY, 1.0, 1e-5, loop=LoopTime(STEADY, 15, 3.0, 1e-4), device=STEADY)
+
+
+@pytest.fixture
+def canned(monkeypatch):
+    """Timings out of a tin, for tests of what becomes of the rows."""
+    monkeypatch.setattr(clock, "time_workload", lambda *_, **__: CANNED)
 
 
 def measure(*cases, **options):
@@ -42,6 +53,7 @@ def test_faster_than_the_prediction_allows_is_flagged():
     assert not row.is_trusted
 
 
+@pytest.mark.usefixtures("canned")
 def test_a_row_that_cannot_run_is_skipped_with_the_reason():
     """Other hardware, an unknown template, too large: the others are measured all the same."""
     rows = measure(
@@ -55,6 +67,7 @@ def test_a_row_that_cannot_run_is_skipped_with_the_reason():
         assert word in row.reason
 
 
+@pytest.mark.usefixtures("canned")
 @pytest.mark.parametrize(
     ("error", "status"),
     [
@@ -84,6 +97,7 @@ def test_a_spent_budget_skips_the_rest():
     assert "time budget" in rows[0].reason
 
 
+@pytest.mark.usefixtures("canned")
 def test_an_interrupt_keeps_what_was_measured(monkeypatch):
     """Ctrl-C in the second of four: one measured, one interrupted that says what is missing, the end."""
 

@@ -11,7 +11,22 @@ from openpyxl.workbook import Workbook
 
 from planner import __version__
 from planner.opc import Package
-from planner.workbook import calculation, checks, cover, dashboard, databases, inputs, layout, styles
+from planner.workbook import (
+    calculation,
+    checks,
+    comparison,
+    cover,
+    dashboard,
+    databases,
+    inputs,
+    layout,
+    operations,
+    roofline,
+    styles,
+)
+from planner.workbook.calculation import Calculation
+from planner.workbook.cells import Databases
+from planner.workbook.inputs import Inputs
 from planner.workbook.layout import cell
 from planner.workbook.page import Page
 from planner.workbook.plan import Plan
@@ -29,29 +44,41 @@ def build(plan: Plan) -> bytes:
     styles.install(book)
     made = _now()
     tables = {table.kind: databases.write(book, table) for table in (plan.models, plan.hardware, plan.dtypes)}
-    ranges = {kind: database.ids for kind, database in tables.items()}
-    typed = inputs.write(book, plan, ranges)
+    typed = inputs.write(book, plan, {kind: database.ids for kind, database in tables.items()})
     sheets = [calculation.write(book, plan, template, typed, tables) for template in plan.templates]
+    cases = _case_pages(book, plan, sheets, typed, tables)
     checking, master, failed = checks.write(book, plan, sheets)
     board = dashboard.write(book, plan, sheets, failed)
     log = cover.write_log(book, made.date())
-    order = ["Dashboard", "Inputs", "Models", "Hardware", "Dtypes", *(sheet.page.name for sheet in sheets), "Checks", "Log"]
-    digests = _digests(plan)
-    front = cover.write_cover(book, plan, made.date(), digests, order, master)
-    book._sheets = [book[name] for name in ("Cover", *order)]
+    by_scenario = [board, typed.page, *(sheet.page for sheet in sheets), checking]
+    pages = [board, typed.page, *(table.page for table in tables.values()), *by_scenario[2:-1], *cases, checking, log]
+    front = cover.write_cover(book, plan, made.date(), _digests(plan), [page.name for page in pages], master)
+    book._sheets = [page.sheet for page in (front, *pages)]
     first = cell(layout.FIRST_SCENARIO, layout.HARDWARE_ROW + 1)
-    for page in (typed.page, checking, board, *(sheet.page for sheet in sheets)):
+    for page in by_scenario:
         page.finish(freeze=first, titles=f"{layout.HEADER_ROW}:{layout.HARDWARE_ROW}", master=master)
-    for database in tables.values():
-        database.page.finish(freeze="B6", titles="5:5", master=master)
+    for page in (*(table.page for table in tables.values()), *cases, log):
+        page.finish(freeze=page.corner, titles=page.titles, master=master)
     front.finish(freeze="A4", titles="1:2", master=None)
-    log.finish(freeze="A6", titles="5:5", master=master)
     return _finished(book, made)
+
+
+def _case_pages(book: Workbook, plan: Plan, sheets: Sequence[Calculation], typed: Inputs, tables: Databases) -> list[Page]:
+    """The sheets whose rows are cases: the operations of a step with their roofline, and the comparison."""
+    pages: list[Page] = []
+    step = next((sheet for sheet in sheets if plan.layer_ops and sheet.template.name == plan.layer_ops.step), None)
+    if step is not None and plan.layer_ops is not None:
+        working = operations.write(book, plan, plan.layer_ops, step, typed, tables, dashboard.SELECTORS)
+        pages += [working.page, roofline.write(book, working)]
+    if plan.comparison:
+        pages.append(comparison.write(book, plan, plan.comparison, typed, tables).page)
+    return pages
 
 
 def _digests(plan: Plan) -> dict[str, str]:
     digests = {table.path.name: table.digest for table in (plan.models, plan.hardware, plan.dtypes)}
-    for template in plan.templates:
+    working = plan.layer_ops.templates if plan.layer_ops else []
+    for template in (*plan.templates, *working, *(case.template for case in plan.comparison)):
         digests |= {f"{name}.csv": digest for name, digest in template.digests.items()}
     return digests
 

@@ -59,7 +59,7 @@ def _rows(page: Page, at: int, title: str, rows: Sequence[tuple[str, str]]) -> i
 
 def write_log(book: Workbook, made: date) -> Page:
     """Write the Log: a line for each version of the workbook; an analyst adds to it."""
-    page = Page(book, "Log", "Log", "One line for each version; add yours.")
+    page = Page(book, "Log", "Log", "One line for each version; add yours.", corner="A6")
     page.put(1, 5, "Version", "plan_header")
     page.put(2, 5, "Date", "plan_header")
     page.put(3, 5, "What changed", "plan_header")

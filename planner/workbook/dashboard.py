@@ -8,6 +8,7 @@ from pathlib import Path
 from openpyxl.workbook import Workbook
 
 from planner import csvfile, data
+from planner.layer_ops import PHASES
 from planner.template import Row
 from planner.workbook import layout
 from planner.workbook.calculation import Calculation, header_rows
@@ -18,6 +19,8 @@ from planner.workbook.styles import number_format
 NAME = "Dashboard"
 PURPOSE = "The headline numbers; each links to the row that calculates it."
 MOST = 12  # headlines of a template that names none
+SELECTOR_ROW = 13  # and the next: which scenario and which phase Roofline shows
+SELECTORS = {"scenario": f"{NAME}!$D${SELECTOR_ROW}", "phase": f"{NAME}!$D${SELECTOR_ROW + 1}"}
 
 
 def headlines(template: str) -> list[tuple[str, str]]:
@@ -37,12 +40,26 @@ def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation], failed: Map
         for column in plan.columns:
             page.put(column, at, Live(f"Checks!{layout.cell(column, row)}"), "plan_check", "0")
         at += 1
+    _selectors(page, plan)
+    at = SELECTOR_ROW + 2
     for sheet in sheets:
         named = [pair for pair in headlines(sheet.template.name) if pair[0] in sheet.rows]
         rows = named or [(row.name, "") for row in sheet.template.of_kind("output")[:MOST]]
         at = _template(page, plan, sheet, rows, at + 1)
     page.widths(40, 12, 30, 22, 40, scenarios=plan.columns, each=20)
     return page
+
+
+def _selectors(page: Page, plan: Plan) -> None:
+    """The choices that Roofline follows."""
+    page.section(SELECTOR_ROW - 1, "Shown on Roofline", layout.FIRST_SCENARIO + plan.columns.filled - 1)
+    ids = plan.columns.across("Inputs", layout.ID_ROW)
+    choices = (("Scenario", plan.scenarios[0].id, ids), ("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
+    for at, (label, value, source) in enumerate(choices, start=SELECTOR_ROW):
+        _describe(page, at, (label, "text", f"shown_{label.lower()}"))
+        page.put(layout.FORMULA, at, value, "plan_input", "@")
+        page.validate(layout.cell(layout.FORMULA, at), type="list", formula1=source, promptTitle=label,
+                      prompt="Roofline follows this choice.", errorTitle=label, error="Choose from the list.")  # fmt: skip
 
 
 def _template(page: Page, plan: Plan, sheet: Calculation, rows: Sequence[tuple[str, str]], at: int) -> int:

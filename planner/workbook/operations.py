@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from openpyxl.workbook import Workbook
 
 from planner.layer_ops import PHASES, LayerOps, Operation
-from planner.template import Row, Template
+from planner.template import Row
 from planner.trace import in_names
 from planner.workbook import inputs as inputs_sheet
 from planner.workbook import layout
@@ -47,7 +47,7 @@ def write(
     selectors: dict[str, str],
 ) -> Operations:  # fmt: skip
     """Write the sheet. `selectors` are the cells of the chosen `scenario` and `phase`."""
-    page = Page(book, NAME, "Operations", PURPOSE)
+    page = Page(book, NAME, "Operations", PURPOSE, corner="B4", titles="3:3")
     page.header(["Quantity", "Unit", "Name", "Value", "Formula in names"])
     names = _Step(page, plan, ops, step, databases, selectors)
     at = names.last + 3
@@ -127,7 +127,3 @@ class _Step:
         page.put(VALUE, at, Live(formula), "plan_cross" if formula.startswith("Dashboard!") else "plan_formula", unit[1])
         self.places[name] = f"${letter(VALUE)}${at}"
 
-
-def needed(template: Template) -> bool:
-    """Whether a template is a step that layer_ops.csv is written over."""
-    return template.name == "inference"

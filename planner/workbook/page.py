@@ -22,14 +22,17 @@ MASTER_CHECK = "C1"  # on every sheet: the count of failed checks
 class Page:
     """A worksheet with the marks that every sheet bears: a title that links back, and the master check."""
 
-    def __init__(self, book: Workbook, name: str, title: str, purpose: str) -> None:
+    def __init__(
+        self, book: Workbook, name: str, title: str, purpose: str, *, corner: str = "B6", titles: str = "5:5"
+    ) -> None:  # fmt: skip
+        self.corner, self.titles = corner, titles  # the first cell that scrolls, the rows that each print page repeats
         self.sheet: Worksheet = book.create_sheet(name)
         self.name = name
         self._styles: dict[tuple[str, str | None], Any] = {}
         self.put(1, 1, title, "plan_title")
         if name != "Cover":
             self.link(1, 1, "Cover", "A1")
-        self.put(2, 1, purpose, "plan_text")
+        self.put(1, 2, purpose, "plan_text")
 
     def put(self, column: int, row: int, value: object, style: str, number_format: str | None = None) -> None:
         """Write one cell. A text that begins with = is a formula only when it is a Formula."""

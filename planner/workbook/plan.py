@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from planner.catalog import Table, Value
-from planner.errors import UserError
+from planner.comparison import ComparisonCase
+from planner.errors import UserError, nearest
+from planner.layer_ops import LayerOps
 from planner.template import Row, Template
 from planner.workbook.layout import Columns, sheet_name
 
@@ -34,7 +36,8 @@ class Plan:
     models: Table
     hardware: Table
     dtypes: Table
-    comparison: Sequence[Row] = ()
+    layer_ops: LayerOps | None = None
+    comparison: Sequence[ComparisonCase] = ()
 
     @property
     def columns(self) -> Columns:
@@ -48,12 +51,14 @@ class Plan:
     @cached_property
     def inputs(self) -> dict[str, Row]:
         """Every input of every template, once."""
-        return self._shared("input")
+        return _shared("input", self._rows())
 
     @cached_property
     def constants(self) -> dict[str, Row]:
-        """Every constant of every template, once."""
-        return self._shared("constant")
+        """Every constant of every template, of the scenarios or of the cases, once."""
+        cases = [case.template for case in self.comparison]
+        templates = [*(self.layer_ops.templates if self.layer_ops else []), *cases]
+        return _shared("constant", [*self._rows(), *(row for template in templates for row in template.rows)])
 
     @cached_property
     def overrides(self) -> dict[str, Row]:
@@ -68,25 +73,25 @@ class Plan:
     def _rows(self) -> list[Row]:
         return [row for template in self.templates for row in template.rows]
 
-    def _shared(self, kind: str) -> dict[str, Row]:
-        rows: dict[str, Row] = {}
-        for row in self._rows():
-            if row.kind != kind:
-                continue
-            first = rows.setdefault(row.name, row)
-            if (first.unit, first.formula) != (row.unit, row.formula):
-                here, there = f"{row.formula or 'blank'} {row.unit}", f"{first.formula or 'blank'} {first.unit}"
-                raise row.fault(
-                    f"this {kind} is {here} here and {there} in {first.place}", "a name stands for one quantity in a workbook"
-                )
-        return rows
-
     def check_values(self) -> None:
         """Raise UserError for a value that no template has a row for."""
         known = {row.name for row in self._rows()}
         for scenario in self.scenarios:
             for name in scenario.values:
                 if name not in known:
-                    from planner.errors import nearest
-
                     raise UserError(f"scenario {scenario.id}: no template has a row {name!r}", remedy=nearest(name, known))
+
+
+def _shared(kind: str, candidates: Sequence[Row]) -> dict[str, Row]:
+    """The rows of a kind, each name once. Raises UserError where two mean different things by one name."""
+    rows: dict[str, Row] = {}
+    for row in candidates:
+        if row.kind != kind:
+            continue
+        first = rows.setdefault(row.name, row)
+        if (first.unit, first.formula) != (row.unit, row.formula):
+            here, there = f"{row.formula or 'blank'} {row.unit}", f"{first.formula or 'blank'} {first.unit}"
+            raise row.fault(
+                f"this {kind} is {here} here and {there} in {first.place}", "a name stands for one quantity in a workbook"
+            )
+    return rows

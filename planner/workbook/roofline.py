@@ -24,7 +24,7 @@ ROOF_TITLES = ("Roof", "Intensity (FLOP/byte)", "Attainable (FLOP/s/chip)")
 
 def write(book: Workbook, operations: Operations) -> Page:
     """Write the sheet below the chosen scenario's name: times first, then totals, shares and the roof's points."""
-    page = Page(book, NAME, "Roofline", PURPOSE)
+    page = Page(book, NAME, "Roofline", PURPOSE, corner="B9", titles="8:8")
     page.put(1, 4, "Scenario", "plan_label")
     page.put(2, 4, Live(f"{operations.page.name}!$D$5"), "plan_cross")
     page.put(1, 5, "Phase", "plan_label")

@@ -1,0 +1,52 @@
+"""LibreOffice as an independent judge of what a workbook computes to."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from planner.parts import parse_sheets
+from planner.cellvalue import Value
+from planner.opc import Package
+from planner.recalc import strip_cached
+
+_ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry">
+<item oor:path="/org.openoffice.Office.Calc/Formula/Load">
+<prop oor:name="OOXMLRecalcMode" oor:op="fuse"><value>0</value></prop></item>
+</oor:items>
+"""
+
+needs_libreoffice = pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
+
+
+def recalculated(path: Path, tmp: Path) -> dict[str, dict[str, Value]]:
+    """Every cell's value by sheet and address, as LibreOffice computes the workbook at `path`.
+
+    Its cached values are stripped first, since LibreOffice trusts them. Numbers come back with 15 digits.
+    """
+    source, out = tmp / "stripped" / path.name, tmp / "computed"
+    source.parent.mkdir(parents=True, exist_ok=True)
+    package = Package.read(path)
+    strip_cached(package)
+    package.write(source)
+    subprocess.run(["soffice", f"-env:UserInstallation={_profile().as_uri()}", "--headless", "--convert-to", "xlsx",
+                    "--outdir", str(out), str(source)], check=True, capture_output=True, timeout=180)
+    sheets = parse_sheets(Package.read(out / path.with_suffix(".xlsx").name))
+    return {name: {ref: cell.value for ref, cell in sheet.cells.items()} for name, sheet in sheets.items()}
+
+
+@functools.cache
+def _profile() -> Path:
+    """A profile of this process: two instances of LibreOffice can't share one."""
+    profile = Path(tempfile.mkdtemp(prefix="libreoffice-"))
+    atexit.register(shutil.rmtree, profile, ignore_errors=True)
+    (profile / "user").mkdir()
+    (profile / "user" / "registrymodifications.xcu").write_text(_ALWAYS_RECALCULATE, encoding="utf-8")
+    return profile
