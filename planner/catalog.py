@@ -50,12 +50,19 @@ class Table:
     sources: dict[str, str]
     digest: str
 
-    def row(self, identifier: str) -> Mapping[str, Value]:
-        """The row of an id, whatever its case. Raises UserError naming the nearest id."""
-        found = self._ids.get(identifier.strip().lower())
+    def identify(self, text: str) -> str:
+        """The id that a text means: case and punctuation don't count, so Llama-3-70B is llama3-70b.
+
+        Raises UserError naming the nearest id.
+        """
+        found = self._ids.get(text.strip().lower()) or self._ids.get(_letters(text))
         if found is None:
-            raise UserError(f'no {_NOUNS[self.kind]} "{identifier}"', remedy=nearest(identifier, self.rows))
-        return self.rows[found]
+            raise UserError(f'no {_NOUNS[self.kind]} "{text}"', remedy=nearest(text, self.rows))
+        return found
+
+    def row(self, identifier: str) -> Mapping[str, Value]:
+        """The row of an id, as `identify` finds it. Raises UserError as it does."""
+        return self.rows[self.identify(identifier)]
 
     def ids(self) -> list[str]:
         """The ids in the file's order."""
@@ -63,7 +70,16 @@ class Table:
 
     @cached_property
     def _ids(self) -> dict[str, str]:
-        return {identifier.lower(): identifier for identifier in self.rows}
+        """Each id by its lower case, and by its letters and digits alone where they are one id's."""
+        loose: dict[str, list[str]] = {}
+        for identifier in self.rows:
+            loose.setdefault(_letters(identifier), []).append(identifier)
+        unique = {letters: found[0] for letters, found in loose.items() if len(found) == 1}
+        return unique | {identifier.lower(): identifier for identifier in self.rows}
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalnum())
 
 
 def load_models(path: Path | None = None) -> Table:

@@ -59,9 +59,11 @@ class Engine:
         config = formualizer.EvaluationConfig()
         config.date_system = "1904" if counts_from_1904(package) else "1900"
         with _refusals():
+            # In its other mode one formula that it can't read spoils the whole workbook.
+            settings = formualizer.WorkbookConfig(
+                mode=formualizer.WorkbookMode.Interactive, eval_config=config, enable_changelog=False)
             self._book = formualizer.Workbook.from_bytes(
-                _plain_file(package), load_limits=_LIMITS, config=formualizer.WorkbookConfig(
-                    mode=formualizer.WorkbookMode.Ephemeral, eval_config=config))
+                _plain_file(package), load_limits=_LIMITS, config=settings)
             self._book.set_temporal_egress("serial")
             for table in tables(package):
                 self._book.add_table(table.name, table.sheet, tuple(table.area), table.columns,

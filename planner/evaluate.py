@@ -43,6 +43,11 @@ class Facts:
     model: Mapping[str, Any] | None = None
     hardware: Mapping[str, Any] | None = None
     dtypes: Mapping[str, float] | None = None
+    origins: Mapping[str, str] | None = None
+
+    def origin(self, kind: str) -> str:
+        """Which row of which database a lookup of this kind reads, and that row's sources."""
+        return (self.origins or {}).get(kind, "given")
 
 
 class Results(Mapping[str, Any]):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from planner import catalog
+from planner.catalog import Value
 from planner.evaluate import Facts
 from planner.template import Template
 
@@ -17,11 +19,17 @@ def facts(
 
     Raises UserError for an id that the table hasn't (with the nearest), or a fault in a table's file.
     """
-    return Facts(
-        model=catalog.load_models(models_csv).row(model) if model else None,
-        hardware=catalog.load_hardware(hardware_csv).row(hardware) if hardware else None,
-        dtypes=bytes_of_dtypes() if template.of_kind("dtype") else None,
-    )
+    chosen = {"model": (catalog.load_models, models_csv, model), "hardware": (catalog.load_hardware, hardware_csv, hardware)}
+    rows: dict[str, Mapping[str, Value]] = {}
+    origins: dict[str, str] = {}
+    for kind, (load, path, text) in chosen.items():
+        if text:
+            table = load(path)
+            identifier = table.identify(text)
+            rows[kind] = table.rows[identifier]
+            origins[kind] = f"{identifier} in {table.path.name}: {table.sources[identifier]}"
+    dtypes = bytes_of_dtypes() if template.of_kind("dtype") else None
+    return Facts(rows.get("model"), rows.get("hardware"), dtypes, origins)
 
 
 def bytes_of_dtypes() -> dict[str, float]:

@@ -59,8 +59,8 @@ def _products(
         raise UserError("which model?", remedy="name one, as `planner models list` shows them")
     if wants_chip and not chips:
         raise UserError("which chip?", remedy="name one with -H, as `planner hardware list` shows them")
-    named = [str(model_table.row(model)["id"]) for model in models] or [None]
-    on = [str(hardware_table.row(chip)["id"]) for chip in chips] or [None]
+    named = [model_table.identify(model) for model in models] or [None]
+    on = [hardware_table.identify(chip) for chip in chips] or [None]
     return [_scenario(model, chip, common) for model in named for chip in on]
 
 
@@ -120,8 +120,8 @@ def _from_cells(
         return next((cells[column].strip() for column in columns if cells.get(column, "").strip()), "")
 
     model, chip = first(MODEL_COLUMNS), first(HARDWARE_COLUMNS)
-    found_model = str(model_table.row(model)["id"]) if model else None
-    found_chip = str(hardware_table.row(chip)["id"]) if chip else None
+    found_model = model_table.identify(model) if model else None
+    found_chip = hardware_table.identify(chip) if chip else None
     values = dict(common)
     for column, text in cells.items():
         if column in rows and text.strip() and column not in NAME_COLUMNS:

@@ -47,8 +47,7 @@ def _explain(results: Results, row: Row, facts: Facts, depth: int, seen: set[str
     if row.kind in CALCULATED:
         lines.append(f"{indent}  = {_in_numbers(results, row)}")
     elif row.kind in ("model", "hardware"):
-        record = (facts.model if row.kind == "model" else facts.hardware) or {}
-        lines.append(f"{indent}  = {record.get('id', '')}: {record.get('source') or 'no source'}")
+        lines.append(f"{indent}  = {facts.origin(row.kind)}")
     for name in row.reads:
         _explain(results, results.template.row(name), facts, depth + 1, seen, lines)
 

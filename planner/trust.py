@@ -143,14 +143,17 @@ def _unknown(values: Values, formulas: Formulas) -> Reasons:
 
 
 def _with_dependents(engine: Engine, sheets: Sheets, formulas: Formulas, doubts: Reasons) -> Reasons:
-    """`doubts` and all that depends on them. Ends the engine's use: the cells in doubt are overwritten."""
+    """`doubts` and all that may depend on them, what is volatile included.
+
+    It ends the engine's use, since the cells in doubt are overwritten there.
+    """
     if not doubts:
         return doubts
     for name, ref in doubts:
         for filled in sheets[name].filled_by(ref):
             engine.put((name, filled), None)
     tainted = sorted(engine.stale(formulas) - doubts.keys())
-    return doubts | dict.fromkeys(tainted, "it depends on a cell that the engine can't compute")
+    return doubts | dict.fromkeys(tainted, "it is volatile or depends on a cell without a value")
 
 
 def _edits(old: Sheets, new: Sheets) -> list[Address]:

@@ -16,7 +16,7 @@ from planner.workbook.inputs import Inputs
 from planner.workbook.layout import cell, letter
 from planner.workbook.page import Live, Page
 from planner.workbook.plan import Plan
-from planner.workbook.styles import number_format
+from planner.workbook.styles import row_format
 
 STYLE = {"input": "plan_cross", "constant": "plan_cross", "output": "plan_output", "check": "plan_check"}
 
@@ -45,7 +45,7 @@ def write(book: Workbook, plan: Plan, template: Template, inputs: Inputs, databa
     writer = _Writer(plan, sheet, inputs, databases, matched)
     for row in template.rows:
         writer.write(row)
-    page.widths(40, 12, 30, 40, 30, scenarios=plan.columns)
+    page.widths(40, 12, 30, 40, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     for column in (layout.FORMULA, layout.SOURCE):
         page.sheet.column_dimensions[letter(column)].outlineLevel = 1
     return sheet
@@ -98,7 +98,7 @@ class _Writer:
         page.put(layout.NAME, at, row.name, "plan_text")
         page.put(layout.FORMULA, at, self.in_names(row), "plan_text")
         page.put(layout.SOURCE, at, "; ".join(text for text in (row.source, row.note) if text), "plan_text")
-        style, form = STYLE.get(row.kind, "plan_formula"), number_format(row.unit)
+        style, form = STYLE.get(row.kind, "plan_formula"), row_format(row)
         self._check_column(row)
         for column in self.plan.columns:
             page.put(column, at, Live(self.formula(row, column)), style, form)

@@ -12,7 +12,7 @@ from planner.template import CALCULATED, Row, Template
 from planner.workbook.cells import Databases, bytes_of_dtype, calculated, looked_up
 from planner.workbook.layout import cell
 from planner.workbook.page import Live, Page
-from planner.workbook.styles import number_format
+from planner.workbook.styles import row_format
 
 Leaf = Callable[[Row, int], tuple[object, str]]  # an input or shared lookup at a sheet row -> content, style
 GROUPS = {"input": 0, "hardware": 1, "dtype": 2}
@@ -71,7 +71,7 @@ class CaseTable:
                 continue
             row = own.by_name[name]
             content, style = self._content(row, own.by_name, at, leaf)
-            self.page.put(column, at, content, style, number_format(row.unit))
+            self.page.put(column, at, content, style, row_format(row))
 
     def _content(self, row: Row, own: Mapping[str, Row], at: int, leaf: Leaf) -> tuple[object, str]:
         if row.kind in CALCULATED:

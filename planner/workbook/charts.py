@@ -13,18 +13,19 @@ from openpyxl.chart.text import RichText
 from openpyxl.drawing.line import LineProperties
 from openpyxl.drawing.text import CharacterProperties, Font, Paragraph, ParagraphProperties
 
-from planner.workbook.layout import letter
 from planner.workbook.page import Page
 
 PALETTE = ("1F4FBF", "B42318", "11734B", "B45F06", "5B2A86")
 GRID, AXIS, INK = "E3E6EA", "6B7280", "1F2937"
-SIDES = ("r", "l", "t", "b")
+SIDES = ("r", "l")
+INTENSITIES = (0.1, 10_000.0)  # what the axis spans
 
 
-def roofline(
-    page: Page, *, rows: tuple[int, int], label_column: int, x_column: int, y_column: int, roof: tuple[int, int], anchor: str
-) -> None:  # fmt: skip
-    """A log-log roofline: the roof as a line, each row of the table as a labelled point."""
+def roofline(page: Page, *, points: tuple[int, int], roof: tuple[int, int], anchor: str) -> None:
+    """A log-log roofline: the roof as a line, each row of `points` as a labelled point.
+
+    Both tables hold label, intensity and FLOP/s in columns A to C; a point that is #N/A is not drawn.
+    """
     chart = ScatterChart()
     chart.scatterStyle = "lineMarker"
     chart.style = None
@@ -33,35 +34,33 @@ def roofline(
     chart.title.tx.rich.p[0].r[0].rPr = _text(1100, bold=True)
     chart.roundedCorners = False
     chart.width, chart.height = 22, 13
-    _axis(chart.x_axis, "Arithmetic intensity (FLOP/byte)", "General", 0.1, 10_000)
+    _axis(chart.x_axis, "Arithmetic intensity (FLOP/byte)", "General", *INTENSITIES)
     _axis(chart.y_axis, "Attained (FLOP/s per chip)", "0.E+0", 1e9, 1e16)
-    sheet = page.sheet
-    line = Series(
-        Reference(sheet, min_col=3, min_row=roof[0], max_row=roof[1]),
-        Reference(sheet, min_col=2, min_row=roof[0], max_row=roof[1]), title="Roof",
-    )  # fmt: skip
+    line = Series(_column(page, 3, *roof), _column(page, 2, *roof), title="Roof")
     line.marker = Marker(symbol="none")
     line.smooth = False
     line.graphicalProperties = GraphicalProperties(ln=LineProperties(w=28575, solidFill="1F3A5F"))
     chart.series.append(line)
-    for index, row in enumerate(range(rows[0], rows[1] + 1)):
-        chart.series.append(_point(page, row, label_column, x_column, y_column, index))
+    rows = range(points[0], points[1] + 1)
+    chart.series.extend(_point(page, row, index) for index, row in enumerate(rows))
     chart.legend = Legend()
     chart.legend.position = "b"
-    chart.legend.legendEntry = [LegendEntry(idx=index + 1, delete=True) for index in range(rows[1] - rows[0] + 1)]
+    chart.legend.legendEntry = [LegendEntry(idx=index + 1, delete=True) for index in range(len(rows))]
     chart.legend.txPr = _rich(900)
-    sheet.add_chart(chart, anchor)
+    page.sheet.add_chart(chart, anchor)
 
 
-def _point(page: Page, row: int, label_column: int, x_column: int, y_column: int, index: int) -> Series:
-    sheet = page.sheet
-    series = Series(
-        Reference(sheet, min_col=y_column, min_row=row), Reference(sheet, min_col=x_column, min_row=row),
-    )  # fmt: skip
-    series.tx = SeriesLabel(strRef=StrRef(f"{page.name}!${letter(label_column)}${row}"))
-    colour = PALETTE[index % len(PALETTE)]
+def _column(page: Page, column: int, first: int, last: int) -> Reference:
+    return Reference(page.sheet, min_col=column, min_row=first, max_row=last)
+
+
+def _point(page: Page, row: int, index: int) -> Series:
+    series = Series(_column(page, 3, row, row), _column(page, 2, row, row))
+    series.tx = SeriesLabel(strRef=StrRef(f"{page.name}!$A${row}"))
     series.marker = Marker(symbol="circle", size=8)
-    series.marker.graphicalProperties = GraphicalProperties(solidFill=colour, ln=LineProperties(solidFill="FFFFFF"))
+    series.marker.graphicalProperties = GraphicalProperties(
+        solidFill=PALETTE[index % len(PALETTE)], ln=LineProperties(solidFill="FFFFFF")
+    )
     series.graphicalProperties = GraphicalProperties(ln=LineProperties(noFill=True))
     series.smooth = False
     labels = DataLabelList()

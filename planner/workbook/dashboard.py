@@ -14,7 +14,7 @@ from planner.workbook import layout
 from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.page import Live, Page
 from planner.workbook.plan import Plan
-from planner.workbook.styles import number_format
+from planner.workbook.styles import row_format
 
 NAME = "Dashboard"
 PURPOSE = "The headline numbers; each links to the row that calculates it."
@@ -46,7 +46,7 @@ def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation], failed: Map
         named = [pair for pair in headlines(sheet.template.name) if pair[0] in sheet.rows]
         rows = named or [(row.name, "") for row in sheet.template.of_kind("output")[:MOST]]
         at = _template(page, plan, sheet, rows, at + 1)
-    page.widths(40, 12, 30, 22, 40, scenarios=plan.columns, each=20)
+    page.widths(40, 12, 30, 24, 40, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     return page
 
 
@@ -86,7 +86,7 @@ def _headline(page: Page, plan: Plan, sheet: Calculation, row: Row, at: int) -> 
     page.link(layout.FORMULA, at, sheet.page.name, layout.cell(layout.LABEL, sheet.rows[row.name]))
     page.put(layout.FORMULA, at, f"{sheet.page.name} row {sheet.rows[row.name]}", "plan_link")
     for column in plan.columns:
-        page.put(column, at, Live(sheet.at(row.name, column)), "plan_cross", number_format(row.unit))
+        page.put(column, at, Live(sheet.at(row.name, column)), "plan_cross", row_format(row))
 
 
 def _bound(page: Page, plan: Plan, sheet: Calculation, row: Row, bound_by: str, at: int) -> None:

@@ -47,7 +47,7 @@ def write(book: Workbook, plan: Plan, ranges: dict[str, str]) -> Inputs:
     row = _block(page, plan, "Overrides of looked-up numbers", lookups, inputs.override_rows, row, ranges)
     row = _block(page, plan, "Overrides of calculated numbers", calculated, inputs.override_rows, row, ranges)
     _constants(page, plan, inputs, row)
-    page.widths(34, 12, 24, 38, 30, scenarios=plan.columns, each=22)
+    page.widths(34, 12, 24, 38, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     return inputs
 
 

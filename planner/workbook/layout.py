@@ -16,6 +16,7 @@ HEADER_LABELS = {ID_ROW: "Scenario id", TITLE_ROW: "Scenario", MODEL_ROW: "Model
 
 TABLE_HEADER_ROW, TABLE_FIRST_ROW = 5, 6  # of a database sheet
 SPARE_ROWS = 100  # of a database sheet, for an analyst's own models and chips
+SCENARIO_WIDTH = 24.0
 SPARE_SCENARIOS = 24  # columns that ranges and validations reach beyond the scenarios built
 
 

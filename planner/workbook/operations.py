@@ -18,7 +18,7 @@ from planner.workbook.inputs import Inputs
 from planner.workbook.layout import cell, letter
 from planner.workbook.page import Live, Page
 from planner.workbook.plan import Plan
-from planner.workbook.styles import number_format
+from planner.workbook.styles import number_format, row_format
 
 NAME = "Operations"
 PURPOSE = "The working behind Roofline: one row for each operation of the scenario chosen on Dashboard."
@@ -72,7 +72,7 @@ def write(
                 at += 1
         tables[template.name] = table
         at += 1
-    page.widths(34, 12, 24, 18, *[16] * 40)
+    page.widths(34, 12, 24, 22, *[20] * 40)
     return Operations(page, ops, tables, rows, counts)
 
 
@@ -111,7 +111,7 @@ class _Step:
                   "MATCH(hardware_id, hardware, 0)")  # fmt: skip
         for row in ops.steps:
             formula = row.expression.substitute(self)
-            self._put(row.name, row.label, (row.unit, number_format(row.unit)), formula, in_names(row))
+            self._put(row.name, row.label, (row.unit, row_format(row)), formula, in_names(row))
 
     def __call__(self, name: str) -> str:
         if name in self.places:

@@ -6,20 +6,19 @@ from openpyxl.workbook import Workbook
 
 from planner.layer_ops import Operation
 from planner.workbook import charts
-from planner.workbook.layout import cell, letter
+from planner.workbook.layout import cell
 from planner.workbook.operations import Operations
 from planner.workbook.page import Live, Page
-from planner.workbook.styles import number_format
+from planner.workbook.styles import RATIO, number_format
 
 NAME = "Roofline"
 PURPOSE = "Each operation of the chosen scenario's layers and head: what binds it, its time and its share of the step."
 TITLES = (
     ("Operation", "text"), ("Times", "1"), ("Shape", "text"), ("FLOPs", "FLOP"), ("Bytes", "byte"),
     ("Intensity", "FLOP/byte"), ("Bound", "text"), ("Time of one", "s"), ("Time of all", "s"), ("Attained", "FLOP/s/chip"),
-    ("Share", "1"),
 )  # fmt: skip
 FIRST_ROW = 9
-ROOF_TITLES = ("Roof", "Intensity (FLOP/byte)", "Attainable (FLOP/s/chip)")
+BUCKETS_PER_DECADE = 8  # operations nearer than this share one label on the chart
 
 
 def write(book: Workbook, operations: Operations) -> Page:
@@ -31,7 +30,7 @@ def write(book: Workbook, operations: Operations) -> Page:
     page.put(2, 5, Live(f"{operations.page.name}!$D$6"), "plan_cross")
     page.put(3, 5, "Choose both on Dashboard.", "plan_text")
     last = FIRST_ROW + len(operations.ops.operations) - 1
-    for column, (title, unit) in enumerate(TITLES[:-1], start=1):
+    for column, (title, unit) in enumerate(TITLES, start=1):
         page.put(column, FIRST_ROW - 1, title, "plan_header")
         page.put(column, FIRST_ROW - 2, unit, "plan_text")
     for at, operation in enumerate(operations.ops.operations, start=FIRST_ROW):
@@ -39,10 +38,16 @@ def write(book: Workbook, operations: Operations) -> Page:
     total = last + 1
     page.put(1, total, "Step", "plan_key")
     page.put(9, total, Live(f"SUM({cell(9, FIRST_ROW)}:{cell(9, last)})"), "plan_output", number_format("s"))
-    _shares(page, last, total)
-    roof = _roof(page, operations, total + 3 + (last - FIRST_ROW + 1) + 2)
-    charts.roofline(page, rows=(FIRST_ROW, last), label_column=1, x_column=6, y_column=10, roof=roof, anchor=f"E{total + 2}")
-    page.widths(28, 14, 24, 14, 14, 12, 12, 14, 14, 18)
+    shares = total + 3
+    _shares(page, shares, last, total)
+    points = shares + (last - FIRST_ROW) + 4
+    _points(page, points, shares, last)
+    roof = points + (last - FIRST_ROW) + 4
+    _roof(page, operations, roof)
+    charts.roofline(
+        page, points=(points, points + last - FIRST_ROW), roof=(roof, roof + 2), anchor=f"F{total + 2}"
+    )  # fmt: skip
+    page.widths(28, 22, 26, 16, 16, 14, 12, 16, 16, 22)
     return page
 
 
@@ -60,7 +65,7 @@ def _operation(page: Page, operations: Operations, operation: Operation, at: int
         (_shape(operation, of), "plan_formula", "@"),
         (of("flops"), "plan_cross", number_format("FLOP")),
         (of("memory_bytes"), "plan_cross", number_format("byte")),
-        (f'IF({used},{of("arithmetic_intensity")},NA())', "plan_formula", number_format("FLOP/byte")),
+        (f'IF({used},{of("arithmetic_intensity")},NA())', "plan_formula", RATIO),
         (f'IF({used},{bound},"unused")', "plan_formula", "@"),
         (of("lower_bound_time"), "plan_cross", number_format("s")),
         (f"{cell(2, at)}*{cell(8, at)}", "plan_output", number_format("s")),
@@ -79,29 +84,43 @@ def _shape(operation: Operation, of) -> str:  # type: ignore[no-untyped-def]  # 
     return '&" x "&'.join(f"ROUND({of(name)},1)" for name in names) or '""'
 
 
-def _shares(page: Page, last: int, total: int) -> None:
+def _shares(page: Page, first: int, last: int, total: int) -> None:
     """The share of each operation stands below the total that it is a share of: references point up."""
-    at = total + 2
-    for column, title in enumerate(("Operation", "Share of the step", "Bound"), start=1):
-        page.put(column, at, title, "plan_header")
-    for row in range(FIRST_ROW, last + 1):
-        at += 1
-        page.put(1, at, Live(cell(1, row)), "plan_formula", "@")
-        page.put(2, at, Live(f"IF({cell(9, total)}>0,{cell(9, row)}/{cell(9, total)},NA())"), "plan_output", "0.0%")
+    for column, title in enumerate(("Operation", "Share of the step", "Bound", "Place on the chart"), start=1):
+        page.put(column, first - 1, title, "plan_header")
+    for at, row in enumerate(range(FIRST_ROW, last + 1), start=first):
+        share = f"IF({cell(9, total)}>0,{cell(9, row)}/{cell(9, total)},NA())"
+        place = f'IFERROR(ROUND({BUCKETS_PER_DECADE}*LOG({cell(6, row)},10),0),"none")'
+        page.put(1, at, Live(cell(1, row)), "plan_formula_text")
+        page.put(2, at, Live(share), "plan_output", "0.0%")
         page.put(3, at, Live(cell(7, row)), "plan_formula", "@")
+        page.put(4, at, Live(place), "plan_formula", "0")
 
 
-def _roof(page: Page, operations: Operations, at: int) -> tuple[int, int]:
-    """The roof of the chosen chip: rising to the ridge, then flat. Returns its first and last row."""
-    for column, title in enumerate(ROOF_TITLES, start=1):
-        page.put(column, at, title, "plan_header")
+def _points(page: Page, first: int, shares: int, last: int) -> None:
+    """What the chart draws: of operations that fall on one place the first, with the number of the others."""
+    for column, title in enumerate(("On the chart", "Intensity (FLOP/byte)", "Attained (FLOP/s/chip)"), start=1):
+        page.put(column, first - 1, title, "plan_header")
+    places = f"{cell(4, shares)}:{cell(4, shares + last - FIRST_ROW)}"
+    for index, row in enumerate(range(FIRST_ROW, last + 1)):
+        at, place = first + index, cell(4, shares + index)
+        others = f"COUNTIF({places},{place})-1"
+        is_first = f'AND({place}<>"none",COUNTIF({cell(4, shares)}:{place},{place})=1)'
+        page.put(1, at, Live(f'{cell(1, row)}&IF({others}>0," +"&({others}),"")'), "plan_formula_text")
+        page.put(2, at, Live(f"IF({is_first},{cell(6, row)},NA())"), "plan_formula", RATIO)
+        page.put(3, at, Live(f"IF({is_first},{cell(10, row)},NA())"), "plan_formula", number_format("FLOP/s/chip"))
+
+
+def _roof(page: Page, operations: Operations, first: int) -> None:
+    """The roof of the chosen chip: rising to the ridge, then flat."""
+    for column, title in enumerate(("Roof", "Intensity (FLOP/byte)", "Attainable (FLOP/s/chip)"), start=1):
+        page.put(column, first - 1, title, "plan_header")
     matmul = next(operation for operation in operations.ops.operations if operation.template.name == "matmul")
     peak, bandwidth = operations.of(matmul, "peak_flops"), operations.of(matmul, "hbm_bandwidth")
-    ridge, intensities = operations.of(matmul, "ridge_intensity"), f"{letter(6)}{FIRST_ROW}:{letter(6)}{at - 5}"
-    del intensities
-    points = (("from", "0.1"), ("ridge", str(ridge)), ("to", "10000"))
-    for row, (label, x) in enumerate(points, start=at + 1):
+    low, high = charts.INTENSITIES
+    ends = (("from", f"{low:g}"), ("ridge", str(operations.of(matmul, "ridge_intensity"))), ("to", f"{high:g}"))
+    for row, (label, x) in enumerate(ends, start=first):
+        attainable = f"MIN({peak},{cell(2, row)}*{bandwidth})"
         page.put(1, row, label, "plan_label")
-        page.put(2, row, Live(x), "plan_formula", number_format("FLOP/byte"))
-        page.put(3, row, Live(f"MIN({peak},{cell(2, row)}*{bandwidth})"), "plan_formula", number_format("FLOP/s/chip"))
-    return at + 1, at + 3
+        page.put(2, row, Live(x), "plan_formula", RATIO)
+        page.put(3, row, Live(attainable), "plan_formula", number_format("FLOP/s/chip"))

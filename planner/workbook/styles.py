@@ -9,8 +9,11 @@ from __future__ import annotations
 from openpyxl.styles import Alignment, Border, Font, NamedStyle, PatternFill, Protection, Side
 from openpyxl.workbook import Workbook
 
+from planner.template import CALCULATED, Row
+
 FONT = "Calibri"
 COUNT = "[>=1000]#,##0;General"
+RATIO = "[>=1000]#,##0;[>=0.1]0.00;0.000E+0"
 SECONDS = '##0.000E+0" s"'
 ENGINEERING = "##0.000E+0"
 
@@ -51,16 +54,25 @@ def number_format(unit: str) -> str:
     return FORMATS.get(unit, ENGINEERING)
 
 
+def row_format(row: Row) -> str:
+    """The number format of a row: a calculated ratio shows two decimals, where a count shows what it is."""
+    form = number_format(row.unit)
+    is_count = row.kind not in CALCULATED or row.name.startswith(("n_", "is_", "check_")) or "ROUND" in row.formula
+    return RATIO if form == COUNT and not is_count else form
+
+
 _GREY, _BLUE, _DARK, _GREEN, _RED = "FF6B7280", "FF1F4FBF", "FF1F2937", "FF11734B", "FFB42318"
 _THIN = Border(bottom=Side(style="hair", color="FFD1D5DB"))
 
 
-def _style(name: str, *, fill: str | None = None, locked: bool = True, wrap: bool = False, **font: object) -> NamedStyle:
+def _style(
+    name: str, *, fill: str | None = None, locked: bool = True, wrap: bool = False, right: bool = False, **font: object
+) -> NamedStyle:  # fmt: skip
     style = NamedStyle(name=name)
     style.font = Font(**{"name": FONT, "size": 10, "color": _DARK, **font})
     if fill:
         style.fill = PatternFill("solid", fgColor=fill)
-    style.alignment = Alignment(vertical="center", wrap_text=wrap)
+    style.alignment = Alignment(vertical="center", wrap_text=wrap, horizontal="right" if right else None)
     style.protection = Protection(locked=locked)
     return style
 
@@ -75,14 +87,15 @@ def styles() -> list[NamedStyle]:
         _style("plan_section", bold=True, fill="FFE5EAF2"),
         _style("plan_label"),
         _style("plan_text", color=_GREY),
-        _style("plan_input", color=_BLUE, fill="FFFFFBE6", locked=False),
-        _style("plan_constant", color=_BLUE),
+        _style("plan_input", right=True, color=_BLUE, fill="FFFFFBE6", locked=False),
+        _style("plan_constant", right=True, color=_BLUE),
         _style("plan_data", color=_DARK),
-        _style("plan_formula"),
-        _style("plan_output", bold=True),
-        _style("plan_cross", color=_GREEN),
-        _style("plan_check", bold=True),
-        _style("plan_measured", color="FF5B2A86", fill="FFF5F0FA", locked=False),
+        _style("plan_formula", right=True),
+        _style("plan_formula_text"),
+        _style("plan_output", right=True, bold=True),
+        _style("plan_cross", right=True, color=_GREEN),
+        _style("plan_check", right=True, bold=True),
+        _style("plan_measured", right=True, color="FF5B2A86", fill="FFF5F0FA", locked=False),
         _style("plan_key", bold=True, color="FF000000"),
     ]
     for style in made:

@@ -1,0 +1,222 @@
+"""The shipped databases: ids kept, a source for every number, SI units, settled conflicts, exact counts."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from types import SimpleNamespace
+
+import pytest
+
+from planner import data
+from planner.catalog import Table, Value, load_dtypes, load_hardware, load_models
+from planner.units import parse_unit
+
+MODELS = load_models()
+HARDWARE = load_hardware()
+DTYPES = load_dtypes()
+BOOK = load_hardware(data.folder("hardware_db") / "scaling_book.csv")
+TABLES = pytest.mark.parametrize("table", [MODELS, HARDWARE, DTYPES, BOOK], ids=lambda table: table.path.stem)
+
+MODEL_IDS = """
+gpt2 gpt2-medium gpt2-xl gpt3-6.7b gpt3-175b llama-7b llama-13b llama-65b llama2-7b llama2-70b llama3-8b
+llama3-70b llama3.1-8b llama3.1-70b llama3.1-405b llama3.2-1b llama3.3-70b llama4-maverick gemma-2b gemma-7b
+gemma2-2b gemma2-27b gemma3-270m gemma3-4b gemma3-27b qwen2-0.5b qwen2-7b qwen2-72b qwen2.5-0.5b
+qwen2.5-1.5b qwen2.5-7b qwen2.5-32b qwen2.5-72b qwen3-0.6b qwen3-4b qwen3-8b qwen3-32b qwen3-30b-a3b
+qwen3-235b-a22b mistral-7b-v0.1 mistral-7b-v0.3 mistral-small-24b mixtral-8x7b deepseek-llm-67b deepseek-v2
+deepseek-v3 deepseek-r1 gpt-oss-120b olmo2-7b olmo2-13b phi-2 phi-3-mini phi-3.5-moe phi-4 falcon-7b
+falcon-180b palm-8b palm-540b chinchilla-70b gopher-280b bloom-176b opt-125m opt-6.7b opt-13b opt-30b
+opt-66b opt-175b glm-4.5 command-r command-r-plus command-a yi-34b gpt-neox-20b mpt-7b dbrx smollm2-135m
+smollm3-3b deepseek-moe-16b glm-5 minimax-text-01 seed-oss-36b gpt3-125m
+"""
+HARDWARE_IDS = """
+tpu-v2 tpu-v3 tpu-v4 tpu-v4i tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-8t tpu-8i v100-sxm2-32 a100-sxm-40
+a100-sxm-80 h100-sxm h100-pcie h100-nvl h200-sxm h20 b200-sxm gb200 b300-sxm gb300 l4 l40s a10g t4 rtx-4090
+rtx-5090 rtx-pro-6000 mi250x mi300x mi325x mi350x mi355x mi455x rubin gaudi2 gaudi3 trainium1 trainium2
+trainium3 inferentia2 groq-lpu-v1 cerebras-wse3 apple-m3-ultra cpu-spr-8481c cpu-generic
+"""
+
+
+def test_ids_are_kept() -> None:
+    """Every model and accelerator keeps its id, in the order of the database."""
+    assert MODELS.ids() == MODEL_IDS.split()
+    assert HARDWARE.ids() == HARDWARE_IDS.split()
+
+
+@TABLES
+def test_every_number_has_a_source(table: Table) -> None:
+    """Each row has a source, and so has each number: the column that covers it isn't blank."""
+    for identifier, row in table.rows.items():
+        assert table.sources[identifier].strip()
+        for column in table.columns:
+            if isinstance(row[column.name], float):
+                assert row[column.source], (identifier, column.name)
+
+
+@TABLES
+def test_columns_have_unit_and_label(table: Table) -> None:
+    """Each column has a unit of the closed list and a label of its own, and names come once."""
+    for column in table.columns:
+        parse_unit(column.unit)
+    assert len({column.label for column in table.columns}) == len(table.columns)
+    assert len({column.name for column in table.columns}) == len(table.columns)
+
+
+@TABLES
+def test_the_files_cite_public_sources_alone(table: Table) -> None:
+    """No word of the place where the data were gathered is left in a shipped file."""
+    text = table.path.read_text(encoding="utf-8")
+    assert not [word for word in ("/shared", "/work", "find_string", "readable here") if word in text]
+
+
+@pytest.mark.parametrize("table", [HARDWARE, BOOK, DTYPES], ids=lambda table: table.path.stem)
+def test_every_column_is_meant(table: Table) -> None:
+    """The columns of the shipped hardware and dtypes are those of the table, in its order."""
+    with table.path.open(encoding="utf-8", newline="") as stream:
+        assert next(csv.reader(stream)) == ["id", *[column.name for column in table.columns]]
+
+
+def n_params(row: Mapping[str, Value]) -> float:
+    """The parameter count of a model, written apart from the templates."""
+    n = SimpleNamespace(**row)
+    queries, values = n.n_heads * (n.qk_nope_dim + n.qk_rope_dim), n.n_heads * n.v_head_dim
+    keys = n.n_kv_heads * (n.qk_nope_dim + n.v_head_dim)
+    query = n.d_model * queries * (1 + n.attention_gate)
+    if n.q_lora_rank:
+        query = n.q_lora_rank * (n.d_model + 1 + queries)
+    key_value = n.d_model * keys
+    if n.kv_lora_rank:
+        up = n.n_heads * (n.qk_nope_dim + n.v_head_dim)
+        key_value = n.d_model * (n.kv_lora_rank + n.qk_rope_dim) + n.kv_lora_rank * (1 + up)
+    biases = n.n_qkv_bias * (queries + keys) + n.n_o_bias * n.d_model
+    extras = n.extra_params_per_layer + n.indexer_params_per_layer
+    attention = (
+        query + key_value + values * n.d_model + biases + n.qk_norm_params + n.attn_sink_params + extras
+    )
+
+    def mlp(width: float, bias: float) -> float:
+        return float(n.mlp_matrices * n.d_model * width + bias * ((n.mlp_matrices - 1) * width + n.d_model))
+
+    shared = n.n_shared_experts * mlp(n.d_ff_shared, 0) + n.n_shared_gate * n.d_model
+    router = n.n_experts * (n.d_model + n.n_router_bias)
+    moe = n.n_experts * mlp(n.d_ff_expert, n.n_expert_bias) + shared + router
+    norms = (n.n_layers * n.norms_per_layer + n.final_norms + n.embed_norms) * n.norm_vectors * n.d_model
+    tables = (n.vocab * (1 + n.is_untied) + n.pos_emb_rows) * n.d_model + n.vocab * n.n_lm_head_bias
+    mixing = n.n_full_attention_layers * attention + n.n_linear_layers * n.linear_attention_params_layer
+    feed_forward = (n.n_layers - n.n_moe_layers) * mlp(n.d_ff, n.n_mlp_bias) + n.n_moe_layers * moe
+    return float(mixing + feed_forward + norms + tables + n.extra_params_total)
+
+
+def test_published_counts_come_out_to_the_digit() -> None:
+    """The columns give every exactly published parameter count, 71 of them."""
+    exact = {
+        name: row["n_params_published"] for name, row in MODELS.rows.items() if row["n_params_published"]
+    }
+    assert {name: n_params(MODELS.row(name)) for name in exact} == exact
+    assert len(exact) == 71
+    assert exact["llama3-70b"] == 70_553_706_496
+
+
+def test_the_indexer_is_a_part_of_the_model() -> None:
+    """GLM-5 with its indexers and its prediction layer is its checkpoint's header, to the digit."""
+    n = SimpleNamespace(**MODELS.row("glm-5"))
+    for name in ("n_layers", "n_full_attention_layers", "n_moe_layers"):
+        setattr(n, name, getattr(n, name) + n.mtp_layers)
+    joint = 2 * n.d_model**2 + 3 * n.d_model  # a projection of two inputs, their norms and the head's
+    assert n_params(vars(n)) + joint == 753_864_139_008
+
+
+def test_rounded_counts_are_not_compared() -> None:
+    """A count that its source rounds, or that nobody published, is N/A."""
+    for name in ("gpt3-175b", "palm-540b", "chinchilla-70b", "glm-5"):
+        assert MODELS.row(name)["n_params_published"] is None
+
+
+CHOICES = [
+    ("tpu-v3", "peak_bf16", 123e12), ("tpu-v3", "link_bandwidth", 70e9),
+    ("tpu-v5e", "hbm_bandwidth", 819e9), ("tpu-v5e", "peak_int8", 394e12),
+    ("tpu-v5p", "hbm_bytes", 95 * 2**30), ("tpu-v5p", "link_bandwidth", 100e9),
+    ("tpu-v6e", "peak_fp8", 918e12), ("trainium1", "hbm_bandwidth", 820e9),
+    ("tpu-v7x", "peak_int8", None), ("tpu-v7x", "hbm_bytes", 192 * 2**30),
+    ("h100-sxm", "hbm_bandwidth", 3350e9), ("h200-sxm", "hbm_bytes", 141e9),
+    ("b200-sxm", "hbm_bytes", 180 * 2**30), ("b300-sxm", "peak_int8", 153.5e12),
+    ("gaudi3", "peak_bf16", 1677.7e12),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("chip", "column", "value"), CHOICES)
+def test_conflicts_are_settled(chip: str, column: str, value: Value) -> None:
+    """Where sources disagree, the chosen number stands in the cell and the choice beside it in words."""
+    row = HARDWARE.row(chip)
+    assert row[column] == value
+    assert row["conflicts"]
+
+
+BOUNDS = {
+    "FLOP/s/chip": (1e11, 2e17), "byte/chip": (4e6, 1e12), "byte/s/chip": (1e9, 1e17), "byte/s": (1e9, 1e13),
+    "USD/h/chip": (0.5, 20), "W/chip": (50, 30_000), "1/s": (1e8, 1e10), "chip": (1, 1e4), "1": (0, 1e4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("table", [HARDWARE, BOOK], ids=lambda table: table.path.stem)
+def test_hardware_is_in_si_units(table: Table) -> None:
+    """Each figure is of the magnitude that its base unit makes it: no GB, TFLOP/s or kW by mistake."""
+    for identifier, row in table.rows.items():
+        for column in table.columns:
+            value = row[column.name]
+            if isinstance(value, float):
+                low, high = BOUNDS[column.unit]
+                assert low <= value <= high, (identifier, column.name)
+
+
+@pytest.mark.parametrize(
+    ("chips", "expected"),
+    [
+        ("tpu-v4 tpu-v5p tpu-v7x", ("torus", 3, 4, 1)),
+        ("tpu-v2 tpu-v5e tpu-v6e", ("torus", 2, 16, 0)),
+        ("tpu-v3", ("torus", 2, 32, 0)),
+        ("tpu-v4i", ("torus", 1, 4, 0)),
+        ("h100-sxm gb200", ("switch", None, None, None)),
+        ("mi300x groq-lpu-v1 cerebras-wse3 tpu-8i l4 cpu-generic", (None, None, None, None)),
+    ],
+)
+def test_topology_and_wraparound(chips: str, expected: tuple[Value, ...]) -> None:
+    """A topology is torus, switch or N/A; axes of 3D tori wrap together at 4, of 2D ones at a full side."""
+    for chip in chips.split():
+        row = HARDWARE.row(chip)
+        assert (row["topology"], row["torus_axes"], row["wrap_multiple"], row["wrap_needs_all"]) == expected
+
+
+def test_networks_agree_with_themselves() -> None:
+    """A torus's links make its egress, a switch's link is its egress, a node sends what its chips send."""
+    for row in HARDWARE.rows.values():
+        n = SimpleNamespace(**row)
+        if n.link_bandwidth is not None:
+            assert n.scaleup_bandwidth == n.link_bandwidth * (
+                2 * n.torus_axes if n.topology == "torus" else 1
+            )
+        if n.node_bandwidth is not None:
+            assert n.topology == "switch"
+            assert n.node_bandwidth == n.dcn_bandwidth * n.node_size
+    assert HARDWARE.row("h100-sxm")["node_bandwidth"] == 400e9
+    assert HARDWARE.row("gb200")["node_bandwidth"] == 3600e9
+
+
+def test_the_books_own_chips() -> None:
+    """The scaling book's numbers stand apart, with the chapter, under the ids of the same chips."""
+    assert BOOK.row("tpu-v5e")["link_bandwidth"] == 45e9
+    assert BOOK.row("tpu-v5p")["vector_peak_flops"] == 2 * 8 * 128 * 4 * 1.75e9
+    assert BOOK.row("h100-sxm")["node_bandwidth"] == 400e9
+    assert set(BOOK.ids()) - set(HARDWARE.ids()) == {"h800"}
+    assert all("chapter" in source for source in BOOK.sources.values())
+
+
+def test_dtypes_name_their_peak() -> None:
+    """Each dtype has its bytes in memory; its peak is the hardware column that is named after it."""
+    sizes = {name: row["bytes_per_element"] for name, row in DTYPES.rows.items()}
+    assert sizes["int4"] == sizes["fp4"] == 0.5
+    assert sizes["tf32"] == sizes["fp32"] == sizes["int32"] == 4
+    assert (sizes["fp64"], sizes["bf16"], sizes["fp16"], sizes["fp8"], sizes["int8"]) == (8, 2, 2, 1, 1)
+    peaks = {column.name for column in HARDWARE.columns if column.name.startswith("peak_")}
+    assert {row["peak_column"] for row in DTYPES.rows.values()} - {None} == peaks
+    assert all(row["peak_column"] in (None, f"peak_{name}") for name, row in DTYPES.rows.items())
