@@ -14,10 +14,10 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from planner.address import coordinates
-from planner.parts import counts_from_1904, tables
 from planner.cellvalue import MAX_TEXT, CellError, Value
 from planner.errors import UserError
 from planner.opc import Package
+from planner.parts import counts_from_1904, tables
 from planner.sheetxml import SheetXml
 
 Address = tuple[str, str]

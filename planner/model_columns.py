@@ -34,7 +34,7 @@ MODEL_FIELDS: tuple[Field, ...] = (
     _size("mlp_matrices", "Matrices of the feed-forward block", blank=rules.mlp_matrices),
     # Experts
     _natural("moe_experts", "Experts", blank=0.0),
-    _natural("moe_top_k", "Experts that a token uses", at_most="moe_experts"),
+    _natural("moe_top_k", "Experts that a token uses", at_most="n_experts"),
     _natural("n_dense_layers", "Layers before the first with experts", blank=0.0, at_most="n_layers"),
     _natural("moe_layer_step", "Layers for each one with experts", blank=1.0, positive=True),
     _size("n_experts", "Experts", blank=rules.n_experts),
@@ -79,7 +79,7 @@ MODEL_FIELDS: tuple[Field, ...] = (
     ),
     _size("window", "Window of the local layers", blank=rules.window, aliases=("sliding_window",)),
     # Small parameters
-    _natural("bias", "Biases", kind="text", blank="none", choices=("none", "qkv", "qkv+o", "all")),
+    _natural("bias", "Biases: none, all, or parts such as qkv+o", kind="text", blank="none"),
     _flag("n_qkv_bias", "Biases of q, k and v (1 or 0)", blank=rules.n_qkv_bias, aliases=("qkv_bias",)),
     _flag("n_o_bias", "Bias of the output projection (1 or 0)", blank=rules.n_o_bias, aliases=("o_bias",)),
     _flag("n_mlp_bias", "Feed-forward biases (1 or 0)", blank=rules.n_mlp_bias, aliases=("mlp_bias",)),

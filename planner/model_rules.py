@@ -119,22 +119,26 @@ def attention(n_linear_layers: float, kv_lora_rank: float, n_heads: float, n_kv_
     return "mha" if n_kv_heads == n_heads else "mqa" if n_kv_heads == 1 else "gqa"
 
 
+def _names(bias: str, part: str) -> float:
+    return float(bias == "all" or part in bias.split("+"))
+
+
 @Rule
 def n_qkv_bias(bias: str) -> float:
-    """1 where bias is qkv, qkv+o or all."""
-    return float(bias != "none")
+    """1 where bias is all or names qkv."""
+    return _names(bias, "qkv")
 
 
 @Rule
 def n_o_bias(bias: str) -> float:
-    """1 where bias is qkv+o or all."""
-    return float(bias in ("qkv+o", "all"))
+    """1 where bias is all or names o."""
+    return _names(bias, "o")
 
 
 @Rule
 def n_mlp_bias(bias: str) -> float:
-    """1 where bias is all."""
-    return float(bias == "all")
+    """1 where bias is all or names mlp."""
+    return _names(bias, "mlp")
 
 
 @Rule

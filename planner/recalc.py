@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from planner.parts import compute_on_load, parse_sheets
 from planner.cellvalue import CellError, Value, same_value
 from planner.engine import EngineError, engine_name
 from planner.opc import Package
+from planner.parts import compute_on_load, parse_sheets
 from planner.sheetxml import SheetXml
 from planner.trust import Verdict, computed, formula_cells, recomputed
 

@@ -68,7 +68,7 @@ class Reader:
             if row[name] is None and self.complete(given)[name] is None:
                 raise self._fault(f"{name} is blank", line, name, "every row needs it")
         for name, bound in self._bounds:
-            value, most = row[name], row[bound]
+            value, most = row[name], row[bound] or self.complete(given)[bound]
             if isinstance(value, float) and isinstance(most, float) and value > most:
                 what = f"{name} {value:g} is more than {bound} {most:g}"
                 raise self._fault(what, line, name, "correct one of the two")

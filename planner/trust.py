@@ -11,10 +11,10 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from planner.parts import parse_sheets
 from planner.cellvalue import CellError, Value, same_value
 from planner.engine import Address, Engine, Unknown
 from planner.opc import Package
+from planner.parts import parse_sheets
 from planner.sheetscan import Cell
 from planner.sheetxml import SheetXml
 

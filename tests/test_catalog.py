@@ -50,8 +50,8 @@ def test_dense_is_the_special_case(tmp_path: Path) -> None:
     expected = {
         "n_experts": 1, "n_experts_active": 1, "n_moe_layers": 0, "d_ff_expert": 0, "kv_lora_rank": 0,
         "qk_rope_dim": 0, "qk_nope_dim": 16, "v_head_dim": 16, "n_full_attention_layers": 2,
-        "n_local_layers": 0, "n_linear_layers": 0, "mlp_matrices": 3, "is_untied": 1, "norm_vectors": 1, "norms_per_layer": 2,
-        "final_norms": 1, "max_context": None, "window": None, "train_tokens": None,
+        "n_local_layers": 0, "n_linear_layers": 0, "mlp_matrices": 3, "is_untied": 1, "norm_vectors": 1,
+        "norms_per_layer": 2, "final_norms": 1, "max_context": None, "window": None, "train_tokens": None,
         "n_params_published": None, "attention": "gqa", "name": "tiny",
     }  # fmt: skip
     assert {name: row[name] for name in expected} == expected
@@ -68,6 +68,7 @@ moe_shared_gate=TRUE attn_gate=1 expert_bias=Yes -> n_shared_gate=1 attention_ga
 tied_embeddings=true mlp_gated=no -> is_untied=0 mlp_matrices=2
 mlp_matrices=2 -> mlp_matrices=2
 bias=qkv+o -> n_qkv_bias=1 n_o_bias=1 n_mlp_bias=0
+bias=mlp -> n_qkv_bias=0 n_o_bias=0 n_mlp_bias=1
 bias=all o_bias=false -> n_qkv_bias=1 n_o_bias=0 n_mlp_bias=1 n_lm_head_bias=0
 norm=layernorm -> norm_vectors=2
 norm=layernorm_nobias -> norm_vectors=1
@@ -174,6 +175,8 @@ BAD_CELLS = [
     ("name", "a\x07b", "control characters"), ("name", "x" * 32_768, "32,768 characters"),
     ("n_kv_heads", "8", "n_kv_heads 8 is more than n_heads 4"),
     ("n_dense_layers", "3", "n_dense_layers 3 is more than n_layers 2"),
+    ("moe_top_k", "2", "moe_top_k 2 is more than n_experts 1"),
+    ("n_local_layers", "3", "n_local_layers 3 is more than n_full_attention_layers 2"),
     ("id", "tin*", "wildcards"), ("id", "ti\u200bny", "printable"), ("id", "x" * 256, "at most 255"),
 ]  # fmt: skip
 

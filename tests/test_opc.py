@@ -1,4 +1,4 @@
-"""The workbook as a package: what is read, what is refused, and that writing loses nothing, whatever happens."""
+"""The workbook as a package: what is read, what is refused, and that writing loses nothing."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_chart_sheets_are_left_out() -> None:
     """A chart sheet is not a worksheet."""
     odd = dict(GOOD)
     odd["xl/_rels/workbook.xml.rels"] = odd["xl/_rels/workbook.xml.rels"].replace(
-        b"/worksheet\"", b"/chartsheet\"", 1)
+        b'/worksheet"', b'/chartsheet"', 1)
     assert list(Package.from_bytes(zipped(odd), "x").sheets()) == ["Out & more"]
 
 
@@ -119,7 +119,7 @@ def _bomb() -> bytes:
     (zipped(GOOD).replace(b"PK\3\4", b"PK\3\5"), "damaged"),
 ])
 def test_refusals(data: bytes, reason: str, tmp_path: Path) -> None:
-    """What can't be read, or not be edited safely, is refused with a reason in one line that names the file."""
+    """What can't be read, or edited safely, is refused with a reason, in one line that names the file."""
     path = tmp_path / "bad.xlsx"
     path.write_bytes(data)
     with pytest.raises(UserError, match=reason) as caught:
@@ -157,7 +157,7 @@ def test_refusal_of_what_is_no_file(tmp_path: Path) -> None:
 
 
 def test_write_changes_one_part_only(book: Path) -> None:
-    """After an edit every other part is the same, the mode of the file too, and nothing else is in the folder."""
+    """After an edit every other part and the file's mode are the same, and no other file is there."""
     book.chmod(0o640)
     package = Package.read(book)
     before = dict(package.parts)
@@ -176,7 +176,8 @@ def test_replace_knows_its_parts(book: Path) -> None:
         Package.read(book).replace("xl/nothing.xml", b"")
 
 
-@pytest.mark.parametrize(("lock", "program"), [("~$plan.xlsx", "Excel"), (".~lock.plan.xlsx#", "LibreOffice")])
+@pytest.mark.parametrize(("lock", "program"), [
+    ("~$plan.xlsx", "Excel"), (".~lock.plan.xlsx#", "LibreOffice")])
 def test_write_refuses_an_open_file(book: Path, lock: str, program: str) -> None:
     """A lock file beside the workbook means that it is open, and it is left alone."""
     package = Package.read(book)
@@ -198,7 +199,7 @@ def test_write_refuses_a_file_that_changed_meanwhile(book: Path) -> None:
 def test_write_refuses_what_reads_back_differently(book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the written file doesn't hold what it should, the old file stays."""
     package, old = Package.read(book), book.read_bytes()
-    monkeypatch.setattr(Package, "to_bytes", lambda self, stamp=None: zipped(GOOD))
+    monkeypatch.setattr(Package, "to_bytes", lambda *_, **__: zipped(GOOD))
     with pytest.raises(UserError, match="reads back differently"):
         package.write(book)
     assert book.read_bytes() == old

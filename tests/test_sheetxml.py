@@ -35,11 +35,12 @@ CONTENTS = {  # what a cell may hold, {p} is the prefix: type and content
     "openpyxl's formula": ("", "<{p}f>1+1</{p}f><{p}v></{p}v>"),
     "LibreOffice's formula": (' t="str"', '<{p}f aca="false">"a&gt;b"</{p}f><{p}v>a&gt;b</{p}v>'),
     "shared formula": ('  t = "b"', '<{p}f t="shared" si="0"/><{p}v>1</{p}v>'),
-    "dynamic array": (' cm="1" t="e"', '<{p}f t="array" ref="A1">X</{p}f><{p}v>#NAME?</{p}v>'),
+    "dynamic array": (' cm="1" t="e"', '<{p}f t="array" ref="{ref}">X</{p}f><{p}v>#NAME?</{p}v>'),
 }
 REFS = [address(row, column) for row in range(1, 7) for column in range(1, 6)]
 TEXTS = st.text(max_size=12) | st.sampled_from(
-    ["_x0041_", "_x0041_x0042_", " a ", "a\r\nb", "\t", "\x00\x1f\ufffe", "=1+1", "<&>\"'", "", "µs ≤ 5", "#N/A"])
+    ["_x0041_", "_x0041_x0042_", " a ", "a\r\nb", "\t", "\x00\x1f\ufffe", "=1+1", "<&>\"'", "", "µs ≤ 5",
+     "#N/A"])
 VALUES: st.SearchStrategy[Value] = (
     st.floats(allow_nan=False, allow_infinity=False) | st.integers(-2**53, 2**53) | st.booleans() | TEXTS
     | st.sampled_from([NA, CellError("#DIV/0!"), None]))
@@ -71,7 +72,7 @@ def samples(draw: st.DrawFn) -> Sample:
             kind = kinds.get(address(row, column))
             if kind is not None:
                 named = draw(st.booleans()) or column != last + 1
-                cells += gap + _cell(prefix, address(row, column) if named else "", kind)
+                cells += gap + _cell(prefix, address(row, column), named, kind)
                 last = column
         number = f' r="{row}"' if row != previous + 1 or draw(st.booleans()) else ""
         rows += f'{gap}<{prefix}row{number} ht="15">{cells}</{prefix}row>'
@@ -82,10 +83,10 @@ def samples(draw: st.DrawFn) -> Sample:
     return Sample(xml.encode(), kinds)
 
 
-def _cell(prefix: str, ref: str, kind: str) -> str:
+def _cell(prefix: str, ref: str, named: bool, kind: str) -> str:
     type_, content = CONTENTS[kind]
-    start = f"<{prefix}c" + (f' r="{ref}"' if ref else "") + f' s="0"{type_}'
-    return start + ("/>" if content is None else f">{content.format(p=prefix)}</{prefix}c>")
+    start = f"<{prefix}c" + (f' r="{ref}"' if named else "") + f' s="0"{type_}'
+    return start + ("/>" if content is None else f">{content.format(p=prefix, ref=ref)}</{prefix}c>")
 
 
 def without(xml: bytes, cells: Iterable[str], rows: Iterable[int] = ()) -> bytes:
@@ -106,7 +107,7 @@ def through_openpyxl(xml: bytes) -> dict[str, Value]:
             for row in book["S"].iter_rows() for cell in row if cell.value not in (None, "")}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(samples(), st.dictionaries(st.sampled_from(REFS), VALUES, max_size=8))
 def test_typed_values_read_back_and_nothing_else_changes(sample: Sample, wanted: dict[str, Value]) -> None:
     """Values typed into any cells without a formula are what openpyxl reads; other bytes are the same."""
@@ -121,7 +122,7 @@ def test_typed_values_read_back_and_nothing_else_changes(sample: Sample, wanted:
     assert without(without(xml, (), new_rows), shown) == without(sample.xml, values)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(samples(), st.data())
 def test_cached_values_read_back_and_nothing_else_changes(sample: Sample, data: st.DataObject) -> None:
     """Cached values are what openpyxl reads; other bytes, and the formulas, are the same."""
@@ -175,22 +176,23 @@ def test_spelling_of_values() -> None:
 
 
 def test_missing_rows_and_cells_come_in_order() -> None:
-    """Cells are made in their rows and rows in their places, also where the element was empty; the dimension grows."""
+    """Cells and rows are made in their places, in empty elements too; the dimension grows."""
     rows = '<row r="2"><c r="B2"/><c r="D2"/></row><row r="4"/>'
-    xml = set_values(sheet(rows, before='<dimension ref="B2:D4"/>').encode(),
-                     {"C2": 1, "E2": 2, "A2": 3, "B4": 4, "A4": 5, "C1": 6, "A3": 7, "F9": 8, "B9": 9, "A1": None})
+    values = {"C2": 1, "E2": 2, "A2": 3, "B4": 4, "A4": 5, "C1": 6, "A3": 7, "F9": 8, "B9": 9, "A1": None}
+    xml = set_values(sheet(rows, before='<dimension ref="B2:D4"/>').encode(), values)
     assert [cell.ref for cell in read_cells(xml)] == [
         "C1", "A2", "B2", "C2", "D2", "E2", "A3", "A4", "B4", "B9", "F9"]
     assert b'<dimension ref="A1:F9"/>' in xml
-    empty = set_values(sheet("").replace("<sheetData></sheetData>", "<sheetData/>").encode(), {"B2": 1, "A1": "x"})
+    nothing = sheet("").replace("<sheetData></sheetData>", "<sheetData/>").encode()
+    empty = set_values(nothing, {"B2": 1, "A1": "x"})
     assert [cell.ref for cell in read_cells(empty)] == ["A1", "B2"]
 
 
 def test_style_and_extensions_of_a_cell_stay() -> None:
     """A typed value keeps the cell's style and extensions, and drops its type and its rich value."""
     rows = '<row><c r="A1" s="7" t="s" vm="1" cm="2"><v>3</v><extLst><ext uri="u"/></extLst></c></row>'
-    assert b'<c r="A1" s="7"><v>5</v><extLst><ext uri="u"/></extLst></c>' in set_values(
-        sheet(rows).encode(), {"A1": 5})
+    xml = set_values(sheet(rows).encode(), {"A1": 5})
+    assert b'<c r="A1" s="7"><v>5</v><extLst><ext uri="u"/></extLst></c>' in xml
 
 
 def test_strict_namespace_is_read() -> None:
@@ -231,7 +233,8 @@ def test_unsound_sheets_are_refused(xml: bytes) -> None:
 
 def test_shared_strings_and_phonetic_hints() -> None:
     """A cell of type s has its text where the texts are given; phonetic hints are no part of a text."""
-    rows = ('<row><c t="s"><v>1</v></c><c t="inlineStr"><is><t>a</t><rPh sb="0" eb="1"><t>z</t></rPh></is></c></row>')
+    rows = ('<row><c t="s"><v>1</v></c><c t="inlineStr"><is><t>a</t><rPh sb="0" eb="1"><t>z</t></rPh></is>'
+            "</c></row>")
     assert [cell.value for cell in read_cells(sheet(rows).encode(), ["x", "y_x0041_"])] == ["yA", "a"]
 
 
@@ -244,7 +247,7 @@ def test_addresses(column: int, row: int) -> None:
 
 
 def test_speed() -> None:
-    """A hundred thousand formula cells are parsed and given values in less than 4 s of CPU (0.7 + 0.7 measured)."""
+    """100,000 formula cells are parsed and given values in less than 4 s of CPU (0.8 + 0.7 measured)."""
     row = "".join(f'<c r="{column_letters(c)}{{0}}"><f>A{{0}}*1.1+IF(A{{0}}&gt;100,1,0)</f><v></v></c>'
                   for c in range(1, 101))
     xml = sheet("".join(f'<row r="{r}">{row.format(r)}</row>' for r in range(1, 1001))).encode()

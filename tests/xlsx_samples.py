@@ -17,33 +17,32 @@ _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 
 
-def sheet(rows: str, *, namespace: str = MAIN, before: str = "", after: str = "") -> str:
+def sheet(rows: str, *, namespace: str = MAIN, before: str = "") -> str:
     """A worksheet with this content of its sheetData."""
-    return (f'<worksheet xmlns="{namespace}" xmlns:r="{_RELS}">{before}<sheetData>{rows}</sheetData>'
-            f"{after}</worksheet>")
+    return f'<worksheet xmlns="{namespace}">{before}<sheetData>{rows}</sheetData></worksheet>'
 
 
-def parts(sheets: Mapping[str, str], *, namespace: str = MAIN, workbook: str = "", head: str = "") -> dict[str, bytes]:
-    """The parts of a workbook with these sheets; `head` and `workbook` stand before and behind its <sheets>."""
+def parts(sheets: Mapping[str, str], *, namespace: str = MAIN, head: str = "",
+          tail: str = "") -> dict[str, bytes]:
+    """The parts of a workbook with these sheets; `head` and `tail` stand before and behind its list of them."""
     rels = _STRICT_RELS if namespace == STRICT else _RELS
-    names = {name: f"sheet{number}.xml" for number, name in enumerate(sheets, 1)}
-    tabs = "".join(f'<sheet name={quoteattr(name)} sheetId="{number}" r:id="rId{number}"/>'
-                   for number, name in enumerate(sheets, 1))
-    links = "".join(f'<Relationship Id="rId{number}" Type="{rels}/worksheet" Target="worksheets/{file}"/>'
-                    for number, file in enumerate(names.values(), 1))
-    overrides = "".join(f'<Override PartName="/xl/worksheets/{file}" ContentType="{_TYPE}.worksheet+xml"/>'
-                        for file in names.values())
+    tabs = links = overrides = ""
+    for number, name in enumerate(sheets, 1):
+        file = f"worksheets/sheet{number}.xml"
+        tabs += f'<sheet name={quoteattr(name)} sheetId="{number}" r:id="rId{number}"/>'
+        links += f'<Relationship Id="rId{number}" Type="{rels}/worksheet" Target="{file}"/>'
+        overrides += f'<Override PartName="/xl/{file}" ContentType="{_TYPE}.worksheet+xml"/>'
     texts = {
-        "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" ContentType='
-        '"application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType='
-        f'"application/xml"/><Override PartName="/xl/workbook.xml" ContentType="{_TYPE}.sheet.main+xml"/>'
-        f"{overrides}</Types>",
-        "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
-        f'Type="{rels}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" '
+        'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        '<Default Extension="xml" ContentType="application/xml"/>'
+        f'<Override PartName="/xl/workbook.xml" ContentType="{_TYPE}.sheet.main+xml"/>{overrides}</Types>',
+        "_rels/.rels": _relationships(
+            f'<Relationship Id="rId1" Type="{rels}/officeDocument" Target="xl/workbook.xml"/>'),
         "xl/workbook.xml": f'<workbook xmlns="{namespace}" xmlns:r="{rels}">{head}<sheets>{tabs}</sheets>'
-        f"{workbook}</workbook>",
-        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">{links}</Relationships>',
-        **{f"xl/worksheets/{names[name]}": xml for name, xml in sheets.items()},
+        f"{tail}</workbook>",
+        "xl/_rels/workbook.xml.rels": _relationships(links),
+        **{f"xl/worksheets/sheet{number}.xml": xml for number, xml in enumerate(sheets.values(), 1)},
     }
     return {name: text.encode() for name, text in texts.items()}
 
@@ -59,6 +58,10 @@ def zipped(content: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def package(sheets: Mapping[str, str], *, namespace: str = MAIN, workbook: str = "", head: str = "") -> Package:
+def package(sheets: Mapping[str, str], *, namespace: str = MAIN, head: str = "", tail: str = "") -> Package:
     """A workbook with these sheets, as read from a file."""
-    return Package.from_bytes(zipped(parts(sheets, namespace=namespace, workbook=workbook, head=head)), "test.xlsx")
+    return Package.from_bytes(zipped(parts(sheets, namespace=namespace, head=head, tail=tail)), "test.xlsx")
+
+
+def _relationships(links: str) -> str:
+    return f'<Relationships xmlns="{_PACKAGE}/relationships">{links}</Relationships>'

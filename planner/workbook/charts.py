@@ -17,7 +17,6 @@ from planner.workbook.page import Page
 
 PALETTE = ("1F4FBF", "B42318", "11734B", "B45F06", "5B2A86")
 GRID, AXIS, INK = "E3E6EA", "6B7280", "1F2937"
-SIDES = ("r", "l")
 INTENSITIES = (0.1, 10_000.0)  # what the axis spans
 
 
@@ -66,7 +65,7 @@ def _point(page: Page, row: int, index: int) -> Series:
     labels = DataLabelList()
     labels.showSerName, labels.showVal, labels.showLegendKey = True, False, False
     labels.showCatName = labels.showPercent = labels.showBubbleSize = False
-    labels.dLblPos = SIDES[index % len(SIDES)]
+    labels.dLblPos = "r"
     labels.txPr = _rich(800)
     series.dLbls = labels
     return series

@@ -29,7 +29,7 @@ def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation]) -> tuple[Pa
     ids = plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
     unique = "The scenario's id is its own"
     writer.row(unique, "inputs.unique_id", "one id for each scenario", "selectors find a scenario by its id",
-               lambda column: f"IF(COUNTIF({ids},{letter(column)}${layout.ID_ROW})=1,1,0)")  # fmt: skip
+               lambda column: f"IF(SUMPRODUCT(({ids}={letter(column)}${layout.ID_ROW})*1)=1,1,0)")  # fmt: skip
     for sheet in sheets:
         for row in sheet.template.of_kind("check"):
             writer.row(f"{sheet.page.name}: {row.label}", f"{sheet.template.name}.{row.name}", row.formula,
