@@ -14,6 +14,7 @@ from typing import Any
 
 Array = Any  # a numpy or a JAX array: neither types the other
 SNAP = 5e-13
+WHOLE = 2.0**52  # float64 has no fractions from here on
 
 
 class Arithmetic:
@@ -69,15 +70,15 @@ class Arithmetic:
 
     def round(self, a: Array, digits: Array) -> Array:
         """To the nearest, halves away from zero."""
-        return self._rounded(a, digits, lambda scaled: self.xp.floor(scaled + 0.5))
+        return self._rounded(a, digits, lambda scaled: self.xp.floor(self._snapped(scaled + 0.5)))
 
     def round_up(self, a: Array, digits: Array) -> Array:
         """Away from zero."""
-        return self._rounded(a, digits, self.xp.ceil)
+        return self._rounded(a, digits, lambda scaled: self.xp.ceil(self._snapped(scaled)))
 
     def round_down(self, a: Array, digits: Array) -> Array:
         """Towards zero."""
-        return self._rounded(a, digits, self.xp.floor)
+        return self._rounded(a, digits, lambda scaled: self.xp.floor(self._snapped(scaled)))
 
     def _rounded(self, a: Array, digits: Array, whole: Callable[[Array], Array]) -> Array:
         xp = self.xp
@@ -85,10 +86,13 @@ class Arithmetic:
         scale = xp.power(10.0, xp.abs(digits))
         magnitude = xp.abs(a)
         scaled = xp.where(digits < 0, magnitude / scale, magnitude * scale)
-        near = xp.rint(scaled)
-        snapped = xp.where(xp.abs(scaled - near) <= SNAP * scaled, near, scaled)
-        rounded = whole(snapped)
-        return self._finite(xp.sign(a) * xp.where(digits < 0, rounded * scale, rounded / scale))
+        rounded = whole(scaled)
+        back = xp.sign(a) * xp.where(digits < 0, rounded * scale, rounded / scale)
+        return self._finite(xp.where(scaled < WHOLE, back, a))
+
+    def _snapped(self, a: Array) -> Array:
+        near = self.xp.rint(a)
+        return self.xp.where(self.xp.abs(a - near) <= SNAP * a, near, a)
 
     def _fold(self, operator: Callable[[Array, Array], Array], *values: Array) -> Array:
         return functools.reduce(operator, values)

@@ -21,6 +21,7 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
 }  # fmt: skip
 LOGICAL = frozenset({"AND", "OR", "NOT"})
 COMPARISONS = frozenset({"=", "<>", "<", ">", "<=", ">="})
+DEEPEST = 100  # levels of a tree: what a reader can follow ends long before Python's stack does
 
 _TOKEN = re.compile(
     r"""(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
@@ -118,14 +119,19 @@ class Formula:
     root: Node
     names: tuple[str, ...] = field(default=())
 
+    @property
+    def spans(self) -> list[Name]:
+        """Every place where a name stands, in reading order."""
+        names = (node for node in walk(self.root) if isinstance(node, Name))
+        return sorted(names, key=lambda node: node.start)
+
     def substitute(self, to: Mapping[str, str] | Callable[[str], str]) -> str:
         """The text with every name replaced, and nothing else touched: this is what a cell holds."""
         replace = to if callable(to) else to.__getitem__
         pieces, done = [], 0
-        spans = [(node.start, node.end, node.name) for node in walk(self.root) if isinstance(node, Name)]
-        for start, end, name in sorted(spans):
-            pieces += [self.text[done:start], replace(name)]
-            done = end
+        for node in self.spans:
+            pieces += [self.text[done : node.start], replace(node.name)]
+            done = node.end
         return "".join([*pieces, self.text[done:]])
 
     def of(self, node: Node) -> str:
@@ -220,6 +226,8 @@ class _Parser:
             raise FormulaError("the formula nests too deeply", 0, "split it into rows") from None
         if self.token.kind != "end":
             raise FormulaError(f"unexpected {self.token.text!r}", self.token.start)
+        if _depth(root) > DEEPEST:
+            raise FormulaError("the formula nests too deeply", 0, "split it into rows")
         return root
 
     def _chain(self, below: Callable[[], Node], *ops: str) -> Node:
@@ -293,6 +301,13 @@ class _Parser:
             found = repr(self.token.text) if self.token.text else "the end"
             raise FormulaError(f"{op!r} is wanted, found {found}", self.token.start)
         return token
+
+
+def _depth(root: Node) -> int:
+    depth, level = 0, [root]
+    while level:
+        depth, level = depth + 1, [child for node in level for child in children(node)]
+    return depth
 
 
 def _widened(node: Node, start: int, end: int) -> Node:

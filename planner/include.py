@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from planner.errors import UserError, nearest
 from planner.formula import Formula, FormulaError, Name, parse
-from planner.template import CALCULATED, LOOKUPS, Row, Template, checked, name_fault
+from planner.template import CALCULATED, LOOKUPS, Row, Template, check_literals, name_fault
 from planner.units import Unit, parse_unit, unit_of
 
 
@@ -60,11 +60,14 @@ def parse_include(row: Row, scope: Scope) -> tuple[str, dict[str, Formula]]:
     bindings: dict[str, Formula] = {}
     at = len(name) + 1
     for piece in _arguments(rest[:-1]):
-        bound, equals, expression = piece.partition("=")
+        bound, equals, expression = (part.strip() for part in piece.partition("="))
         if piece.strip():
             if not equals:
                 raise row.fault(f"{piece.strip()!r} binds no input", "write input=expression", at)
-            bindings[bound.strip()] = _bound(row, expression.strip(), scope, at)
+            if bound in bindings:
+                raise row.fault(f"{bound} is bound twice", "keep one of the two", at)
+            start = at + len(piece.rstrip()) - len(expression)
+            bindings[bound] = _bound(row, expression, scope, start)
         at += len(piece) + 1
     return name.strip(), bindings
 
@@ -74,9 +77,9 @@ def _bound(row: Row, expression: str, scope: Scope, at: int) -> Formula:
         formula = parse(expression, whole_text=True)
     except FormulaError as error:
         raise row.fault(error.what, error.remedy, at + error.start) from None
-    for name in formula.names:
-        if name not in scope.rows:
-            raise row.fault(f"unknown name {name}", nearest(name, scope.rows), at)
+    for node in formula.spans:
+        if node.name not in scope.rows:
+            raise row.fault(f"unknown name {node.name}", nearest(node.name, scope.rows), at + node.start)
     return formula
 
 
@@ -119,6 +122,7 @@ class _Instance:
             self.outer[inner.name] = name  # context_len=context_len without a prefix is the row above itself
             return
         try:
+            check_literals(formula)
             unit = unit_of(formula, self.scope.units)
         except FormulaError as error:
             raise self.row.fault(error.what, error.remedy) from None

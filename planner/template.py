@@ -18,6 +18,7 @@ from planner.formula import (
     FormulaError,
     Node,
     Number,
+    Unary,
     children,
     parse,
 )
@@ -29,6 +30,7 @@ CALCULATED = ("calc", "output", "check")
 KINDS = ("input", "constant", *LOOKUPS, *CALCULATED, "include")
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _COLUMN = re.compile(r"([a-z][a-z0-9_]*)(?:\[([a-z][a-z0-9_]*)\])?")
 
 
@@ -145,7 +147,7 @@ def _check_row(row: Row) -> None:
         _check_number(row, unit)
     if row.kind == "dtype" and unit != parse_unit("byte"):
         raise row.fault(f"a dtype is bytes per element: its unit is byte, not {row.unit}")
-    if row.kind in CALCULATED and not row.formula:
+    if row.kind in (*CALCULATED, "dtype") and not row.formula:
         raise row.fault("the formula is empty")
 
 
@@ -154,19 +156,17 @@ def _check_number(row: Row, unit: Unit) -> None:
         raise row.fault("a constant needs its number in the formula column")
     if unit == TEXT or not row.formula:
         return
-    try:
-        number = float(row.formula)
-    except ValueError:
-        raise row.fault(f"{row.formula!r} is no number") from None
-    if number != number or number in (float("inf"), float("-inf")):
-        raise row.fault(f"{row.formula!r} is no number that a cell can hold", "leave it blank for N/A")
+    if not _NUMBER.fullmatch(row.formula):
+        raise row.fault(f"{row.formula!r} is no number", "write 0.5 or 1e12, or leave it blank for N/A")
+    if abs(float(row.formula)) == float("inf"):
+        raise row.fault(f"{row.formula!r} is more than a cell can hold")
 
 
 def name_fault(name: str) -> str | None:
     """What is wrong with a machine name, or None: a name must never read as a cell or a function."""
     if not _NAME.fullmatch(name) or len(name) < 3:
         return f"{name!r} is no machine name"
-    if name.upper() in FUNCTIONS:
+    if name.upper() in (*FUNCTIONS, "TRUE", "FALSE"):
         return f"{name!r} is a function's name"
     if "_" not in name and re.search(r"\d", name):
         return f"{name!r} reads as a cell address"
@@ -184,12 +184,14 @@ def checked(row: Row, units: Mapping[str, Unit], below: Mapping[str, Row]) -> Ro
             if name not in units:
                 raise _unknown(row, name, start, units, below)
         if row.kind in CALCULATED:
-            _check_literals(row)
+            check_literals(row.expression)
             derived = unit_of(row.expression, units)
             if derived not in (None, parse_unit(row.unit)):
                 raise row.fault(f"declared {row.unit}, but {row.formula} is {derived}", "correct the one or the other")
-        if row.kind == "dtype" and units[row.formula] != TEXT:
-            raise row.fault(f"{row.formula} is no text row", "name a row that holds a dtype")
+        elif any(units[name] != TEXT for name in row.reads):
+            raise row.fault(f"{row.reads[0]} is no text row", "name a row that holds a dtype")
+        if row.kind == "model" and row.column[1]:
+            raise row.fault(f"{row.formula!r} is no column of a model", "only a chip's are selected by dtype")
     except FormulaError as error:
         raise row.fault(error.what, error.remedy, error.start) from None
     return row
@@ -197,8 +199,7 @@ def checked(row: Row, units: Mapping[str, Unit], below: Mapping[str, Row]) -> Ro
 
 def _named(row: Row) -> Iterator[tuple[str, int]]:
     if row.kind in CALCULATED:
-        formula = row.expression
-        yield from ((name, formula.text.index(name)) for name in formula.names)
+        yield from ((node.name, node.start) for node in row.expression.spans)
     else:
         yield from ((name, 0) for name in row.reads)
 
@@ -212,22 +213,26 @@ def _unknown(row: Row, name: str, start: int, units: Mapping[str, Unit], below: 
     return row.fault(f"unknown name {name}", nearest(name, units), start)
 
 
-def _check_literals(row: Row) -> None:
-    """No number but 0 and 1, and 2 as an exponent or a LOG's base: constants are rows, with unit and source."""
+def check_literals(formula: Formula) -> None:
+    """No number but 0 and 1, and 2 as an exponent or a LOG's base: constants are rows, with unit and source.
+
+    Raises FormulaError at the number.
+    """
 
     def allowed(number: Number, parent: Node | None) -> bool:
         if number.value in (0, 1):
-            return True
+            return not (isinstance(parent, Unary) and parent.op == "%")
         exponent = isinstance(parent, Binary) and parent.op == "^" and parent.right is number
         base = isinstance(parent, Call) and parent.function == "LOG" and parent.args[1] is number
         return number.value == 2 and (exponent or base)
 
     def visit(node: Node, parent: Node | None) -> None:
         if isinstance(node, Number) and not allowed(node, parent):
-            raise FormulaError(f"the number {row.expression.of(node)} in a formula", node.start, "make it a constant row")
+            what = f"the number {formula.of(node)} in a formula"
+            raise FormulaError(what, node.start, "make it a constant row")
         if isinstance(node, Binary) and isinstance(node.left, Number) and isinstance(node.right, Number):
             raise FormulaError("an operator between two numbers", node.start, "make it a constant row")
         for child in children(node):
             visit(child, node)
 
-    visit(row.expression.root, None)
+    visit(formula.root, None)

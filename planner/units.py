@@ -85,7 +85,8 @@ def parse_unit(text: str) -> Unit:
             op = piece
             continue
         if piece not in (*SYMBOLS, "1"):
-            raise ValueError(f"unknown unit {piece!r}; {nearest(piece, [*SYMBOLS, '1', 'text'])}")
+            known = [*SYMBOLS, "1", *(["text"] if piece == text else [])]  # text is no part of a product
+            raise ValueError(f"unknown unit {piece!r}; {nearest(piece, known)}")
         factor = ONE if piece == "1" else _unit({piece: 1})
         unit = unit * factor if op == "*" else unit / factor
     return unit
@@ -122,7 +123,7 @@ class _Checker:
             case Binary(op=op, left=left, right=right) if op in "*/":
                 return self.product(op, left, right)
             case Binary(left=left, right=right):
-                return self.same([left, right])
+                return self.sum([left, right])
             case Call():
                 return self.call(node)
         raise TypeError(node)
@@ -146,6 +147,12 @@ class _Checker:
                 pieces = f"{self.formula.of(first)} is {expected} and {self.formula.of(node)} is {unit}"
                 raise FormulaError(f"units don't agree: {pieces}", node.start)
         return units[0][1] if units else None
+
+    def sum(self, nodes: list[Node]) -> Unit | None:
+        """The unit that numbers share where they are added, or one of them is chosen."""
+        for node in nodes:
+            self.number(node)
+        return self.same(nodes)
 
     def comparison(self, op: str, left: Node, right: Node) -> Unit:
         unit = self.same([left, right])
@@ -180,9 +187,7 @@ class _Checker:
             self.one(args[0], "the condition")
             return self.same(args[1:])
         if function in ("MIN", "MAX", "SUM"):
-            for arg in args:
-                self.number(arg)
-            return self.same(args)
+            return self.sum(args)
         if function == "SQRT":
             return self.root(args[0])
         if function in ("LOG", "EXP"):

@@ -187,7 +187,7 @@ def test_write_refuses_an_open_file(book: Path, lock: str, program: str) -> None
 
 
 def test_write_refuses_a_file_that_changed_meanwhile(book: Path) -> None:
-    """Edits that another program saved since are not overwritten; after a write of ours the next one works."""
+    """Edits that another program saved since are not overwritten; our own may be, again and again."""
     package = Package.read(book)
     package.write(book)
     package.write(book)

@@ -202,7 +202,7 @@ def test_strict_namespace_is_read() -> None:
 
 
 def test_formulas_are_not_overwritten() -> None:
-    """A formula, the cells that an array formula fills, and those of a data table are refused, with the place."""
+    """A formula, and the cells that an array formula or a data table fills, are refused, with the place."""
     rows = ('<row r="1"><c r="A1"><f>1</f></c><c r="B1"><f t="array" ref="B1:B2">X</f></c>'
             '<c r="C1"><f t="dataTable" ref="C1:D2" dt2D="1" r1="A1" r2="A2"/></c></row>'
             '<row r="2"><c r="B2"><v>1</v></c></row>')

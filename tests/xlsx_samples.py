@@ -24,7 +24,7 @@ def sheet(rows: str, *, namespace: str = MAIN, before: str = "") -> str:
 
 def parts(sheets: Mapping[str, str], *, namespace: str = MAIN, head: str = "",
           tail: str = "") -> dict[str, bytes]:
-    """The parts of a workbook with these sheets; `head` and `tail` stand before and behind its list of them."""
+    """The parts of a workbook with these sheets; `head` and `tail` stand before and behind <sheets>."""
     rels = _STRICT_RELS if namespace == STRICT else _RELS
     tabs = links = overrides = ""
     for number, name in enumerate(sheets, 1):

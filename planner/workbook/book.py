@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -97,5 +98,13 @@ def _finished(book: Workbook, made: datetime) -> bytes:
     stream = io.BytesIO()
     book.save(stream)
     package = Package.from_bytes(stream.getvalue(), "plan.xlsx")
+    _date(package, made)
     recalculate(package)
     return package.to_bytes(stamp=made.timetuple()[:6])
+
+
+def _date(package: Package, made: datetime) -> None:
+    """openpyxl writes the time of saving as that of modification; a build is dated once."""
+    part = "docProps/core.xml"
+    stamp = f"{made:%Y-%m-%dT%H:%M:%SZ}".encode()
+    package.replace(part, re.sub(rb"(<dcterms:modified[^>]*>)[^<]*", rb"\g<1>" + stamp, package.parts[part]))
