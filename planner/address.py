@@ -30,8 +30,12 @@ class Area(NamedTuple):
 
     def including(self, other: Area) -> Area:
         """The smallest area that holds both."""
-        return Area(min(self.top, other.top), min(self.left, other.left),
-                    max(self.bottom, other.bottom), max(self.right, other.right))
+        return Area(
+            min(self.top, other.top),
+            min(self.left, other.left),
+            max(self.bottom, other.bottom),
+            max(self.right, other.right),
+        )
 
     def __str__(self) -> str:
         return f"{address(self.top, self.left)}:{address(self.bottom, self.right)}"

@@ -1,8 +1,9 @@
 """Excel's arithmetic over arrays of float64, where NaN is N/A and text is a code.
 
 What spreadsheets do and plain floating point does not: N/A propagates through comparisons, IF, MIN, AND and OR;
-no other error value exists (a division by zero or an overflow is N/A); comparisons and rounding snap numbers
-that differ by less than `SNAP`, relative, so that ROUNDUP(LOG(2^29,2),0) is 29.
+no other error value exists (a division by zero or an overflow is N/A); numbers that differ by less than
+`EQUAL`, relative, compare equal; rounding takes a number within `SNAP` of a whole one for that, so that
+ROUNDUP(LOG(2^29,2),0) is 29.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from types import ModuleType
 from typing import Any
 
 Array = Any  # a numpy or a JAX array: neither types the other
-SNAP = 5e-13
+EQUAL = 2.0**-48  # as LibreOffice compares
+SNAP = 5e-15  # spreadsheets round to 15 significant digits before they cut
 WHOLE = 2.0**52  # float64 has no fractions from here on
 
 
@@ -88,7 +90,7 @@ class Arithmetic:
         scaled = xp.where(digits < 0, magnitude / scale, magnitude * scale)
         rounded = whole(scaled)
         back = xp.sign(a) * xp.where(digits < 0, rounded * scale, rounded / scale)
-        return self._finite(xp.where(scaled < WHOLE, back, a))
+        return self._known(self._finite(xp.where(scaled >= WHOLE, a, back)), digits)
 
     def _snapped(self, a: Array) -> Array:
         near = self.xp.rint(a)
@@ -99,7 +101,7 @@ class Arithmetic:
 
     def _equal(self, a: Array, b: Array) -> Array:
         largest = self.xp.maximum(self.xp.abs(a), self.xp.abs(b))
-        return self.xp.abs(a - b) <= SNAP * largest
+        return self.xp.abs(a - b) <= EQUAL * largest
 
     def _truth(self, a: Array) -> Array:
         return self.xp.where(a != 0, 1.0, 0.0)

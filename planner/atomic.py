@@ -42,8 +42,11 @@ def refuse_if_open(path: Path) -> None:
     """Raise UserError when Excel's or LibreOffice's lock file says that `path` is open in one of them."""
     for program, lock in (("Excel", f"~${path.name}"), ("LibreOffice", f".~lock.{path.name}#")):
         if path.with_name(lock).exists():
-            raise UserError(f"the file is open in {program}", place=Place(path),
-                            remedy=f"close it there (or delete the left-over {lock}) and run this again")
+            raise UserError(
+                f"the file is open in {program}",
+                place=Place(path),
+                remedy=f"close it there (or delete the left-over {lock}) and run this again",
+            )
 
 
 def _write_through(path: Path, data: bytes) -> None:
@@ -72,5 +75,6 @@ def _failures_named(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise UserError(f"the file can't be written: {reason}", place=Place(path),
-                        remedy="nothing was changed") from error
+        raise UserError(
+            f"the file can't be written: {reason}", place=Place(path), remedy="nothing was changed"
+        ) from error

@@ -11,6 +11,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from planner.errors import Place, UserError, nearest
 
@@ -34,12 +35,15 @@ class Sheet:
         reader = _reader(self.text)
         next(reader)
         for cells in _rows(reader, self.path):
-            place = Place(self.path, reader.line_num)
             if not any(cell.strip() for cell in cells):
                 continue
             if len(cells) != len(self.header):
                 what = f"{len(cells)} cells, but the header has {len(self.header)} columns"
-                raise UserError(what, place=place, remedy="put a text that holds a comma in double quotes")
+                raise UserError(
+                    what,
+                    place=Place(self.path, reader.line_num),
+                    remedy="put a text that holds a comma in double quotes",
+                )
             for column, cell in zip(self.header, cells, strict=True):
                 if len(cell) > CELL_LIMIT:
                     raise UserError(
@@ -85,22 +89,24 @@ def _decoded(data: bytes, path: Path) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise UserError(f"byte 0x{data[error.start]:02X} is not UTF-8", place=Place(path, line), remedy=remedy) from None
+        raise UserError(
+            f"byte 0x{data[error.start]:02X} is not UTF-8", place=Place(path, line), remedy=remedy
+        ) from None
     if "\0" in text:
         raise UserError("the file holds NUL characters", place=Place(path), remedy=remedy)
     return text
 
 
-def _reader(text: str) -> Iterator[list[str]]:
+def _reader(text: str) -> Any:  # a csv.reader: the library does not export its type
     csv.field_size_limit(2**31 - 1)
     return csv.reader(io.StringIO(text, newline=""), strict=True)
 
 
-def _rows(reader: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
+def _rows(reader: Any, path: Path) -> Iterator[list[str]]:
     try:
         yield from reader
     except csv.Error as error:
-        line = getattr(reader, "line_num", None)
+        line = reader.line_num
         raise UserError(f"not a CSV row: {error}", place=Place(path, line), remedy="close every double quote") from None
 
 

@@ -22,8 +22,15 @@ from planner.sheetxml import SheetXml
 
 Address = tuple[str, str]
 
-_CODES = {"Na": "#N/A", "Div": "#DIV/0!", "Name": "#NAME?", "Null": "#NULL!", "Num": "#NUM!", "Ref": "#REF!",
-          "Value": "#VALUE!"}
+_CODES = {
+    "Na": "#N/A",
+    "Div": "#DIV/0!",
+    "Name": "#NAME?",
+    "Null": "#NULL!",
+    "Num": "#NUM!",
+    "Ref": "#REF!",
+    "Value": "#VALUE!",
+}
 _KINDS = {code: kind for kind, code in _CODES.items()}
 _REASONS = {
     "Circ": "it is part of a circle of references",
@@ -31,13 +38,12 @@ _REASONS = {
     "Error": "the engine can't read the formula",
     "Spill": "its result is an array",
 }
-_LIMITS = {"max_input_bytes": 1 << 31, "max_entries": 1 << 16, "max_expanded_bytes": 1 << 31,
-           "max_part_bytes": 1 << 31}
+_LIMITS = {"max_input_bytes": 1 << 31, "max_entries": 1 << 16, "max_expanded_bytes": 1 << 31, "max_part_bytes": 1 << 31}
 _UNPLAIN = re.compile(rb"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-_STRICT = {b"http://purl.oclc.org/ooxml/spreadsheetml/main":
-           b"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
-           b"http://purl.oclc.org/ooxml/officeDocument/relationships":
-           b"http://schemas.openxmlformats.org/officeDocument/2006/relationships"}
+_STRICT = {
+    b"http://purl.oclc.org/ooxml/spreadsheetml/main": b"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
+    b"http://purl.oclc.org/ooxml/officeDocument/relationships": b"http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+}
 
 
 class EngineError(Exception):
@@ -61,13 +67,19 @@ class Engine:
         with _refusals():
             # In its other mode one formula that it can't read spoils the whole workbook.
             settings = formualizer.WorkbookConfig(
-                mode=formualizer.WorkbookMode.Interactive, eval_config=config, enable_changelog=False)
-            self._book = formualizer.Workbook.from_bytes(
-                _plain_file(package), load_limits=_LIMITS, config=settings)
+                mode=formualizer.WorkbookMode.Interactive, eval_config=config, enable_changelog=False
+            )
+            self._book = formualizer.Workbook.from_bytes(_plain_file(package), load_limits=_LIMITS, config=settings)
             self._book.set_temporal_egress("serial")
             for table in tables(package):
-                self._book.add_table(table.name, table.sheet, tuple(table.area), table.columns,
-                                     header_row=table.header_row, totals_row=table.totals_row)
+                self._book.add_table(
+                    table.name,
+                    table.sheet,
+                    tuple(table.area),
+                    table.columns,
+                    header_row=table.header_row,
+                    totals_row=table.totals_row,
+                )
             self._put_dates(sheets, config.date_system)
             self._book.evaluate_all()
         lost = set(sheets) - set(self._book.sheet_names)
@@ -136,8 +148,9 @@ def _import() -> Any:
     try:
         import formualizer
     except ImportError as error:
-        raise UserError("the formula engine is not installed",
-                        remedy='pip install "formualizer>=0.13,<0.14"') from error
+        raise UserError(
+            "the formula engine is not installed", remedy='pip install "formualizer>=0.13,<0.14"'
+        ) from error
     return formualizer
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from planner.arrays import Arithmetic, Array
 from planner.catalog import Value
-from planner.errors import UserError, nearest
+from planner.errors import nearest
 from planner.formula import Binary, Call, Formula, Name, Node, Number, Text, Unary
 from planner.template import CALCULATED, Row, Template
 
@@ -43,11 +43,11 @@ class Facts:
     model: Mapping[str, Any] | None = None
     hardware: Mapping[str, Any] | None = None
     dtypes: Mapping[str, float] | None = None
-    origins: Mapping[str, str] | None = None
+    origins: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
-    def origin(self, kind: str) -> str:
-        """Which row of which database a lookup of this kind reads, and that row's sources."""
-        return (self.origins or {}).get(kind, "given")
+    def origin(self, kind: str, column: str) -> str:
+        """Which row of which database a lookup reads, and the source of that number."""
+        return self.origins.get((kind, column)) or "given"
 
 
 class Results(Mapping[str, Any]):
@@ -119,7 +119,9 @@ def _leaf(row: Row, facts: Facts, given: Given) -> Array:
 def _looked_up(row: Row, record: Mapping[str, Any] | None, column: str) -> Any:
     if record is None:
         option = "-m MODEL" if row.kind == "model" else "-H CHIP"
-        raise row.fault(f"this template reads a {row.kind}'s {column}", f"name one with {option}, or --set {row.name}=...")
+        raise row.fault(
+            f"this template reads a {row.kind}'s {column}", f"name one with {option}, or --set {row.name}=..."
+        )
     if column not in record:
         raise row.fault(f"the {row.kind} table has no column {column}", nearest(column, record))
     return record[column]
@@ -184,10 +186,10 @@ def _compiled(node: Node, arithmetic: Arithmetic) -> Callable[[Mapping[str, Arra
     match node:
         case Number(value=value):
             constant = np.float64(value)
-            return lambda arrays: constant
+            return lambda _: constant
         case Text(value=text):
             interned = np.float64(code(text))
-            return lambda arrays: interned
+            return lambda _: interned
         case Name(name=name):
             return lambda arrays: arrays[name]
         case Unary(op=op, operand=operand):

@@ -19,15 +19,20 @@ def facts(
 
     Raises UserError for an id that the table hasn't (with the nearest), or a fault in a table's file.
     """
-    chosen = {"model": (catalog.load_models, models_csv, model), "hardware": (catalog.load_hardware, hardware_csv, hardware)}
+    chosen = (
+        ("model", catalog.load_models, models_csv, model),
+        ("hardware", catalog.load_hardware, hardware_csv, hardware),
+    )
     rows: dict[str, Mapping[str, Value]] = {}
-    origins: dict[str, str] = {}
-    for kind, (load, path, text) in chosen.items():
+    origins: dict[tuple[str, str], str] = {}
+    for kind, load, path, text in chosen:
         if text:
             table = load(path)
             identifier = table.identify(text)
-            rows[kind] = table.rows[identifier]
-            origins[kind] = f"{identifier} in {table.path.name}: {table.sources[identifier]}"
+            rows[kind] = row = table.rows[identifier]
+            for column in table.columns:
+                source = row.get(column.source) or table.sources[identifier]
+                origins[kind, column.name] = f"{identifier} in {table.path.name}: {source}"
     dtypes = bytes_of_dtypes() if template.of_kind("dtype") else None
     return Facts(rows.get("model"), rows.get("hardware"), dtypes, origins)
 

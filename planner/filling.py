@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planner.address import address, coordinates
-from planner.parts import parse_sheets
 from planner.cellvalue import CellError, Value
 from planner.errors import Place, UserError
 from planner.opc import Package, local_name
+from planner.parts import parse_sheets
 from planner.sheetxml import SheetXml
 
 SHEET, MARKER, KEY = "Comparison", "comparison_keys", "case_key"
@@ -64,7 +64,11 @@ def find(package: Package) -> ComparisonSheet:
     sheets, parts = parse_sheets(package), package.sheets()
     name = SHEET if SHEET in sheets else _marked(package, sheets)
     if name is None:
-        raise UserError("the workbook has no Comparison sheet", place=Place(package.name), remedy="build one with planner build")
+        raise UserError(
+            "the workbook has no Comparison sheet",
+            place=Place(package.name),
+            remedy="build one with planner build",
+        )
     grid: dict[int, dict[int, Value]] = {}
     for ref, cell in sheets[name].cells.items():
         row, column = coordinates(ref)

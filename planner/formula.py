@@ -51,16 +51,22 @@ class Node:
 
 @dataclass(frozen=True)
 class Number(Node):
+    """A number literal."""
+
     value: float
 
 
 @dataclass(frozen=True)
 class Text(Node):
+    """A text literal, without its quotes."""
+
     value: str
 
 
 @dataclass(frozen=True)
 class Name(Node):
+    """A machine name."""
+
     name: str
 
 
@@ -74,6 +80,8 @@ class Unary(Node):
 
 @dataclass(frozen=True)
 class Binary(Node):
+    """An operator between two operands."""
+
     op: str
     left: Node
     right: Node
@@ -81,6 +89,8 @@ class Binary(Node):
 
 @dataclass(frozen=True)
 class Call(Node):
+    """A function and its arguments."""
+
     function: str
     args: tuple[Node, ...]
 
@@ -162,9 +172,7 @@ def _check_places(root: Node) -> None:
         for index, child in enumerate(children(node)):
             if isinstance(child, Text) and not (isinstance(node, Binary) and node.op in ("=", "<>")):
                 raise FormulaError("text may stand only beside = or <>", child.start)
-            condition = isinstance(node, Call) and (
-                node.function in LOGICAL or (node.function == "IF" and index == 0)
-            )
+            condition = isinstance(node, Call) and (node.function in LOGICAL or (node.function == "IF" and index == 0))
             if is_logical(child) and not condition:
                 raise FormulaError("a comparison is no value", child.start, "write IF(..., 1, 0)")
             visit(child)

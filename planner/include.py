@@ -138,16 +138,18 @@ class _Instance:
         own = self.prefix + inner.name if inner.kind == "input" or formula != inner.formula else inner.name
         for name in dict.fromkeys((inner.name, own)):
             if name in self.scope.rows and (formula == inner.formula or name == own):
-                self.agree(inner, self.scope.rows[name], formula)
+                self.agree(inner, self.scope.rows[name])
                 self.outer[inner.name] = name
                 return
         self.add(inner, own, kind=inner.kind, formula=formula)
 
-    def agree(self, inner: Row, existing: Row, formula: str) -> None:
+    def agree(self, inner: Row, existing: Row) -> None:
         if parse_unit(existing.unit) != parse_unit(inner.unit):
             raise self.row.fault(f"{inner.name} is {existing.unit} above and {inner.unit} in {self.template.name}")
         if inner.kind == existing.kind == "constant" and inner.default != existing.default:
-            raise self.row.fault(f"{inner.name} is {existing.formula} above and {inner.formula} in {self.template.name}")
+            raise self.row.fault(
+                f"{inner.name} is {existing.formula} above and {inner.formula} in {self.template.name}"
+            )
 
     def add(self, inner: Row, name: str, *, kind: str, formula: str) -> None:
         label = inner.label

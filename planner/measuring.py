@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
 from pathlib import Path
 
@@ -43,7 +43,11 @@ def cases_of(package: Package, only: Sequence[str] = ()) -> list[Planned]:
     ]  # fmt: skip
     if not kept:
         keys = [each.case.key for each in planned]
-        raise UserError("no case of the Comparison is meant", place=Place(package.name), remedy=nearest(only[0], keys) if only else "add a row")
+        raise UserError(
+            "no case of the Comparison is meant",
+            place=Place(package.name),
+            remedy=nearest(only[0], keys) if only else "add a row",
+        )
     return kept
 
 
@@ -55,19 +59,25 @@ def _case(package: Package, sheet: str, row: CaseRow) -> Case:
     try:
         template = library.load(name)
     except UserError as error:
-        raise UserError(error.what, place=Place(package.name, cell=f"{sheet}!{row.number}"), remedy=error.remedy) from None
+        raise UserError(
+            error.what, place=Place(package.name, cell=f"{sheet}!{row.number}"), remedy=error.remedy
+        ) from None
     inputs = {inner.name: _plain(row.cells.get(inner.name)) for inner in template.of_kind("input")}
-    own = lambda figure: row.number_in(figure) if row.number_in(figure) is not None else nan  # noqa: E731
     return Case(
         key=row.text("case_key"), template=name, inputs=inputs, floor_s=_floor(row, template),
-        flops=own("flops") or nan, memory_bytes=own("memory_bytes") or nan,
+        flops=_figure(row, "flops"), memory_bytes=_figure(row, "memory_bytes"),
     )  # fmt: skip
+
+
+def _figure(row: CaseRow, name: str) -> float:
+    """A predicted figure of the row; NaN where it has none."""
+    value = row.number_in(name)
+    return nan if value is None else value
 
 
 def _floor(row: CaseRow, template: Template) -> float:
     """The least time that the row predicts, in s; NaN where the chip lacks a number."""
-    predicted = row.number_in("lower_bound_time") if "lower_bound_time" in template.by_name else None
-    return nan if predicted is None else predicted
+    return _figure(row, "lower_bound_time") if "lower_bound_time" in template.by_name else nan
 
 
 def _plain(value: Value) -> float | str | None:
@@ -92,8 +102,6 @@ def _hardware_ids(kinds: dict[str, str]) -> tuple[str, ...]:
 
 def _for_here(planned: Planned, here: Sequence[str]) -> Case:
     """The case; another chip's prediction is no floor for a time measured here."""
-    from dataclasses import replace
-
     return planned.case if planned.row.text("hardware_id") in here else replace(planned.case, floor_s=nan)
 
 

@@ -103,15 +103,24 @@ class Package:
         rels = self._resolve(folder, f"_rels/{file}.rels")
         if rels not in self.parts:
             return []
-        return [Relationship(element.get("Id", ""), element.get("Type", "").rpartition("/")[2],
-                             self._resolve(folder, element.get("Target", "")))
-                for element in self.tree(rels) if element.get("TargetMode") != "External"]
+        return [
+            Relationship(
+                element.get("Id", ""),
+                element.get("Type", "").rpartition("/")[2],
+                self._resolve(folder, element.get("Target", "")),
+            )
+            for element in self.tree(rels)
+            if element.get("TargetMode") != "External"
+        ]
 
     def sheets(self) -> dict[str, str]:
         """Each worksheet's name and its part, in the order of the tabs; chart sheets are left out."""
         workbook = self.workbook_part()
-        targets = {link.id: link.target for link in self.relationships(workbook)
-                   if link.kind == "worksheet" and link.target in self.parts}
+        targets = {
+            link.id: link.target
+            for link in self.relationships(workbook)
+            if link.kind == "worksheet" and link.target in self.parts
+        }
         found = {}
         for element in self.tree(workbook).iter():
             link_id = next((value for key, value in element.attrib.items() if key.endswith("}id")), "")
@@ -148,16 +157,22 @@ class Package:
         """
         same = self._seen is not None and path.resolve() == self._seen.path
         if same and (not path.exists() or _Seen.at(path) != self._seen):
-            raise UserError("another program has changed the file meanwhile", place=Place(path),
-                            remedy="nothing was written; run this again")
+            raise UserError(
+                "another program has changed the file meanwhile",
+                place=Place(path),
+                remedy="nothing was written; run this again",
+            )
         write_atomically(path, self.to_bytes(stamp=stamp), check=self._check)
         self._seen = _Seen.at(path)
 
     def _check(self, written: Path) -> None:
         again = Package.from_bytes(written.read_bytes(), self.name)
         if list(again.parts.items()) != list(self.parts.items()):
-            raise UserError("what was written reads back differently", place=Place(self.name),
-                            remedy="the file is as it was; is the disk sound?")
+            raise UserError(
+                "what was written reads back differently",
+                place=Place(self.name),
+                remedy="the file is as it was; is the disk sound?",
+            )
 
     def _resolve(self, folder: str, target: str) -> str:
         """The part that a target names, from a part in `folder`; the case of letters doesn't count."""

@@ -47,20 +47,30 @@ def parse_sheets(package: Package, known: Mapping[str, SheetXml] | None = None) 
 
 def shared_strings(package: Package) -> list[str]:
     """The texts that cells of type s name by number; phonetic hints are left out."""
-    return ["".join(_texts(item)) for link in package.relationships(package.workbook_part())
-            if link.kind == "sharedStrings" for item in package.tree(link.target)]
+    return [
+        "".join(_texts(item))
+        for link in package.relationships(package.workbook_part())
+        if link.kind == "sharedStrings"
+        for item in package.tree(link.target)
+    ]
 
 
 def tables(package: Package) -> list[Table]:
     """The tables of every worksheet."""
-    return [_table(sheet, package.tree(link.target)) for sheet, part in package.sheets().items()
-            for link in package.relationships(part) if link.kind == "table"]
+    return [
+        _table(sheet, package.tree(link.target))
+        for sheet, part in package.sheets().items()
+        for link in package.relationships(part)
+        if link.kind == "table"
+    ]
 
 
 def counts_from_1904(package: Package) -> bool:
     """Whether day 0 of the workbook's dates is in 1904, as in old files from a Mac."""
-    return any(local_name(element) == "workbookPr" and element.get("date1904") in ("1", "true")
-               for element in package.tree(package.workbook_part()))
+    return any(
+        local_name(element) == "workbookPr" and element.get("date1904") in ("1", "true")
+        for element in package.tree(package.workbook_part())
+    )
 
 
 def compute_on_load(package: Package) -> None:
@@ -86,8 +96,14 @@ def _texts(item: ElementTree.Element) -> list[str]:
 
 def _table(sheet: str, root: ElementTree.Element) -> Table:
     columns = [element.get("name", "") for element in root.iter() if local_name(element) == "tableColumn"]
-    return Table(root.get("displayName", ""), sheet, Area.parse(root.get("ref", "")), columns,
-                 root.get("headerRowCount", "1") != "0", root.get("totalsRowCount", "0") != "0")
+    return Table(
+        root.get("displayName", ""),
+        sheet,
+        Area.parse(root.get("ref", "")),
+        columns,
+        root.get("headerRowCount", "1") != "0",
+        root.get("totalsRowCount", "0") != "0",
+    )
 
 
 def _children(xml: bytes) -> tuple[dict[str, int], dict[str, int]]:

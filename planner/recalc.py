@@ -54,15 +54,20 @@ class Recalculated:
     @property
     def new_errors(self) -> list[Change]:
         """The cells that had a value and have an error now."""
-        return [change for change in self.changed
-                if isinstance(change.new, CellError) and not isinstance(change.old, CellError)]
+        return [
+            change
+            for change in self.changed
+            if isinstance(change.new, CellError) and not isinstance(change.old, CellError)
+        ]
 
     @property
     def note(self) -> str:
         """One line for a person."""
         line = f"{self.n_formulas:,} formulas, {self.n_changed:,} rewritten ({self.engine})"
-        for cells, what in ((self.skipped, "have no value until a spreadsheet program opens the file"),
-                            (self.kept, "keep the value that the last program saved")):
+        for cells, what in (
+            (self.skipped, "have no value until a spreadsheet program opens the file"),
+            (self.kept, "keep the value that the last program saved"),
+        ):
             if cells:
                 line += f"; {len(cells):,} {what}, such as {cells[0].sheet}!{cells[0].ref}: {cells[0].reason}"
         return line

@@ -112,9 +112,7 @@ def _digits(name: str) -> str:
     return re.sub("[^0-9]", "", name)
 
 
-def _completion(
-    fields: Sequence[Field], names: Sequence[str]
-) -> tuple[dict[str, Value], list[tuple[str, Rule]]]:
+def _completion(fields: Sequence[Field], names: Sequence[str]) -> tuple[dict[str, Value], list[tuple[str, Rule]]]:
     """What all rows of a file with columns `names` share, and the rules to run on each row, in order."""
     shared: dict[str, Value] = dict.fromkeys(field.name for field in fields)
     fixed: set[str] = set()

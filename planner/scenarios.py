@@ -16,7 +16,11 @@ from planner.workbook.plan import Plan, Scenario
 STEP = "inference"  # the template that layer_ops.csv is written over
 DEFAULT_TEMPLATES = ("transformer", "inference")
 DEFAULTS = (
-    ("llama3-70b", "tpu-v5e", {"n_chips": "16", "batch": "32", "context_len": "8192", "weight_dtype": "int8", "kv_dtype": "int8"}),
+    (
+        "llama3-70b",
+        "tpu-v5e",
+        {"n_chips": "16", "batch": "32", "context_len": "8192", "weight_dtype": "int8", "kv_dtype": "int8"},
+    ),
     ("llama3-70b", "tpu-v6e", {"n_chips": "8", "batch": "32", "context_len": "8192"}),
     ("llama3-70b", "h100-sxm", {"n_chips": "8", "batch": "32", "context_len": "8192"}),
 )
@@ -59,8 +63,8 @@ def _products(
         raise UserError("which model?", remedy="name one, as `planner models list` shows them")
     if wants_chip and not chips:
         raise UserError("which chip?", remedy="name one with -H, as `planner hardware list` shows them")
-    named = [model_table.identify(model) for model in models] or [None]
-    on = [hardware_table.identify(chip) for chip in chips] or [None]
+    named: list[str | None] = [model_table.identify(model) for model in models] or [None]
+    on: list[str | None] = [hardware_table.identify(chip) for chip in chips] or [None]
     return [_scenario(model, chip, common) for model in named for chip in on]
 
 
@@ -100,12 +104,16 @@ def read(
     seen: dict[str, int] = {}
     for line, cells in sheet.records():
         try:
-            scenario = _from_cells(cells, line, rows, model_table, hardware_table, common)
+            scenario = _from_cells(cells, rows, model_table, hardware_table, common)
         except UserError as error:
             raise UserError(error.what, place=Place(path, line), remedy=error.remedy) from None
         if scenario.id.lower() in seen:
             first = seen[scenario.id.lower()]
-            raise UserError(f"scenario {scenario.id!r} stands in line {first} already", place=Place(path, line), remedy="ids are unique")
+            raise UserError(
+                f"scenario {scenario.id!r} stands in line {first} already",
+                place=Place(path, line),
+                remedy="ids are unique",
+            )
         seen[scenario.id.lower()] = line
         yield scenario
     if not seen:
@@ -113,7 +121,7 @@ def read(
 
 
 def _from_cells(
-    cells: dict[str, str], line: int, rows: dict[str, Row], model_table: Table, hardware_table: Table,
+    cells: dict[str, str], rows: dict[str, Row], model_table: Table, hardware_table: Table,
     common: dict[str, Value],
 ) -> Scenario:  # fmt: skip
     def first(columns: Sequence[str]) -> str:

@@ -145,8 +145,7 @@ class Scan:
         if kind in ("array", "dataTable") and area not in ("", ref, f"{ref}:{ref}"):
             self.arrays[ref] = Area.parse(area)
         self._last = ref
-        self.cells.append(Cell(ref, type_, text, formula, kind, area, span,
-                               self._formula_span, self._value_span))
+        self.cells.append(Cell(ref, type_, text, formula, kind, area, span, self._formula_span, self._value_span))
 
     def _next_ref(self) -> str:
         """The address of a cell that bears none: right of the one before."""

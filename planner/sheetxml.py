@@ -99,7 +99,7 @@ class SheetXml:
             raise UserError(error.what, place=Place(cell=ref), remedy=error.remedy) from error
         if not isinstance(value, str):
             return type_, content
-        space = b' xml:space="preserve"' if value != value.strip() or "\n" in value else b""
+        space = b' xml:space="preserve"' if value != value.strip() else b""
         return "inlineStr", self._element(b"is", self._element(b"t", written_value(value)[1], space))
 
     def _rewrite(self, cell: Cell, type_: str, content: bytes, drop: tuple[bytes, ...]) -> Iterator[Edit]:
@@ -140,8 +140,9 @@ class SheetXml:
         stop = rows[position + 1].first if position + 1 < len(rows) else len(cells)
         return [(coordinates(cell.ref)[1], cell.span[0]) for cell in cells[rows[position].first : stop]]
 
-    def _add_children(self, parent: Span, present: list[tuple[int, int]],
-                      new: list[tuple[int, bytes]]) -> Iterator[Edit]:
+    def _add_children(
+        self, parent: Span, present: list[tuple[int, int]], new: list[tuple[int, bytes]]
+    ) -> Iterator[Edit]:
         """Put numbered elements into `parent`, each before the first present one of a greater number."""
         start, end = parent[0], tag_end(self.xml, parent[0])
         if is_empty(self.xml, end):
@@ -167,7 +168,7 @@ class SheetXml:
             new = new.including(Area(row, column, row, column))
         if new != old:
             end = tag_end(self.xml, span[0])
-            yield Edit(span[0], end, retagged(self.xml[span[0]:end], (), {b"ref": str(new).encode()}))
+            yield Edit(span[0], end, retagged(self.xml[span[0] : end], (), {b"ref": str(new).encode()}))
 
 
 def read_cells(xml: bytes, strings: Sequence[str] = ()) -> list[Cell]:

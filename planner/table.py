@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+import sys
+from collections.abc import Collection, Sequence
 
 from planner.catalog import Value
 
@@ -19,16 +20,16 @@ def shown(value: Value) -> str:
     return f"{value:,.7g}" if 1e-4 <= abs(value) < 1e7 else f"{value:.6e}"
 
 
-def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table with aligned columns, the last one cut where the terminal ends; the second is right-aligned."""
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[str] = ()) -> str:
+    """A table with aligned columns, cut where the terminal ends; the columns named in `right` are right-aligned."""
     table = [list(header), *[list(row) for row in rows]]
     widths = [max(len(row[index]) for row in table) for index in range(len(header))]
     limit = shutil.get_terminal_size((120, 24)).columns if _is_terminal() else 0
     lines = []
     for row in table:
         cells = [
-            cell.rjust(width) if index == 1 else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(width) if title in right else cell.ljust(width)
+            for title, cell, width in zip(header, row, widths, strict=True)
         ]
         line = "  ".join(cells).rstrip()
         lines.append(line if not limit or len(line) <= limit else line[: limit - 1] + "…")
@@ -36,6 +37,4 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _is_terminal() -> bool:
-    import sys
-
     return sys.stdout.isatty()

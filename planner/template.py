@@ -132,9 +132,8 @@ def read_rows(path: Path) -> tuple[list[Row], str]:
 def _check_row(row: Row) -> None:
     if row.kind not in KINDS:
         raise row.fault(f"unknown kind {row.kind!r}", nearest(row.kind, KINDS))
-    if not (row.kind == "include" and row.name == "."):
-        if wrong := name_fault(row.name):
-            raise row.fault(wrong, "names match [a-z][a-z0-9_]*, three letters or more")
+    if not (row.kind == "include" and row.name == ".") and (wrong := name_fault(row.name)):
+        raise row.fault(wrong, "names match [a-z][a-z0-9_]*, three letters or more")
     if row.kind == "include":
         return
     if not row.label:

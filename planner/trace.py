@@ -47,9 +47,15 @@ def _explain(results: Results, row: Row, facts: Facts, depth: int, seen: set[str
     if row.kind in CALCULATED:
         lines.append(f"{indent}  = {_in_numbers(results, row)}")
     elif row.kind in ("model", "hardware"):
-        lines.append(f"{indent}  = {facts.origin(row.kind)}")
+        lines.append(f"{indent}  = {facts.origin(row.kind, _column(results, row))}")
     for name in row.reads:
         _explain(results, results.template.row(name), facts, depth + 1, seen, lines)
+
+
+def _column(results: Results, row: Row) -> str:
+    """The database column that a lookup read, a dtype's among several."""
+    column, selector = row.column
+    return f"{column}_{results.value(selector)}" if selector else column
 
 
 def _in_numbers(results: Results, row: Row) -> str:

@@ -40,8 +40,12 @@ class Verdict:
 
 def formula_cells(sheets: Sheets) -> dict[Address, Cell]:
     """The cells with a formula, by sheet and address."""
-    return {(name, ref): cell for name, sheet in sheets.items() for ref, cell in sheet.cells.items()
-            if cell.formula is not None}
+    return {
+        (name, ref): cell
+        for name, sheet in sheets.items()
+        for ref, cell in sheet.cells.items()
+        if cell.formula is not None
+    }
 
 
 def computed(package: Package, sheets: Sheets) -> Verdict:
@@ -69,15 +73,19 @@ def recomputed(before: Package, sheets: Sheets) -> Verdict:
     for cell in edits:
         engine.put(cell, _typed(sheets, cell))
     engine.evaluate()
-    values = {cell: value for cell, value in _values(engine, sheets, base).items()
-              if formulas[cell].value is None or not same_value(value, base[cell], 0.0)}
+    values = {
+        cell: value
+        for cell, value in _values(engine, sheets, base).items()
+        if formulas[cell].value is None or not same_value(value, base[cell], 0.0)
+    }
     doubts |= _unknown(values, formulas)
     doubts = _with_dependents(engine, sheets, formulas, doubts)
     return Verdict(_sound(values, doubts), doubts, kept)
 
 
-def _weighed(engine: Engine, sheets: Sheets, formulas: Formulas,
-             edits: Collection[Address]) -> tuple[Values, Reasons, Reasons]:
+def _weighed(
+    engine: Engine, sheets: Sheets, formulas: Formulas, edits: Collection[Address]
+) -> tuple[Values, Reasons, Reasons]:
     """The engine's values before the edits; the formulas it has wrong that the edits reach, and don't reach.
 
     Those that they don't reach are given their saved value, so that what depends on them has it.
@@ -102,12 +110,16 @@ def _weighed(engine: Engine, sheets: Sheets, formulas: Formulas,
 
 def _disagreements(engine: Engine, values: Values, formulas: Formulas) -> Reasons:
     """The formulas whose saved value the engine doesn't reproduce; clocks and dice it need not."""
-    wrong = {cell: _difference(formulas[cell].value, value) for cell, value in values.items()
-             if not _agree(formulas[cell].value, value)}
+    wrong = {
+        cell: _difference(formulas[cell].value, value)
+        for cell, value in values.items()
+        if not _agree(formulas[cell].value, value)
+    }
     if wrong and any(_CLOCK_OR_DICE.search(cell.formula or "") for cell in formulas.values()):
         moving = engine.stale(wrong)
-        return {cell: reason for cell, reason in wrong.items()
-                if cell not in moving or isinstance(values[cell], Unknown)}
+        return {
+            cell: reason for cell, reason in wrong.items() if cell not in moving or isinstance(values[cell], Unknown)
+        }
     return wrong
 
 
@@ -130,16 +142,17 @@ def _values(engine: Engine, sheets: Sheets, cells: Iterable[Address]) -> Values:
 
 
 def _sound(values: Values, doubts: Reasons) -> dict[Address, Value]:
-    return {cell: value for cell, value in values.items()
-            if cell not in doubts and not isinstance(value, Unknown)}
+    return {cell: value for cell, value in values.items() if cell not in doubts and not isinstance(value, Unknown)}
 
 
 def _unknown(values: Values, formulas: Formulas) -> Reasons:
     """The cells that the engine can't compute, a function that it doesn't know included."""
     doubts = {cell: value.reason for cell, value in values.items() if isinstance(value, Unknown)}
-    return doubts | {cell: "it has a name or function that the engine doesn't know"
-                     for cell, value in values.items()
-                     if value == _BAD_NAME and formulas[cell].value != _BAD_NAME}
+    return doubts | {
+        cell: "it has a name or function that the engine doesn't know"
+        for cell, value in values.items()
+        if value == _BAD_NAME and formulas[cell].value != _BAD_NAME
+    }
 
 
 def _with_dependents(engine: Engine, sheets: Sheets, formulas: Formulas, doubts: Reasons) -> Reasons:
@@ -158,8 +171,13 @@ def _with_dependents(engine: Engine, sheets: Sheets, formulas: Formulas, doubts:
 
 def _edits(old: Sheets, new: Sheets) -> list[Address]:
     """The typed cells whose value differs."""
-    cells = {(name, ref) for name in old if old[name].xml != new[name].xml
-             for ref in old[name].cells.keys() | new[name].cells.keys() if not new[name].is_computed(ref)}
+    cells = {
+        (name, ref)
+        for name in old
+        if old[name].xml != new[name].xml
+        for ref in old[name].cells.keys() | new[name].cells.keys()
+        if not new[name].is_computed(ref)
+    }
     return sorted(cell for cell in cells if not same_value(_typed(old, cell), _typed(new, cell), 0.0))
 
 

@@ -173,7 +173,9 @@ class _Checker:
             return unit
         if isinstance(exponent, Number) and exponent.value == int(exponent.value):
             return unit ** int(exponent.value)
-        raise FormulaError(f"{self.formula.of(base)} is {unit}: only a whole literal can be its exponent", exponent.start)
+        raise FormulaError(
+            f"{self.formula.of(base)} is {unit}: only a whole literal can be its exponent", exponent.start
+        )
 
     def call(self, call: Call) -> Unit | None:
         function, args = call.function, list(call.args)

@@ -13,12 +13,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from xlsx_samples import STRICT, parts, sheet, zipped
 
 from planner import intake
 from planner.atomic import write_atomically
 from planner.errors import UserError
 from planner.opc import Package
+from tests.xlsx_samples import STRICT, parts, sheet, zipped
 
 CELL = '<row r="1"><c r="A1"><v>1</v></c></row>'
 GOOD = parts({"In": sheet(CELL), "Out & more": sheet(CELL)})

@@ -8,8 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from libreoffice import needs_libreoffice, recalculated
-from xlsx_samples import MAIN, STRICT, package, parts, sheet, zipped
 
 from planner.address import column_letters
 from planner.cellvalue import NA, CellError, Value, same_value
@@ -18,6 +16,8 @@ from planner.opc import Package
 from planner.parts import parse_sheets
 from planner.recalc import Change, recalculate, strip_cached
 from planner.sheetxml import set_values
+from tests.libreoffice import needs_libreoffice, recalculated
+from tests.xlsx_samples import MAIN, STRICT, package, parts, sheet, zipped
 
 DATA = {  # the cells that the formulas below refer to; A3, B3 and C4 are blank
     "A1": 1, "A2": 2.5, "A4": "abc", "A5": "ABC", "A6": 0, "A7": -3, "A8": NA, "A10": "a*c", "A13": "torus",
@@ -246,7 +246,7 @@ def test_a_missing_engine_is_a_user_error(monkeypatch: pytest.MonkeyPatch) -> No
 
 SAVED = ('<row r="1"><c r="A1"><v>1</v></c><c r="B1"><f>A1+1</f><v>2</v></c>'
          '<c r="C1"><f>B1*2</f><v>4</v></c></row>'
-         '<row r="2"><c r="A2"><v>1</v></c><c r="B2"><f>A2/3</f><v>0.333333333333333</v></c>{more}</row>')
+         '<row r="2"><c r="A2"><v>1</v></c><c r="B2"><f>A2/3</f><v>0.333333333333</v></c>{more}</row>')
 
 
 def test_edits_change_what_they_reach() -> None:
@@ -277,7 +277,7 @@ def test_a_reached_formula_that_the_engine_does_not_know_loses_its_value() -> No
     before = package({"S": sheet(SAVED.format(more=more))})
     book = edited(before, A1=5)
     result = recalculate(book, before=before)
-    assert [cached(book)[ref] for ref in ("B1", "B2", "C2", "D2")] == [6.0, 0.333333333333333, None, None]
+    assert [cached(book)[ref] for ref in ("B1", "B2", "C2", "D2")] == [6.0, 0.333333333333, None, None]
     assert [skip.ref for skip in result.skipped] == ["C2", "D2"]
 
 

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from openpyxl.utils.escape import unescape
-from xlsx_samples import MAIN, STRICT, parts, sheet, zipped
 
 from planner.address import Area, address, column_letters, column_number, coordinates
 from planner.cellvalue import NA, CellError, Value, same_value
 from planner.errors import UserError
 from planner.markup import element_end
 from planner.sheetxml import SheetXml, read_cells, set_cached, set_values
+from tests.xlsx_samples import MAIN, STRICT, parts, sheet, zipped
 
 CONTENTS = {  # what a cell may hold, {p} is the prefix: type and content
     "number": ("", "<{p}v>1.5</{p}v>"),

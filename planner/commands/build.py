@@ -11,9 +11,26 @@ from planner.commands.options import Greedy, databases, settings
 
 @click.command("build", cls=Greedy)
 @click.argument("models", nargs=-1, metavar="[MODEL ...]")
-@click.option("-H", "--hardware", metavar="CHIP", multiple=True, help="A chip's id. Repeatable: each model on each chip.")
-@click.option("--template", "templates", metavar="NAME|FILE", multiple=True, help="A template, by name or path. Repeatable.")
-@click.option("--scenarios", "scenarios_csv", type=click.Path(path_type=Path), help="A CSV with a row for each scenario.")
+@click.option(
+    "-H",
+    "--hardware",
+    metavar="CHIP",
+    multiple=True,
+    help="A chip's id. Repeatable: each model on each chip.",
+)
+@click.option(
+    "--template",
+    "templates",
+    metavar="NAME|FILE",
+    multiple=True,
+    help="A template, by name or path. Repeatable.",
+)
+@click.option(
+    "--scenarios",
+    "scenarios_csv",
+    type=click.Path(path_type=Path),
+    help="A CSV with a row for each scenario.",
+)
 @settings
 @databases
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("plan.xlsx"), show_default=True)
@@ -29,8 +46,14 @@ def command(
     from planner.workbook.book import build
 
     if output.exists() and not force:
-        raise UserError("the file exists", place=Place(output), remedy="choose another with -o, or replace it with --force")
+        raise UserError(
+            "the file exists",
+            place=Place(output),
+            remedy="choose another with -o, or replace it with --force",
+        )
     plan = plan_of(models, hardware, templates, scenarios_csv, settings, models_csv, hardware_csv)
     write_atomically(output, build(plan))
     count = len(plan.scenarios)
-    click.echo(f"Wrote {output}: {count} scenario{'s' if count != 1 else ''}, sheets {', '.join(plan.sheets.values())}.")
+    click.echo(
+        f"Wrote {output}: {count} scenario{'s' if count != 1 else ''}, sheets {', '.join(plan.sheets.values())}."
+    )

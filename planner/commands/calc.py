@@ -42,4 +42,5 @@ def command(
     click.echo(table.aligned(
         ["name", "value", "unit", "formula"],
         [[row.name, table.shown(results.value(row.name)), row.unit, trace.in_names(row)] for row in rows],
+        right=["value"],
     ))  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from planner.catalog import Table
+from planner.catalog import Table, Value
 
 Loader = Callable[[Path | None], Table]
 
@@ -19,7 +19,9 @@ def group(name: str, loader: Callable[[], Loader], columns: tuple[str, ...], hel
     @click.group(name, help=help_text)
     def commands() -> None: ...
 
-    file = click.option("--file", type=click.Path(path_type=Path), help="A CSV of your own in place of the shipped one.")
+    file = click.option(
+        "--file", type=click.Path(path_type=Path), help="A CSV of your own in place of the shipped one."
+    )
     as_json = click.option("--json", "as_json", is_flag=True, help="Machine-readable; null for N/A.")
 
     @commands.command("list")
@@ -31,10 +33,13 @@ def group(name: str, loader: Callable[[], Loader], columns: tuple[str, ...], hel
 
         rows = loader()(file).rows
         if as_json:
-            click.echo(jsonlib.dumps([{"id": key, **{name: row.get(name) for name in columns}} for key, row in rows.items()], indent=2))
+            found: list[dict[str, Value]] = [
+                {"id": key, **{name: row.get(name) for name in columns}} for key, row in rows.items()
+            ]
+            click.echo(jsonlib.dumps(found, indent=2))
             return
-        body = [[key, *(shown(row.get(name)).removesuffix(".0") for name in columns)] for key, row in rows.items()]
-        click.echo(aligned(["id", *columns], body))
+        body = [[key, *(shown(row.get(name)) for name in columns)] for key, row in rows.items()]
+        click.echo(aligned(["id", *columns], body, right=columns[1:]))
 
     @commands.command("show")
     @click.argument("identifier", metavar="ID")
@@ -47,9 +52,9 @@ def group(name: str, loader: Callable[[], Loader], columns: tuple[str, ...], hel
         table = loader()(file)
         row = table.row(identifier)
         if as_json:
-            click.echo(jsonlib.dumps(dict(row), indent=2))
+            click.echo(jsonlib.dumps({"id": table.identify(identifier)} | dict(row), indent=2))
             return
-        body = [[column.name, shown(row.get(column.name)), column.unit, column.label] for column in table.columns]
-        click.echo(aligned(["column", "value", "unit", "meaning"], body))
+        body = [[column.name, column.unit, shown(row.get(column.name))] for column in table.columns]
+        click.echo(aligned(["column", "unit", "value"], body))
 
     return commands

@@ -10,7 +10,13 @@ import click
 @click.command("measure")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--case", "only", metavar="KEY", multiple=True, help="Only the cases whose key or label holds this text.")
-@click.option("--budget", metavar="SECONDS", type=float, default=float("inf"), help="Begin no further case after this long.")
+@click.option(
+    "--budget",
+    metavar="SECONDS",
+    type=float,
+    default=float("inf"),
+    help="Begin no further case after this long.",
+)
 @click.option("--keep-profiles", type=click.Path(path_type=Path), help="Keep the profiler's files in this folder.")
 def command(file: Path, only: tuple[str, ...], budget: float, keep_profiles: Path | None) -> None:
     """Measure the cases that the Comparison of FILE lists, and write the medians beside the predictions.
@@ -22,7 +28,9 @@ def command(file: Path, only: tuple[str, ...], budget: float, keep_profiles: Pat
 
     package = Package.read(file)
     cases = measuring.cases_of(package, only)
-    done = measuring.measure(cases, budget_s=budget, profiles_to=keep_profiles, progress=lambda line: click.echo(line, err=True))
+    done = measuring.measure(
+        cases, budget_s=budget, profiles_to=keep_profiles, progress=lambda line: click.echo(line, err=True)
+    )
     result = measuring.fill(package, cases, done)
     package.write(file)
     counts = {status: sum(row.status == status for row in done) for status in dict.fromkeys(row.status for row in done)}

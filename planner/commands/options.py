@@ -17,8 +17,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def databases(command: Command) -> Command:
     """--models and --hardware-csv: a user's own tables in the place of the shipped ones."""
     file = click.Path(path_type=Path)
-    command = click.option("--hardware-csv", type=file, help="A CSV of accelerators in place of the shipped ones.")(command)
-    return click.option("--models", "models_csv", type=file, help="A CSV of models in place of the shipped ones.")(command)
+    command = click.option("--hardware-csv", type=file, help="A CSV of accelerators in place of the shipped ones.")(
+        command
+    )
+    return click.option("--models", "models_csv", type=file, help="A CSV of models in place of the shipped ones.")(
+        command
+    )
 
 
 def settings(command: Command) -> Command:

@@ -24,7 +24,7 @@ def list_templates(as_json: bool) -> None:
         click.echo(jsonlib.dumps([{"name": t.name, "rows": len(t.rows)} for t in loaded], indent=2))
         return
     body = [[t.name, str(len(t.rows)), ", ".join(row.name for row in t.of_kind("output"))] for t in loaded]
-    click.echo(aligned(["template", "rows", "outputs"], body))
+    click.echo(aligned(["template", "rows", "outputs"], body, right=["rows"]))
 
 
 @command.command("show")

@@ -52,7 +52,15 @@ def build(plan: Plan) -> bytes:
     board = dashboard.write(book, plan, sheets, failed)
     log = cover.write_log(book, made.date())
     by_scenario = [board, typed.page, *(sheet.page for sheet in sheets), checking]
-    pages = [board, typed.page, *(table.page for table in tables.values()), *by_scenario[2:-1], *cases, checking, log]
+    pages = [
+        board,
+        typed.page,
+        *(table.page for table in tables.values()),
+        *by_scenario[2:-1],
+        *cases,
+        checking,
+        log,
+    ]
     front = cover.write_cover(book, plan, made.date(), _digests(plan), [page.name for page in pages], master)
     book._sheets = [page.sheet for page in (front, *pages)]
     first = cell(layout.FIRST_SCENARIO, layout.HARDWARE_ROW + 1)
@@ -64,7 +72,9 @@ def build(plan: Plan) -> bytes:
     return _finished(book, made)
 
 
-def _case_pages(book: Workbook, plan: Plan, sheets: Sequence[Calculation], typed: Inputs, tables: Databases) -> list[Page]:
+def _case_pages(
+    book: Workbook, plan: Plan, sheets: Sequence[Calculation], typed: Inputs, tables: Databases
+) -> list[Page]:
     """The sheets whose rows are cases: the operations of a step with their roofline, and the comparison."""
     pages: list[Page] = []
     step = next((sheet for sheet in sheets if plan.layer_ops and sheet.template.name == plan.layer_ops.step), None)

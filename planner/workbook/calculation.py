@@ -79,7 +79,13 @@ def _matched_rows(page: Page, plan: Plan, template: Template, databases: Databas
         page.put(layout.NAME, at, f"{kind}_row", "plan_text")
         page.put(layout.FORMULA, at, f"MATCH({kind}_id,{table},0)", "plan_text")
         for column in plan.columns:
-            page.put(column, at, Live(f"MATCH({cell(column, id_row)},{databases[table].ids},0)"), "plan_formula", "0")
+            page.put(
+                column,
+                at,
+                Live(f"MATCH({cell(column, id_row)},{databases[table].ids},0)"),
+                "plan_formula",
+                "0",
+            )
     return matched
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from openpyxl.chart import Reference, ScatterChart, Series
+from openpyxl.chart.data_source import StrRef
 from openpyxl.chart.label import DataLabelList
 from openpyxl.chart.legend import Legend, LegendEntry
 from openpyxl.chart.marker import Marker
 from openpyxl.chart.series import SeriesLabel
-from openpyxl.chart.data_source import StrRef
 from openpyxl.chart.shapes import GraphicalProperties
 from openpyxl.chart.text import RichText
 from openpyxl.drawing.line import LineProperties

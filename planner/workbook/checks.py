@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from openpyxl.formatting.rule import FormulaRule
 from openpyxl.styles import Font, PatternFill
@@ -34,7 +35,7 @@ def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation]) -> tuple[Pa
         for row in sheet.template.of_kind("check"):
             writer.row(f"{sheet.page.name}: {row.label}", f"{sheet.template.name}.{row.name}", row.formula,
                        "; ".join(text for text in (row.source, row.note) if text),
-                       lambda column, sheet=sheet, name=row.name: sheet.at(name, column))  # fmt: skip
+                       partial(sheet.at, row.name))  # fmt: skip
     last = writer.at - 1
     writer.section("Missing numbers: 1 is N/A")
     missing = writer.at
@@ -49,7 +50,11 @@ def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation]) -> tuple[Pa
                lambda column: f"SUM({letter(column)}${missing}:{letter(column)}${missing_last})")  # fmt: skip
     _colour(page, plan, first, last)
     page.widths(56, 8, 38, 44, 40, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
-    return page, f"SUM({plan.columns.across(NAME, failed)})", {"Failed checks": failed, "Missing numbers": failed + 1}
+    return (
+        page,
+        f"SUM({plan.columns.across(NAME, failed)})",
+        {"Failed checks": failed, "Missing numbers": failed + 1},
+    )
 
 
 def _missing(writer: _Writer, sheet: Calculation) -> None:
@@ -59,7 +64,11 @@ def _missing(writer: _Writer, sheet: Calculation) -> None:
         where = f"{kinds[row.kind]}: {row.formula if row.kind in ('model', 'hardware') else row.name}"
         writer.row(f"{sheet.page.name}: {row.label}", f"missing.{sheet.template.name}.{row.name}", where,
                    f"column of {where}" if row.kind in ("model", "hardware") else where,
-                   lambda column, name=row.name: f'IFERROR(IF({sheet.at(name, column)}="",1,0),1)')  # fmt: skip
+                   partial(_is_missing, sheet, row.name))  # fmt: skip
+
+
+def _is_missing(sheet: Calculation, name: str, column: int) -> str:
+    return f'IFERROR(IF({sheet.at(name, column)}="",1,0),1)'
 
 
 class _Writer:

@@ -11,7 +11,7 @@ from openpyxl.workbook import Workbook
 from openpyxl.workbook.defined_name import DefinedName
 
 from planner.comparison import ComparisonCase
-from planner.template import Row
+from planner.template import Row, Template
 from planner.workbook import layout
 from planner.workbook.cases import CaseTable
 from planner.workbook.cells import Databases
@@ -44,7 +44,8 @@ DERIVED = (
     ("predicted_time", "Predicted time", "s", "lower_bound_time"),
     ("time_ratio", "Measured over predicted", "1", 'IF(measured_time="",NA(),measured_time/predicted_time)'),
     ("roofline_share", "Share of the roofline", "1", 'IF(measured_time="",NA(),predicted_time/measured_time)'),
-    ("achieved_flops", "Achieved FLOP/s of a chip", "FLOP/s/chip", 'IF(measured_time="",NA(),flops/(measured_time*n_chips))'),
+    ("achieved_flops", "Achieved FLOP/s of a chip", "FLOP/s/chip",
+     'IF(measured_time="",NA(),flops/(measured_time*n_chips))'),
     ("achieved_bandwidth", "Achieved bandwidth of a chip", "byte/s/chip",
      'IF(measured_time="",NA(),memory_bytes/(measured_time*n_chips))'),
     ("bound", "Bound by", "text", ""),
@@ -93,7 +94,9 @@ def _header(sheet: Comparison) -> None:
     page, columns = sheet.page, sheet.columns
     titles = {"case_key": "Case key", "case_label": "Case", "template": "Template", "hardware_id": "Chip",
               "hardware_row": "Row of Hardware"}  # fmt: skip
-    labels = titles | {name: f"{label} ({unit})" for name, label, unit, *_ in (*MEASURED, *DERIVED)} | {"note": "Your note"}
+    labels = (
+        titles | {name: f"{label} ({unit})" for name, label, unit, *_ in (*MEASURED, *DERIVED)} | {"note": "Your note"}
+    )
     for name, label in labels.items():
         page.put(columns[name], HEADER_ROW - 1, label, "plan_note")
         page.put(columns[name], HEADER_ROW, name, "plan_header")
@@ -107,7 +110,13 @@ def _row(sheet: Comparison, at: int, case: ComparisonCase, chip: str | None, dat
     for column, value in enumerate(identity, start=1):
         page.put(column, at, value, "plan_input", "@")
     chip_cell = cell(columns["hardware_id"], at)
-    page.put(columns["hardware_row"], at, Live(f"MATCH({chip_cell},{databases['hardware'].ids},0)"), "plan_formula", "0")
+    page.put(
+        columns["hardware_row"],
+        at,
+        Live(f"MATCH({chip_cell},{databases['hardware'].ids},0)"),
+        "plan_formula",
+        "0",
+    )
     sheet.table.case(at, case.template.name, lambda row, at: _typed(case, row))  # noqa: ARG005 (a Leaf)
     for name, _, unit in MEASURED:
         page.put(columns[name], at, None, "plan_measured", number_format(unit))
@@ -136,11 +145,16 @@ def _bound(case: ComparisonCase, cells: dict[str, str]) -> str:
     return _named('IF(compute_time>=memory_time,"compute","memory")', cells)
 
 
-def _validate(page: Page, columns: dict[str, int], last: int, databases: Databases, templates) -> None:  # type: ignore[no-untyped-def]
+def _validate(
+    page: Page, columns: dict[str, int], last: int, databases: Databases, templates: Sequence[Template]
+) -> None:
     def reach(name: str) -> str:
         return f"{cell(columns[name], FIRST_ROW)}:{cell(columns[name], last)}"
 
-    lists = {"hardware_id": databases["hardware"].ids, "template": f'"{",".join(template.name for template in templates)}"'}
+    lists = {
+        "hardware_id": databases["hardware"].ids,
+        "template": f'"{",".join(template.name for template in templates)}"',
+    }
     lists |= {name: databases["dtypes"].ids for name in columns if name.endswith("_dtype")}
     for name, source in lists.items():
         page.validate(reach(name), type="list", formula1=source, error="Choose from the list.", errorTitle=name,

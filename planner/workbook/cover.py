@@ -12,7 +12,7 @@ from planner.workbook.page import Live, Page
 from planner.workbook.plan import Plan
 
 HOW_TO = (
-    "Another scenario: copy a scenario's column one to the right on Inputs, on every calculation sheet, Checks and Dashboard.",
+    "Another scenario: copy a scenario's column one to the right on Inputs, Dashboard, Checks and every calculation sheet.",
     "Then type its id and name, choose its model and chip on Inputs; every dropdown already reaches the new column.",
 )
 COLOURS = (
@@ -28,7 +28,12 @@ def write_cover(
     book: Workbook, plan: Plan, made: date, digests: Mapping[str, str], sheets: Sequence[str], master: str
 ) -> Page:  # fmt: skip
     """Write the Cover: title, date, contents, colour key, how to add a scenario, digests of every source."""
-    page = Page(book, "Cover", "Plan", "Predictions of a large language model's memory, speed and cost, as live formulas.")
+    page = Page(
+        book,
+        "Cover",
+        "Plan",
+        "Predictions of a large language model's memory, speed and cost, as live formulas.",
+    )
     at = 4
     for label, value in (("Version", __version__), ("Made on", made), ("Scenarios", len(plan.scenarios))):
         page.put(1, at, label, "plan_label")
@@ -51,7 +56,8 @@ def write_cover(
 
 def _rows(page: Page, at: int, title: str, rows: Sequence[tuple[str, str]]) -> int:
     page.section(at, title, 2)
-    for at, (first, second) in enumerate(rows, start=at + 1):
+    below = at + 1
+    for at, (first, second) in enumerate(rows, start=below):
         page.put(1, at, first, "plan_label")
         page.put(2, at, second, "plan_text")
     return at + 2

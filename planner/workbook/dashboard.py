@@ -59,7 +59,8 @@ def _selectors(page: Page, plan: Plan) -> None:
         _describe(page, at, (label, "text", f"shown_{label.lower()}"))
         page.put(layout.FORMULA, at, value, "plan_input", "@")
         page.validate(layout.cell(layout.FORMULA, at), type="list", formula1=source, promptTitle=label,
-                      prompt="Roofline follows this choice.", errorTitle=label, error="Choose from the list.")  # fmt: skip
+                      prompt="Roofline follows this choice.", errorTitle=label,
+                      error="Choose from the list.")  # fmt: skip
 
 
 def _template(page: Page, plan: Plan, sheet: Calculation, rows: Sequence[tuple[str, str]], at: int) -> int:

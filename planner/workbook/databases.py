@@ -14,7 +14,10 @@ from planner.workbook.styles import number_format
 
 TITLES = {
     "models": ("Models", "The architecture of each model; add a row below for a model of your own."),
-    "hardware": ("Hardware", "Peaks are dense and per chip; bandwidths are one-way. Add a row below for your own chip."),
+    "hardware": (
+        "Hardware",
+        "Peaks are dense and per chip; bandwidths are one-way. Add a row below for your own chip.",
+    ),
     "dtypes": ("Dtypes", "Bytes of an element of each dtype."),
 }
 
@@ -69,7 +72,7 @@ def write(book: Workbook, table: Table) -> Database:
             value = cells.get(column.name)
             if value is not None:
                 whole = isinstance(value, float) and value == int(value) and abs(value) < 2**53
-                kept = int(value) if whole else value  # type: ignore[arg-type]  # a whole float
+                kept = int(value) if whole else value
                 page.put(columns[column.name], at, kept, "plan_data", number_format(column.unit))
     page.sheet.row_dimensions[3].height = 42
     page.widths(20, *[_width(column.name, column.unit) for column in table.columns])

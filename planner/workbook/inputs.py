@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from openpyxl.workbook import Workbook
@@ -71,7 +72,8 @@ def _header_rows(page: Page, plan: Plan, ranges: dict[str, str]) -> None:
         )  # fmt: skip
 
 
-def _reach(columns: Columns):  # type: ignore[no-untyped-def]  # row -> the row's cells, sized ahead
+def _reach(columns: Columns) -> Callable[[int], str]:
+    """Row -> the row's scenario cells, sized ahead."""
     return lambda row: f"{cell(layout.FIRST_SCENARIO, row)}:{cell(columns.last, row)}"
 
 
@@ -90,7 +92,8 @@ def _block(
         return at
     page.section(at, title, layout.FIRST_SCENARIO + plan.columns.filled - 1)
     overriding = title != "Plan"
-    for at, row in enumerate(rows, start=at + 1):
+    first = at + 1
+    for at, row in enumerate(rows, start=first):
         places[row.name] = at
         _describe(page, at, row)
         for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
@@ -135,7 +138,8 @@ def _validate(page: Page, row: Row, reference: str, ranges: dict[str, str], over
 
 def _constants(page: Page, plan: Plan, inputs: Inputs, at: int) -> None:
     page.section(at, "Constants", layout.FIRST_SCENARIO + plan.columns.filled - 1)
-    for at, row in enumerate(plan.constants.values(), start=at + 1):
+    first = at + 1
+    for at, row in enumerate(plan.constants.values(), start=first):
         inputs.constant_rows[row.name] = at
         _describe(page, at, row)
         page.put(layout.FORMULA, at, _held(row.default), "plan_constant", number_format(row.unit))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from openpyxl.utils import get_column_letter
@@ -11,7 +12,12 @@ LABEL, UNIT, NAME, FORMULA, SOURCE, FIRST_SCENARIO = 1, 2, 3, 4, 5, 6
 HEADER_ROW, ID_ROW, TITLE_ROW, MODEL_ROW, HARDWARE_ROW = 3, 4, 5, 6, 7
 FIRST_ROW = 9  # below the header rows and a blank one
 MATCHED_MODEL_ROW, MATCHED_HARDWARE_ROW = 9, 10  # on a calculation sheet: which row of the database
-HEADER_NAMES = {ID_ROW: "scenario_id", TITLE_ROW: "scenario_name", MODEL_ROW: "model_id", HARDWARE_ROW: "hardware_id"}
+HEADER_NAMES = {
+    ID_ROW: "scenario_id",
+    TITLE_ROW: "scenario_name",
+    MODEL_ROW: "model_id",
+    HARDWARE_ROW: "hardware_id",
+}
 HEADER_LABELS = {ID_ROW: "Scenario id", TITLE_ROW: "Scenario", MODEL_ROW: "Model", HARDWARE_ROW: "Chip"}
 
 TABLE_HEADER_ROW, TABLE_FIRST_ROW = 5, 6  # of a database sheet
@@ -31,7 +37,7 @@ class Columns:
         """The last column that ranges and validations reach."""
         return FIRST_SCENARIO + self.filled + SPARE_SCENARIOS - 1
 
-    def __iter__(self):  # type: ignore[no-untyped-def]  # an iterator of column numbers
+    def __iter__(self) -> Iterator[int]:
         return iter(range(FIRST_SCENARIO, FIRST_SCENARIO + self.filled))
 
     def across(self, sheet: str, row: int) -> str:
@@ -41,7 +47,7 @@ class Columns:
 
 def letter(column: int) -> str:
     """The letter of a column number."""
-    return get_column_letter(column)
+    return str(get_column_letter(column))
 
 
 def cell(column: int, row: int) -> str:

@@ -12,7 +12,7 @@ from planner.trace import in_names
 from planner.workbook import inputs as inputs_sheet
 from planner.workbook import layout
 from planner.workbook.calculation import Calculation
-from planner.workbook.cases import CaseTable
+from planner.workbook.cases import CaseTable, Leaf
 from planner.workbook.cells import Databases
 from planner.workbook.inputs import Inputs
 from planner.workbook.layout import cell, letter
@@ -56,7 +56,9 @@ def write(
     counts: dict[str, str] = {}
     for template in ops.templates:
         page.section(at, f"{template.name.capitalize()}: the operations of a step", 3)
-        table = CaseTable(page, [template], at + 2, 4, inputs.constant, databases, lambda _: names.places["hardware_row"])
+        table = CaseTable(
+            page, [template], at + 2, 4, inputs.constant, databases, lambda _: names.places["hardware_row"]
+        )
         for column, title in enumerate(("Operation", "Times", "Name"), start=1):
             page.put(column, at + 2, title, "plan_header")
         table.header()
@@ -76,7 +78,7 @@ def write(
     return Operations(page, ops, tables, rows, counts)
 
 
-def _leaf(operation: Operation, names: _Step):  # type: ignore[no-untyped-def]  # a Leaf
+def _leaf(operation: Operation, names: _Step) -> Leaf:
     def leaf(row: Row, at: int) -> tuple[object, str]:  # noqa: ARG001 (a Leaf)
         if row.name in operation.bindings:
             return Live(operation.bindings[row.name].substitute(names)), "plan_formula"
@@ -124,6 +126,11 @@ class _Step:
         page, at = self.page, self.last
         for column, value in ((1, label), (2, unit[0]), (3, name), (VALUE + 1, names)):
             page.put(column, at, value, "plan_label" if column == 1 else "plan_text")
-        page.put(VALUE, at, Live(formula), "plan_cross" if formula.startswith("Dashboard!") else "plan_formula", unit[1])
+        page.put(
+            VALUE,
+            at,
+            Live(formula),
+            "plan_cross" if formula.startswith("Dashboard!") else "plan_formula",
+            unit[1],
+        )
         self.places[name] = f"${letter(VALUE)}${at}"
-

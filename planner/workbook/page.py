@@ -25,7 +25,10 @@ class Page:
     def __init__(
         self, book: Workbook, name: str, title: str, purpose: str, *, corner: str = "B6", titles: str = "5:5"
     ) -> None:  # fmt: skip
-        self.corner, self.titles = corner, titles  # the first cell that scrolls, the rows that each print page repeats
+        self.corner, self.titles = (
+            corner,
+            titles,
+        )  # the first cell that scrolls, the rows that each print page repeats
         self.sheet: Worksheet = book.create_sheet(name)
         self.name = name
         self._styles: dict[tuple[str, str | None], Any] = {}
@@ -97,13 +100,20 @@ class Page:
         if master:
             self.put(2, 1, "Failed checks", "plan_text")
             self.put(3, 1, Live(master), "plan_check", "0")
-            red = {"font": Font(color="FFB42318", bold=True), "fill": PatternFill("solid", bgColor="FFFEE4E2")}
+            red = {
+                "font": Font(color="FFB42318", bold=True),
+                "fill": PatternFill("solid", bgColor="FFFEE4E2"),
+            }
             sheet.conditional_formatting.add(MASTER_CHECK, FormulaRule(formula=[f"{MASTER_CHECK}>0"], **red))
         sheet.page_setup.orientation = "landscape"
         sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, 0
         sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
         sheet.print_title_rows = titles
-        sheet.oddFooter.left.text, sheet.oddFooter.center.text, sheet.oddFooter.right.text = "&F", "&A", "&P of &N"
+        sheet.oddFooter.left.text, sheet.oddFooter.center.text, sheet.oddFooter.right.text = (
+            "&F",
+            "&A",
+            "&P of &N",
+        )
 
 
 class Live(str):

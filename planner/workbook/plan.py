@@ -79,7 +79,9 @@ class Plan:
         for scenario in self.scenarios:
             for name in scenario.values:
                 if name not in known:
-                    raise UserError(f"scenario {scenario.id}: no template has a row {name!r}", remedy=nearest(name, known))
+                    raise UserError(
+                        f"scenario {scenario.id}: no template has a row {name!r}", remedy=nearest(name, known)
+                    )
 
 
 def _shared(kind: str, candidates: Sequence[Row]) -> dict[str, Row]:
@@ -92,6 +94,7 @@ def _shared(kind: str, candidates: Sequence[Row]) -> dict[str, Row]:
         if (first.unit, first.formula) != (row.unit, row.formula):
             here, there = f"{row.formula or 'blank'} {row.unit}", f"{first.formula or 'blank'} {first.unit}"
             raise row.fault(
-                f"this {kind} is {here} here and {there} in {first.place}", "a name stands for one quantity in a workbook"
+                f"this {kind} is {here} here and {there} in {first.place}",
+                "a name stands for one quantity in a workbook",
             )
     return rows

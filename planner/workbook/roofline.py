@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from openpyxl.workbook import Workbook
 
 from planner.layer_ops import Operation
@@ -15,7 +17,8 @@ NAME = "Roofline"
 PURPOSE = "Each operation of the chosen scenario's layers and head: what binds it, its time and its share of the step."
 TITLES = (
     ("Operation", "text"), ("Times", "1"), ("Shape", "text"), ("FLOPs", "FLOP"), ("Bytes", "byte"),
-    ("Intensity", "FLOP/byte"), ("Bound", "text"), ("Time of one", "s"), ("Time of all", "s"), ("Attained", "FLOP/s/chip"),
+    ("Intensity", "FLOP/byte"), ("Bound", "text"), ("Time of one", "s"), ("Time of all", "s"),
+    ("Attained", "FLOP/s/chip"),
 )  # fmt: skip
 FIRST_ROW = 9
 BUCKETS_PER_DECADE = 8  # operations nearer than this share one label on the chart
@@ -58,14 +61,14 @@ def _operation(page: Page, operations: Operations, operation: Operation, at: int
     count = operations.counts[operation.row.name]
     compute = operations.of(operation, "compute_time")
     bound = f'IF({compute}>={of("memory_time")},"compute","memory")' if compute else '"memory"'
-    rate = f'{of("flops")}/({of("lower_bound_time")}*{of("n_chips")})'
+    rate = f"{of('flops')}/({of('lower_bound_time')}*{of('n_chips')})"
     used = f"{cell(2, at)}>0"
     cells: list[tuple[str, str, str]] = [
         (count, "plan_cross", number_format("1")),
         (_shape(operation, of), "plan_formula", "@"),
         (of("flops"), "plan_cross", number_format("FLOP")),
         (of("memory_bytes"), "plan_cross", number_format("byte")),
-        (f'IF({used},{of("arithmetic_intensity")},NA())', "plan_formula", RATIO),
+        (f"IF({used},{of('arithmetic_intensity')},NA())", "plan_formula", RATIO),
         (f'IF({used},{bound},"unused")', "plan_formula", "@"),
         (of("lower_bound_time"), "plan_cross", number_format("s")),
         (f"{cell(2, at)}*{cell(8, at)}", "plan_output", number_format("s")),
@@ -76,7 +79,7 @@ def _operation(page: Page, operations: Operations, operation: Operation, at: int
         page.put(column, at, Live(text), style, form)
 
 
-def _shape(operation: Operation, of) -> str:  # type: ignore[no-untyped-def]  # name -> reference
+def _shape(operation: Operation, of: Callable[[str], str]) -> str:
     names = {
         "matmul": ("n_matmuls", "tokens", "d_in", "d_out"), "elementwise": ("n_elements",),
         "attention": ("batch", "query_len", "kv_len", "n_heads", "head_dim"),
@@ -118,7 +121,11 @@ def _roof(page: Page, operations: Operations, first: int) -> None:
     matmul = next(operation for operation in operations.ops.operations if operation.template.name == "matmul")
     peak, bandwidth = operations.of(matmul, "peak_flops"), operations.of(matmul, "hbm_bandwidth")
     low, high = charts.INTENSITIES
-    ends = (("from", f"{low:g}"), ("ridge", str(operations.of(matmul, "ridge_intensity"))), ("to", f"{high:g}"))
+    ends = (
+        ("from", f"{low:g}"),
+        ("ridge", str(operations.of(matmul, "ridge_intensity"))),
+        ("to", f"{high:g}"),
+    )
     for row, (label, x) in enumerate(ends, start=first):
         attainable = f"MIN({peak},{cell(2, row)}*{bandwidth})"
         page.put(1, row, label, "plan_label")
