@@ -94,12 +94,13 @@ class Cautious(Arithmetic):
 
     def power(self, a, b):
         result = super().power(a, b)
-        self._mark(((a < 0) & (b != np.rint(b))) | ((a == 0) & (b == 0)) | ((a != 0) & (result == 0)))
+        self._mark((a < 0) & ((b != np.rint(b)) | self._inexact))
+        self._mark(((a == 0) & (b == 0)) | ((a != 0) & (result == 0)))
         return result
 
     def log(self, a, base):
         for number in (a, base):
-            self._mark((np.abs(number - 1) < NEAR) & ((number != 1) | self._inexact))
+            self._mark((np.abs(number - 1) < CANCELLED) & ((number != 1) | self._inexact))
         self._inexact = True
         return super().log(a, base)
 

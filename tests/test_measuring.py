@@ -1,0 +1,102 @@
+"""`planner measure` on this host: medians land in the Comparison, and nothing else in the file changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from planner import filling, measuring
+from planner.cli import group
+from planner.errors import UserError
+from planner.opc import Package
+from tests.workbooks import cached, write_plan
+
+ONLY = ("--case", "Add 4M")
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    """The default workbook as built, after a measurement of one case, and after a second one."""
+    folder = tmp_path_factory.mktemp("measured")
+    path, built, once = folder / "plan.xlsx", folder / "built.xlsx", folder / "once.xlsx"
+    write_plan(path)
+    built.write_bytes(path.read_bytes())
+    for kept in (once, None):
+        done = CliRunner().invoke(group, ["measure", str(path), *ONLY])
+        assert done.exit_code == 0, done.output
+        if kept:
+            kept.write_bytes(path.read_bytes())
+    return built, once, path
+
+
+def case(path: Path) -> filling.CaseRow:
+    """The row of the measured case."""
+    return next(row for row in filling.find(Package.read(path)).rows if row.text("case_label") == "Add 4M fp32")
+
+
+def test_the_median_and_what_follows_are_there(measured: tuple[Path, Path, Path]) -> None:
+    """The row has a time, a spread, samples, a device, a run; its ratio is measured over predicted."""
+    row = case(measured[2])
+    time, predicted = row.number_in("measured_time"), row.number_in("predicted_time")
+    assert time is not None
+    assert predicted is not None
+    assert time > 0
+    assert row.number_in("n_samples") >= 7  # type: ignore[operator]
+    assert row.text("device") == "cpu"
+    assert row.text("run_id")
+    assert measuring.OTHER_HARDWARE in row.text("flags")
+    assert row.number_in("time_ratio") == pytest.approx(time / predicted, rel=1e-12)
+    assert row.number_in("achieved_bandwidth") == pytest.approx(row.number_in("memory_bytes") / time, rel=1e-12)  # type: ignore[operator]
+
+
+def test_only_the_comparison_changes(measured: tuple[Path, Path, Path]) -> None:
+    """Every part but the Comparison's sheet is byte for byte what was built, and in it only that case's cells."""
+    built, _, path = measured
+    before, after = Package.read(built), Package.read(path)
+    part = before.sheets()["Comparison"]
+    assert {name for name in before.parts if before.parts[name] != after.parts[name]} == {part}
+    number = str(case(path).number)
+    old, new = cached(built)["Comparison"], cached(path)["Comparison"]
+    changed = {ref for ref in old.keys() | new.keys() if old.get(ref) != new.get(ref)}
+    assert changed
+    assert all(ref.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == number for ref in changed)
+
+
+def test_a_second_run_updates_in_place(measured: tuple[Path, Path, Path]) -> None:
+    """Measuring again replaces the run and adds no row."""
+    _, once, path = measured
+    assert case(once).text("run_id") != case(path).text("run_id")
+    assert len(filling.find(Package.read(once)).rows) == len(filling.find(Package.read(path)).rows)
+
+
+def test_a_workbook_without_comparison_is_refused(tmp_path: Path) -> None:
+    """A workbook that has no Comparison is refused in one line, and stays as it was."""
+    import openpyxl
+
+    path = tmp_path / "other.xlsx"
+    openpyxl.Workbook().save(path)
+    before = path.read_bytes()
+    done = CliRunner().invoke(group, ["measure", str(path)])
+    assert done.exit_code == 2
+    assert "has no Comparison sheet" in done.output
+    assert path.read_bytes() == before
+
+
+def test_the_sheet_is_found_by_its_marker(measured: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """A Comparison that an analyst renamed is found by its defined name."""
+    package = Package.read(measured[0])
+    part = package.workbook_part()
+    renamed = package.parts[part].replace(b'name="Comparison"', b'name="Vergleich"').replace(b"Comparison!", b"Vergleich!")
+    package.replace(part, renamed)
+    assert filling.find(package).name == "Vergleich"
+
+
+def test_an_unknown_template_names_the_cell(measured: tuple[Path, Path, Path]) -> None:
+    """A row whose template is unknown is named by sheet and row, with the nearest template."""
+    package = Package.read(measured[0])
+    sheet = filling.find(package)
+    package.replace(sheet.part, sheet.with_values({sheet.rows[0].number: {"template": "matmull"}}))
+    with pytest.raises(UserError, match=r"Comparison.*matmull.*matmul"):
+        measuring.cases_of(package)
