@@ -53,8 +53,10 @@ class Facts:
 class Results(Mapping[str, Any]):
     """Every row's array by name: float64, NaN for N/A, codes for text rows."""
 
-    def __init__(self, template: Template, arrays: Mapping[str, Array], given: Given) -> None:
-        self.template, self.arrays, self.given = template, arrays, given
+    def __init__(
+        self, template: Template, arrays: Mapping[str, Array], given: Given, spelling: Mapping[float, str]
+    ) -> None:
+        self.template, self.arrays, self.given, self._spelling = template, arrays, given, spelling
 
     def __getitem__(self, name: str) -> Array:
         return self.arrays[self.template.row(name).name]
@@ -69,7 +71,7 @@ class Results(Mapping[str, Any]):
         """A single plan's value: a number, a text, or None for N/A."""
         number = float(self[name])
         if self.template.row(name).unit == "text":
-            return text_of(number)
+            return self._spelling.get(number) or text_of(number)
         return None if number != number else number
 
 
@@ -83,11 +85,12 @@ def evaluate(template: Template, facts: Facts, values: Given | None = None, *, b
     given = dict(values or {})
     for name in given:
         template.row(name)
-    leaves = {row.name: _leaf(row, facts, given) for row in template.rows if _is_leaf(row, given)}
+    spelling: dict[float, str] = {}
+    leaves = {row.name: _leaf(row, facts, given, spelling) for row in template.rows if _is_leaf(row, given)}
     if backend == "jax":
-        return Results(template, _on_jax(template, facts, leaves), given)
+        return Results(template, _on_jax(template, facts, leaves), given, spelling)
     with np.errstate(all="ignore"):
-        return Results(template, _run(template, facts, leaves, Arithmetic(np)), given)
+        return Results(template, _run(template, facts, leaves, Arithmetic(np)), given, spelling)
 
 
 def _on_jax(template: Template, facts: Facts, leaves: Mapping[str, Array]) -> Mapping[str, Array]:
@@ -107,13 +110,13 @@ def _plain_hardware(row: Row) -> bool:
     return row.kind == "hardware" and row.column[1] is None
 
 
-def _leaf(row: Row, facts: Facts, given: Given) -> Array:
+def _leaf(row: Row, facts: Facts, given: Given, spelling: dict[float, str]) -> Array:
     if row.name in given:
-        return encoded(row, given[row.name])
+        return encoded(row, given[row.name], spelling)
     if row.kind in ("input", "constant"):
-        return encoded(row, row.default)
+        return encoded(row, row.default, spelling)
     record = facts.model if row.kind == "model" else facts.hardware
-    return encoded(row, _looked_up(row, record, row.column[0]))
+    return encoded(row, _looked_up(row, record, row.column[0]), spelling)
 
 
 def _looked_up(row: Row, record: Mapping[str, Any] | None, column: str) -> Any:
@@ -127,19 +130,24 @@ def _looked_up(row: Row, record: Mapping[str, Any] | None, column: str) -> Any:
     return record[column]
 
 
-def encoded(row: Row, value: Any) -> Array:
+def encoded(row: Row, value: Any, spelling: dict[float, str] | None = None) -> Array:
     """A value, or an array or list of values, as float64: NaN for None, codes for text.
+
+    `spelling` learns how each text was written here, since texts that differ by case share a code.
 
     Raises UserError for a text where the row's unit is a number's, and the reverse.
     """
     if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.dtype.kind in "OUS"):
-        return np.array([encoded(row, item) for item in value], dtype=np.float64)
+        return np.array([encoded(row, item, spelling) for item in value], dtype=np.float64)
     if value is None:
         return np.float64(np.nan)
     if isinstance(value, str):
         if row.unit != "text":
             raise row.fault(f"{value!r} is no number", f"its unit is {row.unit}")
-        return np.float64(code(value))
+        number = code(value)
+        if spelling is not None:
+            spelling.setdefault(number, value)
+        return np.float64(number)
     if row.unit == "text":
         raise row.fault(f"{value!r} is no text")
     return np.asarray(value, dtype=np.float64)

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from planner import catalog, comparison, csvfile, layer_ops, library
+from planner import catalog, csvfile, layer_ops, library
 from planner.catalog import Table, Value
-from planner.commands.options import parsed, typed
+from planner.comparison import cases
 from planner.errors import Place, UserError, nearest
+from planner.settings import parsed, typed
 from planner.template import Row, Template
 from planner.workbook.plan import Plan, Scenario
 
@@ -50,7 +51,7 @@ def plan_of(
         scenarios = _products(models, chips, loaded, *tables, common)
     step = next((template for template in loaded if template.name == STEP), None)
     operations = layer_ops.load(step) if step else None
-    return Plan(loaded, _distinct(scenarios), *tables, catalog.load_dtypes(), operations, comparison.load())
+    return Plan(loaded, _distinct(scenarios), *tables, catalog.load_dtypes(), operations, cases.load())
 
 
 def _products(

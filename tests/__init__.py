@@ -1,0 +1,1 @@
+"""The tests mirror the modules; cases and golden are data."""

@@ -201,7 +201,9 @@ def _answers(formulas: Sequence[str], table: Table, value_at: Callable[[int, int
     return np.array([[number(value_at(row, column)) for row in rows] for column in columns])
 
 
-def differences(formulas: Sequence[str], table: Table, ours: np.ndarray, theirs: np.ndarray, leave_out: np.ndarray) -> list[str]:
+def differences(
+    formulas: Sequence[str], table: Table, ours: np.ndarray, theirs: np.ndarray, leave_out: np.ndarray
+) -> list[str]:
     """What two engines disagree on, in words."""
     apart = ~np.isclose(ours, theirs, rtol=TOLERANCE, atol=0, equal_nan=True) & ~leave_out
     return [

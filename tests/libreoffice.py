@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from planner.cellvalue import Value
-from planner.opc import Package
-from planner.parts import parse_sheets
 from planner.recalc import strip_cached
+from planner.xlsx.cellvalue import Value
+from planner.xlsx.opc import Package
+from planner.xlsx.parts import parse_sheets
 
 _ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">
@@ -36,9 +36,21 @@ def recalculated(path: Path, tmp: Path) -> dict[str, dict[str, Value]]:
     package = Package.read(path)
     strip_cached(package)
     package.write(source)
-    subprocess.run(["soffice", f"-env:UserInstallation={_profile().as_uri()}", "--headless",
-                    "--convert-to", "xlsx", "--outdir", str(out), str(source)],
-                   check=True, capture_output=True, timeout=180)
+    subprocess.run(
+        [
+            "soffice",
+            f"-env:UserInstallation={_profile().as_uri()}",
+            "--headless",
+            "--convert-to",
+            "xlsx",
+            "--outdir",
+            str(out),
+            str(source),
+        ],
+        check=True,
+        capture_output=True,
+        timeout=180,
+    )
     sheets = parse_sheets(Package.read(out / path.with_suffix(".xlsx").name))
     return {name: {ref: cell.value for ref, cell in sheet.cells.items()} for name, sheet in sheets.items()}
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.catalog import Table, Value, load_dtypes, load_hardware, load_models
-from planner.cells import parse
-from planner.columns import Field, Rule
+from planner.catalog.cells import parse
+from planner.catalog.columns import Field, Rule
+from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS
+from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import UserError
-from planner.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS
-from planner.model_columns import MODEL_FIELDS
 
 LOADERS = {"models": load_models, "hardware": load_hardware, "dtypes": load_dtypes}
 HEADER = "id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab"

@@ -90,9 +90,7 @@ def n_params(row: Mapping[str, Value]) -> float:
         key_value = n.d_model * (n.kv_lora_rank + n.qk_rope_dim) + n.kv_lora_rank * (1 + up)
     biases = n.n_qkv_bias * (queries + keys) + n.n_o_bias * n.d_model
     extras = n.extra_params_per_layer + n.indexer_params_per_layer
-    attention = (
-        query + key_value + values * n.d_model + biases + n.qk_norm_params + n.attn_sink_params + extras
-    )
+    attention = query + key_value + values * n.d_model + biases + n.qk_norm_params + n.attn_sink_params + extras
 
     def mlp(width: float, bias: float) -> float:
         return float(n.mlp_matrices * n.d_model * width + bias * ((n.mlp_matrices - 1) * width + n.d_model))
@@ -109,9 +107,7 @@ def n_params(row: Mapping[str, Value]) -> float:
 
 def test_published_counts_come_out_to_the_digit() -> None:
     """The columns give every exactly published parameter count, 71 of them."""
-    exact = {
-        name: row["n_params_published"] for name, row in MODELS.rows.items() if row["n_params_published"]
-    }
+    exact = {name: row["n_params_published"] for name, row in MODELS.rows.items() if row["n_params_published"]}
     assert {name: n_params(MODELS.row(name)) for name in exact} == exact
     assert len(exact) == 71
     assert exact["llama3-70b"] == 70_553_706_496
@@ -192,9 +188,7 @@ def test_networks_agree_with_themselves() -> None:
     for row in HARDWARE.rows.values():
         n = SimpleNamespace(**row)
         if n.link_bandwidth is not None:
-            assert n.scaleup_bandwidth == n.link_bandwidth * (
-                2 * n.torus_axes if n.topology == "torus" else 1
-            )
+            assert n.scaleup_bandwidth == n.link_bandwidth * (2 * n.torus_axes if n.topology == "torus" else 1)
         if n.node_bandwidth is not None:
             assert n.topology == "switch"
             assert n.node_bandwidth == n.dcn_bandwidth * n.node_size

@@ -30,7 +30,7 @@ def run(line: str, folder: Path) -> str:
 
 
 def matches(printed: str, shown: str) -> bool:
-    """Whether the output is what the page shows; `...` stands for what varies: lines where it is one, else a part of a line."""
+    """Whether the output is what the page shows; `...` stands for lines, or a part of a line, that vary."""
     lines = [
         r"(.*\n)*" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*") + "\n"
         for line in shown.strip("\n").split("\n")

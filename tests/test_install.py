@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.opc import Package
+from planner.xlsx.opc import Package
 
 ROOT = Path(__file__).parent.parent
 
@@ -28,6 +28,8 @@ def test_the_wheel_does_the_main_job(tmp_path: Path) -> None:
     assert top - {"bin"} == {"planner", "measure"}
     # The libraries come from this environment, the project from the wheel alone: isolated from the checkout.
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), sysconfig.get_path("purelib")])}
-    code = "import planner, sys; assert planner.__file__.startswith(sys.argv.pop(1)); from planner.cli import main; main()"
+    code = (
+        "import planner, sys; assert planner.__file__.startswith(sys.argv.pop(1)); from planner.cli import main; main()"
+    )
     subprocess.run([sys.executable, "-S", "-c", code, str(site), "build"], cwd=work, env=environment, check=True)
     assert "Inference" in Package.read(work / "plan.xlsx").sheets()

@@ -9,12 +9,12 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure_encoder import Span, space
-from measure_traces import V6E, real
 
 from measure.profiles import busy_time, newest, run_times
 from measure.xplane import Event
 from planner.errors import UserError
+from tests.measure_encoder import Span, space
+from tests.measure_traces import V6E, real
 
 US = 1_000_000  # ps
 

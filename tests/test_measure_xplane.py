@@ -7,12 +7,12 @@ from statistics import median
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure_encoder import Span, space
-from measure_traces import MI300X, V6E, real
 
 from measure import xplane
 from measure.profiles import busy_time
 from planner.errors import UserError
+from tests.measure_encoder import Span, space
+from tests.measure_traces import MI300X, V6E, real
 
 MS = 1e9  # ps
 

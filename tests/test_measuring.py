@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from planner import filling, measuring
 from planner.cli import group
+from planner.comparison import measuring
+from planner.comparison import sheet as filling
 from planner.errors import UserError
-from planner.opc import Package
+from planner.xlsx.opc import Package
 from tests.workbooks import cached, write_plan
 
 ONLY = ("--case", "Add 4M")
@@ -88,7 +89,9 @@ def test_the_sheet_is_found_by_its_marker(measured: tuple[Path, Path, Path], tmp
     """A Comparison that an analyst renamed is found by its defined name."""
     package = Package.read(measured[0])
     part = package.workbook_part()
-    renamed = package.parts[part].replace(b'name="Comparison"', b'name="Vergleich"').replace(b"Comparison!", b"Vergleich!")
+    renamed = (
+        package.parts[part].replace(b'name="Comparison"', b'name="Vergleich"').replace(b"Comparison!", b"Vergleich!")
+    )
     package.replace(part, renamed)
     assert filling.find(package).name == "Vergleich"
 

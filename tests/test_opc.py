@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from planner import intake
-from planner.atomic import write_atomically
+from planner.xlsx import intake
 from planner.errors import UserError
-from planner.opc import Package
+from planner.xlsx.atomic import write_atomically
+from planner.xlsx.opc import Package
 from tests.xlsx_samples import STRICT, parts, sheet, zipped
 
 CELL = '<row r="1"><c r="A1"><v>1</v></c></row>'
@@ -39,8 +39,9 @@ def test_unchanged_package_writes_the_same_members() -> None:
 
     def members(file: bytes) -> list[tuple[object, ...]]:
         with zipfile.ZipFile(io.BytesIO(file)) as archive:
-            return [(i.filename, i.date_time, i.external_attr, i.compress_type, archive.read(i)) for i in
-                    archive.infolist()]
+            return [
+                (i.filename, i.date_time, i.external_attr, i.compress_type, archive.read(i)) for i in archive.infolist()
+            ]
 
     assert members(again) == members(data)
 
@@ -71,15 +72,15 @@ def test_sheets_with_odd_targets() -> None:
     """A target that is absolute, or differs in the case of its letters, leads to the part all the same."""
     odd = dict(GOOD)
     odd["xl/_rels/workbook.xml.rels"] = odd["xl/_rels/workbook.xml.rels"].replace(
-        b'"worksheets/sheet1.xml"', b'"/xl/Worksheets/Sheet1.xml"')
+        b'"worksheets/sheet1.xml"', b'"/xl/Worksheets/Sheet1.xml"'
+    )
     assert Package.from_bytes(zipped(odd), "x").sheets()["In"] == "xl/worksheets/sheet1.xml"
 
 
 def test_chart_sheets_are_left_out() -> None:
     """A chart sheet is not a worksheet."""
     odd = dict(GOOD)
-    odd["xl/_rels/workbook.xml.rels"] = odd["xl/_rels/workbook.xml.rels"].replace(
-        b'/worksheet"', b'/chartsheet"', 1)
+    odd["xl/_rels/workbook.xml.rels"] = odd["xl/_rels/workbook.xml.rels"].replace(b'/worksheet"', b'/chartsheet"', 1)
     assert list(Package.from_bytes(zipped(odd), "x").sheets()) == ["Out & more"]
 
 
@@ -97,27 +98,30 @@ def _bomb() -> bytes:
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize(("data", "reason"), [
-    (b"", "empty"),
-    (b"a,b\n1,2\n", "not an .xlsx"),
-    (b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
-    (b"\xd0\xcf\x11\xe0" + bytes(100), "old .xls"),
-    (zipped({"mimetype": b"application/vnd.oasis.opendocument.spreadsheet"}), "OpenDocument"),
-    (zipped({**GOOD, "xl/workbook.bin": b""}), ".xlsb"),
-    (zipped({**GOOD, "_xmlsignatures/sig1.xml": b"<a/>"}), "signed"),
-    (zipped({"word/document.xml": b"<a/>"}), "no workbook"),
-    (zipped({**GOOD, "xl/workbook.xml": b"<document/>"}), "a document, not a workbook"),
-    (zipped({**GOOD, "xl/workbook.xml": b"<workbook>"}), "not valid XML"),
-    (zipped({**GOOD, "../evil.xml": b"<a/>"}), "not a name"),
-    (zipped({**GOOD, "/etc/evil.xml": b"<a/>"}), "not a name"),
-    (zipped({**GOOD, "C:\\evil.xml": b"<a/>"}), "not a name"),
-    (zipped({**GOOD, "xl/x.xml": b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'}), "document type"),
-    (zipped({**GOOD, "xl/x.xml": "<!DOCTYPE a><a/>".encode("utf-16")}), "document type"),
-    (_twice(), "twice"),
-    (_bomb(), "zip bomb"),
-    (zipped(GOOD)[:-100], "not an .xlsx"),
-    (zipped(GOOD).replace(b"PK\3\4", b"PK\3\5"), "damaged"),
-])
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "empty"),
+        (b"a,b\n1,2\n", "not an .xlsx"),
+        (b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
+        (b"\xd0\xcf\x11\xe0" + bytes(100), "old .xls"),
+        (zipped({"mimetype": b"application/vnd.oasis.opendocument.spreadsheet"}), "OpenDocument"),
+        (zipped({**GOOD, "xl/workbook.bin": b""}), ".xlsb"),
+        (zipped({**GOOD, "_xmlsignatures/sig1.xml": b"<a/>"}), "signed"),
+        (zipped({"word/document.xml": b"<a/>"}), "no workbook"),
+        (zipped({**GOOD, "xl/workbook.xml": b"<document/>"}), "a document, not a workbook"),
+        (zipped({**GOOD, "xl/workbook.xml": b"<workbook>"}), "not valid XML"),
+        (zipped({**GOOD, "../evil.xml": b"<a/>"}), "not a name"),
+        (zipped({**GOOD, "/etc/evil.xml": b"<a/>"}), "not a name"),
+        (zipped({**GOOD, "C:\\evil.xml": b"<a/>"}), "not a name"),
+        (zipped({**GOOD, "xl/x.xml": b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'}), "document type"),
+        (zipped({**GOOD, "xl/x.xml": "<!DOCTYPE a><a/>".encode("utf-16")}), "document type"),
+        (_twice(), "twice"),
+        (_bomb(), "zip bomb"),
+        (zipped(GOOD)[:-100], "not an .xlsx"),
+        (zipped(GOOD).replace(b"PK\3\4", b"PK\3\5"), "damaged"),
+    ],
+)
 def test_refusals(data: bytes, reason: str, tmp_path: Path) -> None:
     """What can't be read, or edited safely, is refused with a reason, in one line that names the file."""
     path = tmp_path / "bad.xlsx"
@@ -176,8 +180,7 @@ def test_replace_knows_its_parts(book: Path) -> None:
         Package.read(book).replace("xl/nothing.xml", b"")
 
 
-@pytest.mark.parametrize(("lock", "program"), [
-    ("~$plan.xlsx", "Excel"), (".~lock.plan.xlsx#", "LibreOffice")])
+@pytest.mark.parametrize(("lock", "program"), [("~$plan.xlsx", "Excel"), (".~lock.plan.xlsx#", "LibreOffice")])
 def test_write_refuses_an_open_file(book: Path, lock: str, program: str) -> None:
     """A lock file beside the workbook means that it is open, and it is left alone."""
     package = Package.read(book)
@@ -206,12 +209,15 @@ def test_write_refuses_what_reads_back_differently(book: Path, monkeypatch: pyte
     assert list(book.parent.iterdir()) == [book]
 
 
-@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(),
-                                     MemoryError()])
+@pytest.mark.parametrize(
+    "failure", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(), MemoryError()]
+)
 @pytest.mark.parametrize("where", ["os.fsync", "pathlib.Path.replace"])
-def test_failure_leaves_the_old_file(book: Path, monkeypatch: pytest.MonkeyPatch, where: str,
-                                     failure: BaseException) -> None:
+def test_failure_leaves_the_old_file(
+    book: Path, monkeypatch: pytest.MonkeyPatch, where: str, failure: BaseException
+) -> None:
     """A full disk or Ctrl-C at any step leaves the old file whole and no other behind."""
+
     def fail(*arguments: object) -> None:
         raise failure
 
@@ -227,11 +233,14 @@ def test_failure_leaves_the_old_file(book: Path, monkeypatch: pytest.MonkeyPatch
 def test_kill_leaves_the_old_file(book: Path) -> None:
     """A process that is killed in the middle of writing leaves the old file whole."""
     old = book.read_bytes()
-    script = ("import os, signal, sys, pathlib, planner.atomic as atomic\n"
-              "atomic.os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)\n"
-              "atomic.write_atomically(pathlib.Path(sys.argv[1]), bytes(1000))")
-    done = subprocess.run([sys.executable, "-c", script, str(book)], check=False,
-                          cwd=Path(__file__).resolve().parents[1])
+    script = (
+        "import os, signal, sys, pathlib, planner.xlsx.atomic as atomic\n"
+        "atomic.os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "atomic.write_atomically(pathlib.Path(sys.argv[1]), bytes(1000))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(book)], check=False, cwd=Path(__file__).resolve().parents[1]
+    )
     assert done.returncode == -signal.SIGKILL
     assert book.read_bytes() == old
 

@@ -9,20 +9,41 @@ from pathlib import Path
 
 import pytest
 
-from planner.address import column_letters
-from planner.cellvalue import NA, CellError, Value, same_value
 from planner.errors import UserError
-from planner.opc import Package
-from planner.parts import parse_sheets
 from planner.recalc import Change, recalculate, strip_cached
-from planner.sheetxml import set_values
+from planner.xlsx.address import column_letters
+from planner.xlsx.cellvalue import NA, CellError, Value, same_value
+from planner.xlsx.opc import Package
+from planner.xlsx.parts import parse_sheets
+from planner.xlsx.sheetxml import set_values
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.xlsx_samples import MAIN, STRICT, package, parts, sheet, zipped
 
 DATA = {  # the cells that the formulas below refer to; A3, B3 and C4 are blank
-    "A1": 1, "A2": 2.5, "A4": "abc", "A5": "ABC", "A6": 0, "A7": -3, "A8": NA, "A10": "a*c", "A13": "torus",
-    "A14": " abc", "A15": "abd", "B1": "k1", "B2": "K2", "B4": "k4", "B5": "k5", "C1": 10, "C2": 20, "C3": 30,
-    "C5": "n/a", "D1": 1e-12, "D2": 1e300, "D3": 0.1, "D4": 0.2, "D5": 0.3,
+    "A1": 1,
+    "A2": 2.5,
+    "A4": "abc",
+    "A5": "ABC",
+    "A6": 0,
+    "A7": -3,
+    "A8": NA,
+    "A10": "a*c",
+    "A13": "torus",
+    "A14": " abc",
+    "A15": "abd",
+    "B1": "k1",
+    "B2": "K2",
+    "B4": "k4",
+    "B5": "k5",
+    "C1": 10,
+    "C2": 20,
+    "C3": 30,
+    "C5": "n/a",
+    "D1": 1e-12,
+    "D2": 1e300,
+    "D3": 0.1,
+    "D4": 0.2,
+    "D5": 0.3,
 }
 AGREED = """
 IF(A1>0,"yes","no") | IF(A3,1,2) | IF(A3="",1,2) | IF(A3=0,1,2) | IF(A4=A5,1,0) | IF(A4<>A5,1,0)
@@ -68,8 +89,10 @@ def _xml(text: str) -> str:
 
 def formula_rows(formulas: list[str], column: str = "A") -> str:
     """Rows with one formula each."""
-    return "".join(f'<row r="{row}"><c r="{column}{row}"><f>{_xml(formula)}</f></c></row>'
-                   for row, formula in enumerate(formulas, 1))
+    return "".join(
+        f'<row r="{row}"><c r="{column}{row}"><f>{_xml(formula)}</f></c></row>'
+        for row, formula in enumerate(formulas, 1)
+    )
 
 
 def cached(book: Package) -> dict[str, Value]:
@@ -117,9 +140,14 @@ def test_libreoffice_agrees(agreed: Package, tmp_path: Path) -> None:
 def test_values_have_their_types() -> None:
     """Numbers, texts, booleans, dates and errors are of the right type, and a blank is 0."""
     assert values_of("A99", '""', "1=1", '"a"&1', "DATE(2024,1,2)", "TIME(12,0,0)") == [
-        0.0, "", True, "a1", 45293.0, 0.5]
-    assert values_of("NA()", "1/0", "0.1+0.2", "1E308*10") == [
-        NA, CellError("#DIV/0!"), 0.1 + 0.2, CellError("#NUM!")]
+        0.0,
+        "",
+        True,
+        "a1",
+        45293.0,
+        0.5,
+    ]
+    assert values_of("NA()", "1/0", "0.1+0.2", "1E308*10") == [NA, CellError("#DIV/0!"), 0.1 + 0.2, CellError("#NUM!")]
     assert values_of("2^29", "ROUNDUP(LOG(2^29,2),0)", "-2^2", "2^3^2") == [2.0**29, 29.0, 4.0, 64.0]
 
 
@@ -135,8 +163,12 @@ def test_two_runs_write_the_same_bytes(agreed: Package) -> None:
 
 def test_only_cached_values_change() -> None:
     """Every part but the sheets with stale formulas stays as it is; so does calcPr, if nothing is skipped."""
-    book = package({"S": sheet('<row><c><v>2</v></c><c><f>A1+1</f><v>0</v></c></row>'),
-                    "T": sheet('<row><c><f>S!A1</f><v>2.0</v></c></row>')})
+    book = package(
+        {
+            "S": sheet("<row><c><v>2</v></c><c><f>A1+1</f><v>0</v></c></row>"),
+            "T": sheet("<row><c><f>S!A1</f><v>2.0</v></c></row>"),
+        }
+    )
     before = dict(book.parts)
     result = recalculate(book)
     assert {part for part in before if book.parts[part] != before[part]} == {"xl/worksheets/sheet1.xml"}
@@ -147,26 +179,50 @@ def test_only_cached_values_change() -> None:
 
 def test_strip_cached() -> None:
     """No formula keeps a value, typed values stay."""
-    book = package({"S": sheet('<row><c><v>2</v></c><c t="str"><f>A1</f><v>x</v></c>'
-                               '<c><f t="array" ref="C1:D1">A1</f><v>1</v></c><c><v>1</v></c></row>')})
+    book = package(
+        {
+            "S": sheet(
+                '<row><c><v>2</v></c><c t="str"><f>A1</f><v>x</v></c>'
+                '<c><f t="array" ref="C1:D1">A1</f><v>1</v></c><c><v>1</v></c></row>'
+            )
+        }
+    )
     strip_cached(book)
     assert cached(book) == {"A1": 2.0, "B1": None, "C1": None, "D1": None}
 
 
-@pytest.mark.parametrize(("formula", "why"), [
-    ("LAMBDA(x,x+1)(2)", "doesn't know"), ("NOSUCH(1)", "doesn't know"), ("SUM(S:T!A9)", "doesn't know"),
-    ("no_such_name", "doesn't know"), ("1+", "can't read"), ("A1", "circle"), ("B1:B2*2", "array"),
-])
+@pytest.mark.parametrize(
+    ("formula", "why"),
+    [
+        ("LAMBDA(x,x+1)(2)", "doesn't know"),
+        ("NOSUCH(1)", "doesn't know"),
+        ("SUM(S:T!A9)", "doesn't know"),
+        ("no_such_name", "doesn't know"),
+        ("1+", "can't read"),
+        ("A1", "circle"),
+        ("B1:B2*2", "array"),
+    ],
+)
 def test_what_the_engine_cannot_compute_has_no_value(formula: str, why: str) -> None:
     """The cell and all that depends on it, behind IFERROR too, lose their stale values, with a reason."""
-    book = package({"S": sheet(
-        f'<row r="1"><c r="A1"><f>{formula}</f><v>5</v></c><c r="B1"><v>1</v></c>'
-        '<c r="C1"><f>B1+1</f><v>9</v></c></row>'
-        '<row r="2"><c r="B2"><v>2</v></c><c r="C2"><f>IFERROR(A1,0)</f><v>5</v></c></row>'
-        '<row r="3"><c r="C3"><f>C2*2</f><v>10</v></c></row>'), "T": sheet("")})
+    book = package(
+        {
+            "S": sheet(
+                f'<row r="1"><c r="A1"><f>{formula}</f><v>5</v></c><c r="B1"><v>1</v></c>'
+                '<c r="C1"><f>B1+1</f><v>9</v></c></row>'
+                '<row r="2"><c r="B2"><v>2</v></c><c r="C2"><f>IFERROR(A1,0)</f><v>5</v></c></row>'
+                '<row r="3"><c r="C3"><f>C2*2</f><v>10</v></c></row>'
+            ),
+            "T": sheet(""),
+        }
+    )
     result = recalculate(book)
     assert {ref: value for ref, value in cached(book).items() if ref not in ("B1", "B2")} == {
-        "A1": None, "C1": 2.0, "C2": None, "C3": None}
+        "A1": None,
+        "C1": 2.0,
+        "C2": None,
+        "C3": None,
+    }
     assert [skip.ref for skip in result.skipped] == ["A1", "C2", "C3"]
     assert why in result.skipped[0].reason
     assert "3 have no value" in result.note
@@ -181,12 +237,15 @@ def test_a_name_error_that_was_there_stays() -> None:
     assert (result.skipped, result.n_changed) == ([], 0)
 
 
-@pytest.mark.parametrize(("tail", "expected"), [
-    ("", b'</sheets><calcPr fullCalcOnLoad="1"/></workbook>'),
-    ("<definedNames/><oleSize/>", b'<definedNames/><calcPr fullCalcOnLoad="1"/><oleSize/>'),
-    ('<calcPr calcId="1"/>', b'<calcPr calcId="1" fullCalcOnLoad="1"/>'),
-    ('<calcPr fullCalcOnLoad="0" a="1"></calcPr>', b'<calcPr fullCalcOnLoad="1" a="1"></calcPr>'),
-])
+@pytest.mark.parametrize(
+    ("tail", "expected"),
+    [
+        ("", b'</sheets><calcPr fullCalcOnLoad="1"/></workbook>'),
+        ("<definedNames/><oleSize/>", b'<definedNames/><calcPr fullCalcOnLoad="1"/><oleSize/>'),
+        ('<calcPr calcId="1"/>', b'<calcPr calcId="1" fullCalcOnLoad="1"/>'),
+        ('<calcPr fullCalcOnLoad="0" a="1"></calcPr>', b'<calcPr fullCalcOnLoad="1" a="1"></calcPr>'),
+    ],
+)
 def test_the_workbook_asks_to_be_computed(tail: str, expected: bytes) -> None:
     """calcPr gets its attribute, or is made where the schema wants it."""
     book = package({"S": sheet("<row><c><f>NOSUCH(1)</f></c></row>")}, tail=tail)
@@ -200,10 +259,12 @@ def test_tables() -> None:
     data = {"A1": "n", "B1": "v w", "A2": 1, "B2": 5, "A3": 2, "B3": 6}
     content = parts({"S": set_values(sheet(rows).encode(), data).decode()})
     content["xl/worksheets/_rels/sheet1.xml.rels"] = content["_rels/.rels"].replace(
-        b"officeDocument\" Target=\"xl/workbook.xml", b"table\" Target=\"../tables/table1.xml")
+        b'officeDocument" Target="xl/workbook.xml', b'table" Target="../tables/table1.xml'
+    )
     content["xl/tables/table1.xml"] = (
         f'<table xmlns="{MAIN}" id="1" displayName="T" ref="A1:B3"><tableColumns count="2">'
-        '<tableColumn id="1" name="n"/><tableColumn id="2" name="v w"/></tableColumns></table>').encode()
+        '<tableColumn id="1" name="n"/><tableColumn id="2" name="v w"/></tableColumns></table>'
+    ).encode()
     book = Package.from_bytes(zipped(content), "x")
     result = recalculate(book)
     assert (cached(book)["D3"], cached(book)["E3"]) == (11.0, None)
@@ -216,10 +277,15 @@ def test_foreign_xml_is_computed() -> None:
     strict = package({"S": sheet(dated, namespace=STRICT)}, namespace=STRICT)
     recalculate(strict)
     assert cached(strict)["B1"] == 45294
-    odd = package({"S": sheet(
-        '<row><c><v><![CDATA[2]]></v></c><c><f><![CDATA[IF(A1<3,1,0)]]></f></c><c><f>A1<!-- x -->+1</f></c>'
-        '<c><f t="shared" ref="D1:D2" si="0">A1*2</f></c></row>'
-        '<row><c><v>3</v></c><c r="D2"><f t="shared" si="0"/></c></row>')})
+    odd = package(
+        {
+            "S": sheet(
+                "<row><c><v><![CDATA[2]]></v></c><c><f><![CDATA[IF(A1<3,1,0)]]></f></c><c><f>A1<!-- x -->+1</f></c>"
+                '<c><f t="shared" ref="D1:D2" si="0">A1*2</f></c></row>'
+                '<row><c><v>3</v></c><c r="D2"><f t="shared" si="0"/></c></row>'
+            )
+        }
+    )
     recalculate(odd)
     assert [cached(odd)[ref] for ref in ("B1", "C1", "D1", "D2")] == [1.0, 3.0, 4.0, 6.0]
     old = package({"S": sheet("<row><c><f>DATE(2024,1,2)</f></c></row>")}, head='<workbookPr date1904="1"/>')
@@ -244,9 +310,11 @@ def test_a_missing_engine_is_a_user_error(monkeypatch: pytest.MonkeyPatch) -> No
 
 # An edited workbook. A1 is edited; B1, C1 depend on it; the cells in row 2 don't.
 
-SAVED = ('<row r="1"><c r="A1"><v>1</v></c><c r="B1"><f>A1+1</f><v>2</v></c>'
-         '<c r="C1"><f>B1*2</f><v>4</v></c></row>'
-         '<row r="2"><c r="A2"><v>1</v></c><c r="B2"><f>A2/3</f><v>0.333333333333</v></c>{more}</row>')
+SAVED = (
+    '<row r="1"><c r="A1"><v>1</v></c><c r="B1"><f>A1+1</f><v>2</v></c>'
+    '<c r="C1"><f>B1*2</f><v>4</v></c></row>'
+    '<row r="2"><c r="A2"><v>1</v></c><c r="B2"><f>A2/3</f><v>0.333333333333</v></c>{more}</row>'
+)
 
 
 def test_edits_change_what_they_reach() -> None:
@@ -256,7 +324,8 @@ def test_edits_change_what_they_reach() -> None:
     result = recalculate(book, before=before)
     assert result.changed == [Change("S", "B1", 2.0, 6.0), Change("S", "C1", 4.0, 12.0)]
     assert book.parts["xl/worksheets/sheet1.xml"] == before.parts["xl/worksheets/sheet1.xml"].replace(
-        b"<v>1</v>", b"<v>5</v>", 1).replace(b"<v>2</v>", b"<v>6</v>").replace(b"<v>4</v>", b"<v>12</v>")
+        b"<v>1</v>", b"<v>5</v>", 1
+    ).replace(b"<v>2</v>", b"<v>6</v>").replace(b"<v>4</v>", b"<v>12</v>")
 
 
 def test_an_unreached_formula_that_the_engine_does_not_know_keeps_its_value() -> None:
@@ -293,9 +362,11 @@ def test_a_formula_that_the_engine_gets_wrong_is_not_trusted() -> None:
 
 def test_array_formulas_over_several_cells() -> None:
     """They keep the values that were saved unless the edit reaches them; then all their cells lose them."""
-    more = ('<c r="C2"><f t="array" ref="C2:D2">A2:B2*2</f><v>2</v></c><c r="D2"><v>0.66</v></c>'
-            '<c r="E2"><f t="array" ref="E2:F2">A1:B1*2</f><v>2</v></c><c r="F2"><v>4</v></c>'
-            '<c r="G2"><f>F2+1</f><v>5</v></c>')
+    more = (
+        '<c r="C2"><f t="array" ref="C2:D2">A2:B2*2</f><v>2</v></c><c r="D2"><v>0.66</v></c>'
+        '<c r="E2"><f t="array" ref="E2:F2">A1:B1*2</f><v>2</v></c><c r="F2"><v>4</v></c>'
+        '<c r="G2"><f>F2+1</f><v>5</v></c>'
+    )
     before = package({"S": sheet(SAVED.format(more=more))})
     book = edited(before, A1=5)
     recalculate(book, before=before)
@@ -321,8 +392,10 @@ def test_new_errors_are_reported() -> None:
 
 def test_names_and_indirect_references_are_reached() -> None:
     """An edit reaches through defined names and INDIRECT too; what is volatile may depend on any doubt."""
-    more = ('<c r="C2"><f>SUM(things)</f><v>2</v></c><c r="D2"><f>INDIRECT("A1")*NOSUCH(1)</f><v>1</v></c>'
-            '<c r="E2"><f>SUM(things)+NOSUCH(1)</f><v>3</v></c><c r="F2"><f>OFFSET(A2,-1,0)</f><v>1</v></c>')
+    more = (
+        '<c r="C2"><f>SUM(things)</f><v>2</v></c><c r="D2"><f>INDIRECT("A1")*NOSUCH(1)</f><v>1</v></c>'
+        '<c r="E2"><f>SUM(things)+NOSUCH(1)</f><v>3</v></c><c r="F2"><f>OFFSET(A2,-1,0)</f><v>1</v></c>'
+    )
     names = '<definedNames><definedName name="things">S!$A$1:$A$2</definedName></definedNames>'
     before = package({"S": sheet(SAVED.format(more=more))}, tail=names)
     book = edited(before, A1=5)
@@ -333,16 +406,18 @@ def test_names_and_indirect_references_are_reached() -> None:
 def test_different_formulas_are_no_edit_of_values() -> None:
     """`before` must be the same workbook: with another formula in it the call is wrong."""
     with pytest.raises(ValueError, match="different formulas"):
-        recalculate(package({"S": sheet(formula_rows(["1+1"]))}),
-                    before=package({"S": sheet(formula_rows(["1+2"]))}))
+        recalculate(package({"S": sheet(formula_rows(["1+1"]))}), before=package({"S": sheet(formula_rows(["1+2"]))}))
 
 
 def test_more_cells_and_columns_than_the_cache_only_path_takes() -> None:
     """110,000 formulas in 400 columns are computed in less than 12 s of CPU (2.7 measured)."""
     letters = list(pairwise(column_letters(column) for column in range(1, 401)))
-    rows = "".join(f'<row r="{row}"><c r="A{row}"><v>{row}</v></c>' + "".join(
-        f'<c r="{now}{row}"><f>{last}{row}+1</f></c>' for last, now in letters) + "</row>"
-        for row in range(1, 277))
+    rows = "".join(
+        f'<row r="{row}"><c r="A{row}"><v>{row}</v></c>'
+        + "".join(f'<c r="{now}{row}"><f>{last}{row}+1</f></c>' for last, now in letters)
+        + "</row>"
+        for row in range(1, 277)
+    )
     book = package({"S": sheet(rows)})
     start = time.process_time()
     result = recalculate(book)

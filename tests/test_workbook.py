@@ -10,11 +10,11 @@ import openpyxl
 import pytest
 
 from planner import catalog
-from planner.cellvalue import CellError
-from planner.opc import Package
-from planner.parts import parse_sheets
 from planner.recalc import recalculate
 from planner.workbook import layout
+from planner.xlsx.cellvalue import CellError
+from planner.xlsx.opc import Package
+from planner.xlsx.parts import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.workbooks import agree, by_name, cached, copy_scenario, differences, write_plan
 

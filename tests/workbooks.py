@@ -12,13 +12,13 @@ from openpyxl.formula.translate import Translator
 from openpyxl.utils import get_column_letter
 
 from planner import catalog, library
-from planner.cellvalue import CellError, Value
 from planner.evaluate import Facts, evaluate
 from planner.facts import bytes_of_dtypes
 from planner.scenarios import plan_of
 from planner.workbook import layout
 from planner.workbook.book import build
 from planner.workbook.plan import Plan
+from planner.xlsx.cellvalue import CellError, Value
 
 CALCULATION_SHEETS = {"Transformer": "transformer", "Inference": "inference"}
 Grid = Mapping[str, Mapping[str, Value]]
@@ -43,8 +43,8 @@ def by_name(grid: Grid, sheet: str) -> dict[str, int]:
 
 def cached(path: Path) -> dict[str, dict[str, Value]]:
     """Every cell's value as the file has it."""
-    from planner.opc import Package
-    from planner.parts import parse_sheets
+    from planner.xlsx.opc import Package
+    from planner.xlsx.parts import parse_sheets
 
     sheets = parse_sheets(Package.read(path))
     return {name: {ref: cell.value for ref, cell in sheet.cells.items()} for name, sheet in sheets.items()}

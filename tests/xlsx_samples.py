@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Mapping
 from xml.sax.saxutils import quoteattr
 
-from planner.opc import Package
+from planner.xlsx.opc import Package
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 STRICT = "http://purl.oclc.org/ooxml/spreadsheetml/main"
@@ -22,8 +22,7 @@ def sheet(rows: str, *, namespace: str = MAIN, before: str = "") -> str:
     return f'<worksheet xmlns="{namespace}">{before}<sheetData>{rows}</sheetData></worksheet>'
 
 
-def parts(sheets: Mapping[str, str], *, namespace: str = MAIN, head: str = "",
-          tail: str = "") -> dict[str, bytes]:
+def parts(sheets: Mapping[str, str], *, namespace: str = MAIN, head: str = "", tail: str = "") -> dict[str, bytes]:
     """The parts of a workbook with these sheets; `head` and `tail` stand before and behind <sheets>."""
     rels = _STRICT_RELS if namespace == STRICT else _RELS
     tabs = links = overrides = ""
@@ -38,7 +37,8 @@ def parts(sheets: Mapping[str, str], *, namespace: str = MAIN, head: str = "",
         '<Default Extension="xml" ContentType="application/xml"/>'
         f'<Override PartName="/xl/workbook.xml" ContentType="{_TYPE}.sheet.main+xml"/>{overrides}</Types>',
         "_rels/.rels": _relationships(
-            f'<Relationship Id="rId1" Type="{rels}/officeDocument" Target="xl/workbook.xml"/>'),
+            f'<Relationship Id="rId1" Type="{rels}/officeDocument" Target="xl/workbook.xml"/>'
+        ),
         "xl/workbook.xml": f'<workbook xmlns="{namespace}" xmlns:r="{rels}">{head}<sheets>{tabs}</sheets>'
         f"{tail}</workbook>",
         "xl/_rels/workbook.xml.rels": _relationships(links),

@@ -40,10 +40,10 @@ def command(
     settings: tuple[str, ...], models_csv: Path | None, hardware_csv: Path | None, output: Path, force: bool,
 ) -> None:  # fmt: skip
     """Write a workbook for each MODEL on each CHIP; without arguments, Llama 3 70B on three chips."""
-    from planner.atomic import write_atomically
     from planner.errors import Place, UserError
     from planner.scenarios import plan_of
     from planner.workbook.book import build
+    from planner.xlsx.atomic import write_atomically
 
     if output.exists() and not force:
         raise UserError(

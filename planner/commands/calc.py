@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from planner.commands.options import Greedy, databases, settings, values
+from planner.commands.options import Greedy, databases, settings
 
 
 @click.command("calc", cls=Greedy, context_settings={"show_default": True})
@@ -27,6 +27,7 @@ def command(
     from planner import library, table, trace
     from planner.evaluate import evaluate
     from planner.facts import facts
+    from planner.settings import values
 
     loaded = library.load(template)
     found = facts(loaded, model, hardware, models_csv, hardware_csv)

@@ -23,8 +23,8 @@ def command(file: Path, only: tuple[str, ...], budget: float, keep_profiles: Pat
 
     Nothing else in FILE changes but the values that depend on them. Ctrl-C keeps what was measured.
     """
-    from planner import measuring
-    from planner.opc import Package
+    from planner.comparison import measuring
+    from planner.xlsx.opc import Package
 
     package = Package.read(file)
     cases = measuring.cases_of(package, only)

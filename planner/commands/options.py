@@ -1,15 +1,12 @@
-"""Options that several commands share, and how their texts are read."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-
-from planner.errors import UserError
-from planner.template import Row, Template
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -29,41 +26,6 @@ def settings(command: Command) -> Command:
     """--set name=value, any number of times."""
     text = "Type an input, or override a lookup or a calculated row. Repeatable."
     return click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help=text)(command)
-
-
-def parsed(settings: Iterable[str]) -> dict[str, str]:
-    """`name=value` texts as a mapping. Raises UserError for a text without a name or an equals sign."""
-    pairs: dict[str, str] = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals or not name.strip():
-            raise UserError(f"--set {setting!r} is not name=value", remedy="write --set batch=32")
-        pairs[name.strip()] = value.strip()
-    return pairs
-
-
-def typed(row: Row, text: str) -> float | str | None:
-    """A value as typed by a user for a row: a number, a text, or N/A.
-
-    Raises UserError for what is no number where a number is wanted: never guessed from a decimal comma.
-    """
-    if text in ("", "#N/A", "N/A", "NA"):
-        return None
-    if row.unit == "text":
-        return text
-    try:
-        number = float(text.replace("_", "x"))
-    except ValueError:
-        remedy = "write a decimal point, not a comma" if "," in text else f"{row.name} is in {row.unit}"
-        raise UserError(f"--set {row.name}={text}: {text!r} is no number", remedy=remedy) from None
-    if number != number or number in (float("inf"), float("-inf")):
-        raise UserError(f"--set {row.name}={text}: not a finite number", remedy="write N/A for a missing number")
-    return number
-
-
-def values(template: Template, settings: Iterable[str]) -> dict[str, float | str | None]:
-    """The --set options as values of a template's rows. Raises UserError for an unknown name."""
-    return {name: typed(template.row(name), text) for name, text in parsed(settings).items()}
 
 
 class Greedy(click.Command):

@@ -11,8 +11,8 @@ import click
 @click.argument("file", type=click.Path(path_type=Path))
 def command(file: Path) -> None:
     """Refresh the cached values of FILE. Formats, charts, notes and every other part stay byte for byte."""
-    from planner.opc import Package
     from planner.recalc import recalculate
+    from planner.xlsx.opc import Package
 
     package = Package.read(file)
     result = recalculate(package)

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from openpyxl.workbook import Workbook
 
 from planner import __version__
-from planner.opc import Package
 from planner.workbook import (
     calculation,
     checks,
@@ -31,6 +30,7 @@ from planner.workbook.inputs import Inputs
 from planner.workbook.layout import cell
 from planner.workbook.page import Page
 from planner.workbook.plan import Plan
+from planner.xlsx.opc import Package
 
 
 def build(plan: Plan) -> bytes:

@@ -10,7 +10,7 @@ from openpyxl.formatting.rule import ColorScaleRule
 from openpyxl.workbook import Workbook
 from openpyxl.workbook.defined_name import DefinedName
 
-from planner.comparison import ComparisonCase
+from planner.comparison.cases import ComparisonCase
 from planner.template import Row, Template
 from planner.workbook import layout
 from planner.workbook.cases import CaseTable

@@ -12,7 +12,7 @@ from planner.workbook.page import Live, Page
 from planner.workbook.plan import Plan
 
 HOW_TO = (
-    "Another scenario: copy a scenario's column one to the right on Inputs, Dashboard, Checks and the calculation sheets.",
+    "Another scenario: copy a column one to the right on Inputs, Dashboard, Checks and the calculation sheets.",
     "Then type its id and name, choose its model and chip on Inputs; every dropdown already reaches the new column.",
 )
 COLOURS = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from planner.catalog import Table, Value
-from planner.comparison import ComparisonCase
+from planner.comparison.cases import ComparisonCase
 from planner.errors import UserError, nearest
 from planner.layer_ops import LayerOps
 from planner.template import Row, Template

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from planner.address import Area, coordinates
-from planner.cellvalue import Value, same_value, written_value
 from planner.errors import Place, UserError
-from planner.markup import Edit, apply_edits, element_end, inside, is_empty, prefix, retagged, tag_end
-from planner.sheetscan import Cell, Scan, Span
+from planner.xlsx.address import Area, coordinates
+from planner.xlsx.cellvalue import Value, same_value, written_value
+from planner.xlsx.markup import Edit, apply_edits, element_end, inside, is_empty, prefix, retagged, tag_end
+from planner.xlsx.sheetscan import Cell, Scan, Span
 
 _TYPE_AND_METADATA = (b"t", b"vm", b"cm")
 _TYPE_AND_RICH_VALUE = (b"t", b"vm")  # cm marks the formula as a dynamic array, whatever its value

@@ -13,12 +13,12 @@ from datetime import datetime, timedelta
 from typing import Any
 from xml.sax.saxutils import escape
 
-from planner.address import coordinates
-from planner.cellvalue import MAX_TEXT, CellError, Value
 from planner.errors import UserError
-from planner.opc import Package
-from planner.parts import counts_from_1904, tables
-from planner.sheetxml import SheetXml
+from planner.xlsx.address import coordinates
+from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
+from planner.xlsx.opc import Package
+from planner.xlsx.parts import counts_from_1904, tables
+from planner.xlsx.sheetxml import SheetXml
 
 Address = tuple[str, str]
 

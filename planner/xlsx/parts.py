@@ -7,11 +7,11 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from planner.address import Area
 from planner.errors import Place, UserError
-from planner.markup import Edit, apply_edits, element_end, prefix, retagged, tag_end
-from planner.opc import Package, local_name
-from planner.sheetxml import SheetXml
+from planner.xlsx.address import Area
+from planner.xlsx.markup import Edit, apply_edits, element_end, prefix, retagged, tag_end
+from planner.xlsx.opc import Package, local_name
+from planner.xlsx.sheetxml import SheetXml
 
 _BEFORE_CALC = ("sheets", "functionGroups", "externalReferences", "definedNames")
 

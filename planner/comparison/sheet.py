@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from planner.address import address, coordinates
-from planner.cellvalue import CellError, Value
 from planner.errors import Place, UserError
-from planner.opc import Package, local_name
-from planner.parts import parse_sheets
-from planner.sheetxml import SheetXml
+from planner.xlsx.address import address, coordinates
+from planner.xlsx.cellvalue import CellError, Value
+from planner.xlsx.opc import Package, local_name
+from planner.xlsx.parts import parse_sheets
+from planner.xlsx.sheetxml import SheetXml
 
 SHEET, MARKER, KEY = "Comparison", "comparison_keys", "case_key"
 

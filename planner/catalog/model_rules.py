@@ -1,8 +1,8 @@
-"""What stands for the blank cells of a models CSV, column by column (planner.model_columns)."""
+"""What stands for the blank cells of a models CSV, column by column (planner.catalog.model_columns)."""
 
 from __future__ import annotations
 
-from planner.columns import Rule, Value
+from planner.catalog.columns import Rule, Value
 
 NORM_VECTORS = {"rmsnorm": 1.0, "layernorm_nobias": 1.0, "layernorm": 2.0}
 

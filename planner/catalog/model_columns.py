@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from planner import model_rules as rules
-from planner.columns import Field, same_as_id
+from planner.catalog import model_rules as rules
+from planner.catalog.columns import Field, same_as_id
 
 _text = partial(Field, kind="text")
 _count = partial(Field, source="source")

@@ -1,6 +1,6 @@
 """The one path that puts a cached value into every formula cell of a workbook, built or edited.
 
-A value is written only where the engine can be trusted with it (`planner.trust`). Where it can't, neither a
+A value is written only where the engine can be trusted with it (`planner.recalc.trust`). Where it can't, neither a
 stale nor a guessed one stays: the cell is left without, and the program that opens the workbook computes it.
 """
 
@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from planner.cellvalue import CellError, Value, same_value
-from planner.engine import EngineError, engine_name
-from planner.opc import Package
-from planner.parts import compute_on_load, parse_sheets
-from planner.sheetxml import SheetXml
-from planner.trust import Verdict, computed, formula_cells, recomputed
+from planner.recalc.engine import EngineError, engine_name
+from planner.recalc.trust import Verdict, computed, formula_cells, recomputed
+from planner.xlsx.cellvalue import CellError, Value, same_value
+from planner.xlsx.opc import Package
+from planner.xlsx.parts import compute_on_load, parse_sheets
+from planner.xlsx.sheetxml import SheetXml
 
 
 class Change(NamedTuple):

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-from planner.atomic import write_atomically
 from planner.errors import Place, UserError
-from planner.intake import MAX_BYTES, refusal, refuse_content, refuse_foreign, refuse_unsafe
+from planner.xlsx.atomic import write_atomically
+from planner.xlsx.intake import MAX_BYTES, refusal, refuse_content, refuse_foreign, refuse_unsafe
 
 Stamp = tuple[int, int, int, int, int, int]
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)

@@ -11,12 +11,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from planner.cellvalue import CellError, Value, same_value
-from planner.engine import Address, Engine, Unknown
-from planner.opc import Package
-from planner.parts import parse_sheets
-from planner.sheetscan import Cell
-from planner.sheetxml import SheetXml
+from planner.recalc.engine import Address, Engine, Unknown
+from planner.xlsx.cellvalue import CellError, Value, same_value
+from planner.xlsx.opc import Package
+from planner.xlsx.parts import parse_sheets
+from planner.xlsx.sheetscan import Cell
+from planner.xlsx.sheetxml import SheetXml
 
 AGREEMENT = 1e-9
 _BAD_NAME = CellError("#NAME?")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from planner.columns import Field, Rule, Value, same_as_id
+from planner.catalog.columns import Field, Rule, Value, same_as_id
 
 _TORUS_AXES = {"ring": 1.0, "2d_torus": 2.0, "3d_torus": 3.0}
 _CUBE = 4.0  # a TPU slice in three dimensions is made of 4 x 4 x 4 cubes, whose axes optical switches close

@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 
 from planner import csvfile, data
-from planner.columns import Column, Field, Value
+from planner.catalog.columns import Column, Field, Value
+from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS
+from planner.catalog.model_columns import MODEL_FIELDS
+from planner.catalog.rows import Given, Reader
 from planner.errors import Place, UserError, nearest
-from planner.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS
-from planner.model_columns import MODEL_FIELDS
-from planner.rows import Given, Reader
 
 __all__ = ["Column", "Rows", "Table", "Value", "load_dtypes", "load_hardware", "load_models"]
 

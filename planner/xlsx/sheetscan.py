@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from xml.parsers import expat
 
-from planner.address import Area, address, coordinates
-from planner.cellvalue import Value, parsed_value
 from planner.errors import UserError
+from planner.xlsx.address import Area, address, coordinates
+from planner.xlsx.cellvalue import Value, parsed_value
 
 _MAIN = (
     "http://schemas.openxmlformats.org/spreadsheetml/2006/main",

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from measure.records import Measurement
 from measure.run import Case, measure_cases
-from planner import catalog, filling, library
-from planner.cellvalue import Value
+from planner import catalog, library
+from planner.comparison import sheet as filling
+from planner.comparison.sheet import CaseRow
 from planner.errors import Place, UserError, nearest
-from planner.filling import CaseRow
-from planner.opc import Package
 from planner.recalc import Recalculated, recalculate
 from planner.template import Template
+from planner.xlsx.cellvalue import Value
+from planner.xlsx.opc import Package
 
 OTHER_HARDWARE = "other_hardware"  # measured on another chip than the one that the row predicts
 

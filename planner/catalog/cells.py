@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from planner.columns import Field, Value
+from planner.catalog.columns import Field, Value
 from planner.errors import nearest
 
 LARGEST = 1e30  # far above any quantity in SI base units, far below overflow

@@ -6,8 +6,8 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from planner.cells import CellError, parse
-from planner.columns import Field, Rule, Value
+from planner.catalog.cells import CellError, parse
+from planner.catalog.columns import Field, Rule, Value
 from planner.csvfile import Sheet
 from planner.errors import Place, UserError
 

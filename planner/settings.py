@@ -1,0 +1,43 @@
+"""Values as a user types them, `name=value`: read for the rows that they are meant for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from planner.errors import UserError
+from planner.template import Row, Template
+
+
+def parsed(settings: Iterable[str]) -> dict[str, str]:
+    """`name=value` texts as a mapping. Raises UserError for a text without a name or an equals sign."""
+    pairs: dict[str, str] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip():
+            raise UserError(f"--set {setting!r} is not name=value", remedy="write --set batch=32")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def typed(row: Row, text: str) -> float | str | None:
+    """A value as typed by a user for a row: a number, a text, or N/A.
+
+    Raises UserError for what is no number where a number is wanted: never guessed from a decimal comma.
+    """
+    if text in ("", "#N/A", "N/A", "NA"):
+        return None
+    if row.unit == "text":
+        return text
+    try:
+        number = float(text.replace("_", "x"))
+    except ValueError:
+        remedy = "write a decimal point, not a comma" if "," in text else f"{row.name} is in {row.unit}"
+        raise UserError(f"--set {row.name}={text}: {text!r} is no number", remedy=remedy) from None
+    if number != number or number in (float("inf"), float("-inf")):
+        raise UserError(f"--set {row.name}={text}: not a finite number", remedy="write N/A for a missing number")
+    return number
+
+
+def values(template: Template, settings: Iterable[str]) -> dict[str, float | str | None]:
+    """The --set options as values of a template's rows. Raises UserError for an unknown name."""
+    return {name: typed(template.row(name), text) for name, text in parsed(settings).items()}

@@ -1,0 +1,59 @@
+"""What the tests of templates share."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from planner import library
+from planner.errors import UserError
+from planner.template import COLUMNS, Template
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write a template file of rows such as `work FLOP calc macs*flop_per_mac`: name, unit, kind and formula.
+
+    Its label is the name and its source is "test"; an include has `.` for its name or a prefix, and no unit.
+    """
+
+    def write_rows(*rows: str, name: str = "mine") -> Path:
+        path = tmp_path / f"{name}.csv"
+        with path.open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            for row in rows:
+                named, unit, kind, *formula = row.split(maxsplit=3)
+                writer.writerow([named, named, "" if kind == "include" else unit, kind, *(formula or [""]), "test", ""])
+        return path
+
+    return write_rows
+
+
+@pytest.fixture
+def load(write: Write) -> Callable[..., Template]:
+    """Load a template of such rows; keywords are further templates beside it."""
+
+    def load_rows(*rows: str, **others: list[str]) -> Template:
+        for name, lines in others.items():
+            write(*lines, name=name)
+        return library.load(write(*rows))
+
+    return load_rows
+
+
+@pytest.fixture
+def fault(load: Callable[..., Template], tmp_path: Path) -> Callable[..., str]:
+    """The one-line error that loading such rows must end in, with the folder left out."""
+
+    def fault_of(*rows: str, **others: list[str]) -> str:
+        with pytest.raises(UserError) as caught:
+            load(*rows, **others)
+        return str(caught.value).replace(f"{tmp_path}/", "")
+
+    return fault_of
