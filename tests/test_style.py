@@ -1,0 +1,38 @@
+"""Style, types and imports are part of the tests."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize("command", [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]])
+def test_clean(command: list[str]) -> None:
+    """ruff finds no fault, the formatting is ruff's, and the types are right."""
+    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_data_folders_hold_data() -> None:
+    """The data folders hold CSVs and a loader of a few lines that imports nothing of ours."""
+    for folder in ("templates", "hardware_db", "model_db"):
+        for path in (ROOT / folder).glob("*.py"):
+            text = path.read_text(encoding="utf-8")
+            assert len(text.splitlines()) < 20
+            assert "import planner" not in text
+            assert "from planner" not in text
+
+
+def test_only_clock_and_cases_import_jax() -> None:
+    """Of measure only cases and clock import JAX: ingest, records and fit run without it."""
+    importing = {
+        path.stem
+        for path in (ROOT / "measure").glob("*.py")
+        if "\nimport jax" in (text := path.read_text(encoding="utf-8")) or "\nfrom jax" in text
+    }
+    assert importing == {"cases", "clock"}
