@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.xlsx import intake
 from planner.errors import UserError
+from planner.xlsx import intake
 from planner.xlsx.atomic import write_atomically
 from planner.xlsx.opc import Package
 from tests.xlsx_samples import STRICT, parts, sheet, zipped

@@ -70,7 +70,7 @@ def test_a_blank_default_is_na(load):
         (["tokens 1 input", "aaa 1 calc tokens*tokesn"],
          "mine.csv, line 3, column formula, character 8: aaa: unknown name tokesn; did you mean tokens?"),
         (["max_len 1 input", "aaa 1 calc max_len*len"],
-         "mine.csv, line 3, column formula, character 9: aaa: unknown name len; known: max_len"),
+         "mine.csv, line 3, column formula, character 9: aaa: unknown name len; did you mean max_len?"),
         (["tokens 1 input", "aaa 1 calc tokens*bbb", "bbb 1 input"],
          "mine.csv, line 3, column formula, character 8: aaa: bbb stands below, in line 4; "
          "names refer upward: move that row up"),

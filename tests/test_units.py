@@ -85,7 +85,7 @@ def test_zero_and_na_take_any_unit(text):
         ("time+work", "units don't agree: time is s and work is FLOP at character 6"),
         ("time-1", "units don't agree: time is s and 1 is 1 at character 6"),
         ("1+work/weights", "units don't agree: 1 is 1 and work/weights is FLOP/byte at character 3"),
-        ("MAX(0,time,peak)", "units don't agree: time is s and peak is FLOP/chip/s at character 12"),
+        ("MAX(0,time,peak)", "units don't agree: time is s and peak is FLOP/s/chip at character 12"),
         ("IF(count,time,count)", "units don't agree: time is s and count is 1 at character 15"),
         ("IF(time>count,1,0)", "units don't agree: time is s and count is 1 at character 9"),
         ("IF(kind=count,1,0)", "units don't agree: kind is text and count is 1 at character 9"),

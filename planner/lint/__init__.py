@@ -1,1 +1,1 @@
-"""The rules that a workbook keeps, one small function each."""
+"""The rules of a workbook, one small function each; they hold on a built and on an edited workbook alike."""

@@ -49,7 +49,7 @@ def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation]) -> tuple[Pa
     writer.row("Missing numbers", "checks.missing", "", "of this scenario",
                lambda column: f"SUM({letter(column)}${missing}:{letter(column)}${missing_last})")  # fmt: skip
     _colour(page, plan, first, last)
-    page.widths(56, 8, 38, 44, 40, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    page.widths(56, 13, 38, 44, 40, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     return (
         page,
         f"SUM({plan.columns.across(NAME, failed)})",

@@ -86,6 +86,9 @@ def write(
     scale = ColorScaleRule(start_type="num", start_value=0, start_color="FFFBD5D5", mid_type="num", mid_value=0.5,
                            mid_color="FFFFF4CC", end_type="num", end_value=1, end_color="FFD1F0DD")  # fmt: skip
     page.sheet.conditional_formatting.add(f"{ratio}:{cell(columns['roofline_share'], last)}", scale)
+    results = letter(table.end)
+    page.sheet.print_area = f"{results}{HEADER_ROW - 1}:{letter(max(columns.values()))}{FIRST_ROW + len(cases) - 1}"
+    page.sheet.print_title_cols = "B:B"  # the working between the case and its results stays off the paper
     page.widths(30, 26, 13, 14, 10, *[14] * len(table.columns), *[18] * len(names))
     return sheet
 

@@ -37,10 +37,10 @@ def write_cover(
     at = 4
     for label, value in (("Version", __version__), ("Made on", made), ("Scenarios", len(plan.scenarios))):
         page.put(1, at, label, "plan_label")
-        page.put(2, at, value, "plan_text", "yyyy-mm-dd" if isinstance(value, date) else None)
+        page.put(2, at, value, "plan_fact", "yyyy-mm-dd" if isinstance(value, date) else None)
         at += 1
     page.put(1, at, "Failed checks", "plan_label")
-    page.put(2, at, Live(master), "plan_check", "0")
+    page.put(2, at, Live(master), "plan_formula_text", "0")
     at = _rows(page, at + 2, "Sheets", [(name, "") for name in sheets])
     for row, name in enumerate(sheets, start=at - len(sheets) - 1):
         page.put(1, row, name, "plan_link")
@@ -70,7 +70,7 @@ def write_log(book: Workbook, made: date) -> Page:
     page.put(2, 5, "Date", "plan_header")
     page.put(3, 5, "What changed", "plan_header")
     page.put(1, 6, __version__, "plan_text")
-    page.put(2, 6, made, "plan_text", "yyyy-mm-dd")
+    page.put(2, 6, made, "plan_fact", "yyyy-mm-dd")
     page.put(3, 6, "Built by planner", "plan_text")
     page.widths(14, 14, 60)
     return page

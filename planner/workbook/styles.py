@@ -66,13 +66,13 @@ _THIN = Border(bottom=Side(style="hair", color="FFD1D5DB"))
 
 
 def _style(
-    name: str, *, fill: str | None = None, locked: bool = True, wrap: bool = False, right: bool = False, **font: object
+    name: str, *, fill: str | None = None, locked: bool = True, wrap: bool = False, side: str | None = None, **font: object
 ) -> NamedStyle:  # fmt: skip
     style = NamedStyle(name=name)
     style.font = Font(**{"name": FONT, "size": 10, "color": _DARK, **font})
     if fill:
         style.fill = PatternFill("solid", fgColor=fill)
-    style.alignment = Alignment(vertical="center", wrap_text=wrap, horizontal="right" if right else None)
+    style.alignment = Alignment(vertical="center", wrap_text=wrap, horizontal=side)
     style.protection = Protection(locked=locked)
     return style
 
@@ -87,15 +87,16 @@ def styles() -> list[NamedStyle]:
         _style("plan_section", bold=True, fill="FFE5EAF2"),
         _style("plan_label"),
         _style("plan_text", color=_GREY),
-        _style("plan_input", right=True, color=_BLUE, fill="FFFFFBE6", locked=False),
-        _style("plan_constant", right=True, color=_BLUE),
+        _style("plan_fact", side="left", color=_GREY),
+        _style("plan_input", side="right", color=_BLUE, fill="FFFFFBE6", locked=False),
+        _style("plan_constant", side="right", color=_BLUE),
         _style("plan_data", color=_DARK),
-        _style("plan_formula", right=True),
-        _style("plan_formula_text"),
-        _style("plan_output", right=True, bold=True),
-        _style("plan_cross", right=True, color=_GREEN),
-        _style("plan_check", right=True, bold=True),
-        _style("plan_measured", right=True, color="FF5B2A86", fill="FFF5F0FA", locked=False),
+        _style("plan_formula", side="right"),
+        _style("plan_formula_text", side="left"),
+        _style("plan_output", side="right", bold=True),
+        _style("plan_cross", side="right", color=_GREEN),
+        _style("plan_check", side="right", bold=True),
+        _style("plan_measured", side="right", color="FF5B2A86", fill="FFF5F0FA", locked=False),
         _style("plan_key", bold=True, color="FF000000"),
     ]
     for style in made:
