@@ -37,8 +37,9 @@ def plan_of(
 
     Raises UserError for an unknown model, chip, template or name (with the nearest), or a fault in a file.
     """
-    loaded = [library.load(name) for name in templates or DEFAULT_TEMPLATES]
     tables = catalog.load_models(models_csv), catalog.load_hardware(hardware_csv)
+    models, chips, templates = _sorted(models, chips, templates, *tables)
+    loaded = [library.load(name) for name in templates or DEFAULT_TEMPLATES]
     rows = {row.name: row for template in loaded for row in template.rows}
     common = {name: _typed(rows, name, text) for name, text in parsed(settings).items()}
     if scenarios_csv is not None:
@@ -52,6 +53,22 @@ def plan_of(
     step = next((template for template in loaded if template.name == STEP), None)
     operations = layer_ops.load(step) if step else None
     return Plan(loaded, _distinct(scenarios), *tables, catalog.load_dtypes(), operations, cases.load())
+
+
+def _sorted(
+    arguments: Sequence[str], chips: Sequence[str], templates: Sequence[str], models: Table, hardware: Table
+) -> tuple[list[str], list[str], list[str]]:
+    """The arguments that name no model but a chip or a template, put where they belong: `-H a b` reads both."""
+    kept: list[str] = []
+    more_chips, more_templates = list(chips), list(templates)
+    for argument in arguments:
+        if models.has(argument) or not (hardware.has(argument) or argument in library.names()):
+            kept.append(argument)
+        elif hardware.has(argument):
+            more_chips.append(argument)
+        else:
+            more_templates.append(argument)
+    return kept, more_chips, more_templates
 
 
 def _products(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from planner import table
 from planner.evaluate import Facts, Results
 from planner.template import CALCULATED, Row
@@ -25,6 +27,21 @@ def explain(results: Results, name: str, facts: Facts) -> str:
     lines: list[str] = []
     _explain(results, results.template.row(name), facts, 0, set(), lines)
     return "\n".join(lines)
+
+
+def missing(results: Results, names: Iterable[str]) -> list[str]:
+    """The inputs and lookups that make any of these rows N/A, each as a phrase that says what to do."""
+    found: dict[str, str] = {}
+    waiting = [name for name in names if results.value(name) is None]
+    while waiting:
+        row = results.template.row(waiting.pop(0))
+        unknown = [name for name in row.reads if results.value(name) is None]
+        waiting += [name for name in unknown if name not in found]
+        if not unknown and row.kind in ("input", "model", "hardware", "dtype"):
+            where = "is not set" if row.kind == "input" else f"is not in the {row.kind} table"
+            found[row.name] = f"{row.name} {where}"
+        found.setdefault(row.name, "")
+    return [phrase for phrase in found.values() if phrase]
 
 
 def _explain(results: Results, row: Row, facts: Facts, depth: int, seen: set[str], lines: list[str]) -> None:

@@ -55,10 +55,17 @@ class Table:
 
         Raises UserError naming the nearest id.
         """
-        found = self._ids.get(text.strip().lower()) or self._ids.get(_letters(text))
+        found = self._find(text)
         if found is None:
             raise UserError(f'no {_NOUNS[self.kind]} "{text}"', remedy=nearest(text, self.rows))
         return found
+
+    def has(self, text: str) -> bool:
+        """Whether a text means one of the ids, as `identify` reads it."""
+        return self._find(text) is not None
+
+    def _find(self, text: str) -> str | None:
+        return self._ids.get(text.strip().lower()) or self._ids.get(_letters(text))
 
     def row(self, identifier: str) -> Mapping[str, Value]:
         """The row of an id, as `identify` finds it. Raises UserError as it does."""

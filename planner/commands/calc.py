@@ -45,3 +45,5 @@ def command(
         [[row.name, table.shown(results.value(row.name)), row.unit, trace.in_names(row)] for row in rows],
         right=["value"],
     ))  # fmt: skip
+    if unknown := trace.missing(results, names):
+        click.echo(f"N/A because {', '.join(unknown)}: --set a value", err=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from planner.formula import Binary, Call, FormulaError, Node, Number, children, parse
 from planner.lint.book import Book
 from planner.lint.findings import Fault, rule
-from planner.lint.tables import LABEL, MACHINE_NAME, TABLE_UNIT_ROW, UNIT, Line
+from planner.lint.tables import LABEL, MACHINE_NAME, TABLE_UNIT_ROW, UNIT
 from planner.units import parse_unit
 from planner.xlsx.address import address
 
@@ -25,15 +25,10 @@ def labels(book: Book) -> Iterator[Fault]:
             cell = address(line.row, LABEL)
             if not line.label:
                 yield Fault(table.sheet.name, cell, f"{line.name} has no label", "write what a reader calls it")
-            elif line.label in seen and not _may_repeat(line, table.kind):
+            elif line.label in seen:
                 what = f"the label {line.label!r} stands in row {seen[line.label]} already"
                 yield Fault(table.sheet.name, cell, what, "say what tells the two rows apart")
             seen.setdefault(line.label, line.row)
-
-
-def _may_repeat(line: Line, kind: str) -> bool:
-    """An override on Inputs bears the label of what it overrides, a headline that of its row."""
-    return kind == "inputs" and line.section.startswith("Overrides")
 
 
 @rule(10, "Every row has a unit from the closed list: 1, text, bit, byte, FLOP, s, h, USD, chip, W and their products "
@@ -75,7 +70,9 @@ def literals(book: Book) -> Iterator[Fault]:
         for line in table.lines:
             column = 5 if table.kind == "working" else 4
             for what in _literal_faults(line.names.removeprefix(_OVERRIDE)):
-                yield Fault(table.sheet.name, address(line.row, column), f"{line.name} has {what}", "make it a constant row")
+                yield Fault(
+                    table.sheet.name, address(line.row, column), f"{line.name} has {what}", "make it a constant row"
+                )
 
 
 def _literal_faults(text: str) -> Iterator[str]:

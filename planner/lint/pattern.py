@@ -47,7 +47,9 @@ class Corner(NamedTuple):
 
     def seen_from(self, row: int, column: int) -> Position:
         """The cell that the formula in this row and column means."""
-        return (self.row if self.row_fixed else row + self.row), (self.column if self.column_fixed else column + self.column)
+        return (self.row if self.row_fixed else row + self.row), (
+            self.column if self.column_fixed else column + self.column
+        )
 
     def __str__(self) -> str:
         row = f"R{self.row}" if self.row_fixed else f"R[{self.row}]"

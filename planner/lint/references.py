@@ -1,0 +1,98 @@
+"""Rules of what a formula reads and calls: direction, circles, functions, defined names (15, 17, 19)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from planner.formula import FUNCTIONS
+from planner.lint.book import Book, Sheet
+from planner.lint.findings import Fault, rule
+from planner.lint.graph import circles
+from planner.lint.pattern import Reference
+from planner.xlsx.address import Area, address
+from planner.xlsx.opc import local_name
+
+ALLOWED = frozenset(FUNCTIONS) | {"INDEX", "MATCH", "COUNTIF", "SUMPRODUCT", "IFERROR", "SUM"}
+VOLATILE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY", "OFFSET", "INDIRECT", "INFO", "CELL"})
+_LEGAL = re.compile(r"[^\W\d][\w.?\\]{0,254}|\\[\w.?\\]{1,254}")
+_ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}|R|C|R[0-9]*C[0-9]*|TRUE|FALSE", re.IGNORECASE)
+
+
+@rule(15, "Within a sheet references point up or left (the header's master check excepted); between sheets to an earlier "
+          "one, Cover and Dashboard excepted; no cycle of cells.")  # fmt: skip
+def direction(book: Book) -> Iterator[Fault]:
+    """A broken reference, one that points down, right or to a later sheet, and a circle."""
+    for sheet in book.sheets.values():
+        for at, formula in sheet.patterns.items():
+            if formula.is_broken:
+                remedy = "point it at a cell, or undo the deletion that broke it"
+                yield Fault(sheet.name, address(*at), f"the reference is broken: ={formula.at(*at)}", remedy)
+    for (sheet_name, row, column), formula in book.formulas.items():
+        if sheet_name != book.dashboard.sheet.name:
+            for reference in formula.references:
+                if what := _astray(book, book.sheets[sheet_name], reference, row, column):
+                    remedy = "read from above, from the left or from an earlier sheet"
+                    yield Fault(sheet_name, address(row, column), what, remedy)
+    for circle in circles(book):
+        steps = " -> ".join(f"{name}!{address(*at)}" for name, *at in (*circle[:6], circle[0]))
+        name, *at = circle[0]
+        yield Fault(name, address(*at), f"{len(circle)} cells read each other in a circle: {steps}", "take one of the steps out")
+
+
+def _astray(book: Book, sheet: Sheet, reference: Reference, row: int, column: int) -> str:
+    """What is wrong with where a reference points; blank where nothing is."""
+    area = reference.area(row, column)
+    if not reference.sheet or reference.sheet == sheet.name:
+        ahead = area.bottom > row or (area.bottom == row and area.right >= column)
+        return f"{_corner(area)} lies below or to the right" if ahead else ""
+    if reference.sheet.startswith("["):
+        return ""  # rule 18 reports a link to another file
+    other = book.sheets.get(reference.sheet)
+    if other is None:
+        return f"there is no sheet {reference.sheet}"
+    return f"{reference.sheet}!{_corner(area)} is on a later sheet" if other.position > sheet.position else ""
+
+
+def _corner(area: Area) -> str:
+    return address(area.bottom, area.right)
+
+
+@rule(17, "Functions from the allow-list only (templates: the grammar's; the workbook writer adds INDEX MATCH COUNTIF "
+          "SUMPRODUCT IFERROR and SUM over a range); nothing volatile; nothing that needs the `_xlfn.` prefix.")  # fmt: skip
+def functions(book: Book) -> Iterator[Fault]:
+    """A function that not every spreadsheet computes alike."""
+    for (sheet, row, column), formula in book.formulas.items():
+        for name in sorted(formula.functions - ALLOWED):
+            why = "is volatile" if name in VOLATILE else "is not on the list of functions that compute alike everywhere"
+            remedy = f"use one of {', '.join(sorted(ALLOWED))}, or calculate on a sheet of your own"
+            yield Fault(sheet, address(row, column), f"{name} {why}", remedy)
+
+
+@rule(19, "No defined name inside a cell formula; defined names are legal, unique ignoring case, never shaped like an "
+          "address, never #REF!.")  # fmt: skip
+def defined_names(book: Book) -> Iterator[Fault]:
+    """A name that hides which cell a formula reads, and a defined name that a spreadsheet would repair."""
+    for (sheet, row, column), formula in book.formulas.items():
+        for name in sorted(formula.names):
+            remedy = "write the cell's address, which traces by a click"
+            yield Fault(sheet, address(row, column), f"the formula reads the name {name}", remedy)
+    seen: set[tuple[str, str]] = set()
+    for name, scope, text in _defined(book):
+        if "#REF!" in text:
+            yield Fault("", "", f"the defined name {name} is broken: {text}", "delete it, or point it at cells")
+        if name.startswith("_xlnm."):
+            continue
+        if not _LEGAL.fullmatch(name) or _ADDRESS.fullmatch(name):
+            remedy = "begin with a letter and use an underscore: weight_bytes"
+            yield Fault("", "", f"{name!r} can't be a defined name, or reads as an address", remedy)
+        if (scope, name.lower()) in seen:
+            yield Fault("", "", f"the defined name {name} exists twice, but for its capitals", "rename one of the two")
+        seen.add((scope, name.lower()))
+
+
+def _defined(book: Book) -> Iterator[tuple[str, str, str]]:
+    """Each defined name, the sheet that it belongs to or blank, and what it stands for."""
+    for element in book.package.tree(book.package.workbook_part()).iter():
+        if local_name(element) == "definedName":
+            yield element.get("name", ""), element.get("localSheetId", ""), element.text or ""
