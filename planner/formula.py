@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from planner.errors import nearest
 
@@ -135,14 +135,19 @@ class Formula:
         names = (node for node in walk(self.root) if isinstance(node, Name))
         return sorted(names, key=lambda node: node.start)
 
+    @cached_property
+    def _pieces(self) -> tuple[tuple[str, str], ...]:
+        """The text cut at its names: what stands before each name, and the name; last what is left."""
+        pieces, done = [], 0
+        for node in sorted((node for node in walk(self.root) if isinstance(node, Name)), key=lambda node: node.start):
+            pieces.append((self.text[done : node.start], node.name))
+            done = node.end
+        return (*pieces, (self.text[done:], ""))
+
     def substitute(self, to: Mapping[str, str] | Callable[[str], str]) -> str:
         """The text with every name replaced, and nothing else touched: this is what a cell holds."""
         replace = to if callable(to) else to.__getitem__
-        pieces, done = [], 0
-        for node in self.spans:
-            pieces += [self.text[done : node.start], replace(node.name)]
-            done = node.end
-        return "".join([*pieces, self.text[done:]])
+        return "".join([text + replace(name) if name else text for text, name in self._pieces])
 
     def of(self, node: Node) -> str:
         """The piece of text that a node stands for."""

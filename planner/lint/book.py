@@ -107,6 +107,14 @@ class Book:
                     found[table.sheet.name, *at] = table.sheet.patterns[at]
         return found
 
+    @cached_property
+    def formulas(self) -> dict[Address, Pattern]:
+        """Of `ours`, each different formula of a row once, at the first cell that has it."""
+        first: dict[tuple[str, int, str], Address] = {}
+        for (sheet, row, column), formula in self.ours.items():
+            first.setdefault((sheet, row, formula.text), (sheet, row, column))
+        return {cell: self.ours[cell] for cell in first.values()}
+
     @property
     def our_sheets(self) -> list[Sheet]:
         """The sheets that hold planner's tables."""

@@ -17,7 +17,9 @@ class Cells:
         rows: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
         for sheet, row, column in cells:
             rows[sheet][column].append(row)
-        self._rows = {sheet: {column: sorted(found) for column, found in columns.items()} for sheet, columns in rows.items()}
+        self._rows = {
+            sheet: {column: sorted(found) for column, found in columns.items()} for sheet, columns in rows.items()
+        }
 
     def within(self, sheet: str, area: Area) -> Iterator[Address]:
         """The cells of the set in an area of a sheet."""
@@ -53,10 +55,11 @@ def origins(book: Book, cells: Collection[Address]) -> list[Address]:
 
 
 def circles(book: Book) -> Iterator[list[Address]]:
-    """The circles of formulas, each as the cells along it; a depth-first search without recursion."""
+    """Circles of formulas that share no cell, each as the cells along it; a depth-first search without recursion."""
     cells = [(name, *at) for name, sheet in book.sheets.items() for at in sheet.patterns]
     graph = Graph(book, cells)
     done: set[Address] = set()
+    found: set[Address] = set()
     for start in cells:
         if start in done:
             continue
@@ -69,6 +72,9 @@ def circles(book: Book) -> Iterator[list[Address]]:
                 del path[cell]
             elif following in path:
                 steps = list(path)
-                yield steps[steps.index(following) :]
+                circle = steps[steps.index(following) :]
+                if found.isdisjoint(circle):
+                    yield circle
+                found.update(circle)
             elif following not in done:
                 path[following] = graph.precedents(following)

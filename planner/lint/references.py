@@ -37,7 +37,9 @@ def direction(book: Book) -> Iterator[Fault]:
     for circle in circles(book):
         steps = " -> ".join(f"{name}!{address(*at)}" for name, *at in (*circle[:6], circle[0]))
         name, *at = circle[0]
-        yield Fault(name, address(*at), f"{len(circle)} cells read each other in a circle: {steps}", "take one of the steps out")
+        yield Fault(
+            name, address(*at), f"{len(circle)} cells read each other in a circle: {steps}", "take one of the steps out"
+        )
 
 
 def _astray(book: Book, sheet: Sheet, reference: Reference, row: int, column: int) -> str:

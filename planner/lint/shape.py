@@ -18,7 +18,10 @@ def usual_formula(sheet: Sheet, positions: Iterable[Position]) -> Pattern | None
     return found.most_common(1)[0][0] if found else None
 
 
-@rule(12, "Down a sheet, one formula per row: each scenario column is the first one, translated. In a table, one per column.")
+@rule(
+    12,
+    "Down a sheet, one formula per row: each scenario column is the first one, translated. In a table, one per column.",
+)
 def one_formula(book: Book) -> Iterator[Fault]:
     """A cell whose formula is another than its row's, or its column's in a table of cases."""
     for table in book.lines:
@@ -39,7 +42,12 @@ def _deviations(sheet: Sheet, positions: list[Position], usual: Pattern | None, 
         own = sheet.patterns.get(at)
         wanted = f"={usual.at(*at)}" if usual else "a formula"
         if own is None and not sheet.is_typed(*at):
-            yield Fault(sheet.name, address(*at), f"the cell is blank where its {along} has {wanted}", f"copy the {along}'s formula")
+            yield Fault(
+                sheet.name,
+                address(*at),
+                f"the cell is blank where its {along} has {wanted}",
+                f"copy the {along}'s formula",
+            )
         elif own is not None and own is not usual:
             what = f"the formula ={own.at(*at)} is not its {along}'s, which is {wanted}"
             remedy = f"copy the {along}'s formula, or change the whole {along}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
+from openpyxl.cell import Cell
 from openpyxl.formatting.rule import FormulaRule
 from openpyxl.styles import Font, PatternFill
+from openpyxl.styles.cell_style import StyleArray
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.hyperlink import Hyperlink
@@ -24,44 +26,44 @@ class Page:
 
     def __init__(
         self, book: Workbook, name: str, title: str, purpose: str, *, corner: str = "B6", titles: str = "5:5"
-    ) -> None:  # fmt: skip
-        self.corner, self.titles = (
-            corner,
-            titles,
-        )  # the first cell that scrolls, the rows that each print page repeats
+    ) -> None:
+        self.corner = corner  # the first cell that scrolls
+        self.titles = titles  # the rows that each printed page repeats
         self.sheet: Worksheet = book.create_sheet(name)
         self.name = name
-        self._styles: dict[tuple[str, str | None], Any] = {}
+        self._styles: dict[tuple[str, str | None], StyleArray] = {}
         self.put(1, 1, title, "plan_title")
         if name != "Cover":
             self.link(1, 1, "Cover", "A1")
         self.put(1, 2, purpose, "plan_text")
 
     def put(self, column: int, row: int, value: object, style: str, number_format: str | None = None) -> None:
-        """Write one cell. A text that begins with = is a formula only when it is a Formula."""
-        target = self.sheet.cell(row=row, column=column)
+        """Write one cell. Only a Live text becomes a formula, whatever a text begins with."""
+        target = Cell(self.sheet, row=row, column=column, style_array=self._style(style, number_format))
+        self.sheet._cells[row, column] = target
         if isinstance(value, Live):
-            target.value = f"={value}"
+            target._value, target.data_type = f"={value}", "f"
         elif isinstance(value, str):
             target.value = value
             target.data_type = "e" if value == "#N/A" else "s"
+            if value[:1] in ("=", "+", "-", "@"):
+                target._style = copy(target._style)
+                target.quotePrefix = True
         else:
             target.value = value
-        target._style = self._style(style, number_format)
-        if isinstance(value, str) and not isinstance(value, Live) and value[:1] in ("=", "+", "-", "@"):
-            target.quotePrefix = True
+            if number_format:
+                target._style = self._style(style, number_format)  # a date would bring a format of its own
 
-    def _style(self, style: str, number_format: str | None) -> Any:
+    def _style(self, style: str, number_format: str | None) -> StyleArray:
+        """The style as openpyxl keeps it, one array for all cells that look alike."""
         key = (style, number_format)
         if key not in self._styles:
-            probe = self.sheet.cell(row=1, column=1)
-            kept = copy(probe._style)
+            probe = Cell(self.sheet, row=1, column=1)
             probe.style = style
             if number_format:
                 probe.number_format = number_format
-            self._styles[key] = copy(probe._style)
-            probe._style = kept
-        return copy(self._styles[key])
+            self._styles[key] = probe._style
+        return self._styles[key]
 
     def link(self, column: int, row: int, sheet: str, target: str) -> None:
         """Make a cell a link to a place in this workbook."""
