@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import sys
 from typing import Any
@@ -40,12 +41,19 @@ class Lazy(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; a UserError is one line on stderr and exit code 2."""
+        """Run the command; what went wrong outside the program is one line on stderr and exit code 2."""
         try:
             return super().invoke(ctx)
         except UserError as error:
-            click.echo(f"Error: {error}", err=True)
-            ctx.exit(2)
+            what = str(error)
+        except KeyboardInterrupt:
+            what = "interrupted; nothing was changed"
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise
+            what = f"{error.filename or 'the system'}: {error.strerror or error}; nothing was changed"
+        click.echo(f"Error: {what}", err=True)
+        ctx.exit(2)
 
 
 @click.command(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

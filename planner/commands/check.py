@@ -1,0 +1,25 @@
+"""`planner check`: a workbook held against the rules that it must keep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("check")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One object: file, findings, overrides, notes, rules_checked.")
+@click.pass_context
+def command(ctx: click.Context, file: Path, as_json: bool) -> None:
+    """Hold FILE against the rules of a planning workbook. Sheets, rows, notes and charts of your own are no breach.
+
+    Exit code 0: clean; 1: findings, or numbers typed over formulas; 2: the file can't be checked.
+    """
+    from planner.lint.run import check
+    from planner.lint.show import as_object, as_text
+    from planner.xlsx.opc import Package
+
+    report = check(Package.read(file))
+    click.echo(as_object(report) if as_json else as_text(report))
+    ctx.exit(0 if report.is_clean else 1)

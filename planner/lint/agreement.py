@@ -1,0 +1,65 @@
+"""Rule 21: a row's formula in names and its live formula say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.lint.book import Book
+from planner.lint.findings import Fault, rule
+from planner.lint.pattern import pattern
+from planner.lint.shape import usual_formula
+from planner.lint.tables import FOURTH, Line, LineTable
+from planner.lint.wording import StepWriter, Unreadable, Writer
+from planner.xlsx.address import address
+
+MISSING = "missing."
+"""How Checks names a row that asks whether a number is missing."""
+
+
+@rule(21, "The formula-in-names text equals the live formula after substitution; a lookup reads "
+          "`hardware[hardware_id].hbm_bytes`.")  # fmt: skip
+def names_agree(book: Book) -> Iterator[Fault]:
+    """A row whose names say one thing and whose cells another, and a link to another row than it is named for."""
+    for table in (*book.calculations, *book.working):
+        for line in table.lines:
+            if line.names:
+                yield from _calculated(book, table, line)
+    for table in (book.dashboard, book.checks):
+        for line in table.lines:
+            yield from _linked(book, table, line)
+
+
+def _calculated(book: Book, table: LineTable, line: Line) -> Iterator[Fault]:
+    formula = usual_formula(table.sheet, ((line.row, column) for column in table.columns))
+    if formula is None:
+        return
+    column = next(column for column in table.columns if table.sheet.patterns.get((line.row, column)) is formula)
+    make = StepWriter if table.kind == "working" else Writer
+    cell, remedy = address(line.row, column), "correct the one or the other"
+    try:
+        expected = make(book, table, line, column, formula).write(line.names)
+    except Unreadable as error:
+        yield Fault(table.sheet.name, cell, f"{line.name} in names, {line.names}, can't be told in cells: {error}", remedy)
+        return
+    if pattern(expected, line.row, column) is not formula:
+        what = f"{line.name} is ={formula.at(line.row, column)}, but {line.names} in names, which is ={expected}"
+        yield Fault(table.sheet.name, cell, what, remedy)
+
+
+def _linked(book: Book, table: LineTable, line: Line) -> Iterator[Fault]:
+    """A line of Dashboard or Checks that reads another row than the one of its name, or says another formula of it."""
+    formula = usual_formula(table.sheet, ((line.row, column) for column in table.columns))
+    if formula is None or not line.name:
+        return
+    name = line.name.rpartition(".")[2]
+    for reference in formula.references:
+        source = next((found for found in book.calculations if found.sheet.name == reference.sheet), None)
+        if source is None:
+            continue
+        row, named = reference.area(line.row, table.columns[0]).top, source.by_name.get(name)
+        if named is None or row != named.row:
+            what = f"{line.name} reads row {row} of {source.sheet.name}, which is not the row {name}"
+            yield Fault(table.sheet.name, address(line.row, table.columns[0]), what, "point it at the row of that name")
+        elif table.kind == "checks" and not line.name.startswith(MISSING) and line.names != named.names:
+            what = f"{line.name} is {named.names} on {source.sheet.name}, not {line.names}"
+            yield Fault(table.sheet.name, address(line.row, FOURTH), what, "copy the text from there")

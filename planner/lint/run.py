@@ -1,0 +1,43 @@
+"""A workbook held against every rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.lint import (  # noqa: F401 (each registers its rules)
+    agreement,
+    contents,
+    lines,
+    references,
+    shape,
+    use,
+    validation,
+    values,
+)
+from planner.lint.book import Book
+from planner.lint.findings import RULES, Finding, Severity
+from planner.xlsx.opc import Package
+
+
+@dataclass(frozen=True)
+class Report:
+    """All findings of a workbook, in the order of the rules."""
+
+    file: str
+    found: tuple[Finding, ...]
+
+    def of(self, severity: Severity) -> list[Finding]:
+        """The findings of one severity."""
+        return [finding for finding in self.found if finding.severity == severity]
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether there is neither a fault nor an override."""
+        return not (self.of("fault") or self.of("override"))
+
+
+def check(package: Package) -> Report:
+    """Every rule's findings. Raises UserError for a workbook that planner did not build, or that can't be read."""
+    book = Book(package)
+    found = [Finding(number, *fault) for number in sorted(RULES) for fault in RULES[number].check(book)]
+    return Report(package.name, tuple(found))
