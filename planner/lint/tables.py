@@ -35,6 +35,7 @@ class Line:
     name: str
     names: str
     section: str
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def line_table(sheet: Sheet) -> LineTable | None:
         label, unit, name, fourth = (sheet.text(row, column) for column in (LABEL, UNIT, NAME, FOURTH))
         if MACHINE_NAME.fullmatch(name) or (kind == "dashboard" and unit and fourth):
             names = sheet.text(row, FIFTH) if kind == "working" else fourth
-            lines.append(Line(row, label, unit, name, names, section))
+            lines.append(Line(row, label, unit, name, names, section, sheet.text(row, FIFTH)))
         elif label and not (unit or name or fourth):
             section = label
     return LineTable(sheet, kind, (FOURTH,) if kind == "working" else _scenario_columns(sheet), tuple(lines))

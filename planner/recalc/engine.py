@@ -113,6 +113,11 @@ class Engine:
             typed = literal.text(value)
         self._book.set_value(cell[0], *coordinates(cell[1]), typed)
 
+    def put_formula(self, cell: Address, text: str) -> None:
+        """Put a formula, without its =, into a cell that had none."""
+        with _refusals():
+            self._book.set_formula(cell[0], *coordinates(cell[1]), f"={text}")
+
     def stale(self, cells: Iterable[Address]) -> set[Address]:
         """Those of `cells` that wait to be computed; a volatile one, and what depends on it, always does."""
         current = self._formualizer.Staleness.Current

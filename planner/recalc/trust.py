@@ -61,21 +61,25 @@ def computed(package: Package, sheets: Sheets) -> Verdict:
 def recomputed(before: Package, sheets: Sheets) -> Verdict:
     """The values of the formulas that the edits since `before` reach.
 
-    Raises EngineError as `computed` does, and ValueError when a formula itself was edited.
+    The edits type values, and may add formulas. Raises EngineError as `computed` does, and ValueError when a formula
+    of `before` is another one now.
     """
     old_sheets = parse_sheets(before, sheets)
     old, formulas = formula_cells(old_sheets), formula_cells(sheets)
-    if {cell: old[cell].formula for cell in old} != {cell: formulas[cell].formula for cell in formulas}:
+    if any(cell not in formulas or formulas[cell].formula != old[cell].formula for cell in old):
         raise ValueError("the two workbooks have different formulas")
+    added = sorted(formulas.keys() - old.keys())
     engine = Engine(before, old_sheets)
     edits = _edits(old_sheets, sheets)
-    base, doubts, kept = _weighed(engine, old_sheets, old, edits)
+    base, doubts, kept = _weighed(engine, old_sheets, old, [*edits, *added])
     for cell in edits:
         engine.put(cell, _typed(sheets, cell))
+    for cell in added:
+        engine.put_formula(cell, formulas[cell].formula or "")
     engine.evaluate()
     values = {
         cell: value
-        for cell, value in _values(engine, sheets, base).items()
+        for cell, value in _values(engine, sheets, [*base, *added]).items()
         if formulas[cell].value is None or not same_value(value, base[cell], 0.0)
     }
     doubts |= _unknown(values, formulas)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from openpyxl.workbook import Workbook
 
 from planner import csvfile, data
 from planner.layer_ops import PHASES
-from planner.template import Row
+from planner.template import Row, Template
 from planner.workbook import layout
 from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.page import Live, Page
@@ -42,10 +43,11 @@ def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation], failed: Map
         at += 1
     _selectors(page, plan)
     at = SELECTOR_ROW + 2
+    labels: set[str] = set()
     for sheet in sheets:
         named = [pair for pair in headlines(sheet.template.name) if pair[0] in sheet.rows]
         rows = named or [(row.name, "") for row in sheet.template.of_kind("output")[:MOST]]
-        at = _template(page, plan, sheet, rows, at + 1)
+        at = _template(page, plan, sheet, rows, at + 1, labels)
     page.widths(40, 12, 30, 24, 40, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     return page
 
@@ -56,19 +58,22 @@ def _selectors(page: Page, plan: Plan) -> None:
     ids = plan.columns.across("Inputs", layout.ID_ROW)
     choices = (("Scenario", plan.scenarios[0].id, ids), ("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
     for at, (label, value, source) in enumerate(choices, start=SELECTOR_ROW):
-        _describe(page, at, (label, "text", f"shown_{label.lower()}"))
+        _describe(page, at, (f"{label} shown", "text", f"shown_{label.lower()}"))
         page.put(layout.FORMULA, at, value, "plan_input", "@")
         page.validate(layout.cell(layout.FORMULA, at), type="list", formula1=source, promptTitle=label,
                       prompt="Roofline follows this choice.", errorTitle=label,
                       error="Choose from the list.")  # fmt: skip
 
 
-def _template(page: Page, plan: Plan, sheet: Calculation, rows: Sequence[tuple[str, str]], at: int) -> int:
+def _template(page: Page, plan: Plan, sheet: Calculation, rows: Sequence[tuple[str, str]], at: int, labels: set[str]) -> int:
+    proved = _proved(sheet.template)
     page.section(at, sheet.template.name.capitalize(), layout.FIRST_SCENARIO + plan.columns.filled - 1)
     at += 1
     for name, bound_by in rows:
         row = sheet.template.row(name)
-        _headline(page, plan, sheet, row, at)
+        label = row.label if row.label not in labels else f"{sheet.page.name}: {row.label}"
+        labels.add(label)
+        _headline(page, plan, sheet, replace(row, label=label), at, row.name in proved)
         at += 1
         if bound_by:
             _bound(page, plan, sheet, row, bound_by, at)
@@ -76,13 +81,25 @@ def _template(page: Page, plan: Plan, sheet: Calculation, rows: Sequence[tuple[s
     return at
 
 
+def _proved(template: Template) -> set[str]:
+    """The rows that a check of the template is made of, and what those are made of, and so on."""
+    waiting = [row.name for row in template.of_kind("check")]
+    reached: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += template.row(name).reads
+    return reached
+
+
 def _describe(page: Page, at: int, texts: tuple[str, ...]) -> None:
     for column, text in enumerate(texts, start=1):
         page.put(column, at, text, "plan_label" if column == 1 else "plan_text")
 
 
-def _headline(page: Page, plan: Plan, sheet: Calculation, row: Row, at: int) -> None:
-    source = "; ".join(text for text in (row.source, row.note) if text)
+def _headline(page: Page, plan: Plan, sheet: Calculation, row: Row, at: int, is_proved: bool) -> None:
+    source = "; ".join(text for text in ("" if is_proved else layout.UNPROVED, row.source, row.note) if text)
     _describe(page, at, (row.label, row.unit, row.name, sheet.page.name, source))
     page.link(layout.FORMULA, at, sheet.page.name, layout.cell(layout.LABEL, sheet.rows[row.name]))
     page.put(layout.FORMULA, at, f"{sheet.page.name} row {sheet.rows[row.name]}", "plan_link")

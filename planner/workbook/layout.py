@@ -22,6 +22,7 @@ HEADER_LABELS = {ID_ROW: "Scenario id", TITLE_ROW: "Scenario", MODEL_ROW: "Model
 
 TABLE_HEADER_ROW, TABLE_FIRST_ROW = 5, 6  # of a database sheet
 SPARE_ROWS = 100  # of a database sheet, for an analyst's own models and chips
+UNPROVED = "no second derivation"  # said of a headline that no check reaches
 SCENARIO_WIDTH = 24.0
 SPARE_SCENARIOS = 24  # columns that ranges and validations reach beyond the scenarios built
 

@@ -26,6 +26,13 @@ class CellError:
         return self.code
 
 
+@dataclass(frozen=True)
+class Formula:
+    """A formula that is put into a cell, without the = that a person types before it."""
+
+    text: str
+
+
 NA = CellError("#N/A")
 Value = float | int | str | bool | CellError | None
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
+from xml.sax.saxutils import escape
 
 from planner.errors import Place, UserError
 from planner.xlsx.address import Area, coordinates
-from planner.xlsx.cellvalue import Value, same_value, written_value
+from planner.xlsx.cellvalue import Formula, Value, same_value, written_value
 from planner.xlsx.markup import Edit, apply_edits, element_end, inside, is_empty, prefix, retagged, tag_end
+from planner.xlsx.moving import moved
 from planner.xlsx.sheetscan import Cell, Scan, Span
 
+Content = Value | Formula
+
+_SHARED = re.compile(rb"""\ssi\s*=\s*["']([0-9]+)""")
+_STYLE = re.compile(rb"""\ss\s*=\s*("[0-9]+"|'[0-9]+')""")
 _TYPE_AND_METADATA = (b"t", b"vm", b"cm")
 _TYPE_AND_RICH_VALUE = (b"t", b"vm")  # cm marks the formula as a dynamic array, whatever its value
 
@@ -33,23 +41,31 @@ class SheetXml:
             raise UserError("the sheet has a cell twice")
         self.arrays = scan.arrays
 
-    def with_values(self, values: Mapping[str, Value]) -> bytes:
+    def with_values(self, values: Mapping[str, Content], like: Mapping[str, str] | None = None) -> bytes:
         """The sheet with `values` typed in, None for an empty cell; missing cells and rows are made.
 
+        `like` gives a cell the format of another one, new cell -> old cell; a formula is for such a cell only.
         Raises UserError for a cell that a formula fills, and for a value that no cell can hold.
         """
         edits: list[Edit] = []
         missing: list[tuple[int, int, str]] = []
+        styles = {ref: self._style(source) for ref, source in (like or {}).items()}
         for ref, value in values.items():
             cell = self.cells.get(ref)
             if self.is_computed(ref):
                 raise UserError("the cell holds a formula, which is not overwritten", place=Place(cell=ref))
-            if cell is not None:
+            if cell is None:
+                if value is not None or styles.get(ref):
+                    missing.append((*coordinates(ref), ref))
+            elif ref in styles:
+                whole = element_end(self.xml, *cell.span)
+                edits.append(Edit(cell.span[0], whole, self._new_cell(ref, value, styles[ref])))
+            else:
+                assert not isinstance(value, Formula), "a formula is put into a cell made like another"
                 edits += self._rewrite(cell, *self._typed(ref, value), _TYPE_AND_METADATA)
-            elif value is not None:
-                missing.append((*coordinates(ref), ref))
         missing.sort()
-        return apply_edits(self.xml, [*edits, *self._insert(missing, values), *self._grow(missing)])
+        new = {ref: self._new_cell(ref, values[ref], styles.get(ref, b"")) for *_, ref in missing}
+        return apply_edits(self.xml, [*edits, *self._insert(missing, new), *self._grow(missing)])
 
     def with_cached(self, values: Mapping[str, Value]) -> bytes:
         """The sheet with cached values in cells that a formula fills, None for no value.
@@ -72,6 +88,37 @@ class SheetXml:
         if cell is not None and cell.formula is not None:
             return True
         return bool(self.arrays) and any(area.covers(*coordinates(ref)) for area in self.arrays.values())
+
+    def formula(self, ref: str) -> str | None:
+        """The text of a cell's own formula; None where it has none, or one that fills several cells.
+
+        Of a shared formula only the first cell holds the text: the others have it with the references moved.
+        """
+        cell = self.cells.get(ref)
+        if cell is None or cell.formula is None or cell.kind not in ("normal", "shared"):
+            return None
+        if cell.formula:
+            return cell.formula
+        master = self._masters.get(self._shared_number(cell))
+        return None if master is None else moved(master.formula or "", master.ref, ref)
+
+    @cached_property
+    def _masters(self) -> dict[bytes, Cell]:
+        """The first cell of each shared formula, by the number that its other cells name."""
+        return {self._shared_number(cell): cell for cell in self._scan.cells if cell.kind == "shared" and cell.formula}
+
+    def _shared_number(self, cell: Cell) -> bytes:
+        assert cell.formula_span is not None, "a shared formula has an element"
+        start = cell.formula_span[0]
+        match = _SHARED.search(self.xml[start : tag_end(self.xml, start)])
+        return match[1] if match else b""
+
+    def _style(self, ref: str) -> bytes:
+        """The attribute of a cell that names its format, with a blank before it; nothing where it has none."""
+        cell = self.cells.get(ref)
+        tag = self.xml[cell.span[0] : tag_end(self.xml, cell.span[0])] if cell else b""
+        match = _STYLE.search(tag)
+        return match[0] if match else b""
 
     def filled_by(self, ref: str) -> list[str]:
         """The cells of the file that the formula in `ref` fills: itself, or an array's whole range."""
@@ -119,13 +166,13 @@ class SheetXml:
             at = element_end(self.xml, *cell.formula_span) if cell.formula_span else end
             yield Edit(at, at, content)
 
-    def _insert(self, missing: list[tuple[int, int, str]], values: Mapping[str, Value]) -> Iterator[Edit]:
+    def _insert(self, missing: list[tuple[int, int, str]], new: Mapping[str, bytes]) -> Iterator[Edit]:
         """Cells that the file lacks, each in its row and the row in its place; `missing` is in order."""
         rows = [(row.number, row.span[0]) for row in self._scan.rows]
         known = {row.number: position for position, row in enumerate(self._scan.rows)}
         new_rows: list[tuple[int, bytes]] = []
         for number, group in groupby(missing, key=itemgetter(0)):
-            cells = [(column, self._new_cell(ref, values[ref])) for _, column, ref in group]
+            cells = [(column, new[ref]) for _, column, ref in group]
             if number not in known:
                 content = b"".join(xml for _, xml in cells)
                 new_rows.append((number, self._element(b"row", content, b' r="%d"' % number)))
@@ -153,10 +200,13 @@ class SheetXml:
             at = present[later][1] if later < len(present) else parent[1]
             yield Edit(at, at, xml)
 
-    def _new_cell(self, ref: str, value: Value) -> bytes:
-        type_, content = self._typed(ref, value)
+    def _new_cell(self, ref: str, value: Content, style: bytes) -> bytes:
+        if isinstance(value, Formula):
+            type_, content = "n", self._element(b"f", escape(value.text).encode())
+        else:
+            type_, content = self._typed(ref, value)
         kind = b"" if type_ == "n" else b' t="%b"' % type_.encode()
-        return self._element(b"c", content, b' r="%b"' % ref.encode() + kind)
+        return self._element(b"c", content, b' r="%b"' % ref.encode() + style + kind)
 
     def _grow(self, missing: list[tuple[int, int, str]]) -> Iterator[Edit]:
         """Widen the sheet's declared dimension to the cells that were made: some readers stop at it."""

@@ -1,0 +1,224 @@
+"""The command line: what it prints, what it refuses and how, and what it leaves unloaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from planner import cli
+
+HEAVY = {"openpyxl", "pandas", "numpy", "jax", "formualizer", "lxml"}
+MATMUL = ["calc", "matmul", "-H", "h100-sxm"]
+SIZES = ["--set", "tokens=4", "d_in=8", "d_out=16"]
+
+
+@pytest.fixture
+def planner(tmp_path, monkeypatch):
+    """Run `planner` with some words, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: CliRunner().invoke(cli.group, list(words))
+
+
+def process(*words, python=(), **environment):
+    """Run `planner` in a process of its own."""
+    return subprocess.run(
+        [sys.executable, *python, "-m", "planner", *words],
+        env={**os.environ, **environment}, capture_output=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+def imported(*words):
+    """The packages that running `planner` with these words imports."""
+    done = process(*words, python=("-X", "importtime"))
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = done.stderr.decode().splitlines()
+    return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines if line.startswith("import time:")}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["calc", "matmull"], "no template 'matmull'; did you mean matmul?"),
+        (["calc", "mine.csv"], "mine.csv: there is no such file"),
+        (["calc", "transformer", "-m", "lama3-70b"], 'no model "lama3-70b"; did you mean llama3-70b'),
+        (["calc", "matmul", "-H", "h100-smx"], 'no accelerator "h100-smx"; did you mean h100-sxm'),
+        (["calc", "transformer"], "name one with -m MODEL, or --set n_layers=..."),
+        (["calc", "matmul"], "name one with -H CHIP, or --set hbm_bandwidth=..."),
+        ([*MATMUL, "--set", "tokns=4"], "matmul has no row 'tokns'; did you mean tokens?"),
+        ([*MATMUL, "--set", "tokens"], "--set 'tokens' is not name=value; write --set batch=32"),
+        ([*MATMUL, "--set", "=4"], "--set '=4' is not name=value; write --set batch=32"),
+        ([*MATMUL, "--set", "tokens=4,5"], "'4,5' is no number; write a decimal point, not a comma"),
+        ([*MATMUL, "--set", "tokens=4_000"], "'4_000' is no number; tokens is in 1"),
+        ([*MATMUL, "--set", "tokens=inf"], "not a finite number; write N/A for a missing number"),
+        ([*MATMUL, "--get", "flosp"], "matmul has no row 'flosp'; did you mean flops?"),
+        ([*MATMUL, "--why", "flosp"], "matmul has no row 'flosp'; did you mean flops?"),
+        (["models", "show", "lama3-70b"], 'no model "lama3-70b"; did you mean llama3-70b'),
+        (["hardware", "show", "h100-smx"], 'no accelerator "h100-smx"; did you mean h100-sxm'),
+        (["templates", "show", "matmull"], "no template 'matmull'; did you mean matmul?"),
+        (["build", "lama3-70b", "-H", "h100-sxm"], 'no model "lama3-70b"; did you mean llama3-70b'),
+        (["build", "llama3-70b", "-H", "h100-smx"], 'no accelerator "h100-smx"; did you mean h100-sxm'),
+        (["build", "llama3-70b", "-H", "h100-sxm", "--set", "btach=4"], "btach"),
+        (["build", "llama3-70b", "-H", "h100-sxm", "--template", "matmull"], "no template 'matmull'"),
+        (["recalc", "plan.xlsx"], "plan.xlsx"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_wrong_input(planner, tmp_path, words, says):
+    """Wrong input is one line that says what and what would be right, exit code 2, and nothing is written."""
+    done = planner(*words)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+    assert says in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_wrong_usage():
+    """A command or an option that isn't there is exit code 2 and no traceback."""
+    for words in (["cacl"], ["calc"], ["calc", "matmul", "--sett", "tokens=4"]):
+        done = process(*words)
+        assert done.returncode == 2
+        assert b"Traceback" not in done.stderr
+
+
+def test_an_output_that_exists_stays(planner, tmp_path):
+    """Without --force a file is never replaced."""
+    (tmp_path / "plan.xlsx").write_text("mine", encoding="utf-8")
+    done = planner("build", "llama3-8b", "-H", "h100-sxm")
+    assert done.exit_code == 2
+    assert done.stderr == ("Error: plan.xlsx: the file exists; choose another with -o, or replace it with --force\n")
+    assert [(path.name, path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()] == [("plan.xlsx", "mine")]
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["-h"], ["--version"], *([name, "--help"] for name in cli.COMMANDS)], ids=" ".join
+)
+def test_help_loads_nothing_heavy(words):
+    """Every command answers --help at once: no spreadsheet, array or table library is imported for it."""
+    assert imported(*words) & HEAVY == set()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[*MATMUL, *SIZES], ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm"], ["models", "list"],
+     ["hardware", "show", "h100-sxm"], ["templates", "list"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_calc_loads_only_arrays(words):
+    """The napkin needs numpy and nothing heavier."""
+    assert imported(*words) & HEAVY <= {"numpy"}
+
+
+@pytest.mark.parametrize("words", [["models", "list"], ["models", "show"], ["hardware", "list"], ["templates", "show"]])
+def test_help_of_what_is_below(planner, words):
+    """A command of a group answers --help too."""
+    done = planner(*words, "--help")
+    assert done.exit_code == 0
+    assert done.output.startswith("Usage: ")
+
+
+def test_calc(planner):
+    """A table of every row: name, value, unit and formula."""
+    done = planner(*MATMUL, *SIZES)
+    assert done.exit_code == 0
+    lines = {line.split()[0]: line.split() for line in done.output.splitlines()}
+    assert lines["name"] == ["name", "value", "unit", "formula"]
+    assert lines["flops"] == ["flops", "1,024", "FLOP", "n_matmuls*flop_per_mac*tokens*d_in*d_out"]
+    assert lines["peak_flops"][-1] == "hardware[hardware_id].peak[compute_dtype]"
+    assert lines["critical_tokens_exact"][1] == "N/A"
+
+
+def test_json(planner):
+    """--json is one object of raw numbers, texts, and null for N/A."""
+    done = planner(*MATMUL, *SIZES, "--json", "--get", "flops", "compute_dtype", "critical_tokens_exact", "d_in")
+    assert json.loads(done.output) == {
+        "flops": 1024.0, "compute_dtype": "bf16", "critical_tokens_exact": None, "d_in": 8.0,
+    }  # fmt: skip
+    everything = json.loads(planner(*MATMUL, "--json").output)
+    assert everything["tokens"] is None
+    assert everything["flops"] is None
+    assert everything["n_matmuls"] == 1
+
+
+@pytest.mark.parametrize(
+    "many", [["--set", "tokens=4", "d_in=8", "d_out=16"], ["--set=tokens=4", "d_in=8", "d_out=16"]]
+)
+def test_several_values_after_one_option(planner, many):
+    """`--set a=1 b=2` and `--get x y` are the same as the option repeated, wherever they stand."""
+    repeated = planner(*MATMUL, *[f"--set={size}" for size in SIZES[1:]], "--get", "flops", "--get", "memory_bytes")
+    assert planner(*MATMUL, *many, "--get", "flops", "memory_bytes").output == repeated.output
+    assert planner(*MATMUL, "--get", "flops", "memory_bytes", *many).output == repeated.output
+    before = ["calc", *many, "matmul", "-H", "h100-sxm", "--get", "flops", "memory_bytes"]
+    assert planner(*before).output == repeated.output
+    assert repeated.output.count("\n") == 3
+
+
+def test_negative_and_missing_values(planner):
+    """A negative number, a blank and N/A can be set."""
+    done = planner(*MATMUL, "--set", "tokens=-4", "d_in=", "d_out=N/A", "--json", "--get", "tokens", "d_in", "d_out")
+    assert json.loads(done.output) == {"tokens": -4, "d_in": None, "d_out": None}
+
+
+def test_why(planner):
+    """--why goes from a number's formula down to inputs, overrides and the sources of its lookups."""
+    words = ["--set", "n_chips=8", "weight_dtype=int8", "hbm_bandwidth=3e12", "--why", "decode_step_time"]
+    done = planner("calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", *words)
+    assert done.exit_code == 0
+    lines = [line.strip() for line in done.output.splitlines()]
+    assert lines[0].startswith("decode_step_time = ")
+    assert lines[1] == "= kv_time+MAX(matmul_time,param_time)"
+    read, chips = "69,501,714,432", "24,000,000,000,000"
+    assert f"= {read}/{chips}".replace(",", "") in lines  # param_time in numbers
+    assert "= typed with --set" in lines  # n_chips
+    assert "= overridden with --set" in lines  # hbm_bandwidth
+    assert any(line.startswith("= llama3-70b in models.csv: ") and "Llama-3-70B" in line for line in lines)
+    assert any(line.startswith("= h100-sxm in accelerators.csv: ") for line in lines)
+    assert any(line.startswith("context_len = 8,192") for line in lines)
+    assert any("explained above" in line for line in lines)
+
+
+@pytest.mark.parametrize("name", ["Llama3-70B", "LLAMA3-70B", "llama-3-70b"])
+def test_ids_in_any_case(planner, name):
+    """A model is found whatever the case and punctuation of its id."""
+    done = planner("calc", "transformer", "-m", name, "--json", "--get", "n_params_total")
+    assert json.loads(done.output) == {"n_params_total": 70_553_706_496}
+
+
+def test_a_template_and_tables_of_ones_own(planner, write, tmp_path):
+    """A template is also a path, and the databases are also a user's own CSVs."""
+    write("layers 1 model n_layers", "peak FLOP/s/chip hardware peak_bf16", "both FLOP/s/chip output layers*peak")
+    columns = "id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab"
+    (tmp_path / "models.csv").write_text(f"{columns}\ntiny,3,8,32,2,2,4,100\n", encoding="utf-8")
+    words = ["calc", "mine.csv", "-m", "tiny", "--models", "models.csv", "-H", "h100-sxm", "--get", "both", "--json"]
+    assert json.loads(planner(*words).output) == {"both": 3 * 989.4e12}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["models", "list"], ["hardware", "show", "tpu-v3"], ["models", "show", "deepseek-v3"], ["templates", "list"],
+     ["templates", "show", "inference"], ["calc", "inference", "-m", "llama3-70b", "-H", "tpu-v5e"],
+     ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--why", "cost_per_million_tokens"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_an_old_terminal(words):
+    """In a terminal of Windows-1252 and without colour everything prints, in its characters and without escapes."""
+    done = process(*words, PYTHONIOENCODING="cp1252", PYTHONUTF8="0", NO_COLOR="1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode("cp1252")
+    assert b"\x1b[" not in done.stdout
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "utf-8"])
+def test_characters_that_a_terminal_has_not(write, encoding):
+    """What the terminal can't show is replaced, and the rest is printed."""
+    path = write("tokens 1 input 4")
+    path.write_text(path.read_text(encoding="utf-8").replace("test", "名前 ≥ é"), encoding="utf-8")
+    done = process("calc", str(path), "--why", "tokens", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    assert done.returncode == 0
+    assert done.stdout.decode(encoding).startswith("tokens = 4")
