@@ -7,25 +7,19 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import os
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from planner import csvfile
 from planner.errors import Place, UserError, nearest
 
-Inputs = Mapping[str, float | str | None]
-
 REQUIRED = ("case_key", "hardware_id", "t_median")
 STATUSES = ("measured", "skipped", "failed", "interrupted")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
-PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def _column(unit: str, meaning: str, default: Any = "") -> Any:
@@ -57,6 +51,7 @@ class Measurement:
     n_devices: int = _column("1", "devices of this process", 0)
     n_processes: int = _column("1", "processes", 0)
     cores_per_device: int = _column("1", "2 on megacore TPUs", 0)
+    mesh: str = _column("text", "axes and sizes that the case is spread over; blank is one device")
     coords: str = _column("text", "place in the torus")
     t_median: float = _figure("s", "median of the time that counts, by method")
     t_min: float = _figure("s", "its least sample")
@@ -96,6 +91,11 @@ class Measurement:
         return self.t_mad / self.t_median
 
     @property
+    def compiler_flags(self) -> str:
+        """XLA_FLAGS and LIBTPU_INIT_ARGS on one line: times under others are another experiment's."""
+        return " ".join(f"{self.xla_flags} {self.libtpu_init_args}".split())
+
+    @property
     def is_trusted(self) -> bool:
         """Whether it may be used in a fit: measured, and no guard failed."""
         return self.status == "measured" and not self.flags
@@ -103,28 +103,6 @@ class Measurement:
 
 SCHEMA = {f.name: (f.metadata["unit"], f.metadata["meaning"]) for f in fields(Measurement)}
 _TYPES = {f.name: type(f.default) for f in fields(Measurement)}
-
-
-def case_key(template: str, inputs: Inputs) -> str:
-    """A case as text: `matmul|weight_dtype=bf16|tokens=2048`, dtypes first, each group sorted by name.
-
-    Equal cases give equal keys, however their numbers were typed: 2048, 2048.0 and "2048" are one.
-    """
-    known = {name: value for name, value in inputs.items() if value not in (None, "") and value == value}
-    dtypes = {name for name in known if name.endswith("_dtype")}
-    groups = (sorted(dtypes), sorted(known.keys() - dtypes))
-    written = [",".join(f"{name}={_canonical(known[name])}" for name in group) for group in groups]
-    return "|".join([template.lower(), *filter(None, written)])
-
-
-def _canonical(value: Any) -> str:
-    if isinstance(value, str):
-        text = value.strip()
-        if not PLAIN_NUMBER.fullmatch(text):
-            return quote(text.lower(), safe=" ._-")
-        value = text
-    number = float(value)
-    return str(int(number)) if number.is_integer() else repr(number)
 
 
 def write_measurements(path: Path, rows: Iterable[Measurement]) -> None:
@@ -148,30 +126,29 @@ def read_measurements(path: Path) -> list[Measurement]:
 
     Raises UserError with the line and column of what can't be read.
     """
+    return [row for _, row in numbered_measurements(path)]
+
+
+def numbered_measurements(path: Path) -> list[tuple[int, Measurement]]:
+    """The rows as `read_measurements` has them, each with its line."""
     sheet = csvfile.read(path, required=REQUIRED, known=tuple(SCHEMA))
     for name in sheet.header:
         if name not in SCHEMA:
-            raise UserError(f"unknown column {name!r}", place=Place(path, 1), remedy=nearest(name, SCHEMA))
+            raise UserError(f"unknown column {name!r}", place=Place(path, 1), remedy=_meant(name))
     rows = []
     for line, cells in sheet.records():
         given = {name: text for name, text in cells.items() if text.strip()}
         values: dict[str, Any] = {name: _value(name, given[name], Place(path, line, name)) for name in given}
-        rows.append(Measurement(**values))
+        rows.append((line, Measurement(**values)))
     return rows
 
 
-def inputs_json(inputs: Inputs) -> str:
-    """Inputs as one line of JSON, sorted by name; N/A is null."""
-    return json.dumps({name: _plain(inputs[name]) for name in sorted(inputs)}, allow_nan=False)
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, str):
-        return value
-    number = float(value)
-    if math.isnan(number):
-        return None
-    return int(number) if number.is_integer() else number
+def _meant(name: str) -> str:
+    """What to do about an unknown column: a known one with a unit behind it is to be converted."""
+    column = next((known for known in sorted(SCHEMA, key=len, reverse=True) if name.startswith(known)), None)
+    if column is None:
+        return nearest(name, SCHEMA)
+    return f"did you mean {column}? it is in {SCHEMA[column][0]}: convert it if need be, and name it {column}"
 
 
 def _cell(value: str | float) -> str:

@@ -13,7 +13,8 @@ from typing import Any
 
 from measure import cases as registry
 from measure import clock, devices
-from measure.records import Inputs, Measurement, case_key, inputs_json
+from measure.keys import Inputs, case_key, inputs_json
+from measure.records import Measurement
 from measure.samples import STANDARD, Rules
 from measure.timing import Timing
 from planner.errors import UserError

@@ -6,7 +6,8 @@ import pytest
 
 from measure import clock
 from measure.cases import CASES, CaseSkipped
-from measure.records import case_key, read_measurements, write_measurements
+from measure.keys import case_key
+from measure.records import read_measurements, write_measurements
 from measure.run import Case, measure_cases
 from measure.samples import Rules, summarize
 from measure.timing import LoopTime, Timing

@@ -9,7 +9,7 @@ from planner.lint.findings import Fault, rule
 from planner.lint.pattern import pattern
 from planner.lint.shape import usual_formula
 from planner.lint.tables import FOURTH, Line, LineTable
-from planner.lint.wording import StepWriter, Unreadable, Writer
+from planner.lint.wording import StepWriter, UnreadableError, Writer
 from planner.xlsx.address import address
 
 MISSING = "missing."
@@ -38,8 +38,9 @@ def _calculated(book: Book, table: LineTable, line: Line) -> Iterator[Fault]:
     cell, remedy = address(line.row, column), "correct the one or the other"
     try:
         expected = make(book, table, line, column, formula).write(line.names)
-    except Unreadable as error:
-        yield Fault(table.sheet.name, cell, f"{line.name} in names, {line.names}, can't be told in cells: {error}", remedy)
+    except UnreadableError as error:
+        what = f"{line.name} in names, {line.names}, can't be told in cells: {error}"
+        yield Fault(table.sheet.name, cell, what, remedy)
         return
     if pattern(expected, line.row, column) is not formula:
         what = f"{line.name} is ={formula.at(line.row, column)}, but {line.names} in names, which is ={expected}"

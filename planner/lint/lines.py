@@ -62,8 +62,8 @@ def _units(book: Book) -> Iterator[tuple[str, str, str, str]]:
                 yield cases.sheet.name, address(cases.header_row - 1, column), name, title[1]
 
 
-@rule(13, "No number literal in a template's formula except 0 and 1 (2 as exponent or LOG base), and no operator between "
-          "two literals; text may be compared.")  # fmt: skip
+@rule(13, "No number literal in a template's formula except 0 and 1 (2 as exponent or LOG base), and no operator "
+          "between two literals; text may be compared.")  # fmt: skip
 def literals(book: Book) -> Iterator[Fault]:
     """A number that stands in a formula in names, where no reader finds its unit and its source."""
     for table in (*book.calculations, *book.working):

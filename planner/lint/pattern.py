@@ -1,13 +1,14 @@
 """A live formula seen from its cell: what cells filled from one another have in common.
 
-`F10*F$9` in F11 and `G10*G$9` in G11 are one pattern, `R[-1]C[0]*R9C[0]`. Spaces and the spelling of numbers don't count.
+`F10*F$9` in F11 and `G10*G$9` in G11 are one pattern, `R[-1]C[0]*R9C[0]`. Spaces don't count, nor how a number is
+spelt.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, column_letters, column_number
@@ -15,12 +16,12 @@ from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, column_letters, colu
 Position = tuple[int, int]
 """A row and a column."""
 
-_CELL = r"\$?[A-Z]{1,3}\$?[1-9][0-9]{0,6}"
+_COLUMN, _ROW = r"\$?[A-Z]{1,3}", r"\$?[1-9][0-9]{0,6}"
+_CELL = _COLUMN + _ROW
 _A1 = re.compile(
     rf"""(?P<kept>"(?:[^"]|"")*" | '(?:[^']|'')*'! | \#(?:N/A|[A-Z0/]+[!?]))
        | (?P<space>\s+)
-       | (?<![\w.$])(?P<reference>{_CELL}(?::{_CELL})? | \$?[A-Z]{{1,3}}:\$?[A-Z]{{1,3}} | \$?[1-9][0-9]*:\$?[1-9][0-9]*)
-         (?![\w.(!\[])
+       | (?<![\w.$])(?P<reference>{_CELL}(?::{_CELL})? | {_COLUMN}:{_COLUMN} | {_ROW}:{_ROW})(?![\w.(!\[])
        | (?P<word>[^\W\d][\w.]*)
        | (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)""",
     re.VERBOSE,
@@ -69,7 +70,7 @@ class Reference(NamedTuple):
         return Area(min(top, bottom), min(left, right), max(top, bottom), max(left, right))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pattern:
     """A formula relative to its cell, and what it is made of. Patterns of one text are one object."""
 
@@ -98,7 +99,7 @@ def pattern(formula: str, row: int, column: int) -> Pattern:
     return _parsed(_A1.sub(relative, formula))
 
 
-@lru_cache(maxsize=1 << 17)
+@cache
 def _parsed(text: str) -> Pattern:
     matches = list(_R1C1.finditer(text))
     words = frozenset(match["name"] for match in matches if match["name"]) - {"TRUE", "FALSE"}

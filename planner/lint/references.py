@@ -19,8 +19,8 @@ _LEGAL = re.compile(r"[^\W\d][\w.?\\]{0,254}|\\[\w.?\\]{1,254}")
 _ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}|R|C|R[0-9]*C[0-9]*|TRUE|FALSE", re.IGNORECASE)
 
 
-@rule(15, "Within a sheet references point up or left (the header's master check excepted); between sheets to an earlier "
-          "one, Cover and Dashboard excepted; no cycle of cells.")  # fmt: skip
+@rule(15, "Within a sheet references point up or left (the header's master check excepted); between sheets to an "
+          "earlier one, Cover and Dashboard excepted; no cycle of cells.")  # fmt: skip
 def direction(book: Book) -> Iterator[Fault]:
     """A broken reference, one that points down, right or to a later sheet, and a circle."""
     for sheet in book.sheets.values():
@@ -60,8 +60,9 @@ def _corner(area: Area) -> str:
     return address(area.bottom, area.right)
 
 
-@rule(17, "Functions from the allow-list only (templates: the grammar's; the workbook writer adds INDEX MATCH COUNTIF "
-          "SUMPRODUCT IFERROR and SUM over a range); nothing volatile; nothing that needs the `_xlfn.` prefix.")  # fmt: skip
+@rule(17, "Functions from the allow-list only (templates: the grammar's; the workbook writer adds INDEX MATCH "
+          "COUNTIF SUMPRODUCT IFERROR and SUM over a range); nothing volatile; nothing that needs the `_xlfn.` "
+          "prefix.")  # fmt: skip
 def functions(book: Book) -> Iterator[Fault]:
     """A function that not every spreadsheet computes alike."""
     for (sheet, row, column), formula in book.formulas.items():

@@ -22,8 +22,9 @@ def as_text(report: Report) -> str:
     if overrides:
         lines += ["Overrides: values typed where the template has a formula", *_listed(overrides), ""]
     lines += [f"Note: {note.what}" for note in report.of("note")]
-    counts = f"{_count(len(faults), 'finding')} and {_count(len(overrides), 'override')}" if faults or overrides else "clean"
-    return "\n".join([*lines, f"{report.file}: {counts} by rules {', '.join(map(str, sorted(RULES)))}."])
+    counts = f"{_count(len(faults), 'finding')} and {_count(len(overrides), 'override')}"
+    verdict = "clean" if report.is_clean else counts
+    return "\n".join([*lines, f"{report.file}: {verdict} by rules {', '.join(map(str, sorted(RULES)))}."])
 
 
 def as_object(report: Report) -> str:

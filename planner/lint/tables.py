@@ -91,7 +91,8 @@ def line_table(sheet: Sheet) -> LineTable | None:
     kind = KINDS.get(sheet.text(HEADER_ROW, FOURTH))
     if titles != TITLES or kind is None:
         return None
-    lines, section = [], ""
+    lines: list[Line] = []
+    section = ""
     for row in sorted({row for row, column in sheet.cells if column <= FIFTH and row > HEADER_ROW}):
         if kind == "working" and lines and row > lines[-1].row + 1:
             break  # below it are tables of cases

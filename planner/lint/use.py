@@ -34,11 +34,12 @@ def dead_inputs(book: Book) -> Iterator[Fault]:
                     read.update(range(area.top, min(area.bottom, last) + 1))
     for line in book.inputs.lines:
         if line.row not in read:
-            yield Fault(inputs.name, address(line.row, NAME), f"no formula reads {line.name}", "delete the row, or use it")
+            what = f"no formula reads {line.name}"
+            yield Fault(inputs.name, address(line.row, NAME), what, "delete the row, or use it")
 
 
-@rule(24, "Each headline (what Dashboard shows) is named in a check with the shared relative tolerance; the master check is "
-          "on Cover and in every header.")  # fmt: skip
+@rule(24, "Each headline (what Dashboard shows) is named in a check with the shared relative tolerance; the master "
+          "check is on Cover and in every header.")  # fmt: skip
 def proofs(book: Book) -> Iterator[Fault]:
     """A headline that no check reaches, and a sheet without the count of failed checks."""
     for table in book.calculations:

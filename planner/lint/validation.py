@@ -9,9 +9,11 @@ from xml.etree import ElementTree
 
 from planner.lint.book import Book, Sheet
 from planner.lint.findings import Fault, rule
+from planner.lint.graph import Cells
 from planner.lint.pattern import pattern
+from planner.lint.tables import LineTable
 from planner.xlsx.address import Area, address
-from planner.xlsx.cellvalue import Value
+from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import local_name
 
 _HOLDS: dict[str, Callable[[float, float, float], bool]] = {
@@ -36,50 +38,54 @@ class Validation(NamedTuple):
     second: str
     has_message: bool
 
-    def covers(self, row: int, column: int) -> bool:
-        """Whether it is about this cell."""
-        return any(area.covers(row, column) for area in self.areas)
-
 
 @rule(27, "Every input has a data validation with a message.")
 def validations(book: Book) -> Iterator[Fault]:
-    """An input without a validation, and a typed value that breaks its own."""
-    inputs = book.inputs
+    """An input without a validation, and a typed value that its validation would not let in."""
     for sheet in book.our_sheets:
+        typed = Cells((sheet.name, *at) for at in sheet.cells if sheet.is_typed(*at))
         found = _validations(book, sheet)
-        for rule_ in found:
-            yield from _broken(book, sheet, rule_)
-        if sheet is inputs.sheet:
-            lines = [line for line in inputs.lines if line.section != "Constants"]
-            for at in ((line.row, column) for line in lines for column in inputs.columns):
-                if not any(known.covers(*at) and known.has_message for known in found):
-                    what, remedy = "the input has no data validation with a message", "copy another input's: Paste Special, Validation"
-                    yield Fault(sheet.name, address(*at), what, remedy)
+        for validation in found:
+            yield from _out_of_range(book, sheet, validation, typed)
+        if sheet is book.inputs.sheet:
+            yield from _unguarded(book.inputs, [area for known in found if known.has_message for area in known.areas])
 
 
-def _broken(book: Book, sheet: Sheet, rule_: Validation) -> Iterator[Fault]:
-    for at in sheet.cells:
-        if rule_.covers(*at) and sheet.is_typed(*at):
-            value = sheet.value(*at)
-            if isinstance(value, (str, float, int)) and (wanted := _breach(book, sheet, rule_, value)):
-                yield Fault(sheet.name, address(*at), f"{value} is out of range: {wanted}", "type another value")
+def _unguarded(inputs: LineTable, guarded: list[Area]) -> Iterator[Fault]:
+    """The inputs in no area of a validation; a constant needs none."""
+    wanted = [(inputs.sheet.name, line.row, column) for line in inputs.lines if line.section != "Constants"
+              for column in inputs.columns]  # fmt: skip
+    cells = Cells(wanted)
+    known = {cell for area in guarded for cell in cells.within(inputs.sheet.name, area)}
+    for sheet, row, column in wanted:
+        if (sheet, row, column) not in known:
+            what, remedy = "the input has no data validation with a message", "copy another input's validation"
+            yield Fault(sheet, address(row, column), what, remedy)
 
 
-def _breach(book: Book, sheet: Sheet, rule_: Validation, value: str | float) -> str:
+def _out_of_range(book: Book, sheet: Sheet, validation: Validation, typed: Cells) -> Iterator[Fault]:
+    """The typed values that a validation covers and would not let in."""
+    allowed = _listed(book, sheet, validation.first) if validation.type == "list" else set()
+    for area in validation.areas:
+        for name, row, column in typed.within(sheet.name, area):
+            value = sheet.value(row, column)
+            wanted = "" if isinstance(value, CellError) else _breach(validation, value, allowed)
+            if wanted:
+                yield Fault(name, address(row, column), f"{value} is out of range: {wanted}", "type another value")
+
+
+def _breach(validation: Validation, value: Value, allowed: set[str]) -> str:
     """What a validation asks where a value doesn't hold to it; blank where it does, or where it can't be told."""
-    if rule_.type == "list":
-        listed = _listed(book, sheet, rule_.first)
-        return "" if _key(value) in listed else f"it is not one of the list {rule_.first}"
-    if rule_.type not in ("decimal", "whole", "textLength"):
+    if validation.type == "list":
+        return "" if _key(value) in allowed else f"it is not in the list {validation.first}"
+    low, high = _number(validation.first), _number(validation.second or validation.first)
+    if validation.type not in ("decimal", "whole", "textLength") or low is None or high is None:
         return ""
-    low, high = _number(rule_.first), _number(rule_.second or rule_.first)
-    number = float(len(str(value))) if rule_.type == "textLength" else value
-    if low is None or high is None:
-        return ""
-    holds = not isinstance(number, str) and _HOLDS[rule_.operator](number, low, high)
-    whole = rule_.type != "whole" or number == round(float(number))
-    limits = f"{rule_.first} and {rule_.second}" if rule_.second else rule_.first
-    return "" if holds and whole else f"{rule_.type} {rule_.operator} {limits} is wanted"
+    number = len(str(value)) if validation.type == "textLength" else value
+    holds = isinstance(number, (int, float)) and _HOLDS[validation.operator](number, low, high)
+    whole = validation.type != "whole" or isinstance(number, (int, float)) and number == round(number)
+    limits = f"{validation.first} and {validation.second}" if validation.second else validation.first
+    return "" if holds and whole else f"{validation.type} {validation.operator} {limits} is wanted"
 
 
 def _listed(book: Book, sheet: Sheet, source: str) -> set[str]:

@@ -21,14 +21,15 @@ _ROUNDED = re.compile(r"\^|\b(LOG|EXP)\(")
 _CLOCK_OR_DICE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY"})
 
 
-@rule(22, "Every formula cell has a cached value. No error but #N/A, and each #N/A traces to a blank database cell or a "
-          "formula's NA(), or stands in chart data.")  # fmt: skip
+@rule(22, "Every formula cell has a cached value. No error but #N/A, and each #N/A traces to a blank database cell or "
+          "a formula's NA(), or stands in chart data.")  # fmt: skip
 def cached_values(book: Book) -> Iterator[Fault]:
     """A formula without a value, and the first cell of every chain of errors that no missing number explains."""
     for sheet in book.sheets.values():
         blank = [at for at in sheet.patterns if sheet.value(*at) is None]
         if blank:
-            what = f"{len(blank):,} formula cells have no cached value" if len(blank) > 1 else "the formula has no cached value"
+            rest = f", nor have {len(blank) - 1:,} others here" if len(blank) > 1 else ""
+            what = f"the formula has no cached value{rest}"
             yield Fault(sheet.name, address(*blank[0]), what, "run planner recalc on the file")
     errors = {(name, *at): value for name, sheet in book.sheets.items() for at in sheet.cells
               if isinstance(value := sheet.value(*at), CellError)}  # fmt: skip
@@ -41,8 +42,8 @@ def cached_values(book: Book) -> Iterator[Fault]:
             yield Fault(name, address(row, column), what, remedy)
 
 
-@rule(23, "Cached values equal an independent recalculation (1e-12 relative; any error equals any other; strip the cached "
-          "values first, since LibreOffice trusts them).")  # fmt: skip
+@rule(23, "Cached values equal an independent recalculation (1e-12 relative; any error equals any other; strip the "
+          "cached values first, since LibreOffice trusts them).")  # fmt: skip
 def recalculated(book: Book) -> Iterator[Fault]:
     """The first cells whose saved value is not what their formula gives, and how many could not be computed."""
     stripped = replace(book.package, parts=dict(book.package.parts))

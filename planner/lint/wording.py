@@ -21,7 +21,7 @@ _MATCH = re.compile(r"MATCH\((\w+), ?(\w+), ?0\)")
 _CHOICE = re.compile(r"Dashboard\[(\w+)\].*")
 
 
-class Unreadable(Exception):
+class UnreadableError(Exception):
     """A formula in names that can't be written as a cell's: why."""
 
 
@@ -40,7 +40,7 @@ class Writer:
     formula: Pattern
 
     def write(self, names: str) -> str:
-        """The formula that the names stand for. Raises Unreadable."""
+        """The formula that the names stand for. Raises UnreadableError."""
         if names.startswith(OVERRIDE):
             typed = self.input("Overrides", self.line.name)
             return f'IF({typed}<>"",{typed},{self.write(names.removeprefix(OVERRIDE))})'
@@ -51,7 +51,7 @@ class Writer:
         try:
             return parse(names, whole_text=True).substitute(self.cell)
         except FormulaError as error:
-            raise Unreadable(str(error)) from None
+            raise UnreadableError(str(error)) from None
 
     def cell(self, name: str) -> str:
         """The cell of a name on the same sheet, in the same column."""
@@ -60,14 +60,14 @@ class Writer:
     def row_of(self, name: str) -> int:
         """The row of a name on the same sheet."""
         if name not in self.table.by_name:
-            raise Unreadable(f"{self.table.sheet.name} has no row {name}")
+            raise UnreadableError(f"{self.table.sheet.name} has no row {name}")
         return self.table.by_name[name].row
 
     def input(self, section: str, name: str) -> str:
         """The cell of Inputs that a person types a name's value into."""
         lines = self.book.inputs.section(section)
         if name not in lines:
-            raise Unreadable(f"Inputs has no row {name}")
+            raise UnreadableError(f"Inputs has no row {name}")
         return f"{self.book.inputs.sheet.name}!{address(lines[name].row, self.column)}"
 
     def typed(self, name: str) -> str:
@@ -102,19 +102,19 @@ class Writer:
         """A choice on Dashboard."""
         line = self.book.dashboard.by_name.get(f"shown_{name}")
         if line is None:
-            raise Unreadable(f"Dashboard has no row shown_{name}")
+            raise UnreadableError(f"Dashboard has no row shown_{name}")
         return f"{self.book.dashboard.sheet.name}!${column_letters(FOURTH)}${line.row}"
 
     def database(self, name: str) -> Database:
         """The database of that name."""
         if name not in self.book.databases:
-            raise Unreadable(f"there is no sheet {name.capitalize()} with ids in column A")
+            raise UnreadableError(f"there is no sheet {name.capitalize()} with ids in column A")
         return self.book.databases[name]
 
     def values(self, database: Database, name: str) -> str:
         """The range of a database's column."""
         if name not in database.columns:
-            raise Unreadable(f"{database.sheet.name} has no column {name}")
+            raise UnreadableError(f"{database.sheet.name} has no column {name}")
         letters = column_letters(database.columns[name])
         return f"{database.sheet.name}!${letters}${_FIRST_ID_ROW}:${letters}${self.last_row(database)}"
 
@@ -139,7 +139,7 @@ class StepWriter(Writer):
             areas = list(self.areas(table.sheet.name))
             if name in table.by_name and any(area.top == table.by_name[name].row for area in areas):
                 return f"INDEX({self.across(table, name)},{self.cell('scenario_index')})"
-        raise Unreadable(f"it doesn't read a row {name}")
+        raise UnreadableError(f"it doesn't read a row {name}")
 
     def matched(self, name: str, table: str) -> str:
         """The place of an id among a database's, or among those of all scenarios."""
