@@ -100,8 +100,9 @@ class Book:
     @cached_property
     def ours(self) -> dict[Address, Pattern]:
         """The formulas that planner wrote or an analyst put in their place: those within its tables."""
+        tables: list[LineTable | CaseTable] = [*self.lines, *self.cases]
         found: dict[Address, Pattern] = {}
-        for table in (*self.lines, *self.cases):
+        for table in tables:
             for at in table.positions():
                 if at in table.sheet.patterns:
                     found[table.sheet.name, *at] = table.sheet.patterns[at]
@@ -118,8 +119,9 @@ class Book:
     @property
     def our_sheets(self) -> list[Sheet]:
         """The sheets that hold planner's tables."""
-        tables = (*self.lines, self.inputs, *self.databases.values(), *self.cases)
-        return list({table.sheet.name: table.sheet for table in tables}.values())
+        sheets = [table.sheet for table in (self.inputs, *self.lines)]
+        sheets += [table.sheet for table in self.databases.values()] + [table.sheet for table in self.cases]
+        return list({sheet.name: sheet for sheet in sheets}.values())
 
     def _of(self, kind: str) -> list[LineTable]:
         return [table for table in self.tables if table.kind == kind]

@@ -35,11 +35,10 @@ def direction(book: Book) -> Iterator[Fault]:
                     remedy = "read from above, from the left or from an earlier sheet"
                     yield Fault(sheet_name, address(row, column), what, remedy)
     for circle in circles(book):
-        steps = " -> ".join(f"{name}!{address(*at)}" for name, *at in (*circle[:6], circle[0]))
-        name, *at = circle[0]
-        yield Fault(
-            name, address(*at), f"{len(circle)} cells read each other in a circle: {steps}", "take one of the steps out"
-        )
+        steps = " -> ".join(f"{name}!{address(row, column)}" for name, row, column in (*circle[:6], circle[0]))
+        what = f"{len(circle)} cells read each other in a circle: {steps}"
+        name, row, column = circle[0]
+        yield Fault(name, address(row, column), what, "take one of the steps out")
 
 
 def _astray(book: Book, sheet: Sheet, reference: Reference, row: int, column: int) -> str:

@@ -83,7 +83,7 @@ def _breach(validation: Validation, value: Value, allowed: set[str]) -> str:
         return ""
     number = len(str(value)) if validation.type == "textLength" else value
     holds = isinstance(number, (int, float)) and _HOLDS[validation.operator](number, low, high)
-    whole = validation.type != "whole" or isinstance(number, (int, float)) and number == round(number)
+    whole = validation.type != "whole" or (isinstance(number, (int, float)) and number == round(number))
     limits = f"{validation.first} and {validation.second}" if validation.second else validation.first
     return "" if holds and whole else f"{validation.type} {validation.operator} {limits} is wanted"
 
