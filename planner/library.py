@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from planner import data
-from planner.errors import Place, UserError, nearest
+from planner.errors import UserError, nearest
 from planner.include import Scope, include
 from planner.template import COLUMNS, Template, checked, read_rows
 
@@ -36,7 +36,8 @@ def _find(name: str, beside: Path | None) -> Path:
         return beside / f"{name}.csv"
     path = data.folder("templates") / f"{name}.csv"
     if not path.exists() or not is_template(path):
-        raise UserError(f"no template {name!r}", remedy=nearest(name, names()))
+        beside_it = [each.stem for each in beside.glob("*.csv") if is_template(each)] if beside else []
+        raise UserError(f"no template {name!r}", remedy=nearest(name, [*names(), *beside_it]))
     return path
 
 
@@ -44,7 +45,7 @@ def _load(path: Path, including: tuple[Path, ...]) -> Template:
     resolved = path.resolve()
     if resolved in including:
         chain = " -> ".join(step.stem for step in (*including, resolved))
-        raise UserError(f"templates include each other in a circle: {chain}", place=Place(path))
+        raise UserError(f"templates include each other in a circle: {chain}")
     rows, digest = read_rows(path)
     scope, digests = Scope(), {path.stem: digest}
     below = {row.name: row for row in rows if row.kind != "include"}
