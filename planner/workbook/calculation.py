@@ -14,7 +14,7 @@ from planner.workbook import layout
 from planner.workbook.cells import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
 from planner.workbook.inputs import Inputs
 from planner.workbook.layout import cell, letter
-from planner.workbook.page import Live, Page
+from planner.workbook.page import GREY, ORANGE, Live, Page
 from planner.workbook.plan import Plan
 from planner.workbook.styles import row_format
 
@@ -46,6 +46,7 @@ def write(book: Workbook, plan: Plan, template: Template, inputs: Inputs, databa
     for row in template.rows:
         writer.write(row)
     page.widths(40, 12, 30, 40, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    _colours(sheet, plan, inputs)
     for column in (layout.FORMULA, layout.SOURCE):
         page.sheet.column_dimensions[letter(column)].outlineLevel = 1
     return sheet
@@ -87,6 +88,18 @@ def _matched_rows(page: Page, plan: Plan, template: Template, databases: Databas
                 "0",
             )
     return matched
+
+
+def _colours(sheet: Calculation, plan: Plan, inputs: Inputs) -> None:
+    """A missing number is grey; a row whose override is typed on Inputs is orange."""
+    first, last = layout.FIRST_SCENARIO, plan.columns.last
+    top, bottom = min(sheet.rows.values()), max(sheet.rows.values())
+    sheet.page.colour(f"{cell(first, top)}:{cell(last, bottom)}", f"ISNA({cell(first, top)})", ink=GREY)
+    for name, at in inputs.override_rows.items():
+        if name in sheet.rows:
+            row = sheet.rows[name]
+            typed = f'{inputs_sheet.NAME}!{cell(first, at)}<>""'
+            sheet.page.colour(f"{cell(first, row)}:{cell(last, row)}", typed, ink="FF8A4B08", fill=ORANGE, bold=True)
 
 
 @dataclass(frozen=True)

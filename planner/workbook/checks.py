@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from openpyxl.formatting.rule import FormulaRule
-from openpyxl.styles import Font, PatternFill
 from openpyxl.workbook import Workbook
 
 from planner.workbook import inputs as inputs_sheet
 from planner.workbook import layout
 from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.layout import cell, letter
-from planner.workbook.page import Live, Page
+from planner.workbook.page import GREY, PALE_RED, RED, Live, Page
 from planner.workbook.plan import Plan
 
 NAME = "Checks"
@@ -97,8 +95,5 @@ def _colour(page: Page, plan: Plan, first: int, last: int) -> None:
     """Failed checks stand out in red; what can't be told is grey."""
     area = f"{cell(layout.FIRST_SCENARIO, first)}:{cell(plan.columns.last, last)}"
     corner = cell(layout.FIRST_SCENARIO, first)
-    red, fill = Font(color="FFB42318", bold=True), PatternFill("solid", bgColor="FFFEE4E2")
-    failed = FormulaRule(formula=[f'IFERROR(AND({corner}<>"",{corner}=0),FALSE)'], font=red, fill=fill)
-    page.sheet.conditional_formatting.add(area, failed)
-    unknown = FormulaRule(formula=[f"ISNA({corner})"], font=Font(color="FF9CA3AF"))
-    page.sheet.conditional_formatting.add(area, unknown)
+    page.colour(area, f'IFERROR(AND({corner}<>"",{corner}=0),FALSE)', ink=RED, fill=PALE_RED, bold=True)
+    page.colour(area, f"ISNA({corner})", ink=GREY)

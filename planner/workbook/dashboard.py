@@ -65,7 +65,9 @@ def _selectors(page: Page, plan: Plan) -> None:
                       error="Choose from the list.")  # fmt: skip
 
 
-def _template(page: Page, plan: Plan, sheet: Calculation, rows: Sequence[tuple[str, str]], at: int, labels: set[str]) -> int:
+def _template(
+    page: Page, plan: Plan, sheet: Calculation, rows: Sequence[tuple[str, str]], at: int, labels: set[str]
+) -> int:
     proved = _proved(sheet.template)
     page.section(at, sheet.template.name.capitalize(), layout.FIRST_SCENARIO + plan.columns.filled - 1)
     at += 1

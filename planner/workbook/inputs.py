@@ -11,7 +11,7 @@ from planner.catalog import Value
 from planner.template import Row
 from planner.workbook import layout
 from planner.workbook.layout import Columns, cell, letter
-from planner.workbook.page import Page
+from planner.workbook.page import ORANGE, Page
 from planner.workbook.plan import Plan
 from planner.workbook.styles import number_format
 
@@ -48,8 +48,16 @@ def write(book: Workbook, plan: Plan, ranges: dict[str, str]) -> Inputs:
     row = _block(page, plan, "Overrides of looked-up numbers", lookups, inputs.override_rows, row, ranges)
     row = _block(page, plan, "Overrides of calculated numbers", calculated, inputs.override_rows, row, ranges)
     _constants(page, plan, inputs, row)
+    _colour_overrides(inputs, plan)
     page.widths(34, 12, 24, 38, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     return inputs
+
+
+def _colour_overrides(inputs: Inputs, plan: Plan) -> None:
+    """An override that is typed stands out from the blank ones."""
+    if rows := inputs.override_rows.values():
+        first, last = cell(layout.FIRST_SCENARIO, min(rows)), cell(plan.columns.last, max(rows))
+        inputs.page.colour(f"{first}:{last}", f'{first}<>""', ink="FF8A4B08", fill=ORANGE, bold=True)
 
 
 def _header_rows(page: Page, plan: Plan, ranges: dict[str, str]) -> None:

@@ -18,6 +18,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from planner.workbook import layout
 from planner.workbook.layout import Columns, cell
 
+RED, PALE_RED, GREY, ORANGE = "FFB42318", "FFFEE4E2", "FF9CA3AF", "FFFDE9CF"
 MASTER_CHECK = "C1"  # on every sheet: the count of failed checks
 
 
@@ -86,6 +87,12 @@ class Page:
         validation.add(reference)
         self.sheet.add_data_validation(validation)
 
+    def colour(self, reference: str, condition: str, *, ink: str, fill: str | None = None, bold: bool = False) -> None:
+        """A conditional format: the cells of `reference` for which the formula `condition` holds."""
+        filled = PatternFill("solid", bgColor=fill) if fill else None
+        rule = FormulaRule(formula=[condition], font=Font(color=ink, bold=bold), fill=filled)
+        self.sheet.conditional_formatting.add(reference, rule)
+
     def widths(self, *widths: float, scenarios: Columns | None = None, each: float = 16) -> None:
         """Column widths from A on, then one width for the scenario columns."""
         for index, width in enumerate(widths, start=1):
@@ -102,11 +109,7 @@ class Page:
         if master:
             self.put(2, 1, "Failed checks", "plan_text")
             self.put(3, 1, Live(master), "plan_check", "0")
-            red = {
-                "font": Font(color="FFB42318", bold=True),
-                "fill": PatternFill("solid", bgColor="FFFEE4E2"),
-            }
-            sheet.conditional_formatting.add(MASTER_CHECK, FormulaRule(formula=[f"{MASTER_CHECK}>0"], **red))
+            self.colour(MASTER_CHECK, f"{MASTER_CHECK}>0", ink=RED, fill=PALE_RED, bold=True)
         sheet.page_setup.orientation = "landscape"
         sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, 0
         sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)

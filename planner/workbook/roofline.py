@@ -10,7 +10,7 @@ from planner.layer_ops import Operation
 from planner.workbook import charts
 from planner.workbook.layout import cell
 from planner.workbook.operations import Operations
-from planner.workbook.page import Live, Page
+from planner.workbook.page import GREY, Live, Page
 from planner.workbook.styles import RATIO, number_format
 
 NAME = "Roofline"
@@ -50,6 +50,7 @@ def write(book: Workbook, operations: Operations) -> Page:
     charts.roofline(
         page, points=(points, points + last - FIRST_ROW), roof=(roof, roof + 2), anchor=f"F{total + 2}"
     )  # fmt: skip
+    page.colour(f"A{FIRST_ROW}:J{roof + 2}", f"ISNA(A{FIRST_ROW})", ink=GREY)
     page.widths(28, 22, 26, 16, 16, 14, 12, 16, 16, 22)
     return page
 

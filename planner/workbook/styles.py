@@ -66,7 +66,8 @@ _THIN = Border(bottom=Side(style="hair", color="FFD1D5DB"))
 
 
 def _style(
-    name: str, *, fill: str | None = None, locked: bool = True, wrap: bool = False, side: str | None = None, **font: object
+    name: str, *, fill: str | None = None, locked: bool = True, wrap: bool = False, side: str | None = None,
+    **font: object,
 ) -> NamedStyle:  # fmt: skip
     style = NamedStyle(name=name)
     style.font = Font(**{"name": FONT, "size": 10, "color": _DARK, **font})
