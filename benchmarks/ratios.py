@@ -1,0 +1,135 @@
+"""Speed as ratios within one run: each command of ours against something that everybody has.
+
+    python benchmarks/ratios.py [--formulas 100000]
+
+Each pair is run in turn, A B A B ..., and the median of the ratios is printed, so that a machine whose speed drifts
+gives the same answer. The build is compared with XlsxWriter writing the same cells with the same values and formats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROUNDS = 5
+
+
+def process(*command: str) -> Callable[[], float]:
+    """CPU seconds of a whole process, its children's included."""
+
+    def run() -> float:
+        import resource
+
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+
+    return run
+
+
+def call(function: Callable[[], object]) -> Callable[[], float]:
+    """CPU seconds of a function in this process."""
+
+    def run() -> float:
+        begin = time.process_time()
+        function()
+        return time.process_time() - begin
+
+    return run
+
+
+def ratio(name: str, ours: Callable[[], float], theirs: Callable[[], float], goal: float, rounds: int = ROUNDS) -> None:
+    """Print the median ratio of two timings taken in turn, beside the goal."""
+    pairs = [(ours(), theirs()) for _ in range(rounds + 1)][1:]  # the first warms up
+    mine, other = (statistics.median(column) for column in zip(*pairs, strict=True))
+    share = statistics.median(a / b for a, b in pairs)
+    print(f"{name:58} {mine:8.3f} s {other:8.3f} s  {share:5.2f}  (goal {goal:g})", flush=True)
+
+
+def large_plan(formulas: int):  # type: ignore[no-untyped-def]
+    """A plan of about so many formula cells: models on chips."""
+    from planner import catalog
+    from planner.scenarios import plan_of
+
+    models, chips = catalog.load_models().ids(), catalog.load_hardware().ids()
+    per_scenario = 425
+    wanted = max(1, formulas // per_scenario)
+    return plan_of(models[: -(-wanted // len(chips))], chips, (), None, ())
+
+
+def same_cells(data: bytes, target: Path) -> Callable[[], None]:
+    """A function that writes the cells of a built workbook, with values and formats, through XlsxWriter."""
+    import io
+
+    import openpyxl
+
+    with_formulas = openpyxl.load_workbook(io.BytesIO(data))
+    with_values = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
+    sheets = [
+        (sheet.title, [
+            (cell.row - 1, cell.column - 1, cell.value, with_values[sheet.title].cell(cell.row, cell.column).value,
+             cell.number_format, bool(cell.font.bold))
+            for row in sheet.iter_rows() for cell in row if cell.value is not None
+        ])
+        for sheet in with_formulas
+    ]  # fmt: skip
+
+    def write() -> None:
+        import xlsxwriter
+
+        book = xlsxwriter.Workbook(str(target))
+        formats: dict[tuple[str, bool], object] = {}
+        for title, cells in sheets:
+            sheet = book.add_worksheet(title)
+            for row, column, content, value, number_format, bold in cells:
+                key = (number_format, bold)
+                if key not in formats:
+                    formats[key] = book.add_format({"num_format": number_format, "bold": bold})
+                if isinstance(content, str) and content.startswith("="):
+                    sheet.write_formula(row, column, content, formats[key], value)
+                else:
+                    sheet.write(row, column, content, formats[key])
+        book.close()
+
+    return write
+
+
+def main() -> None:
+    """Print every ratio."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--formulas", type=int, default=100_000)
+    formulas = parser.parse_args().formulas
+    bare = "import click\n@click.group()\ndef g(): pass\n@g.command()\ndef a(): pass\ng()"
+    python, planner = sys.executable, [sys.executable, "-m", "planner"]
+    print(f"{'ours against theirs, CPU':58} {'ours':>10} {'theirs':>10}  ratio")
+    ratio(
+        "planner --help / a bare click program",
+        process(*planner, "--help"),
+        process(python, "-c", bare + "", "--help"),
+        1.3,
+    )
+    ratio("planner calc / import pandas", process(*planner, "calc", "inference", "-m", "llama3-70b", "-H", "tpu-v5e"),
+          process(python, "-c", "import pandas"), 1.0)  # fmt: skip
+    from planner.scenarios import plan_of
+    from planner.workbook.book import build
+
+    default = plan_of((), (), (), None, ())
+    build(default)
+    print(f"{'the default build beyond imports':58} {call(lambda: build(default))():8.3f} s  (goal 1 s of CPU)")
+    plan = large_plan(formulas)
+    data = build(plan)
+    with tempfile.TemporaryDirectory() as folder:
+        theirs = same_cells(data, Path(folder) / "theirs.xlsx")
+        name = f"build of {len(plan.scenarios)} scenarios / XlsxWriter, the same cells"
+        ratio(name, call(lambda: build(plan)), call(theirs), 0.7, rounds=3)
+
+
+if __name__ == "__main__":
+    main()
