@@ -121,10 +121,8 @@ def _leaf(row: Row, facts: Facts, given: Given, spelling: dict[float, str]) -> A
 
 def _looked_up(row: Row, record: Mapping[str, Any] | None, column: str) -> Any:
     if record is None:
-        option = "-m MODEL" if row.kind == "model" else "-H CHIP"
-        raise row.fault(
-            f"this template reads a {row.kind}'s {column}", f"name one with {option}, or --set {row.name}=..."
-        )
+        whose, option = ("model", "-m MODEL") if row.kind == "model" else ("chip", "-H CHIP")
+        raise row.fault(f"this template reads a {whose}'s {column}", f"name one with {option}, or --set {row.name}=...")
     if column not in record:
         raise row.fault(f"the {row.kind} table has no column {column}", nearest(column, record))
     return record[column]

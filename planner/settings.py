@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from planner.errors import UserError
-from planner.template import Row, Template
+from planner.template import NUMBER, Row, Template
 
 
 def parsed(settings: Iterable[str]) -> dict[str, str]:
@@ -28,12 +28,11 @@ def typed(row: Row, text: str) -> float | str | None:
         return None
     if row.unit == "text":
         return text
-    try:
-        number = float(text.replace("_", "x"))
-    except ValueError:
+    if not NUMBER.fullmatch(text):
         remedy = "write a decimal point, not a comma" if "," in text else f"{row.name} is in {row.unit}"
-        raise UserError(f"--set {row.name}={text}: {text!r} is no number", remedy=remedy) from None
-    if number != number or number in (float("inf"), float("-inf")):
+        raise UserError(f"--set {row.name}={text}: {text!r} is no number", remedy=remedy)
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
         raise UserError(f"--set {row.name}={text}: not a finite number", remedy="write N/A for a missing number")
     return number
 

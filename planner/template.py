@@ -30,7 +30,7 @@ CALCULATED = ("calc", "output", "check")
 KINDS = ("input", "constant", *LOOKUPS, *CALCULATED, "include")
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _COLUMN = re.compile(r"([a-z][a-z0-9_]*)(?:\[([a-z][a-z0-9_]*)\])?")
 
 
@@ -155,7 +155,7 @@ def _check_number(row: Row, unit: Unit) -> None:
         raise row.fault("a constant needs its number in the formula column")
     if unit == TEXT or not row.formula:
         return
-    if not _NUMBER.fullmatch(row.formula):
+    if not NUMBER.fullmatch(row.formula):
         raise row.fault(f"{row.formula!r} is no number", "write 0.5 or 1e12, or leave it blank for N/A")
     if abs(float(row.formula)) == float("inf"):
         raise row.fault(f"{row.formula!r} is more than a cell can hold")

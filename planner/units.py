@@ -146,6 +146,9 @@ class _Checker:
             if unit != expected:
                 pieces = f"{self.formula.of(first)} is {expected} and {self.formula.of(node)} is {unit}"
                 raise FormulaError(f"units don't agree: {pieces}", node.start)
+        number = next((node for node in nodes if isinstance(node, Number)), None)
+        if number is not None and any(unit == TEXT for _, unit in units):
+            raise FormulaError(f"{self.formula.of(number)} is a number where text is wanted", number.start)
         return units[0][1] if units else None
 
     def sum(self, nodes: list[Node]) -> Unit | None:

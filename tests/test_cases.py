@@ -1,7 +1,8 @@
 """Worked problems of the field's sources, each held against the template that expresses it.
 
 `cases/<source>.csv` maps a problem to a template, its settings and a row; `computed_value` is the source's, and
-`factor` brings the row to the source's unit. `cases/waiting.csv` says why a problem has no row yet.
+`factor` brings the row to the source's unit. `cases/waiting.csv` says why a problem has no row yet;
+`cases/by_hand.csv` holds the outputs that no problem asks for against arithmetic on small numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from planner.facts import facts
 HERE = Path(__file__).parent
 # Where the sources' own tables are, when they are at hand; each row of these chapters is mapped or waits.
 SOURCES = Path(os.environ.get("PLANNER_CASES", HERE.parent.parent / "shared" / "cases"))
-CHAPTERS = {"scaling_book": {"1", "4", "7"}, "course_slides": {"s02", "s05", "s07", "hw"}}
+CHAPTERS = {"scaling_book": {"1", "4", "7", "8"}, "course_slides": {"s02", "s05", "s07", "hw"}}
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -31,7 +32,7 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-MAPPED = {source: read(HERE / "cases" / f"{source}.csv") for source in CHAPTERS}
+MAPPED = {source: read(HERE / "cases" / f"{source}.csv") for source in (*CHAPTERS, "by_hand")}
 CASES = [pytest.param(case, id=case["case_id"]) for cases in MAPPED.values() for case in cases]
 load = functools.cache(library.load)
 
@@ -74,6 +75,13 @@ def test_a_factor_is_explained():
         assert case["note"] or not case["factor"], case["case_id"]
         assert case["source"], case["case_id"]
         assert float(case["tolerance"]) <= 1e-7, case["case_id"]
+
+
+@pytest.mark.parametrize("name", library.names())
+def test_every_output_is_held_to_an_outside_number(name):
+    """Each output of each shipped template is some case's row."""
+    held = {case["output"] for cases in MAPPED.values() for case in cases if case["template"] == name}
+    assert {row.name for row in load(name).of_kind("output")} - held == set()
 
 
 @pytest.mark.parametrize("source", CHAPTERS)

@@ -54,7 +54,7 @@ def imported(*words):
         ([*MATMUL, "--set", "=4"], "--set '=4' is not name=value; write --set batch=32"),
         ([*MATMUL, "--set", "tokens=4,5"], "'4,5' is no number; write a decimal point, not a comma"),
         ([*MATMUL, "--set", "tokens=4_000"], "'4_000' is no number; tokens is in 1"),
-        ([*MATMUL, "--set", "tokens=inf"], "not a finite number; write N/A for a missing number"),
+        ([*MATMUL, "--set", "tokens=1e999"], "not a finite number; write N/A for a missing number"),
         ([*MATMUL, "--get", "flosp"], "matmul has no row 'flosp'; did you mean flops?"),
         ([*MATMUL, "--why", "flosp"], "matmul has no row 'flosp'; did you mean flops?"),
         (["models", "show", "lama3-70b"], 'no model "lama3-70b"; did you mean llama3-70b'),
@@ -66,7 +66,6 @@ def imported(*words):
         (["build", "llama3-70b", "-H", "h100-sxm", "--template", "matmull"], "no template 'matmull'"),
         (["recalc", "plan.xlsx"], "plan.xlsx"),
     ],
-    ids=" ".join,
 )  # fmt: skip
 def test_wrong_input(planner, tmp_path, words, says):
     """Wrong input is one line that says what and what would be right, exit code 2, and nothing is written."""
@@ -197,6 +196,8 @@ def test_a_template_and_tables_of_ones_own(planner, write, tmp_path):
     (tmp_path / "models.csv").write_text(f"{columns}\ntiny,3,8,32,2,2,4,100\n", encoding="utf-8")
     words = ["calc", "mine.csv", "-m", "tiny", "--models", "models.csv", "-H", "h100-sxm", "--get", "both", "--json"]
     assert json.loads(planner(*words).output) == {"both": 3 * 989.4e12}
+    words = ["calc", "mine.csv", "-m", "tiny", "--models", "models.csv", "-H", "h100-sxm", "--why", "layers"]
+    assert "= tiny in models.csv: models.csv, line 2" in planner(*words).output
 
 
 @pytest.mark.parametrize(

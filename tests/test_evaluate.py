@@ -61,6 +61,13 @@ def test_edge(text, expected):
     assert value(text) == (expected if expected is None else pytest.approx(expected, rel=1e-15))
 
 
+@pytest.mark.parametrize("exponent", [0, 1, 3, 29, 31, 40, 63, -10])
+def test_logarithms_of_powers_are_whole(exponent):
+    """The logarithm of a power of 2 or 10 is its exponent, to the last digit."""
+    assert value("LOG(2^exponent,2)", exponent=exponent) == exponent
+    assert value("LOG(power,10)", power=float(f"1e{exponent}")) == exponent
+
+
 def same_edges(by_engine):
     """The edge cases have these values in an engine; their formulas read no names, so one scenario will do."""
     formulas, table = list(EDGES), {"kind": [None]}
@@ -212,7 +219,7 @@ def test_a_wrong_value_is_named(small, facts, given, wrong):
         (Facts(hardware=CHIP, dtypes=DTYPES),
          "layers: this template reads a model's n_layers; name one with -m MODEL, or --set layers=..."),
         (Facts(model={"n_layers": 3.0}, dtypes=DTYPES),
-         "hbm_bandwidth: this template reads a hardware's hbm_bandwidth; "
+         "hbm_bandwidth: this template reads a chip's hbm_bandwidth; "
          "name one with -H CHIP, or --set hbm_bandwidth=..."),
         (Facts(model={"n_layer": 3.0}, hardware=CHIP, dtypes=DTYPES),
          "layers: the model table has no column n_layers; did you mean n_layer?"),

@@ -129,6 +129,7 @@ def test_fault(text, message):
 def test_whole_text():
     """A formula may be one quoted text where an include's argument is read, and nowhere else."""
     assert parse('"all_gather"', whole_text=True).root.value == "all_gather"
+    assert parse('"a ""b"" c"', whole_text=True).root.value == 'a "b" c'
     with pytest.raises(FormulaError):
         parse('"all_gather"&1', whole_text=True)
 

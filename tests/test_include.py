@@ -58,13 +58,19 @@ def test_lookups_and_constants_are_laid_out_once(load):
     assert {"pod_sent_bytes", "dcn_sent_bytes", "pod_time", "dcn_time"} < set(names)
 
 
-def test_a_lookup_follows_the_row_that_selects_it(load):
+@pytest.mark.parametrize(
+    "includes",
+    [
+        ['pod . include link(kind="fp32")', "dcn . include link()"],
+        ["dcn . include link()", 'pod . include link(kind="fp32")'],
+    ],
+)
+def test_a_lookup_follows_the_row_that_selects_it(load, includes):
     """Bytes per element are shared where their dtype is, and an include's own where that is its own."""
-    shared = load("kind text input int8", "pod . include link()", link=LINK)
-    assert shared.row("element_bytes").formula == "kind"
-    own = load("kind text input int8", 'pod . include link(kind="fp32")', "dcn . include link()", link=LINK)
-    assert own.row("pod_element_bytes").formula == "pod_kind"
-    assert own.row("element_bytes").formula == "kind"
+    template = load("kind text input int8", *includes, link=LINK)
+    assert template.row("element_bytes").formula == "kind"
+    assert template.row("pod_element_bytes").formula == "pod_kind"
+    assert "dcn_element_bytes" not in template.by_name
 
 
 def test_a_row_may_be_bound_to_itself(load):
