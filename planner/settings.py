@@ -30,10 +30,10 @@ def typed(row: Row, text: str) -> float | str | None:
         return text
     if not NUMBER.fullmatch(text):
         remedy = "write a decimal point, not a comma" if "," in text else f"{row.name} is in {row.unit}"
-        raise UserError(f"--set {row.name}={text}: {text!r} is no number", remedy=remedy)
+        raise UserError(f"{row.name}={text}: {text!r} is no number", remedy=remedy)
     number = float(text)
     if number in (float("inf"), float("-inf")):
-        raise UserError(f"--set {row.name}={text}: not a finite number", remedy="write N/A for a missing number")
+        raise UserError(f"{row.name}={text}: not a finite number", remedy="write N/A for a missing number")
     return number
 
 

@@ -1,0 +1,85 @@
+"""The scenarios of a workbook: products of models and chips, and the rows of an analyst's CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planner.errors import UserError
+from planner.scenarios import plan_of
+
+HEADER = "scenario,name,model,hardware,n_chips,batch,weight_dtype\n"
+
+
+def scenarios(tmp_path: Path, text: str | bytes) -> list[tuple[object, ...]]:
+    """The scenarios of a CSV's text."""
+    path = tmp_path / "scenarios.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    plan = plan_of((), (), (), path, ())
+    return [(each.id, each.name, each.model, each.hardware, dict(each.values)) for each in plan.scenarios]
+
+
+def test_each_row_is_a_scenario(tmp_path: Path) -> None:
+    """A row's ids are found whatever their case, its numbers typed, its blanks left to the defaults."""
+    text = HEADER + "small,Eight v5e,Llama-3-8B,TPU-v5e,8,,int8\n,,llama3-70b,tpu-v5p,,128,\n"
+    assert scenarios(tmp_path, text) == [
+        ("small", "Eight v5e", "llama3-8b", "tpu-v5e", {"n_chips": 8, "weight_dtype": "int8"}),
+        ("llama3_70b_on_tpu_v5p", "llama3-70b on tpu-v5p", "llama3-70b", "tpu-v5p", {"batch": 128}),
+    ]
+
+
+def test_a_byte_order_mark_and_crlf_are_read(tmp_path: Path) -> None:
+    """What Excel saves as CSV UTF-8 is read silently."""
+    text = b"\xef\xbb\xbf" + HEADER.replace("\n", "\r\n").encode() + b"a,,gpt2,tpu-v4,1,1,\r\n"
+    assert [row[0] for row in scenarios(tmp_path, text)] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (HEADER + "a,,lama3-70b,tpu-v5e,1,1,\n", 'line 2: no model "lama3-70b"; did you mean'),
+        (HEADER + "a,,gpt2,tpu-v5x,1,1,\n", 'line 2: no accelerator "tpu-v5x"; did you mean'),
+        (HEADER + "a,,gpt2,tpu-v5e,eight,1,\n", "line 2: n_chips=eight: 'eight' is no number"),
+        (HEADER + 'a,,gpt2,tpu-v5e,"1,5",1,\n', "write a decimal point, not a comma"),
+        (HEADER + "a,,gpt2,tpu-v5e,1,1,\nA,,gpt2,tpu-v4,1,1,\n", "line 3: scenario 'A' stands in line 2 already"),
+        (HEADER + "a,,gpt2,tpu-v5e,1\n", "line 2: 5 cells, but the header has 7 columns"),
+        (HEADER, "the file has no scenario; add a row below the header"),
+        ("scenario,bacth\na,1\n", "line 1: unknown column 'bacth'; did you mean batch"),
+        ("scenario;model;hardware\n", "line 1: the columns are separated by semicolons"),
+        ("scenario,scenario\n", "column 'scenario' is there twice"),
+        ("", "the file is empty"),
+        ((HEADER + "a,,gpt2,tpu-v5e,1,1,\n").encode("utf-16"), "this is UTF-16 text"),
+        (HEADER.encode() + "café,,gpt2,tpu-v5e,1,1,\n".encode("latin-1"), "line 2: byte 0xE9 is not UTF-8"),
+    ],
+)
+def test_a_faulty_file_is_named(tmp_path: Path, text: str | bytes, wrong: str) -> None:
+    """Each fault of a scenarios file names the file, the line and what to do."""
+    with pytest.raises(UserError) as caught:
+        scenarios(tmp_path, text)
+    assert "scenarios.csv" in str(caught.value)
+    assert wrong in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_arguments_find_their_place() -> None:
+    """A chip or a template among the models' arguments is taken for what it is; each model meets each chip."""
+    plan = plan_of(["gpt2", "tpu-v4", "inference"], ["tpu-v5e"], (), None, ["batch=2"])
+    assert [template.name for template in plan.templates] == ["inference"]
+    assert [(each.model, each.hardware) for each in plan.scenarios] == [("gpt2", "tpu-v5e"), ("gpt2", "tpu-v4")]
+    assert all(each.values == {"batch": 2} for each in plan.scenarios)
+
+
+def test_one_model_twice_gives_two_ids() -> None:
+    """Scenarios that would share an id are told apart."""
+    plan = plan_of(["gpt2", "gpt2"], ["tpu-v4"], (), None, ())
+    assert [each.id for each in plan.scenarios] == ["gpt2_on_tpu_v4", "gpt2_on_tpu_v4_2"]
+
+
+@pytest.mark.parametrize(
+    ("models", "chips", "wrong"), [((), ("tpu-v4",), "which model?"), (("gpt2",), (), "which chip?")]
+)
+def test_half_a_plan_is_asked_for(models: tuple[str, ...], chips: tuple[str, ...], wrong: str) -> None:
+    """A model without a chip, or a chip without a model, is asked for the other."""
+    with pytest.raises(UserError, match=wrong.replace("?", r"\?")):
+        plan_of(models, chips, (), None, ())
