@@ -53,18 +53,24 @@ class Operand:
 
 @dataclass(frozen=True)
 class Workload:
-    """A function of arrays, its operands and the options that it must be compiled with."""
+    """A function of arrays, its operands and the options that it must be compiled with.
 
-    function: Callable[..., jax.Array]
+    One that stands for `n_layers` but runs `timed_layers` has a `shallow` one of a single layer beside it.
+    """
+
+    function: Callable[..., Any]  # of arrays to an array, or a tuple of arrays
     operands: tuple[Operand, ...]
     compiler_options: dict[str, str | bool] = field(default_factory=dict)
+    shallow: Workload | None = None
+    timed_layers: int = 1
+    n_layers: int = 1
 
     @property
     def array_bytes(self) -> int:
         """Bytes of all operands and of the output, as held in memory."""
         specs = [operand.spec for operand in self.operands]
-        output = jax.eval_shape(self.function, *specs)
-        return sum(math.prod(spec.shape) * spec.dtype.itemsize for spec in [*specs, output])
+        outputs = jax.tree.leaves(jax.eval_shape(self.function, *specs))
+        return sum(math.prod(spec.shape) * spec.dtype.itemsize for spec in [*specs, *outputs])
 
 
 class Arguments:
@@ -72,6 +78,10 @@ class Arguments:
 
     def __init__(self, template: str, inputs: Inputs) -> None:
         self._template, self._inputs = template, inputs
+
+    def but(self, **inputs: float) -> Arguments:
+        """The same row with some inputs set."""
+        return Arguments(self._template, {**self._inputs, **inputs})
 
     def count(self, name: str, default: int | None = None, *, least: int = 1) -> int:
         """A whole number of at least `least`."""
@@ -101,6 +111,8 @@ def case(template: str) -> Callable[[Builder], Builder]:
 
 def workload(template: str, inputs: Inputs) -> Workload:
     """The workload of one row. Raises CaseSkipped with the reason when there is none."""
+    from measure import cases_model  # noqa: F401  registers the larger cases
+
     if template not in CASES:
         raise CaseSkipped(f"no case measures the template {template!r}; {nearest(template, CASES)}")
     arguments = Arguments(template, inputs)
@@ -140,11 +152,16 @@ def matmul(given: Arguments) -> Workload:
     return Workload(multiply, (Operand(rows, DTYPES[activation]), Operand(columns, DTYPES[weight], scale)))
 
 
+def product(held: Any) -> Any:
+    """What a matmul accumulates in whose result is held as `held`."""
+    return held if held in (jnp.float32, jnp.bfloat16, jnp.float16) else jnp.float32
+
+
 def _accumulator(compute: str, output: str) -> Any:
     """What a matmul accumulates in: int32 for integers, the output where that is a wide float, else fp32."""
     if compute.startswith("int"):
         return jnp.int32
-    return DTYPES[output] if output in ("fp32", "bf16", "fp16") else jnp.float32
+    return product(DTYPES[output])
 
 
 @case("elementwise")

@@ -26,7 +26,7 @@ from measure.timing import LoopTime, Timing
 from planner.errors import UserError
 
 Arrays = tuple[jax.Array, ...]
-State = tuple[Arrays, jax.Array]  # what a loop carries: its operands and its latest output
+State = tuple[Arrays, Any]  # what a loop carries: its operands and its latest output
 Feed = Callable[[jax.Array, jax.Array], jax.Array]
 
 MODULE = "jit_measured"  # what profiles call the program; jit names it after the function
@@ -66,7 +66,7 @@ class Call:
     """A workload compiled ahead of time; calling it runs it once and returns the seconds until it is done."""
 
     def __init__(self, workload: Workload) -> None:
-        def measured(_: jax.Array, *arrays: jax.Array) -> jax.Array:
+        def measured(_: Any, *arrays: jax.Array) -> Any:
             return workload.function(*arrays)
 
         specs = [operand.spec for operand in workload.operands]
@@ -79,7 +79,7 @@ class Call:
         self.cost: dict[str, float] = lowered.cost_analysis() or {}
         self.temp_bytes = float(getattr(self._program.memory_analysis(), "temp_size_in_bytes", math.nan))
         self.arrays = random_arrays(workload.operands)
-        self.output = jnp.zeros(output.shape, output.dtype)
+        self.output = jax.tree.map(lambda spec: jnp.zeros(spec.shape, spec.dtype), output)
 
     def __call__(self) -> float:
         seconds, self.output = _timed(self._program, self.output, *self.arrays)
@@ -107,7 +107,8 @@ class Loop:
         def body(_: jax.Array, state: State) -> State:
             arrays, _old = state
             output = workload.function(*arrays)
-            return tuple(feed(array, output) for array in arrays), output
+            first = jax.tree.leaves(output)[0]
+            return tuple(feed(array, first) for array in arrays), output
 
         def repeated(n: jax.Array, state: State) -> State:
             done: State = lax.fori_loop(0, n, body, state)

@@ -28,7 +28,7 @@ class Case:
     """A row to measure: `key` is its row in the workbook, the figures are what its template predicts.
 
     A `hardware_id` keeps the row to that hardware. `floor_s` is the lower bound of its time in s, `flops`
-    and `memory_bytes` its work on one device; NaN where unknown.
+    and `memory_bytes` its work on one device; NaN where unknown. `skip` says why not to measure it at all.
     """
 
     key: str
@@ -38,6 +38,7 @@ class Case:
     floor_s: float = math.nan
     flops: float = math.nan
     memory_bytes: float = math.nan
+    skip: str = ""
 
 
 def measure_cases(
@@ -83,6 +84,8 @@ def _attempt(case: Case, device: devices.Device, rules: Rules, keep: Path | None
     try:
         workload = _workload(case, device)
         timing = clock.time_workload(workload, rules, floor_s=case.floor_s, keep=keep)
+        if workload.shallow is not None:
+            return _extrapolated(workload, timing, clock.time_workload(workload.shallow, rules), case)
     except registry.CaseSkipped as skipped:
         return {"status": "skipped", "reason": skipped.reason}
     except Exception as error:  # one bad case must not cost the others; its row says what happened
@@ -94,6 +97,8 @@ def _attempt(case: Case, device: devices.Device, rules: Rules, keep: Path | None
 
 def _workload(case: Case, device: devices.Device) -> registry.Workload:
     """The workload of a case. Raises CaseSkipped where it is for other hardware, or too large for this."""
+    if case.skip:
+        raise registry.CaseSkipped(case.skip)
     if case.hardware_id and case.hardware_id not in device.hardware_ids:
         raise registry.CaseSkipped(f"the row is for {case.hardware_id}, and this is {device.device_kind!r}")
     workload = registry.workload(case.template, case.inputs)
@@ -132,6 +137,19 @@ def _identity(case: Case, hardware_ids: Sequence[str]) -> dict[str, Any]:
         "flops": case.flops,
         "memory_bytes": case.memory_bytes,
     }
+
+
+def _extrapolated(workload: registry.Workload, deep: Timing, flat: Timing, case: Case) -> dict[str, Any]:
+    """The columns of a case of many layers of which a few were run: each further one takes what one more took."""
+    layer = (deep.primary.median - flat.primary.median) / (workload.timed_layers - 1)
+    factor = (flat.primary.median + (workload.n_layers - 1) * layer) / deep.primary.median
+    columns = _columns(deep, case)
+    scaled = {name: value * factor for name, value in columns.items() if name.startswith(("t_", "ci95"))}
+    scaled["t_dispatch"] = columns["t_dispatch"]
+    work = {name: columns[name] / factor for name in ("achieved_flops", "achieved_bandwidth")}
+    label = f"{columns['method']}, extrapolated from {workload.timed_layers} of {workload.n_layers} layers"
+    flags = dict.fromkeys(flag for timing in (deep, flat) for flag in timing.flags if flag != "above_peak")
+    return columns | scaled | work | {"method": label, "flags": ";".join(flags)}
 
 
 def _columns(timing: Timing, case: Case) -> dict[str, Any]:

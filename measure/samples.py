@@ -35,6 +35,7 @@ class Rules:
 
 
 STANDARD = Rules()
+BRISK = Rules(warmup_s=0.2, max_samples=30, sample_s=0.4, patience_s=5.0, profiled_calls=5)  # of the quick suite
 
 
 @dataclass(frozen=True)

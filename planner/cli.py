@@ -13,13 +13,15 @@ from planner import __version__
 from planner.errors import UserError
 
 COMMANDS = {
+    "backfill": "Write a measurements.csv into a workbook's Comparison sheet.",
     "build": "Write a planning workbook whose cells are live formulas.",
     "calc": "Calculate a template on the command line: the napkin.",
     "check": "Hold a workbook against the rules it must keep.",
     "hardware": "List the accelerators, or show one.",
-    "measure": "Time the cases of a workbook's Comparison sheet on this machine.",
+    "measure": "Time a workbook's cases, or a suite of ours, on this machine.",
     "models": "List the models, or show one.",
     "recalc": "Refresh the cached values of a workbook.",
+    "record": "Write a time of your own run into a workbook's Comparison sheet.",
     "templates": "List the templates, or show one.",
 }
 

@@ -1,37 +1,107 @@
-"""`planner measure`: time the cases of a workbook's Comparison on this machine and write the numbers in."""
+"""`planner measure`: time cases on this machine, of a workbook's Comparison or of a suite of ours."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+if TYPE_CHECKING:
+    from measure.records import Measurement
+
+SUITES = ("quick", "full")
+LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
+
 
 @click.command("measure")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--case", "only", metavar="KEY", multiple=True, help="Only the cases whose key or label holds this text.")
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("--suite", type=click.Choice(SUITES), help="Our own cases instead of a workbook's; needs --csv.")
+@click.option("--csv", "csv", type=click.Path(path_type=Path), help="Keep the measurements in this CSV, row by row.")
+@click.option("--case", "only", metavar="NAME", multiple=True, help="Only cases whose key or label holds this text.")
+@click.option("-H", "--hardware", metavar="CHIP", default="", help="What this machine is, where JAX can't tell.")
 @click.option(
-    "--budget",
-    metavar="SECONDS",
-    type=float,
-    default=float("inf"),
-    help="Begin no further case after this long.",
+    "--flags",
+    "variants",
+    metavar="FLAGS",
+    multiple=True,
+    help="Measure under these XLA flags. Repeatable: side by side.",
 )
-@click.option("--keep-profiles", type=click.Path(path_type=Path), help="Keep the profiler's files in this folder.")
-def command(file: Path, only: tuple[str, ...], budget: float, keep_profiles: Path | None) -> None:
-    """Measure the cases that the Comparison of FILE lists, and write the medians beside the predictions.
+@click.option("--budget", metavar="SECONDS", type=float, default=float("inf"), help="Begin no case after this long.")
+@click.option("--keep-profiles", metavar="DIR", type=click.Path(path_type=Path), help="Keep the profiler's files here.")
+def command(
+    file: Path | None, suite: str | None, csv: Path | None, only: tuple[str, ...], hardware: str,
+    variants: tuple[str, ...], budget: float, keep_profiles: Path | None,
+) -> None:  # fmt: skip
+    """Measure the cases of FILE's Comparison and write the medians in, or those of a --suite into a --csv.
 
     Nothing else in FILE changes but the values that depend on them. Ctrl-C keeps what was measured.
     """
+    if (file is None) == (suite is None) or (suite and csv is None):
+        raise click.UsageError("give a workbook, or --suite quick (or full) with --csv FILE")
+    if variants:
+        _side_by_side(file, suite, csv, only, hardware, variants, budget, keep_profiles)
+    elif file is not None:
+        _workbook(file, csv, only, budget, keep_profiles)
+    elif suite is not None and csv is not None:
+        _suite(suite, csv, only, hardware, budget, keep_profiles)
+
+
+def _workbook(file: Path, csv: Path | None, only: Sequence[str], budget: float, profiles: Path | None) -> None:
     from planner.comparison import measuring
+    from planner.comparison.suite import keep
+    from planner.errors import UserError
     from planner.xlsx.opc import Package
 
-    package = Package.read(file)
-    cases = measuring.cases_of(package, only)
-    done = measuring.measure(
-        cases, budget_s=budget, profiles_to=keep_profiles, progress=lambda line: click.echo(line, err=True)
-    )
-    result = measuring.fill(package, cases, done)
-    package.write(file)
+    cases = measuring.cases_of(Package.read(file), only)
+    rows = measuring.measured(cases, progress=_tell, budget_s=budget, profiles_to=profiles)
+    done = keep(csv, rows) if csv else list(rows)
+    try:
+        filled = measuring.fill(file, cases, done)
+    except UserError as error:
+        left = csv or file.with_name(file.name + LEFT_OVER)
+        keep(left, iter(done))
+        raise UserError(f"{error}; the measurements are in {left}", remedy="planner backfill writes them") from None
+    click.echo(f"{file}: {_counts(done)}; {filled.lines()[0]}")
+
+
+def _suite(
+    suite: str, csv: Path, only: Sequence[str], hardware: str, budget: float, profiles: Path | None
+) -> None:  # fmt: skip
+    from measure.samples import BRISK, STANDARD
+    from planner.comparison import suite as suites
+
+    asked = suites.cases(suite, only, hardware)
+    rules = BRISK if suite == "quick" else STANDARD
+    rows = suites.measured(asked, progress=_tell, budget_s=budget, profiles_to=profiles, rules=rules)
+    click.echo(f"{csv}: {_counts(suites.keep(csv, rows))}")
+
+
+def _side_by_side(
+    file: Path | None, suite: str | None, csv: Path | None, only: Sequence[str], hardware: str,
+    variants: Sequence[str], budget: float, profiles: Path | None,
+) -> None:  # fmt: skip
+    from planner.comparison import variants as flags
+    from planner.comparison.filling import fill_file
+    from planner.comparison.suite import keep
+
+    arguments = ["--suite", suite] if suite else []
+    arguments += [word for text in only for word in ("--case", text)]
+    arguments += ["--hardware", hardware] if hardware else []
+    arguments += ["--budget", str(budget)] if budget != float("inf") else []
+    done = flags.measured(variants, arguments, file, profiles)
+    if csv is not None:
+        keep(csv, iter(done))
+        click.echo(f"{csv}: {_counts(done)}")
+    if file is not None:
+        click.echo(f"{file}: {fill_file(file, done).lines()[0]}")
+
+
+def _tell(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _counts(done: Sequence[Measurement]) -> str:
     counts = {status: sum(row.status == status for row in done) for status in dict.fromkeys(row.status for row in done)}
-    click.echo(f"{file}: " + ", ".join(f"{count} {status}" for status, count in counts.items()) + f"; {result.note}")
+    return ", ".join(f"{count} {status}" for status, count in counts.items())

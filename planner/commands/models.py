@@ -1,8 +1,13 @@
-"""`planner models`: the models of the database."""
+"""`planner models`: the models of the database, and a Hugging Face config added to a CSV of one's own."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import click
+
 from planner.commands.listing import Loader, group
+from planner.commands.options import Greedy
 
 
 def _loader() -> Loader:
@@ -13,5 +18,31 @@ def _loader() -> Loader:
 
 command = group(
     "models", _loader, ("name", "n_layers", "d_model", "n_experts", "n_params_published"),
-    "List the models, or show one with its sources.",
+    "List the models, show one with its sources, or add one from a Hugging Face config.",
 )  # fmt: skip
+
+
+@command.command("add", cls=Greedy)
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option("--to", required=True, metavar="CSV", type=click.Path(path_type=Path), help="The CSV: made, or added to.")
+@click.option(
+    "--id", "identifier", metavar="NAME", default="", help="The model's id; by default as the config is called."
+)
+@click.option("--name", default="", help="A name for readers.")
+@click.option(
+    "--set", "settings", metavar="COLUMN=VALUE", multiple=True,
+    help="A column of the row, in the place of what the config says. Repeatable.",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the row of the same id.")
+def add(config: Path, to: Path, identifier: str, name: str, settings: tuple[str, ...], force: bool) -> None:
+    """Add the model of a Hugging Face CONFIG (config.json) to a CSV for --models."""
+    from planner.hf.add import add as add_model
+    from planner.settings import parsed
+    from planner.table import aligned, shown
+
+    added = add_model(config, to, parsed(settings), identifier=identifier, name=name, force=force)
+    click.echo(f"Added {added.identifier} to {to}")
+    body = [[each.name, shown(each.value), each.unit, each.label] for each in added.quantities]
+    click.echo(aligned(["name", "value", "unit", "meaning"], body, right=["value"]))
+    for note in added.notes:
+        click.echo(f"Note: {note}")

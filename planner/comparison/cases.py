@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
-from planner import csvfile, data, library
+from planner import catalog, csvfile, data, library
 from planner.catalog import Value
-from planner.errors import Place, UserError, nearest
-from planner.evaluate import Facts, Results, evaluate
+from planner.errors import Place, nearest
 from planner.formula import Formula, Number, Text
 from planner.include import Scope, parse_include
 from planner.template import Row, Template
 
-COLUMNS = ("label", "operation", "source")
+COLUMNS = ("label", "suite", "on", "model", "operation", "source")
+SUITES = ("quick", "full")  # the full one has the quick one's cases too
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class ComparisonCase:
     template: Template
     inputs: Mapping[str, Value]
     source: str
+    on: str = ""  # cpu or accelerator: the other is too slow, or too fast, for its size
 
     @property
     def key(self) -> str:
@@ -33,11 +34,15 @@ class ComparisonCase:
         return case_key(self.template.name, self.inputs)
 
 
-def load() -> list[ComparisonCase]:
-    """The shipped cases. Raises UserError with file and line for a case that its template can't take."""
+def load(suite: str = "quick") -> list[ComparisonCase]:
+    """The shipped cases of a suite; those of the quick one are what a workbook starts with.
+
+    Raises UserError with file and line for a case that its template can't take.
+    """
     path = data.folder("templates") / "comparison.csv"
     sheet = csvfile.read(path, required=COLUMNS, known=COLUMNS)
-    return [_case(cells, Place(path, line)) for line, cells in sheet.records()]
+    meant = SUITES[: SUITES.index(suite) + 1]
+    return [_case(cells, Place(path, line)) for line, cells in sheet.records() if cells["suite"] in meant]
 
 
 def _case(cells: Mapping[str, str], place: Place) -> ComparisonCase:
@@ -48,9 +53,17 @@ def _case(cells: Mapping[str, str], place: Place) -> ComparisonCase:
     for bound in bindings:
         if bound not in known:
             raise row.fault(f"{name} has no input {bound}", nearest(bound, known))
-    typed = {bound: _literal(row, formula) for bound, formula in bindings.items()}
+    typed = _of_model(cells["model"], known) | {bound: _literal(row, formula) for bound, formula in bindings.items()}
     inputs = {inner: typed.get(inner, known[inner].default) for inner in known}
-    return ComparisonCase(cells["label"], template, inputs, cells["source"])
+    return ComparisonCase(cells["label"], template, inputs, cells["source"], cells["on"])
+
+
+def _of_model(model: str, inputs: Container[str]) -> dict[str, Value]:
+    """The dimensions of a model of the CSV that are inputs of a template by the same name."""
+    if not model:
+        return {}
+    row = catalog.load_models().row(model)
+    return {name: value for name, value in row.items() if name in inputs}
 
 
 def _literal(row: Row, formula: Formula) -> Value:
@@ -60,15 +73,3 @@ def _literal(row: Row, formula: Formula) -> Value:
         case Text(value=text):
             return text
     raise row.fault(f"{formula.text} is no number or text")
-
-
-def predicted(template: str, inputs: Mapping[str, Value], facts: Facts) -> Results:
-    """A case's prediction, for a row whose formulas nobody has copied down.
-
-    Raises UserError for an unknown template or input.
-    """
-    loaded = library.load(template)
-    unknown = [name for name in inputs if name not in loaded.by_name]
-    if unknown:
-        raise UserError(f"{template} has no input {unknown[0]!r}", remedy=nearest(unknown[0], loaded.by_name))
-    return evaluate(loaded, facts, inputs)

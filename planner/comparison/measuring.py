@@ -1,25 +1,30 @@
-"""From the rows of a Comparison to cases that can be timed, and from timings back to its cells."""
+"""From the rows of a Comparison to cases that can be timed, and their timings back into those rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from copy import copy
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import isnan, nan
+from math import nan
 from pathlib import Path
 
 from measure.records import Measurement
 from measure.run import Case, measure_cases
-from planner import catalog, library
-from planner.comparison import sheet as filling
+from measure.samples import STANDARD, Rules
+from planner import library
+from planner.comparison import sheet as comparison
+from planner.comparison.filling import Filled, write_values
+from planner.comparison.landing import OTHER_HARDWARE, Landing
+from planner.comparison.prediction import hardware
 from planner.comparison.sheet import CaseRow
 from planner.errors import Place, UserError, nearest
-from planner.recalc import Recalculated, recalculate
 from planner.template import Template
-from planner.xlsx.cellvalue import Value
+from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
+from planner.xlsx.parts import parse_sheets
 
-OTHER_HARDWARE = "other_hardware"  # measured on another chip than the one that the row predicts
+__all__ = ["OTHER_HARDWARE", "Planned", "Progress", "cases_of", "fill", "measured", "wanted"]
+
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -33,15 +38,14 @@ class Planned:
 def cases_of(package: Package, only: Sequence[str] = ()) -> list[Planned]:
     """The cases that a workbook's Comparison lists; `only` keeps those whose key or label holds one of the texts.
 
-    Raises UserError for a row whose template is unknown, or where no row is left.
+    Raises UserError for a row whose template is unknown, or where no row is left. A row with a key of its own and no
+    template, which only `planner record` fills, is left out.
     """
-    sheet = filling.find(package)
-    planned = [Planned(row, _case(package, sheet.name, row)) for row in sheet.rows]
-    wanted = [text.lower() for text in only]
-    kept = [
-        each for each in planned
-        if not wanted or any(text in f"{each.case.key} {each.row.text('case_label')}".lower() for text in wanted)
-    ]  # fmt: skip
+    sheet = comparison.find(package)
+    rows = [row for row in sheet.rows if row.text("template")]
+    planned = [Planned(row, _case(package, sheet.name, row)) for row in rows]
+    texts = {each.row.number: f"{each.case.key} {each.row.text('case_label')}" for each in planned}
+    kept = [each for each in planned if wanted(texts[each.row.number], only)]
     if not kept:
         keys = [each.case.key for each in planned]
         raise UserError(
@@ -52,20 +56,21 @@ def cases_of(package: Package, only: Sequence[str] = ()) -> list[Planned]:
     return kept
 
 
+def wanted(text: str, only: Sequence[str]) -> bool:
+    """Whether a key and label hold one of the texts, or there is none to hold."""
+    return not only or any(part.lower() in text.lower() for part in only)
+
+
 def _case(package: Package, sheet: str, row: CaseRow) -> Case:
     name = row.text("template")
-    if not name:
-        raise UserError("the template is empty", place=Place(package.name, cell=f"{sheet}!{row.number}"),
-                        remedy=f"name one: {', '.join(library.names())}")  # fmt: skip
     try:
         template = library.load(name)
     except UserError as error:
         raise UserError(
             error.what, place=Place(package.name, cell=f"{sheet}!{row.number}"), remedy=error.remedy
         ) from None
-    inputs = {inner.name: _plain(row.cells.get(inner.name)) for inner in template.of_kind("input")}
     return Case(
-        key=row.text("case_key"), template=name, inputs=inputs, floor_s=_floor(row, template),
+        key=row.text("case_key"), template=name, inputs=row.inputs, floor_s=_floor(row, template),
         flops=_figure(row, "flops"), memory_bytes=_figure(row, "memory_bytes"),
     )  # fmt: skip
 
@@ -81,21 +86,26 @@ def _floor(row: CaseRow, template: Template) -> float:
     return _figure(row, "lower_bound_time") if "lower_bound_time" in template.by_name else nan
 
 
-def _plain(value: Value) -> float | str | None:
-    return value if isinstance(value, (int, float, str)) and not isinstance(value, bool) else None
-
-
-def measure(
-    cases: Sequence[Planned], *, budget_s: float, profiles_to: Path | None, progress: Callable[[str], None]
-) -> list[Measurement]:  # fmt: skip
+def measured(
+    cases: Sequence[Planned], *, progress: Progress, budget_s: float = float("inf"),
+    profiles_to: Path | None = None, rules: Rules = STANDARD,
+) -> Iterator[Measurement]:  # fmt: skip
     """Time each case on this process's first device; Ctrl-C ends it and keeps what is done."""
-    kinds = {key: str(row["jax_device_kind"] or "") for key, row in catalog.load_hardware().rows.items()}
-    here = _hardware_ids(kinds)
+    kinds = device_kinds()
+    here = hardware_ids(kinds)
     asked = [_for_here(each, here) for each in cases]
-    return list(measure_cases(asked, kinds=kinds, progress=progress, budget_s=budget_s, profiles_to=profiles_to))
+    return measure_cases(
+        asked, kinds=kinds, progress=progress, budget_s=budget_s, profiles_to=profiles_to, rules=rules
+    )  # fmt: skip
 
 
-def _hardware_ids(kinds: dict[str, str]) -> tuple[str, ...]:
+def device_kinds() -> dict[str, str]:
+    """The name that JAX has for each chip of the hardware table; blank where it has none."""
+    return {key: str(row["jax_device_kind"] or "") for key, row in hardware().rows.items()}
+
+
+def hardware_ids(kinds: dict[str, str]) -> tuple[str, ...]:
+    """The rows of the hardware table that this process's device can be."""
     from measure import clock, devices
 
     return devices.describe(clock.devices(), kinds).hardware_ids
@@ -103,40 +113,32 @@ def _hardware_ids(kinds: dict[str, str]) -> tuple[str, ...]:
 
 def _for_here(planned: Planned, here: Sequence[str]) -> Case:
     """The case; another chip's prediction is no floor for a time measured here."""
-    return planned.case if planned.row.text("hardware_id") in here else replace(planned.case, floor_s=nan)
+    chip = planned.row.text("hardware_id")
+    return replace(planned.case, hardware_id=chip) if chip in here else replace(planned.case, floor_s=nan)
 
 
-def fill(package: Package, cases: Sequence[Planned], done: Iterable[Measurement]) -> Recalculated:
-    """Type measured numbers into the Comparison and refresh what depends on them, in place.
+def fill(path: Path, cases: Sequence[Planned], done: Sequence[Measurement]) -> Filled:
+    """Type measured numbers into the rows that they were measured for, as the file is now, and refresh.
 
-    A case that was not measured keeps the numbers that it had; where it had none its flags say why.
+    A case that was not measured keeps the numbers that it had; where it had none its flags say why. A row that an
+    analyst has changed or removed meanwhile is left alone.
     """
-    before = copy(package)
-    before.parts = dict(package.parts)
-    sheet = filling.find(package)
-    values = {
-        planned.row.number: cells
-        for planned, measured in zip(cases, done, strict=False) if (cells := _cells(planned.row, measured))
-    }  # fmt: skip
-    package.replace(sheet.part, sheet.with_values(values))
-    return recalculate(package, before=before)
-
-
-def _cells(row: CaseRow, measured: Measurement) -> dict[str, Value]:
-    if measured.status != "measured":
-        unknown = filling.is_missing(row.cells.get("measured_time"))
-        return {"flags": f"{measured.status}: {measured.reason}"} if unknown else {}
-    flags = [flag for flag in measured.flags.split(";") if flag]
-    if row.text("hardware_id") != measured.hardware_id:
-        flags.append(OTHER_HARDWARE)
-    return {
-        "measured_time": measured.t_median,
-        "spread": None if isnan(measured.spread) else measured.spread,
-        "n_samples": measured.n_samples,
-        "flags": "; ".join(flags) or None,
-        "device": measured.device_kind,
-        "method": measured.method,
-        "run_id": measured.run_id,
-        "measured_on": measured.timestamp,
-        "measured_source": f"planner measure, JAX {measured.jax} on {measured.platform}",
-    }
+    with locked(path):
+        package = Package.read(path)
+        parsed = parse_sheets(package)
+        sheet = comparison.find(package, parsed)
+        landing = Landing()
+        rows = {row.number: row for row in sheet.rows}
+        for planned, one in zip(cases, done, strict=False):
+            row = rows.get(planned.row.number)
+            if row is None or row.keys != planned.row.keys:
+                landing.skipped.append((one.case_key, "its row has changed meanwhile"))
+                continue
+            landing.put(sheet, row, one)
+            if one.status != "measured":
+                landing.skipped.append((one.case_key, f"{one.status}: {one.reason}"))
+        if not landing.values:
+            return Filled(landing, None)
+        filled = Filled(landing, write_values(package, parsed, sheet, landing.values))
+        package.write(path)
+    return filled

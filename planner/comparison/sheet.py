@@ -1,22 +1,34 @@
 """The Comparison sheet of a workbook on disk: its cases read, and measured numbers put into its cells.
 
-The sheet is found by its name or by its marker, rows by what stands in them, columns by their machine names:
-an analyst may move, rename, sort and add. Only the measured cells change, and the formulas that read them.
+The sheet is found by its name or by its marker, rows by what stands in them, columns by their machine names, or
+else by their labels or markers: an analyst may move, rename, sort and add.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 
+from measure.keys import case_key
+from planner import library
 from planner.errors import Place, UserError
-from planner.xlsx.address import address, coordinates
+from planner.template import Template
+from planner.xlsx.address import Area, address, coordinates
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package, local_name
 from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetxml import SheetXml
 
-SHEET, MARKER, KEY = "Comparison", "comparison_keys", "case_key"
+SHEET, KEY, RESULTS = "Comparison", "case_key", "measured"
+MARKER = "comparison_keys"  # a defined name over the keys: it follows the column when an analyst moves or renames
+MARKERS = "comparison_"  # and so do those of the other columns that are written: with the machine name behind
+IDENTITY = {KEY: "Case key", "case_label": "Case", "template": "Template", "hardware_id": "Chip",
+            "hardware_row": "Row of Hardware"}  # fmt: skip
+NOTE, NOTE_LABEL = "note", "Your note"
+ENOUGH = 3  # machine names in one row make it the header
+
+Grid = Mapping[int, Mapping[int, Value]]
 
 
 @dataclass(frozen=True)
@@ -36,6 +48,35 @@ class CaseRow:
         value = self.cells.get(name)
         return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
+    @cached_property
+    def template(self) -> Template | None:
+        """The row's template; None where it names none that is known."""
+        return _templates().get(self.text("template"))
+
+    @cached_property
+    def inputs(self) -> dict[str, float | str | None]:
+        """The inputs of its template that stand in its cells."""
+        names = [row.name for row in self.template.of_kind("input")] if self.template else []
+        return {name: self.number_in(name) if self.text(name) == "" else self.text(name) for name in names}
+
+    @cached_property
+    def keys(self) -> set[str]:
+        """What the row's case is called: the key of its inputs, and a text of the analyst's own.
+
+        A text in the form of a key that the inputs contradict is a left-over of the row that was copied.
+        """
+        typed = self.text(KEY)
+        if self.template is None:
+            return {typed} - {""}
+        computed = case_key(self.template.name, self.inputs)
+        return {computed} if typed.startswith(f"{self.template.name}|") else {computed, typed} - {""}
+
+
+@cache
+def _templates() -> dict[str, Template]:
+    """The shipped templates by name."""
+    return {name: library.load(name) for name in library.names()}
+
 
 @dataclass(frozen=True)
 class ComparisonSheet:
@@ -44,8 +85,13 @@ class ComparisonSheet:
     part: str
     name: str
     xml: SheetXml
+    header: int
     columns: Mapping[str, int]
     rows: tuple[CaseRow, ...]
+
+    def is_computed(self, row: int, name: str) -> bool:
+        """Whether a formula stands in a row's cell; it is not overwritten."""
+        return name in self.columns and self.xml.is_computed(address(row, self.columns[name]))
 
     def with_values(self, values: Mapping[int, Mapping[str, Value]]) -> bytes:
         """The sheet's XML with `values` (row number -> machine name -> value) typed in.
@@ -59,11 +105,11 @@ class ComparisonSheet:
         return self.xml.with_values(cells)
 
 
-def find(package: Package) -> ComparisonSheet:
+def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> ComparisonSheet:
     """The Comparison of a workbook. Raises UserError where there is none, or its columns can't be told."""
-    sheets, parts = parse_sheets(package), package.sheets()
-    name = SHEET if SHEET in sheets else _marked(package, sheets)
-    if name is None:
+    sheets, names = sheets or parse_sheets(package), dict(_markers(package))
+    name = SHEET if SHEET in sheets else names.get(MARKER, ("",))[0]
+    if name not in sheets:
         raise UserError(
             "the workbook has no Comparison sheet",
             place=Place(package.name),
@@ -73,26 +119,59 @@ def find(package: Package) -> ComparisonSheet:
     for ref, cell in sheets[name].cells.items():
         row, column = coordinates(ref)
         grid.setdefault(row, {})[column] = cell.value
-    header = next((row for row, cells in sorted(grid.items()) if KEY in cells.values()), None)
-    if header is None:
-        remedy = f"keep the header row with the machine names, such as {KEY}"
-        raise UserError(f"no cell holds {KEY}", place=Place(package.name, cell=f"{name}!A5"), remedy=remedy)
-    columns = {value: column for column, value in grid[header].items() if isinstance(value, str) and value}
+    header, columns = _header(package, name, grid)
+    columns |= _else_by_label(grid.get(header - 1, {}), columns)
+    columns |= _else_by_marker(names, name, columns)
     rows = [
         CaseRow(number, {title: grid[number].get(column) for title, column in columns.items()})
         for number in sorted(grid) if number > header
     ]  # fmt: skip
     kept = tuple(row for row in rows if row.text("template") or row.text(KEY))
-    return ComparisonSheet(parts[name], name, sheets[name], columns, kept)
+    return ComparisonSheet(package.sheets()[name], name, sheets[name], header, columns, kept)
 
 
-def _marked(package: Package, sheets: Mapping[str, SheetXml]) -> str | None:
-    """The sheet that the marker's defined name points to: it survives renaming."""
+def _header(package: Package, sheet: str, grid: Grid) -> tuple[int, dict[str, int]]:
+    """The first row that holds enough machine names, and the column of each: the first where one is there twice."""
+    known = set(_labels())
+    for number in sorted(grid):
+        texts = [(value.strip(), column) for column, value in sorted(grid[number].items()) if isinstance(value, str)]
+        if len(known & {text for text, _ in texts}) >= ENOUGH:
+            return number, dict(reversed([pair for pair in texts if pair[0]]))
+    remedy = f"keep the header row with the machine names, such as {KEY}"
+    raise UserError(f"no row holds {KEY} and its like", place=Place(package.name, cell=f"{sheet}!A5"), remedy=remedy)
+
+
+def _labels() -> dict[str, str]:
+    """The label of each column that is read or written here, by machine name."""
+    rows = library.load(RESULTS).rows
+    return {**IDENTITY, **{row.name: f"{row.label} ({row.unit})" for row in rows}, NOTE: NOTE_LABEL}
+
+
+def _else_by_label(titles: Mapping[int, Value], known: Mapping[str, int]) -> dict[str, int]:
+    """The columns whose machine name was overwritten and whose label, one row above, was not."""
+    at = {str(value).strip(): column for column, value in titles.items()}
+    return {name: at[label] for name, label in _labels().items() if name not in known and label in at}
+
+
+def _else_by_marker(names: Mapping[str, tuple[str, Area]], sheet: str, known: Mapping[str, int]) -> dict[str, int]:
+    """The columns that only their defined name still tells."""
+    wanted = {KEY: MARKER} | {name: f"{MARKERS}{name}" for name in _labels() if name != KEY}
+    return {
+        name: names[marker][1].left
+        for name, marker in wanted.items() if name not in known and marker in names and names[marker][0] == sheet
+    }  # fmt: skip
+
+
+def _markers(package: Package) -> Iterator[tuple[str, tuple[str, Area]]]:
+    """Our defined names with the sheet and the range of each that still leads somewhere."""
     for element in package.tree(package.workbook_part()).iter():
-        if local_name(element) == "definedName" and element.get("name") == MARKER:
-            target = (element.text or "").rpartition("!")[0].strip("'").replace("''", "'")
-            return target if target in sheets else None
-    return None
+        name = element.get("name", "")
+        if local_name(element) == "definedName" and name.startswith(MARKERS):
+            sheet, _, area = (element.text or "").rpartition("!")
+            try:
+                yield name, (sheet.strip("'").replace("''", "'"), Area.parse(area))
+            except ValueError:
+                continue  # #REF!: its cells were deleted
 
 
 def is_missing(value: Value) -> bool:

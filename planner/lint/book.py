@@ -10,11 +10,11 @@ from planner.errors import Place, UserError
 from planner.lint.pattern import Pattern, Position, pattern
 from planner.lint.tables import CaseTable, Database, LineTable, case_tables, database, line_table
 from planner.xlsx.address import address, coordinates
+from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.markup import tag_end
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
-from planner.xlsx.sheetscan import Cell
 from planner.xlsx.sheetxml import SheetXml
 
 Address = tuple[str, int, int]
@@ -76,8 +76,8 @@ class Book:
         self.tables = [table for sheet in self.sheets.values() if (table := line_table(sheet))]
         self.inputs, self.checks = self._only("inputs", "Inputs"), self._only("checks", "Checks")
         self.dashboard = self._only("dashboard", "Dashboard")
-        known = self._read_by(self.checks, self.dashboard)
-        self.calculations = [table for table in self._of("calculation") if table.sheet.name in known]
+        self.read = self._read_by(self.checks, self.dashboard)
+        self.calculations = [table for table in self._of("calculation") if table.sheet.name in self.read]
         self.working = [table for table in self._of("working") if table.sheet.name in CASE_SHEETS]
 
     @cached_property

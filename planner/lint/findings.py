@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from planner.xlsx.cellvalue import Value
+
 if TYPE_CHECKING:
     from planner.lint.book import Book
 
@@ -36,6 +38,11 @@ class Finding(NamedTuple):
     def place(self) -> str:
         """Where it stands: `Inputs!F10`, or the sheet or nothing where it is not one cell's."""
         return "!".join(part for part in (self.sheet, self.cell) if part)
+
+
+def shown(value: Value) -> str:
+    """A cell's value to the last digit, a whole number without its `.0`."""
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 Check = Callable[["Book"], Iterable[Fault]]

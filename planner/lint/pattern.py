@@ -22,8 +22,7 @@ _A1 = re.compile(
     rf"""(?P<kept>"(?:[^"]|"")*" | '(?:[^']|'')*'! | \#(?:N/A|[A-Z0/]+[!?]))
        | (?P<space>\s+)
        | (?<![\w.$])(?P<reference>{_CELL}(?::{_CELL})? | {_COLUMN}:{_COLUMN} | {_ROW}:{_ROW})(?![\w.(!\[])
-       | (?P<word>[^\W\d][\w.]*)
-       | (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)""",
+       | (?<![\w.$])(?P<number>(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)""",
     re.VERBOSE,
 )
 _END = r"(R(?:\[-?[0-9]+\]|[0-9]+))(C(?:\[-?[0-9]+\]|[0-9]+))"
@@ -35,6 +34,8 @@ _R1C1 = re.compile(
        | (?P<name>[^\W\d][\w.]*)(?![\w.!\[])""",
     re.VERBOSE,
 )
+_PLACE_OF = re.compile(r"\b(?:ROWS?|COLUMNS?)\([^()]*\)")
+"""A call that asks where cells are and reads none: `ROW(A5)` in A5 is no circle."""
 _CORNER = re.compile(r"(\$?)([A-Z]*)(\$?)([0-9]*)")
 
 
@@ -48,9 +49,9 @@ class Corner(NamedTuple):
 
     def seen_from(self, row: int, column: int) -> Position:
         """The cell that the formula in this row and column means."""
-        return (self.row if self.row_fixed else row + self.row), (
-            self.column if self.column_fixed else column + self.column
-        )
+        seen_row = self.row if self.row_fixed else row + self.row
+        seen_column = self.column if self.column_fixed else column + self.column
+        return seen_row, seen_column
 
     def __str__(self) -> str:
         row = f"R{self.row}" if self.row_fixed else f"R[{self.row}]"
@@ -104,7 +105,8 @@ def _parsed(text: str) -> Pattern:
     matches = list(_R1C1.finditer(text))
     words = frozenset(match["name"] for match in matches if match["name"]) - {"TRUE", "FALSE"}
     functions = frozenset(match["function"].upper() for match in matches if match["function"])
-    references = tuple(_reference(match) for match in matches if match["reference"])
+    reading = _R1C1.finditer(_PLACE_OF.sub("", text))
+    references = tuple(_reference(match) for match in reading if match["reference"])
     return Pattern(text, references, functions, words, any(match["broken"] for match in matches))
 
 

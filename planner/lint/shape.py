@@ -1,4 +1,4 @@
-"""Rules of a table's shape: one formula for each row or column, and nothing typed in its place (12, 14)."""
+"""Rules of a table's shape: its header, one formula for each row or column, nothing typed in its place (6, 12, 14)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from planner.lint.book import Book, Sheet
-from planner.lint.findings import Fault, rule
+from planner.lint.findings import Fault, rule, shown
 from planner.lint.pattern import Pattern, Position, Reference
-from planner.lint.tables import FOURTH, CaseTable
-from planner.xlsx.address import address
+from planner.lint.tables import FIRST_ROW, FOURTH, HEADER_ROW, ID_ROW, CaseTable
+from planner.xlsx.address import Area, address
 
 
 def usual_formula(sheet: Sheet, positions: Iterable[Position]) -> Pattern | None:
@@ -18,10 +18,27 @@ def usual_formula(sheet: Sheet, positions: Iterable[Position]) -> Pattern | None
     return found.most_common(1)[0][0] if found else None
 
 
-@rule(
-    12,
-    "Down a sheet, one formula per row: each scenario column is the first one, translated. In a table, one per column.",
-)
+@rule(6, "Header rows are the same on every calculation sheet; a scenario keeps its column letter everywhere.")
+def headers(book: Book) -> Iterator[Fault]:
+    """A sheet whose header is gone, a scenario that a sheet lacks, and a header that names another column's."""
+    for name in sorted(book.read - {sheet.name for sheet in book.our_sheets}):
+        if name in book.sheets:
+            what, remedy = "the titles of the header are not a calculation sheet's", "copy row 3 from another sheet"
+            yield Fault(name, address(HEADER_ROW, 1), what, remedy)
+    for table in (*book.calculations, book.checks, book.dashboard):
+        for column in sorted(set(book.inputs.columns) ^ set(table.columns)):
+            here, there = (book.inputs, table) if column in book.inputs.columns else (table, book.inputs)
+            what = f"a scenario stands in this column, and none on {there.sheet.name}"
+            yield Fault(here.sheet.name, address(ID_ROW, column), what, "copy a scenario's column on every sheet")
+        for at in ((line.row, column) for line in table.lines if line.row < FIRST_ROW for column in table.columns):
+            formula = table.sheet.patterns.get(at)
+            if formula and {reference.area(*at) for reference in formula.references} != {Area(*at, *at)}:
+                what = f"the header reads another cell of Inputs than this one: ={formula.at(*at)}"
+                yield Fault(table.sheet.name, address(*at), what, "copy the header of another sheet")
+
+
+@rule(12, "Down a sheet, one formula per row: each scenario column is the first one, translated. In a table, one per "
+          "column.")  # fmt: skip
 def one_formula(book: Book) -> Iterator[Fault]:
     """A cell whose formula is another than its row's, or its column's in a table of cases."""
     for table in book.lines:
@@ -40,18 +57,12 @@ def one_formula(book: Book) -> Iterator[Fault]:
 def _deviations(sheet: Sheet, positions: list[Position], usual: Pattern | None, along: str) -> Iterator[Fault]:
     for at in positions:
         own = sheet.patterns.get(at)
+        if (own and own is usual) or (own is None and sheet.is_typed(*at)):
+            continue
         wanted = f"={usual.at(*at)}" if usual else "a formula"
-        if own is None and not sheet.is_typed(*at):
-            yield Fault(
-                sheet.name,
-                address(*at),
-                f"the cell is blank where its {along} has {wanted}",
-                f"copy the {along}'s formula",
-            )
-        elif own is not None and own is not usual:
-            what = f"the formula ={own.at(*at)} is not its {along}'s, which is {wanted}"
-            remedy = f"copy the {along}'s formula, or change the whole {along}"
-            yield Fault(sheet.name, address(*at), what, remedy)
+        found = f"the formula ={own.at(*at)} is not" if own else "the cell is blank, and not"
+        remedy = f"copy the {along}'s formula, or change the whole {along}"
+        yield Fault(sheet.name, address(*at), f"{found} its {along}'s, which is {wanted}", remedy)
 
 
 def _calculated_columns(cases: CaseTable) -> Iterator[list[Position]]:
@@ -101,4 +112,4 @@ def _overrides(sheet: Sheet, positions: list[Position]) -> Iterator[Fault]:
         if at not in sheet.patterns and sheet.is_typed(*at):
             formula = f" over ={usual.at(*at)}" if usual else " where a formula stood"
             remedy = "type it on Inputs, in the row's override cell where it has one; copy the formula back"
-            yield Fault(sheet.name, address(*at), f"{sheet.value(*at)} is typed{formula}", remedy, "override")
+            yield Fault(sheet.name, address(*at), f"{shown(sheet.value(*at))} is typed{formula}", remedy, "override")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from planner.lint.book import Book, Sheet
-from planner.lint.findings import Fault, rule
+from planner.lint.findings import Fault, rule, shown
 from planner.lint.graph import Cells
 from planner.lint.pattern import pattern
 from planner.lint.tables import LineTable
@@ -43,8 +43,8 @@ class Validation(NamedTuple):
 def validations(book: Book) -> Iterator[Fault]:
     """An input without a validation, and a typed value that its validation would not let in."""
     for sheet in book.our_sheets:
-        typed = Cells((sheet.name, *at) for at in sheet.cells if sheet.is_typed(*at))
         found = _validations(book, sheet)
+        typed = Cells((sheet.name, *at) for at in sheet.cells if found and sheet.is_typed(*at))
         for validation in found:
             yield from _out_of_range(book, sheet, validation, typed)
         if sheet is book.inputs.sheet:
@@ -65,19 +65,21 @@ def _unguarded(inputs: LineTable, guarded: list[Area]) -> Iterator[Fault]:
 
 def _out_of_range(book: Book, sheet: Sheet, validation: Validation, typed: Cells) -> Iterator[Fault]:
     """The typed values that a validation covers and would not let in."""
-    allowed = _listed(book, sheet, validation.first) if validation.type == "list" else set()
+    allowed = _listed(book, sheet, validation.first) if validation.type == "list" else None
     for area in validation.areas:
         for name, row, column in typed.within(sheet.name, area):
             value = sheet.value(row, column)
             wanted = "" if isinstance(value, CellError) else _breach(validation, value, allowed)
             if wanted:
-                yield Fault(name, address(row, column), f"{value} is out of range: {wanted}", "type another value")
+                yield Fault(
+                    name, address(row, column), f"{shown(value)} is out of range: {wanted}", "type another value"
+                )
 
 
-def _breach(validation: Validation, value: Value, allowed: set[str]) -> str:
+def _breach(validation: Validation, value: Value, allowed: set[str] | None) -> str:
     """What a validation asks where a value doesn't hold to it; blank where it does, or where it can't be told."""
     if validation.type == "list":
-        return "" if _key(value) in allowed else f"it is not in the list {validation.first}"
+        return "" if allowed is None or _key(value) in allowed else f"it is not in the list {validation.first}"
     low, high = _number(validation.first), _number(validation.second or validation.first)
     if validation.type not in ("decimal", "whole", "textLength") or low is None or high is None:
         return ""
@@ -88,12 +90,15 @@ def _breach(validation: Validation, value: Value, allowed: set[str]) -> str:
     return "" if holds and whole else f"{validation.type} {validation.operator} {limits} is wanted"
 
 
-def _listed(book: Book, sheet: Sheet, source: str) -> set[str]:
-    """The values of a list: those in quotes, or those of a range's cells."""
+def _listed(book: Book, sheet: Sheet, source: str) -> set[str] | None:
+    """The values of a list: those in quotes, or those of a range's cells; None for a name or a formula."""
     if source.startswith('"'):
         return {_key(item.strip()) for item in source.strip('"').split(",")}
+    ranges = pattern(source, 1, 1)
+    if ranges.names or ranges.functions:
+        return None
     values: set[str] = set()
-    for reference in pattern(source, 1, 1).references:
+    for reference in ranges.references:
         other, area = book.sheets.get(reference.sheet or sheet.name), reference.area(1, 1)
         values |= {_key(other.value(*at)) for at in other.cells if area.covers(*at)} if other else set()
     return values
@@ -118,6 +123,7 @@ def _validations(book: Book, sheet: Sheet) -> list[Validation]:
 
 def _validation(element: ElementTree.Element) -> Validation:
     texts = {local_name(child): "".join(child.itertext()).strip() for child in element}
-    areas = tuple(Area.parse(part) for part in (element.get("sqref") or texts.get("sqref", "")).split())
+    ranges = pattern(",".join((element.get("sqref") or texts.get("sqref", "")).split()), 1, 1)
+    areas = tuple(reference.area(1, 1) for reference in ranges.references)
     return Validation(areas, element.get("type", "none"), element.get("operator", "between"), texts.get("formula1", ""),
                       texts.get("formula2", ""), bool(element.get("prompt") or element.get("error")))  # fmt: skip

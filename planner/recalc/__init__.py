@@ -6,16 +6,16 @@ stale nor a guessed one stays: the cell is left without, and the program that op
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from planner.recalc.engine import EngineError, engine_name
-from planner.recalc.trust import Verdict, computed, formula_cells, recomputed
-from planner.xlsx.cellvalue import CellError, Value, same_value
+from planner.recalc.trust import Edits, Verdict, computed, edits_between, formula_cells, recomputed
+from planner.xlsx.cellvalue import CellError, Formula, Value, same_value
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import compute_on_load, parse_sheets
-from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.sheetxml import Content, SheetXml
 
 
 class Change(NamedTuple):
@@ -84,29 +84,73 @@ def recalculate(package: Package, *, before: Package | None = None) -> Recalcula
     """
     result = Recalculated(engine_name())
     sheets = parse_sheets(package)
-    try:
-        verdict = computed(package, sheets) if before is None else recomputed(before, sheets)
-    except EngineError as refusal:
-        verdict = Verdict({}, dict.fromkeys(formula_cells(sheets), str(refusal)))
-    _write(package, sheets, verdict, result)
-    result.skipped = [Skip(*cell, reason) for cell, reason in verdict.doubts.items()]
-    result.kept = [Skip(*cell, reason) for cell, reason in verdict.kept.items()]
-    if verdict.doubts:
-        compute_on_load(package)
+    if before is None:
+        verdict = _asked(lambda: computed(package, sheets), sheets)
+    else:
+        old = parse_sheets(before, sheets)
+        edits = edits_between(old, sheets)
+        verdict = _asked(lambda: recomputed(before, old, edits), sheets)
+    for name, new in _cached(sheets, verdict, result).items():
+        package.replace(package.sheets()[name], sheets[name].with_cached(new))
+    _conclude(package, verdict, result)
     return result
+
+
+def edit(
+    package: Package, sheets: Mapping[str, SheetXml], name: str, contents: Mapping[str, Content],
+    like: Mapping[str, str] | None = None,
+) -> Recalculated:  # fmt: skip
+    """Put values and new formulas into a sheet of `package` and refresh what they reach, in place.
+
+    It is `SheetXml.with_values` and `recalculate(before=...)` in one, which reads the sheets once: `sheets` are those
+    of the package as its program saved it. Raises UserError as these two do.
+    """
+    result = Recalculated(engine_name())
+    edits = Edits(
+        {(name, ref): value for ref, value in contents.items() if not isinstance(value, Formula)},
+        {(name, ref): value.text for ref, value in contents.items() if isinstance(value, Formula)},
+    )
+    verdict = _asked(lambda: recomputed(package, sheets, edits), sheets)
+    added = {ref: verdict.values.get((name, ref)) for _, ref in edits.added}
+    caches = _cached(sheets, verdict, result)
+    result.n_formulas, result.n_changed = result.n_formulas + len(added), result.n_changed + len(added)
+    xml = sheets[name].with_values(contents, like, {**caches.pop(name, {}), **added})
+    parts = package.sheets()
+    package.replace(parts[name], xml)
+    for other, new in caches.items():
+        package.replace(parts[other], sheets[other].with_cached(new))
+    _conclude(package, verdict, result)
+    return result
+
+
+def _asked(compute: Callable[[], Verdict], sheets: Mapping[str, SheetXml]) -> Verdict:
+    """What the engine has; where it can't have the workbook at all, every formula is in doubt."""
+    try:
+        return compute()
+    except EngineError as refusal:
+        return Verdict({}, dict.fromkeys(formula_cells(sheets), str(refusal)))
 
 
 def strip_cached(package: Package) -> None:
     """Remove every cached value, so that the program which opens the workbook must compute it."""
-    sheets = parse_sheets(package)
-    _write(package, sheets, Verdict({}, dict.fromkeys(formula_cells(sheets), "")), Recalculated(""))
+    sheets, parts = parse_sheets(package), package.sheets()
+    verdict = Verdict({}, dict.fromkeys(formula_cells(sheets), ""))
+    for name, new in _cached(sheets, verdict, Recalculated("")).items():
+        package.replace(parts[name], sheets[name].with_cached(new))
 
 
-def _write(package: Package, sheets: Mapping[str, SheetXml], verdict: Verdict, result: Recalculated) -> None:
-    """Put the values in, and take those in doubt out, of each sheet's part."""
-    parts = package.sheets()
+def _conclude(package: Package, verdict: Verdict, result: Recalculated) -> None:
+    result.skipped = [Skip(*cell, reason) for cell, reason in verdict.doubts.items()]
+    result.kept = [Skip(*cell, reason) for cell, reason in verdict.kept.items()]
+    if verdict.doubts:
+        compute_on_load(package)
+
+
+def _cached(sheets: Mapping[str, SheetXml], verdict: Verdict, result: Recalculated) -> dict[str, dict[str, Value]]:
+    """The values to put into each sheet's formula cells, None where one is in doubt; `result` counts them."""
+    caches: dict[str, dict[str, Value]] = {}
     for name, sheet in sheets.items():
-        new: dict[str, Value] = {}
+        new = caches[name] = {}
         for ref, cell in sheet.cells.items():
             if cell.formula is None:
                 continue
@@ -121,4 +165,4 @@ def _write(package: Package, sheets: Mapping[str, SheetXml], verdict: Verdict, r
                 if old is not None:
                     result.changed.append(Change(name, ref, old, value))
         result.n_changed += len(new)
-        package.replace(parts[name], sheet.with_cached(new))
+    return {name: new for name, new in caches.items() if new}

@@ -12,10 +12,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from planner.recalc.engine import Address, Engine, Unknown
+from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
-from planner.xlsx.sheetscan import Cell
 from planner.xlsx.sheetxml import SheetXml
 
 AGREEMENT = 1e-9
@@ -58,31 +57,43 @@ def computed(package: Package, sheets: Sheets) -> Verdict:
     return Verdict(_sound(values, doubts), doubts)
 
 
-def recomputed(before: Package, sheets: Sheets) -> Verdict:
-    """The values of the formulas that the edits since `before` reach.
+@dataclass
+class Edits:
+    """What a person or a program changed: values typed into cells, and formulas put where there was none."""
 
-    The edits type values, and may add formulas. Raises EngineError as `computed` does, and ValueError when a formula
-    of `before` is another one now.
-    """
-    old_sheets = parse_sheets(before, sheets)
-    old, formulas = formula_cells(old_sheets), formula_cells(sheets)
-    if any(cell not in formulas or formulas[cell].formula != old[cell].formula for cell in old):
+    typed: dict[Address, Value]
+    added: dict[Address, str]
+
+
+def edits_between(old: Sheets, new: Sheets) -> Edits:
+    """The edits that lead from the old sheets to the new. Raises ValueError where an old formula is another now."""
+    before, after = formula_cells(old), formula_cells(new)
+    if any(cell not in after or after[cell].formula != before[cell].formula for cell in before):
         raise ValueError("the two workbooks have different formulas")
-    added = sorted(formulas.keys() - old.keys())
-    engine = Engine(before, old_sheets)
-    edits = _edits(old_sheets, sheets)
-    base, doubts, kept = _weighed(engine, old_sheets, old, [*edits, *added])
-    for cell in edits:
-        engine.put(cell, _typed(sheets, cell))
-    for cell in added:
-        engine.put_formula(cell, formulas[cell].formula or "")
+    added = {cell: after[cell].formula or "" for cell in after.keys() - before.keys()}
+    return Edits({cell: _typed(new, cell) for cell in _edited(old, new)}, added)
+
+
+def recomputed(before: Package, sheets: Sheets, edits: Edits) -> Verdict:
+    """The values of the formulas that edits of `before`, whose sheets are `sheets`, reach.
+
+    Raises EngineError as `computed` does.
+    """
+    formulas = formula_cells(sheets)
+    engine = Engine(before, sheets)
+    base, doubts, kept = _weighed(engine, sheets, formulas, [*edits.typed, *edits.added])
+    for cell, value in edits.typed.items():
+        engine.put(cell, value)
+    for cell, text in sorted(edits.added.items()):
+        engine.put_formula(cell, text)
     engine.evaluate()
+    found = _values(engine, sheets, [*base, *edits.added])
     values = {
         cell: value
-        for cell, value in _values(engine, sheets, [*base, *added]).items()
-        if formulas[cell].value is None or not same_value(value, base[cell], 0.0)
+        for cell, value in found.items()
+        if cell not in base or formulas[cell].text is None or not same_value(value, base[cell], 0.0)
     }
-    doubts |= _unknown(values, formulas)
+    doubts |= _unknown(found, formulas)
     doubts = _with_dependents(engine, sheets, formulas, doubts)
     return Verdict(_sound(values, doubts), doubts, kept)
 
@@ -155,7 +166,7 @@ def _unknown(values: Values, formulas: Formulas) -> Reasons:
     return doubts | {
         cell: "it has a name or function that the engine doesn't know"
         for cell, value in values.items()
-        if value == _BAD_NAME and formulas[cell].value != _BAD_NAME
+        if value == _BAD_NAME and (cell not in formulas or formulas[cell].value != _BAD_NAME)
     }
 
 
@@ -173,7 +184,7 @@ def _with_dependents(engine: Engine, sheets: Sheets, formulas: Formulas, doubts:
     return doubts | dict.fromkeys(tainted, "it is volatile or depends on a cell without a value")
 
 
-def _edits(old: Sheets, new: Sheets) -> list[Address]:
+def _edited(old: Sheets, new: Sheets) -> list[Address]:
     """The typed cells whose value differs."""
     cells = {
         (name, ref)

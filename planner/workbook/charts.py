@@ -25,53 +25,55 @@ def roofline(page: Page, *, points: tuple[int, int], roof: tuple[int, int], anch
 
     Both tables hold label, intensity and FLOP/s in columns A to C; a point that is #N/A is not drawn.
     """
+    chart = log_log("Roofline of the chosen scenario")
+    axis(chart.x_axis, "Arithmetic intensity (FLOP/byte)", "General", *INTENSITIES)
+    axis(chart.y_axis, "Attained (FLOP/s per chip)", "0.E+0", 1e9, 1e16)
+    chart.series.append(line(column(page, 2, *roof), column(page, 3, *roof), "Roof"))
+    rows = range(points[0], points[1] + 1)
+    chart.series.extend(_point(page, row, index) for index, row in enumerate(rows))
+    chart.legend.legendEntry = [LegendEntry(idx=index + 1, delete=True) for index in range(len(rows))]
+    page.sheet.add_chart(chart, anchor)
+
+
+def log_log(title: str) -> ScatterChart:
+    """An empty scatter chart with its title and its legend below."""
     chart = ScatterChart()
     chart.scatterStyle = "lineMarker"
     chart.style = None
-    chart.title = "Roofline of the chosen scenario"
+    chart.title = title
     chart.title.overlay = False
     chart.title.tx.rich.p[0].r[0].rPr = _text(1100, bold=True)
     chart.roundedCorners = False
     chart.width, chart.height = 22, 13
-    _axis(chart.x_axis, "Arithmetic intensity (FLOP/byte)", "General", *INTENSITIES)
-    _axis(chart.y_axis, "Attained (FLOP/s per chip)", "0.E+0", 1e9, 1e16)
-    line = Series(_column(page, 3, *roof), _column(page, 2, *roof), title="Roof")
-    line.marker = Marker(symbol="none")
-    line.smooth = False
-    line.graphicalProperties = GraphicalProperties(ln=LineProperties(w=28575, solidFill="1F3A5F"))
-    chart.series.append(line)
-    rows = range(points[0], points[1] + 1)
-    chart.series.extend(_point(page, row, index) for index, row in enumerate(rows))
     chart.legend = Legend()
     chart.legend.position = "b"
-    chart.legend.legendEntry = [LegendEntry(idx=index + 1, delete=True) for index in range(len(rows))]
     chart.legend.txPr = _rich(900)
-    page.sheet.add_chart(chart, anchor)
+    return chart
 
 
-def _column(page: Page, column: int, first: int, last: int) -> Reference:
-    return Reference(page.sheet, min_col=column, min_row=first, max_row=last)
+def line(x: Reference, y: Reference, title: str) -> Series:
+    """A line without markers."""
+    made = Series(y, x, title=title)
+    made.marker = Marker(symbol="none")
+    made.smooth = False
+    made.graphicalProperties = GraphicalProperties(ln=LineProperties(w=28575, solidFill="1F3A5F"))
+    return made
 
 
-def _point(page: Page, row: int, index: int) -> Series:
-    series = Series(_column(page, 3, row, row), _column(page, 2, row, row))
-    series.tx = SeriesLabel(strRef=StrRef(f"{page.name}!$A${row}"))
-    series.marker = Marker(symbol="circle", size=8)
-    series.marker.graphicalProperties = GraphicalProperties(
-        solidFill=PALETTE[index % len(PALETTE)], ln=LineProperties(solidFill="FFFFFF")
-    )
-    series.graphicalProperties = GraphicalProperties(ln=LineProperties(noFill=True))
-    series.smooth = False
-    labels = DataLabelList()
-    labels.showSerName, labels.showVal, labels.showLegendKey = True, False, False
-    labels.showCatName = labels.showPercent = labels.showBubbleSize = False
-    labels.dLblPos = "r"
-    labels.txPr = _rich(800)
-    series.dLbls = labels
-    return series
+def points(x: Reference, y: Reference, title: str, colour: str = PALETTE[0]) -> Series:
+    """Markers without a line."""
+    made = Series(y, x, title=title)
+    _mark(made, colour)
+    return made
 
 
-def _axis(axis, title: str, form: str, low: float, high: float) -> None:  # type: ignore[no-untyped-def]
+def column(page: Page, number: int, first: int, last: int) -> Reference:
+    """The rows `first` to `last` of a column."""
+    return Reference(page.sheet, min_col=number, min_row=first, max_row=last)
+
+
+def axis(axis, title: str, form: str, low: float, high: float) -> None:  # type: ignore[no-untyped-def]
+    """A logarithmic axis from `low` to `high`, with a line at each power of ten."""
     axis.title = title
     axis.title.overlay = False
     axis.title.tx.rich.p[0].r[0].rPr = _text(900)
@@ -87,6 +89,26 @@ def _axis(axis, title: str, form: str, low: float, high: float) -> None:  # type
     axis.majorGridlines.spPr = GraphicalProperties(ln=LineProperties(w=6350, solidFill=GRID))
     axis.graphicalProperties = GraphicalProperties(ln=LineProperties(w=9525, solidFill=AXIS))
     axis.txPr = _rich(900)
+
+
+def _mark(series: Series, colour: str) -> None:
+    series.marker = Marker(symbol="circle", size=8)
+    series.marker.graphicalProperties = GraphicalProperties(solidFill=colour, ln=LineProperties(solidFill="FFFFFF"))
+    series.graphicalProperties = GraphicalProperties(ln=LineProperties(noFill=True))
+    series.smooth = False
+
+
+def _point(page: Page, row: int, index: int) -> Series:
+    series = Series(column(page, 3, row, row), column(page, 2, row, row))
+    series.tx = SeriesLabel(strRef=StrRef(f"{page.name}!$A${row}"))
+    _mark(series, PALETTE[index % len(PALETTE)])
+    labels = DataLabelList()
+    labels.showSerName, labels.showVal, labels.showLegendKey = True, False, False
+    labels.showCatName = labels.showPercent = labels.showBubbleSize = False
+    labels.dLblPos = "r"
+    labels.txPr = _rich(800)
+    series.dLbls = labels
+    return series
 
 
 def _text(size: int, *, bold: bool = False) -> CharacterProperties:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from openpyxl.formatting.rule import ColorScaleRule
@@ -11,99 +10,99 @@ from openpyxl.workbook import Workbook
 from openpyxl.workbook.defined_name import DefinedName
 
 from planner.comparison.cases import ComparisonCase
+from planner.comparison.sheet import IDENTITY, KEY, MARKER, MARKERS
+from planner.comparison.sheet import SHEET as NAME
 from planner.template import Row, Template
-from planner.workbook import layout
+from planner.workbook import comparison_charts, dashboard, layout
 from planner.workbook.cases import CaseTable
-from planner.workbook.cells import Databases
+from planner.workbook.cells import Databases, or_blank
+from planner.workbook.inputs import NAME as INPUTS
 from planner.workbook.inputs import Inputs
 from planner.workbook.layout import cell, letter
 from planner.workbook.page import Live, Page
 from planner.workbook.plan import Plan
-from planner.workbook.styles import number_format
+from planner.workbook.results import Results
 
-NAME = "Comparison"
 PURPOSE = "Copy a row down to add a case, change its inputs, then run: planner measure on this file."
 HEADER_ROW, FIRST_ROW = 5, 6
-IDENTITY = ("case_key", "case_label", "template", "hardware_id", "hardware_row")
-MARKER = "comparison_keys"  # a defined name over the keys: it follows the column when an analyst moves or renames
-
-# What measure writes: machine name, label, unit.
-MEASURED = (
-    ("measured_time", "Measured time (median)", "s"),
-    ("spread", "Spread (MAD over median)", "1"),
-    ("n_samples", "Samples", "1"),
-    ("flags", "Flags: guards that failed", "text"),
-    ("device", "Device", "text"),
-    ("method", "Method", "text"),
-    ("run_id", "Run", "text"),
-    ("measured_on", "Measured on (UTC)", "text"),
-    ("measured_source", "Source", "text"),
-)
-# What follows from both: machine name, label, unit, formula over machine names.
-DERIVED = (
-    ("predicted_time", "Predicted time", "s", "lower_bound_time"),
-    ("time_ratio", "Measured over predicted", "1", 'IF(measured_time="",NA(),measured_time/predicted_time)'),
-    ("roofline_share", "Share of the roofline", "1", 'IF(measured_time="",NA(),predicted_time/measured_time)'),
-    ("achieved_flops", "Achieved FLOP/s of a chip", "FLOP/s/chip",
-     'IF(measured_time="",NA(),flops/(measured_time*n_chips))'),
-    ("achieved_bandwidth", "Achieved bandwidth of a chip", "byte/s/chip",
-     'IF(measured_time="",NA(),memory_bytes/(measured_time*n_chips))'),
-    ("bound", "Bound by", "text", ""),
-)  # fmt: skip
+EFFICIENCIES = ("compute_efficiency", "memory_efficiency")
+RED, YELLOW, GREEN = "FFFBD5D5", "FFFFF4CC", "FFD1F0DD"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The sheet and where its rows are."""
+    """The sheet and where its rows and columns are."""
 
     page: Page
     table: CaseTable
-    columns: dict[str, int]
+    results: Results
+    last: int  # the last row that ranges and validations reach
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """Machine name -> column, from left to right."""
+        identity = {name: index for index, name in enumerate(IDENTITY, start=1)}
+        return identity | self.table.columns | self.results.columns
+
+    def reach(self, name: str) -> str:
+        """The range of a column over all rows, sized ahead."""
+        return f"{cell(self.columns[name], FIRST_ROW)}:{cell(self.columns[name], self.last)}"
 
 
 def write(
     book: Workbook, plan: Plan, cases: Sequence[ComparisonCase], inputs: Inputs, databases: Databases
 ) -> Comparison:  # fmt: skip
-    """Write the sheet: identity, inputs, working, measured numbers, and what follows from both."""
+    """Write the sheet: identity, inputs, working, and the measured numbers beside the predicted ones."""
     page = Page(book, NAME, "Comparison", PURPOSE, corner="C6")
     templates = list({case.template.name: case.template for case in cases}.values())
     matched = letter(len(IDENTITY))
     table = CaseTable(
         page, templates, HEADER_ROW, len(IDENTITY) + 1, inputs.constant, databases, lambda at: f"${matched}{at}"
     )  # fmt: skip
-    names = [name for name, *_ in (*MEASURED, *DERIVED)] + ["note"]
-    columns = {name: index for index, name in enumerate(IDENTITY, start=1)} | table.columns
-    columns |= {name: index for index, name in enumerate(names, start=table.end)}
-    sheet = Comparison(page, table, columns)
+    results = Results(page, table.end, table.columns, _efficiencies(plan, inputs))
+    sheet = Comparison(page, table, results, FIRST_ROW + len(cases) + layout.SPARE_ROWS)
+    drawn = comparison_charts.columns(max(results.columns.values()) + 1)
     _header(sheet)
+    comparison_charts.header(page, drawn, HEADER_ROW - 1)
     chip = next((scenario.hardware for scenario in plan.scenarios if scenario.hardware), None)
     for at, case in enumerate(cases, start=FIRST_ROW):
         _row(sheet, at, case, chip, databases)
-    last = FIRST_ROW + len(cases) + layout.SPARE_ROWS
-    _validate(page, columns, last, databases, templates)
-    book.defined_names[MARKER] = DefinedName(MARKER, attr_text=f"{NAME}!$A${FIRST_ROW}:$A${last}")
-    ratio = cell(columns["roofline_share"], FIRST_ROW)
-    scale = ColorScaleRule(start_type="num", start_value=0, start_color="FFFBD5D5", mid_type="num", mid_value=0.5,
-                           mid_color="FFFFF4CC", end_type="num", end_value=1, end_color="FFD1F0DD")  # fmt: skip
-    page.sheet.conditional_formatting.add(f"{ratio}:{cell(columns['roofline_share'], last)}", scale)
-    results = letter(table.end)
-    page.sheet.print_area = f"{results}{HEADER_ROW - 1}:{letter(max(columns.values()))}{FIRST_ROW + len(cases) - 1}"
+        comparison_charts.case(page, drawn, results, at, case, FIRST_ROW)
+    comparison_charts.draw(page, drawn, FIRST_ROW, sheet.last)
+    _validate(sheet, databases, templates)
+    _colour(sheet)
+    _mark(book, sheet)
+    end = letter(max(results.columns.values()))
+    page.sheet.print_area = f"{letter(table.end)}{HEADER_ROW - 1}:{end}{FIRST_ROW + len(cases) - 1}"
     page.sheet.print_title_cols = "B:B"  # the working between the case and its results stays off the paper
-    page.widths(30, 26, 13, 14, 10, *[14] * len(table.columns), *[18] * len(names))
+    page.widths(30, 26, 13, 14, 10, *[14] * len(table.columns), *[18] * (len(results.columns) + len(drawn)))
     return sheet
 
 
+def _mark(book: Workbook, sheet: Comparison) -> None:
+    """A defined name over each column that is read or written later: it follows the column."""
+    for name in (*IDENTITY, *sheet.results.typed, "note"):
+        marker, column = MARKER if name == KEY else f"{MARKERS}{name}", letter(sheet.columns[name])
+        area = f"{NAME}!${column}${FIRST_ROW}:${column}${sheet.last}"
+        book.defined_names[marker] = DefinedName(marker, attr_text=area)
+
+
+def _efficiencies(plan: Plan, inputs: Inputs) -> Mapping[str, str]:
+    """The efficiencies of the scenario that is chosen on Dashboard."""
+    chosen = f"MATCH({dashboard.SELECTORS['scenario']},{plan.columns.across(INPUTS, layout.ID_ROW)},0)"
+    return {
+        name: or_blank(f"INDEX({plan.columns.across(INPUTS, inputs.input_rows[name])},{chosen})")
+        for name in EFFICIENCIES if name in inputs.input_rows
+    }  # fmt: skip
+
+
 def _header(sheet: Comparison) -> None:
-    page, columns = sheet.page, sheet.columns
-    titles = {"case_key": "Case key", "case_label": "Case", "template": "Template", "hardware_id": "Chip",
-              "hardware_row": "Row of Hardware"}  # fmt: skip
-    labels = (
-        titles | {name: f"{label} ({unit})" for name, label, unit, *_ in (*MEASURED, *DERIVED)} | {"note": "Your note"}
-    )
-    for name, label in labels.items():
-        page.put(columns[name], HEADER_ROW - 1, label, "plan_note")
-        page.put(columns[name], HEADER_ROW, name, "plan_header")
+    page = sheet.page
+    for column, (name, label) in enumerate(IDENTITY.items(), start=1):
+        page.put(column, HEADER_ROW - 1, label, "plan_note")
+        page.put(column, HEADER_ROW, name, "plan_header")
     sheet.table.header()
+    sheet.results.header(HEADER_ROW - 1)
     page.sheet.row_dimensions[HEADER_ROW - 1].height = 42
 
 
@@ -112,22 +111,10 @@ def _row(sheet: Comparison, at: int, case: ComparisonCase, chip: str | None, dat
     identity = (case.key, case.label, case.template.name, chip)
     for column, value in enumerate(identity, start=1):
         page.put(column, at, value, "plan_input", "@")
-    chip_cell = cell(columns["hardware_id"], at)
-    page.put(
-        columns["hardware_row"],
-        at,
-        Live(f"MATCH({chip_cell},{databases['hardware'].ids},0)"),
-        "plan_formula",
-        "0",
-    )
+    matched = f"MATCH({cell(columns['hardware_id'], at)},{databases['hardware'].ids},0)"
+    page.put(columns["hardware_row"], at, Live(matched), "plan_formula", "0")
     sheet.table.case(at, case.template.name, lambda row, at: _typed(case, row))  # noqa: ARG005 (a Leaf)
-    for name, _, unit in MEASURED:
-        page.put(columns[name], at, None, "plan_measured", number_format(unit))
-    own = {name: cell(column, at) for name, column in columns.items()}
-    for name, _, unit, formula in DERIVED:
-        text = _bound(case, own) if name == "bound" else _named(formula, own)
-        page.put(columns[name], at, Live(text), "plan_output", number_format(unit))
-    page.put(columns["note"], at, None, "plan_input", "@")
+    sheet.results.case(at, case)
 
 
 def _typed(case: ComparisonCase, row: Row) -> tuple[object, str]:
@@ -137,28 +124,27 @@ def _typed(case: ComparisonCase, row: Row) -> tuple[object, str]:
     return int(value) if isinstance(value, float) and value == int(value) else value, "plan_input"
 
 
-def _named(formula: str, cells: dict[str, str]) -> str:
-    """A formula over machine names as a cell's text."""
-    return re.sub(r"[a-z][a-z_]+", lambda match: cells.get(match.group(), match.group()), formula)
+def _colour(sheet: Comparison) -> None:
+    """Green is near the prediction, red is far from it."""
+    scales = {
+        "roofline_share": ((0, RED), (0.5, YELLOW), (1, GREEN)),
+        "time_ratio": ((1, GREEN), (2, YELLOW), (10, RED)),
+        "calibrated_ratio": ((1, GREEN), (2, YELLOW), (10, RED)),
+    }
+    for name, (low, middle, high) in scales.items():
+        rule = ColorScaleRule(
+            start_type="num", start_value=low[0], start_color=low[1], mid_type="num", mid_value=middle[0],
+            mid_color=middle[1], end_type="num", end_value=high[0], end_color=high[1],
+        )  # fmt: skip
+        sheet.page.sheet.conditional_formatting.add(sheet.reach(name), rule)
 
 
-def _bound(case: ComparisonCase, cells: dict[str, str]) -> str:
-    if "compute_time" not in case.template.by_name:
-        return '"memory"'
-    return _named('IF(compute_time>=memory_time,"compute","memory")', cells)
-
-
-def _validate(
-    page: Page, columns: dict[str, int], last: int, databases: Databases, templates: Sequence[Template]
-) -> None:
-    def reach(name: str) -> str:
-        return f"{cell(columns[name], FIRST_ROW)}:{cell(columns[name], last)}"
-
+def _validate(sheet: Comparison, databases: Databases, templates: Sequence[Template]) -> None:
     lists = {
         "hardware_id": databases["hardware"].ids,
         "template": f'"{",".join(template.name for template in templates)}"',
     }
-    lists |= {name: databases["dtypes"].ids for name in columns if name.endswith("_dtype")}
+    lists |= {name: databases["dtypes"].ids for name in sheet.table.columns if name.endswith("_dtype")}
     for name, source in lists.items():
-        page.validate(reach(name), type="list", formula1=source, error="Choose from the list.", errorTitle=name,
-                      promptTitle=name, prompt="Choose from the list.")  # fmt: skip
+        sheet.page.validate(sheet.reach(name), type="list", formula1=source, error="Choose from the list.",
+                            errorTitle=name, promptTitle=name, prompt="Choose from the list.")  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from openpyxl.workbook import Workbook
 
@@ -16,6 +16,7 @@ from planner.workbook.plan import Plan
 from planner.workbook.styles import number_format
 
 NAME = "Inputs"
+CHOSEN = "the plan's choice"  # the source of an input that its template gives none
 PURPOSE = "Blue cells are yours to change. A blank override takes the database's number; a blank input is N/A."
 
 
@@ -44,7 +45,11 @@ def write(book: Workbook, plan: Plan, ranges: dict[str, str]) -> Inputs:
     row = layout.FIRST_ROW
     row = _block(page, plan, "Plan", list(plan.inputs.values()), inputs.input_rows, row, ranges)
     lookups = [r for r in plan.overrides.values() if r.kind in ("model", "hardware")]
-    calculated = [r for r in plan.overrides.values() if r.kind not in ("model", "hardware")]
+    calculated = [
+        replace(r, label=f"{r.label} (override)")
+        for r in plan.overrides.values()
+        if r.kind not in ("model", "hardware")
+    ]
     row = _block(page, plan, "Overrides of looked-up numbers", lookups, inputs.override_rows, row, ranges)
     row = _block(page, plan, "Overrides of calculated numbers", calculated, inputs.override_rows, row, ranges)
     _constants(page, plan, inputs, row)
@@ -122,7 +127,7 @@ def _describe(page: Page, at: int, row: Row) -> None:
     page.put(layout.UNIT, at, row.unit, "plan_text")
     page.put(layout.NAME, at, row.name, "plan_text")
     page.put(layout.FORMULA, at, row.note, "plan_text")
-    page.put(layout.SOURCE, at, row.source, "plan_text")
+    page.put(layout.SOURCE, at, row.source or CHOSEN, "plan_text")
 
 
 def _validate(page: Page, row: Row, reference: str, ranges: dict[str, str], overriding: bool) -> None:

@@ -1,14 +1,14 @@
-"""Where each cell of a sheet stands in its XML: one pass of expat, which reports byte offsets."""
+"""Where each cell of a sheet stands in its XML, by byte offsets: one pass of expat, or of a regular expression."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 from xml.parsers import expat
 
 from planner.errors import UserError
+from planner.xlsx import quickscan
 from planner.xlsx.address import Area, address, coordinates
-from planner.xlsx.cellvalue import Value, parsed_value
+from planner.xlsx.cell import Cell, Row, ScannedCell, Span
 
 _MAIN = (
     "http://schemas.openxmlformats.org/spreadsheetml/2006/main",
@@ -16,42 +16,7 @@ _MAIN = (
 )
 _TAGS = ("c", "f", "v", "is", "t", "rPh", "row", "sheetData", "dimension")
 _LOCAL = {f"{namespace}}}{tag}": tag for namespace in _MAIN for tag in _TAGS}
-
-
-Span = tuple[int, int]
-"""The byte offsets at which expat reports an element's start and its end."""
-
-
-class Cell(NamedTuple):
-    """A cell as the file has it.
-
-    `type` is its attribute t, `text` what its <v> or <is> holds, None without one. `formula` is None for a
-    typed value, and empty where the text of a shared formula stands in another cell. `kind` is normal,
-    shared, array or dataTable; `area` is the range that the latter two fill.
-    """
-
-    ref: str
-    type: str
-    text: str | None
-    formula: str | None
-    kind: str
-    area: str
-    span: Span
-    formula_span: Span | None
-    value_span: Span | None
-
-    @property
-    def value(self) -> Value:
-        """The typed value, or the cached one of a formula; None where there is none."""
-        return parsed_value(self.type, self.text)
-
-
-class Row(NamedTuple):
-    """A row; its cells begin at `first` in the list of all cells."""
-
-    number: int
-    span: Span
-    first: int
+_OPEN = b"<sheetData>"
 
 
 class Scan:
@@ -73,6 +38,22 @@ class Scan:
         self._row, self._last, self._phonetic = 0, "", False
         if xml[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise UserError("the sheet's XML is not UTF-8")
+        quick = quickscan.body(xml, strings)
+        self._parse(xml if quick is None else xml[: quick.start + len(_OPEN)] + xml[quick.end :])
+        if quick is not None:
+            self._take(quick)
+
+    def _take(self, quick: quickscan.Body) -> None:
+        """The cells that were found at once; behind them expat's offsets are those of the sheet without them."""
+        self.cells, self.rows, self.data = quick.cells, quick.rows, (quick.start, quick.end)
+        if self.dimension is not None and self.dimension[1][0] > quick.start:
+            self.dimension = None  # it stands in front of the cells, or is none
+        if quick.has_arrays:
+            for cell in quick.cells:
+                if cell.kind in ("array", "dataTable") and cell.area not in ("", cell.ref, f"{cell.ref}:{cell.ref}"):
+                    self.arrays[cell.ref] = Area.parse(cell.area)
+
+    def _parse(self, xml: bytes) -> None:
         self._parser = parser = expat.ParserCreate(namespace_separator="}")
         parser.buffer_text = True
         parser.XmlDeclHandler = _refuse_encoding
@@ -145,7 +126,9 @@ class Scan:
         if kind in ("array", "dataTable") and area not in ("", ref, f"{ref}:{ref}"):
             self.arrays[ref] = Area.parse(area)
         self._last = ref
-        self.cells.append(Cell(ref, type_, text, formula, kind, area, span, self._formula_span, self._value_span))
+        self.cells.append(
+            ScannedCell(ref, type_, text, formula, kind, area, span, self._formula_span, self._value_span)
+        )
 
     def _next_ref(self) -> str:
         """The address of a cell that bears none: right of the one before."""

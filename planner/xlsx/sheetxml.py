@@ -12,10 +12,11 @@ from xml.sax.saxutils import escape
 
 from planner.errors import Place, UserError
 from planner.xlsx.address import Area, coordinates
+from planner.xlsx.cell import Cell, Span
 from planner.xlsx.cellvalue import Formula, Value, same_value, written_value
 from planner.xlsx.markup import Edit, apply_edits, element_end, inside, is_empty, prefix, retagged, tag_end
 from planner.xlsx.moving import moved
-from planner.xlsx.sheetscan import Cell, Scan, Span
+from planner.xlsx.sheetscan import Scan
 
 Content = Value | Formula
 
@@ -41,13 +42,18 @@ class SheetXml:
             raise UserError("the sheet has a cell twice")
         self.arrays = scan.arrays
 
-    def with_values(self, values: Mapping[str, Content], like: Mapping[str, str] | None = None) -> bytes:
+    def with_values(
+        self, values: Mapping[str, Content], like: Mapping[str, str] | None = None,
+        cached: Mapping[str, Value] | None = None,
+    ) -> bytes:  # fmt: skip
         """The sheet with `values` typed in, None for an empty cell; missing cells and rows are made.
 
         `like` gives a cell the format of another one, new cell -> old cell; a formula is for such a cell only.
+        `cached` are values of formulas, old or new, as `with_cached` takes them.
         Raises UserError for a cell that a formula fills, and for a value that no cell can hold.
         """
-        edits: list[Edit] = []
+        known = cached or {}
+        edits: list[Edit] = self._cache({ref: known[ref] for ref in known if ref not in values})
         missing: list[tuple[int, int, str]] = []
         styles = {ref: self._style(source) for ref, source in (like or {}).items()}
         for ref, value in values.items():
@@ -59,12 +65,12 @@ class SheetXml:
                     missing.append((*coordinates(ref), ref))
             elif ref in styles:
                 whole = element_end(self.xml, *cell.span)
-                edits.append(Edit(cell.span[0], whole, self._new_cell(ref, value, styles[ref])))
+                edits.append(Edit(cell.span[0], whole, self._new_cell(ref, value, styles[ref], known.get(ref))))
             else:
                 assert not isinstance(value, Formula), "a formula is put into a cell made like another"
                 edits += self._rewrite(cell, *self._typed(ref, value), _TYPE_AND_METADATA)
         missing.sort()
-        new = {ref: self._new_cell(ref, values[ref], styles.get(ref, b"")) for *_, ref in missing}
+        new = {ref: self._new_cell(ref, values[ref], styles.get(ref, b""), known.get(ref)) for *_, ref in missing}
         return apply_edits(self.xml, [*edits, *self._insert(missing, new), *self._grow(missing)])
 
     def with_cached(self, values: Mapping[str, Value]) -> bytes:
@@ -72,6 +78,9 @@ class SheetXml:
 
         A cell that has the value already keeps its bytes. Raises ValueError for a cell without a formula.
         """
+        return apply_edits(self.xml, self._cache(values))
+
+    def _cache(self, values: Mapping[str, Value]) -> list[Edit]:
         edits: list[Edit] = []
         for ref, value in values.items():
             cell = self.cells[ref]
@@ -80,7 +89,7 @@ class SheetXml:
             if not same_value(cell.value, value):
                 type_, content = self._cached(value)
                 edits += self._rewrite(cell, type_, content, _TYPE_AND_RICH_VALUE)
-        return apply_edits(self.xml, edits)
+        return edits
 
     def is_computed(self, ref: str) -> bool:
         """Whether the cell has a formula, or lies in the range of an array formula or a data table."""
@@ -89,18 +98,25 @@ class SheetXml:
             return True
         return bool(self.arrays) and any(area.covers(*coordinates(ref)) for area in self.arrays.values())
 
-    def formula(self, ref: str) -> str | None:
-        """The text of a cell's own formula; None where it has none, or one that fills several cells.
+    def formula_at(self, ref: str, target: str) -> str | None:
+        """A cell's own formula as it reads in `target`; None where it has none, or one that fills several cells.
 
-        Of a shared formula only the first cell holds the text: the others have it with the references moved.
+        Of a shared formula only the first cell holds the text.
         """
-        cell = self.cells.get(ref)
-        if cell is None or cell.formula is None or cell.kind not in ("normal", "shared"):
+        cell = self.cells[ref]
+        if cell.formula is None or cell.kind not in ("normal", "shared"):
             return None
-        if cell.formula:
-            return cell.formula
-        master = self._masters.get(self._shared_number(cell))
-        return None if master is None else moved(master.formula or "", master.ref, ref)
+        holder = cell if cell.formula else self._masters.get(self._shared_number(cell))
+        return None if holder is None else moved(holder.formula or "", holder.ref, target)
+
+    def cells_of_row(self, number: int) -> list[tuple[str, Cell]]:
+        """The cells of a row by address, from left to right."""
+        rows, cells = self._scan.rows, self._scan.cells
+        at = next((at for at, row in enumerate(rows) if row.number == number), None)
+        if at is None:
+            return []
+        stop = rows[at + 1].first if at + 1 < len(rows) else len(cells)
+        return [(cell.ref, cell) for cell in cells[rows[at].first : stop]]
 
     @cached_property
     def _masters(self) -> dict[bytes, Cell]:
@@ -200,9 +216,10 @@ class SheetXml:
             at = present[later][1] if later < len(present) else parent[1]
             yield Edit(at, at, xml)
 
-    def _new_cell(self, ref: str, value: Content, style: bytes) -> bytes:
+    def _new_cell(self, ref: str, value: Content, style: bytes, cached: Value) -> bytes:
         if isinstance(value, Formula):
-            type_, content = "n", self._element(b"f", escape(value.text).encode())
+            type_, content = self._cached(cached)
+            content = self._element(b"f", escape(value.text).encode()) + content
         else:
             type_, content = self._typed(ref, value)
         kind = b"" if type_ == "n" else b' t="%b"' % type_.encode()

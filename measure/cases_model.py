@@ -1,0 +1,245 @@
+"""The larger cases in JAX: attention, a feed-forward block, and whole steps of a transformer, forward or trained.
+
+They do what their templates count: matmuls in compute_dtype, softmax and norms in fp32, a key for every `kv_len`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from measure.cases import DTYPES, Arguments, CaseSkipped, Operand, Workload, case, matmul, product
+
+ROPE_BASE = 10_000.0
+EPSILON = 1e-6
+Arrays = tuple[jax.Array, ...]
+
+
+@case("matmul_activation")
+def matmul_activation(given: Arguments) -> Workload:
+    """A matmul and a relu: in one pass, or the finished product read and written once more."""
+    is_fused = given.count("is_fused", 1, least=0)
+    if not is_fused:
+        return matmul(given.but(epilogue_passes=2.0))
+    plain = matmul(given.but(epilogue_passes=0.0))
+    return Workload(lambda *arrays: jax.nn.relu(plain.function(*arrays)), plain.operands, plain.compiler_options)
+
+
+@case("mlp")
+def mlp(given: Arguments) -> Workload:
+    """A feed-forward block: gate and up, or up alone, then down."""
+    tokens, d_model, d_ff = (given.count(name) for name in ("tokens", "d_model", "d_ff"))
+    n_matrices = given.count("mlp_matrices", 3, least=2)
+    dtypes = Dtypes.of(given)
+    shapes = [(d_model, d_ff)] * (n_matrices - 1) + [(d_ff, d_model)]
+    weights = tuple(Operand(shape, dtypes.weight, shape[0] ** -0.5) for shape in shapes)
+    return Workload(
+        lambda x, *matrices: feed_forward(x, matrices, dtypes),
+        (Operand((tokens, d_model), dtypes.activation), *weights),
+    )
+
+
+@case("attention")
+def attention(given: Arguments) -> Workload:
+    """Queries over keys and values that are there already; the mask lets a query see the keys up to its own place."""
+    batch, n_heads, head_dim = given.count("batch", 1), given.count("n_heads"), given.count("head_dim")
+    query_len, kv_len, n_kv = given.count("query_len"), given.count("kv_len"), given.count("n_kv_heads")
+    dtypes, is_causal = Dtypes.of(given), bool(given.count("is_causal", 1, least=0))
+    _check_heads(n_heads, n_kv)
+    query = Operand((batch, query_len, n_heads, head_dim), dtypes.activation)
+    cache = Operand((batch, kv_len, n_kv, head_dim), dtypes.kv)
+    return Workload(lambda q, k, v: attend(q, k, v, dtypes, is_causal), (query, cache, cache))
+
+
+@case("step")
+def step(given: Arguments) -> Workload:
+    """Layers of a transformer with or without the head: a decode step, a prefill, or forward and backward.
+
+    Where `timed_layers` is less than `n_layers`, so many are run, and one alone: the rest is extrapolated.
+    """
+    n_layers, timed = given.count("n_layers", 1), given.count("timed_layers", 0, least=0)
+    if not 1 < timed < n_layers:
+        return Step.of(given).workload(n_layers)
+    deep, flat = (Step.of(given).workload(layers) for layers in (timed, 1))
+    return Workload(deep.function, deep.operands, shallow=flat, timed_layers=timed, n_layers=n_layers)
+
+
+@dataclass(frozen=True)
+class Dtypes:
+    """What arrays are held in, and what is multiplied."""
+
+    activation: Any
+    weight: Any
+    kv: Any
+    compute: Any
+    precision: lax.Precision
+
+    @classmethod
+    def of(cls, given: Arguments) -> Dtypes:
+        """The dtypes of a row; each is that of the activations where the row names none."""
+        activation = given.dtype_name("activation_dtype", "bf16")
+        weight, kv, compute = (given.dtype_name(f"{role}_dtype", activation) for role in ("weight", "kv", "compute"))
+        if any(name.startswith(("int", "fp8")) for name in (activation, compute)):
+            raise CaseSkipped("int8 and fp8 need scales, which no case has; matmul measures them alone")
+        precision = lax.Precision.HIGHEST if compute == "fp32" else lax.Precision.DEFAULT
+        return cls(DTYPES[activation], DTYPES[weight], DTYPES[kv], DTYPES[compute], precision)
+
+    def einsum(self, form: str, left: jax.Array, right: jax.Array) -> jax.Array:
+        """A product in the compute dtype, held as activations are."""
+        done = jnp.einsum(
+            form, left.astype(self.compute), right.astype(self.compute), precision=self.precision,
+            preferred_element_type=product(self.activation),
+        )  # fmt: skip
+        return done.astype(self.activation)
+
+
+@dataclass(frozen=True)
+class Step:
+    """The shape of a step; its arrays are the input, then the matrices of each layer, caches, head and cotangent."""
+
+    batch: int
+    query_len: int
+    kv_len: int
+    d_model: int
+    n_heads: int
+    n_kv_heads: int
+    head_dim: int
+    d_ff: int
+    n_matrices: int
+    vocab: int
+    is_training: bool
+    is_causal: bool
+    dtypes: Dtypes
+
+    @classmethod
+    def of(cls, given: Arguments) -> Step:
+        """A row's step. Raises CaseSkipped for one that makes no sense."""
+        names = ("query_len", "kv_len", "d_model", "n_heads", "n_kv_heads", "d_ff")
+        sizes = {name: given.count(name) for name in names}
+        made = cls(
+            batch=given.count("batch", 1), head_dim=given.count("qk_nope_dim"), vocab=given.count("vocab", 0, least=0),
+            n_matrices=given.count("mlp_matrices", 3, least=2), dtypes=Dtypes.of(given),
+            is_training=bool(given.count("is_training", 0, least=0)),
+            is_causal=bool(given.count("is_causal", 1, least=0)), **sizes,
+        )  # fmt: skip
+        _check_heads(made.n_heads, made.n_kv_heads)
+        if made.is_training and made.is_cached:
+            raise CaseSkipped("training has no cache: kv_len must be query_len")
+        return made
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether keys and values come from a cache; a prefill makes its own."""
+        return self.kv_len != self.query_len
+
+    def workload(self, n_layers: int) -> Workload:
+        """So many layers as one program."""
+        cotangent = (self._output(),) if self.is_training else ()
+        operands = (self._input(), *self._matrices() * n_layers, *self._caches() * n_layers, *self._head(), *cotangent)
+        return Workload(self._trained(n_layers) if self.is_training else self._forward(n_layers), operands)
+
+    def _forward(self, n_layers: int) -> Any:
+        each, cached = len(self._matrices()), len(self._caches())
+
+        def forward(x: jax.Array, *arrays: jax.Array) -> jax.Array | Arrays:
+            written: list[jax.Array] = []
+            caches = arrays[each * n_layers :]
+            for layer in range(n_layers):
+                matrices = arrays[layer * each : (layer + 1) * each]
+                x, new = self._layer(x, matrices, caches[layer * cached : (layer + 1) * cached])
+                written += new if cached else ()
+            if self.vocab:
+                x = self.dtypes.einsum("btd,dv->btv", x if self.is_training else x[:, -1:], arrays[-1])
+            return (x, *written) if written else x
+
+        return forward
+
+    def _trained(self, n_layers: int) -> Any:
+        forward = self._forward(n_layers)
+
+        def trained(*arrays: jax.Array) -> Arrays:
+            output, pull = jax.vjp(forward, *arrays[:-1])
+            return (output, *pull(arrays[-1]))
+
+        return trained
+
+    def _layer(self, x: jax.Array, matrices: Arrays, cache: Arrays) -> tuple[jax.Array, Arrays]:
+        query, key, value, out, *feed = matrices
+        normed = norm(x)
+        first = self.kv_len - self.query_len
+        q = rotate(self.dtypes.einsum("btd,dnh->btnh", normed, query), first)
+        k = rotate(self.dtypes.einsum("btd,dnh->btnh", normed, key), first)
+        v = self.dtypes.einsum("btd,dnh->btnh", normed, value)
+        keys, values = cache or (k, v)
+        attended = attend(q, keys, values, self.dtypes, self.is_causal)
+        x = x + self.dtypes.einsum("btnh,nhd->btd", attended, out)
+        return x + feed_forward(norm(x), tuple(feed), self.dtypes), (k, v)
+
+    def _input(self) -> Operand:
+        return Operand((self.batch, self.query_len, self.d_model), self.dtypes.activation)
+
+    def _output(self) -> Operand:
+        return Operand((self.batch, self.query_len, self.vocab or self.d_model), self.dtypes.activation)
+
+    def _matrices(self) -> tuple[Operand, ...]:
+        heads, keys = (self.n_heads, self.head_dim), (self.n_kv_heads, self.head_dim)
+        into = [(self.d_model, *heads), (self.d_model, *keys), (self.d_model, *keys)]
+        feed = [(self.d_model, self.d_ff)] * (self.n_matrices - 1)
+        made = [Operand(shape, self.dtypes.weight, self.d_model**-0.5) for shape in (*into, *feed)]
+        out = Operand((*heads, self.d_model), self.dtypes.weight, (self.n_heads * self.head_dim) ** -0.5)
+        return (*made[:3], out, *made[3:], Operand((self.d_ff, self.d_model), self.dtypes.weight, self.d_ff**-0.5))
+
+    def _caches(self) -> tuple[Operand, ...]:
+        shape = (self.batch, self.kv_len, self.n_kv_heads, self.head_dim)
+        return (Operand(shape, self.dtypes.kv),) * 2 if self.is_cached else ()
+
+    def _head(self) -> tuple[Operand, ...]:
+        shape = (self.d_model, self.vocab)
+        return (Operand(shape, self.dtypes.weight, self.d_model**-0.5),) if self.vocab else ()
+
+
+def _check_heads(n_heads: int, n_kv_heads: int) -> None:
+    if n_heads % n_kv_heads:
+        raise CaseSkipped(f"{n_heads} query heads can't share {n_kv_heads} key and value heads evenly")
+
+
+def attend(query: jax.Array, key: jax.Array, value: jax.Array, dtypes: Dtypes, is_causal: bool) -> jax.Array:
+    """Softmax attention in which a group of query heads shares a head of keys and values."""
+    batch, query_len, n_heads, head_dim = query.shape
+    kv_len, n_kv = key.shape[1:3]
+    grouped = query.reshape(batch, query_len, n_kv, n_heads // n_kv, head_dim)
+    scores = dtypes.einsum("btkgh,bskh->bkgts", grouped, key).astype(jnp.float32) * head_dim**-0.5
+    if is_causal:
+        places = lax.broadcasted_iota(jnp.int32, (query_len, kv_len), 0) + (kv_len - query_len)
+        scores = jnp.where(places >= lax.broadcasted_iota(jnp.int32, (query_len, kv_len), 1), scores, -jnp.inf)
+    shares = jax.nn.softmax(scores, axis=-1)
+    return dtypes.einsum("bkgts,bskh->btkgh", shares, value).reshape(query.shape)
+
+
+def feed_forward(x: jax.Array, matrices: Arrays, dtypes: Dtypes) -> jax.Array:
+    """The gated block, or the plain one where there are two matrices."""
+    *into, out = matrices
+    hidden = jax.nn.silu(dtypes.einsum("...d,df->...f", x, into[0]))
+    for matrix in into[1:]:
+        hidden = hidden * dtypes.einsum("...d,df->...f", x, matrix)
+    return dtypes.einsum("...f,fd->...d", hidden, out)
+
+
+def norm(x: jax.Array) -> jax.Array:
+    """Root-mean-square norm, its scale left out."""
+    wide = x.astype(jnp.float32)
+    return (wide * lax.rsqrt(jnp.mean(wide * wide, axis=-1, keepdims=True) + EPSILON)).astype(x.dtype)
+
+
+def rotate(x: jax.Array, first: int) -> jax.Array:
+    """Rotary positions, the first token of `x` standing at `first`."""
+    half = x.shape[-1] // 2
+    angles = (first + jnp.arange(x.shape[1]))[:, None] * ROPE_BASE ** (-jnp.arange(half) / half)
+    sine, cosine = (turn(angles)[:, None, :] for turn in (jnp.sin, jnp.cos))
+    left, right = x[..., :half].astype(jnp.float32), x[..., half : 2 * half].astype(jnp.float32)
+    turned = [left * cosine - right * sine, right * cosine + left * sine, x[..., 2 * half :].astype(jnp.float32)]
+    return jnp.concatenate(turned, axis=-1).astype(x.dtype)

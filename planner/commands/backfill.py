@@ -1,0 +1,25 @@
+"""`planner backfill`: a measurements.csv into the Comparison of a workbook that an analyst has been editing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("backfill")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("measurements", type=click.Path(path_type=Path))
+def command(file: Path, measurements: Path) -> None:
+    """Write the measured numbers of MEASUREMENTS (a CSV of `planner measure`) into the Comparison of FILE.
+
+    Rows are found by the key of their case and columns by their header; a case without a row gets one below the
+    others. Nothing else in FILE changes but the values that depend on them. A second run changes nothing.
+    """
+    from planner.comparison.filling import fill_file
+    from planner.comparison.intake import read
+
+    first, *others = fill_file(file, read(measurements)).lines()
+    click.echo(f"{file}: {first}")
+    for line in others:
+        click.echo(f"  {line}")

@@ -1,0 +1,55 @@
+"""The same cases under other compiler flags: each variant in a process of its own, for XLA reads flags once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from measure.records import Measurement, read_measurements
+from planner.errors import UserError
+
+TPU_FLAG = "--xla_tpu"  # libtpu knows these, and XLA_FLAGS stops at them
+
+
+def measured(
+    variants: Sequence[str], arguments: Sequence[str], workbook: Path | None = None, profiles_to: Path | None = None
+) -> list[Measurement]:  # fmt: skip
+    """The rows of `planner measure ARGUMENTS` under each variant's flags, one after the other.
+
+    A blank variant is the flags as they are. The cases of a workbook are measured on a copy of it, and each
+    variant's profiles kept in a folder of its own. Raises UserError where a variant can't even start.
+    """
+    rows: list[Measurement] = []
+    with TemporaryDirectory(prefix="measure-") as folder:
+        for number, flags in enumerate(variants, start=1):
+            path = Path(folder) / f"{number}.csv"
+            command = [sys.executable, "-m", "planner", "measure", *arguments, "--csv", str(path)]
+            if workbook is not None:
+                command.append(shutil.copy(workbook, folder))
+            if profiles_to is not None:
+                command += ["--keep-profiles", str(profiles_to / f"variant_{number}")]
+            try:
+                code = subprocess.run(command, env=os.environ | environment(flags), check=False).returncode
+            except KeyboardInterrupt:
+                rows += read_measurements(path) if path.exists() else []
+                break
+            if not path.exists():
+                what = f"nothing was measured under the flags {flags!r} (exit code {code})"
+                raise UserError(what, remedy="its message stands above")
+            rows += read_measurements(path)
+    return rows
+
+
+def environment(flags: str) -> dict[str, str]:
+    """The variables that hold these flags beside what they hold already: libtpu's own go to LIBTPU_INIT_ARGS."""
+    words = {"XLA_FLAGS": [], "LIBTPU_INIT_ARGS": []}  # type: dict[str, list[str]]
+    for word in flags.split():
+        words["LIBTPU_INIT_ARGS" if word.startswith(TPU_FLAG) else "XLA_FLAGS"].append(word)
+    return {
+        name: " ".join([*os.environ.get(name, "").split(), *given]) for name, given in words.items() if given
+    }  # fmt: skip

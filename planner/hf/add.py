@@ -1,0 +1,61 @@
+"""A config added to a models CSV, and what the transformer template makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from planner import library, trace
+from planner.catalog import Value
+from planner.errors import Place, UserError
+from planner.evaluate import Facts, evaluate
+from planner.facts import bytes_of_dtypes
+from planner.hf.store import completed, put
+from planner.hf.understand import suggested_id, understand
+
+SHOWN = ("n_params_total", "n_params_active", "kv_bytes_per_token")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A row of the transformer template for the model that was added."""
+
+    name: str
+    value: Value
+    unit: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Added:
+    """What was added: the id, its headline numbers, and notes on what was assumed or left out."""
+
+    identifier: str
+    quantities: Sequence[Quantity]
+    notes: Sequence[str]
+
+
+def add(
+    config: Path, to: Path, settings: Mapping[str, str], *, identifier: str = "", name: str = "", force: bool = False
+) -> Added:
+    """Add the model of a Hugging Face config.json to a models CSV. `settings` are columns that go before the config.
+
+    Raises UserError as planner.hf.understand.understand and planner.hf.store.put do; nothing is written then.
+    """
+    understood = understand(config, settings)
+    cells = {"id": identifier.strip() or suggested_id(config), **understood.cells}
+    if name:
+        cells["name"] = name
+    row = completed(cells, config)
+    template = library.load("transformer")
+    results = evaluate(template, Facts(model=row, dtypes=bytes_of_dtypes()))
+    if unknown := trace.missing(results, SHOWN):
+        raise UserError(
+            f"N/A because {', '.join(unknown)}", place=Place(config), remedy="type it with --set column=value"
+        )
+    put(to, cells, force=force)
+    rows = [template.row(shown) for shown in SHOWN]
+    return Added(
+        cells["id"], [Quantity(r.name, results.value(r.name), r.unit, r.label) for r in rows], understood.notes
+    )

@@ -1,0 +1,82 @@
+"""Families with latent attention (MLA): DeepSeek V2, V3 and V3.2, Kimi K2, GLM-5."""
+
+from __future__ import annotations
+
+from planner.hf.config import Config, UnsaidError
+from planner.hf.gated import GENERAL
+from planner.hf.layers import check_length
+from planner.hf.rules import Cell, Family, Row, flag, of, size
+from planner.hf.sparse import ROUTED
+
+
+def _query_rank(config: Config, _: Row) -> Cell:
+    """`q_lora_rank`; null is no compression."""
+    if not config.says("q_lora_rank"):
+        raise UnsaidError(f"{config.prefix}q_lora_rank")
+    return config.count("q_lora_rank") or 0
+
+
+def _latent_biases(config: Config, row: Row) -> Cell:
+    """`attention_bias`: biases on the ways down to the ranks, with the rotary part. The output's has a column."""
+    if not config.flag("attention_bias", False):
+        return None
+    return row.count("q_lora_rank") + row.count("kv_lora_rank") + row.count("qk_rope_dim")
+
+
+def _score_bias(otherwise: bool) -> Family:
+    """The router's score correction, which `topk_method` noaux_tc brings with it."""
+    return {
+        "router_score_bias": lambda config, _: (
+            config.text("topk_method") == "noaux_tc" if config.text("topk_method") else otherwise
+        )
+    }
+
+
+def _indexer(config: Config, row: Row) -> int:
+    """DeepSeek-V3.2's indexer: queries from the rank, a key with a layer norm, a weight for each head."""
+    heads, width = config.said("index_n_heads", least=1), config.said("index_head_dim", least=1)
+    queries = row.count("q_lora_rank") * heads * width
+    key = row.count("d_model") * width + 2 * width
+    weights = row.count("d_model") * heads
+    return queries + key + weights
+
+
+def _n_indexers(config: Config, row: Row) -> int:
+    """Layers with an indexer of their own: GLM-5.2 shares one's choice among several layers."""
+    layers = row.count("n_layers")
+    listed = config.items("indexer_types", str)
+    if listed is not None:
+        check_length(config, row, "indexer_types", len(listed))
+        return listed.count("full")
+    pattern = config.text("index_topk_pattern")
+    if pattern:
+        check_length(config, row, "index_topk_pattern", len(pattern))
+        return pattern.count("F")
+    step, offset = config.count("index_topk_freq", least=1) or 1, config.count("index_skip_topk_offset")
+    first = 2 if offset is None else offset
+    return sum(max(index - first + 1, 0) % step == 0 for index in range(layers))
+
+
+def _indexer_of_each(config: Config, row: Row) -> Cell:
+    return _indexer(config, row) if _n_indexers(config, row) == row.count("n_layers") else None
+
+
+def _indexers_of_some(config: Config, row: Row) -> Cell:
+    number, layers = _n_indexers(config, row), row.count("n_layers")
+    if number == layers:
+        return None
+    config.note(f"the indexers of {number} of {layers} layers stand in extra_params_total")
+    return number * _indexer(config, row)
+
+
+DEEPSEEK_V2: Family = {
+    **GENERAL, **ROUTED, **_score_bias(otherwise=False),
+    "kv_lora_rank": size("kv_lora_rank"), "q_lora_rank": _query_rank, "qk_rope_dim": size("qk_rope_head_dim"),
+    "qk_nope_dim": size("qk_nope_head_dim"), "v_head_dim": size("v_head_dim"), "n_kv_heads": of("n_heads"),
+    "head_dim": lambda _, row: row.count("qk_nope_dim") + row.count("qk_rope_dim"),
+    "o_bias": flag("attention_bias"), "extra_params_per_layer": _latent_biases,
+}  # fmt: skip
+DEEPSEEK_V3: Family = {**DEEPSEEK_V2, **_score_bias(otherwise=True)}
+DEEPSEEK_V32: Family = {
+    **DEEPSEEK_V3, "indexer_params_per_layer": _indexer_of_each, "extra_params_total": _indexers_of_some,
+}  # fmt: skip

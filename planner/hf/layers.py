@@ -1,0 +1,145 @@
+"""Which layers of a model see the whole context, which see a window, and which are linear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planner.hf.config import Config, UnsaidError
+from planner.hf.rules import Cell, Family, Row, Rule
+
+Kinds = Callable[[Config, Row], list[str]]  # full, local or linear for each layer
+
+_KINDS = {
+    "full_attention": "full", "indexed_attention": "full", "attention": "full",
+    "sliding_attention": "local", "chunked_attention": "local", "linear_attention": "linear",
+}  # fmt: skip
+
+
+def attention(kinds: Kinds, window: Rule, linear_params: Rule | None = None) -> Family:
+    """The columns of a family whose layers differ in what they see. A list `layer_types` goes before `kinds`.
+
+    A window as long as the context is none.
+    """
+
+    def found(config: Config, row: Row) -> list[str]:
+        return _listed(config, row) or kinds(config, row)
+
+    def full_layers(config: Config, row: Row) -> Cell:
+        layers = found(config, row)
+        return len(layers) - layers.count("linear") if "linear" in layers else None
+
+    def sliding_window(config: Config, row: Row) -> Cell:
+        width = window(config, row) if "local" in found(config, row) else None
+        longest = row.count("max_context")
+        return None if not isinstance(width, int) or (longest and width >= longest) else width
+
+    def global_layers(config: Config, row: Row) -> Cell:
+        return found(config, row).count("full") if row["sliding_window"] else None
+
+    columns: dict[str, Cell | Rule] = {
+        "n_full_attn_layers": full_layers, "sliding_window": sliding_window, "n_global_layers": global_layers,
+    }  # fmt: skip
+    if linear_params is not None:
+        columns["linear_attn_params_per_layer"] = lambda config, row: (
+            linear_params(config, row) if "linear" in found(config, row) else None
+        )
+    return columns
+
+
+def _listed(config: Config, row: Row) -> list[str] | None:
+    listed = config.items("layer_types", str)
+    if listed is None:
+        return None
+    unknown = next((kind for kind in listed if kind not in _KINDS), None)
+    if unknown is not None:
+        raise config.fault("layer_types", f'has the kind "{unknown}"', f"known: {', '.join(_KINDS)}")
+    check_length(config, row, "layer_types", len(listed))
+    return [_KINDS[kind] for kind in listed]
+
+
+def check_length(config: Config, row: Row, name: str, length: int) -> None:
+    if length != row.count("n_layers"):
+        what = f"has {length} entries for {row.count('n_layers')} layers"
+        raise config.fault(name, what, "correct one of the two")
+
+
+def window(default: int | None, name: str = "sliding_window") -> Rule:
+    """The window's width: null is none, and what is left out is as the family has it."""
+
+    def rule(config: Config, _: Row) -> Cell:
+        if config.says(name):
+            return config.count(name, least=1)
+        if default is not None:
+            config.note(f"{name} is not said: {default}, as {config.model_type} has it")
+        return default
+
+    return rule
+
+
+def all_full(_: Config, row: Row) -> list[str]:
+    """Every layer sees the whole context."""
+    return ["full"] * row.count("n_layers")
+
+
+def all_local(_: Config, row: Row) -> list[str]:
+    """Every layer sees a window."""
+    return ["local"] * row.count("n_layers")
+
+
+def one_full_in(default: int, *names: str, other: str = "local") -> Kinds:
+    """Each n-th layer sees the whole context, where n is a field or the family's own; the rest are `other`."""
+
+    def kinds(config: Config, row: Row) -> list[str]:
+        step = config.count(*names, least=1) or default
+        return ["full" if number % step == 0 else other for number in range(1, row.count("n_layers") + 1)]
+
+    return kinds
+
+
+def after_first_full(config: Config, row: Row) -> list[str]:
+    """Where `use_sliding_window` is true, the layers after the first `max_window_layers` see a window."""
+    layers = row.count("n_layers")
+    first = layers
+    if config.flag("use_sliding_window", False):
+        said = config.count("max_window_layers")
+        first = 28 if said is None else said
+    return ["full" if index < first else "local" for index in range(layers)]
+
+
+def all_where_used(config: Config, row: Row) -> list[str]:
+    """Where `use_sliding_window` is true, every layer sees a window."""
+    return (all_local if config.flag("use_sliding_window", False) else all_full)(config, row)
+
+
+def local_where_rope(config: Config, row: Row) -> list[str]:
+    """Llama 4: a layer with rotary positions sees a chunk; each fourth has none and sees the whole context."""
+    return ["local" if has_rope else "full" for has_rope in _rope(config, row)]
+
+
+def local_where_no_rope(config: Config, row: Row) -> list[str]:
+    """SmolLM3: where `use_sliding_window` is true, the layers without rotary positions see a window."""
+    windows = config.flag("use_sliding_window", False)
+    return ["local" if windows and not has_rope else "full" for has_rope in _rope(config, row)]
+
+
+def _rope(config: Config, row: Row) -> list[int]:
+    """1 for each layer with rotary positions: `no_rope_layers` is called after its zeros."""
+    step = config.count("no_rope_layer_interval", least=1) or 4
+    listed = config.items("no_rope_layers", int)
+    if not listed:
+        return [int(number % step != 0) for number in range(1, row.count("n_layers") + 1)]
+    check_length(config, row, "no_rope_layers", len(listed))
+    return listed
+
+
+def marked_full(name: str) -> Kinds:
+    """A list has 1 for a layer with softmax attention and 0 for a linear one (MiniMax-Text-01)."""
+
+    def kinds(config: Config, row: Row) -> list[str]:
+        listed = config.items(name, int)
+        if listed is None:
+            raise UnsaidError(config.prefix + name)
+        check_length(config, row, name, len(listed))
+        return ["full" if mark else "linear" for mark in listed]
+
+    return kinds

@@ -1,0 +1,132 @@
+"""Dense families with a feed-forward block of two matrices, most with layer norms and biases: GPT-2 and after."""
+
+from __future__ import annotations
+
+from planner.hf.config import Config
+from planner.hf.gated import GENERAL, KV_SAID, LLAMA
+from planner.hf.layers import all_local, attention, window
+from planner.hf.rules import (
+    Cell,
+    Family,
+    Row,
+    Rule,
+    divided,
+    flag,
+    layers,
+    maybe,
+    of,
+    size,
+    tied,
+    times,
+    where,
+)
+
+
+def biases(rule: Cell | Rule) -> Family:
+    """One yes or no for the biases of attention and of the feed-forward block."""
+    return {"qkv_bias": rule, "o_bias": rule, "mlp_bias": rule}
+
+
+PLAIN: Family = {**GENERAL, "mlp_gated": False, "norm": "layernorm", "head_dim": divided}
+
+GPT2: Family = {
+    **PLAIN, **biases(True), "n_layers": layers("n_layer", "num_hidden_layers"),
+    "d_model": size("n_embd", "hidden_size"), "n_heads": size("n_head", "num_attention_heads"),
+    "n_kv_heads": of("n_heads"), "d_ff": times(4, "d_model", "n_inner"), "tied_embeddings": tied(True),
+    "max_context": size("n_positions", "max_position_embeddings", "n_ctx"), "pos_emb_rows": of("max_context"),
+}  # fmt: skip
+GPT_BIGCODE: Family = {
+    **GPT2, "n_kv_heads": lambda config, row: 1 if config.flag("multi_query", True) else row["n_heads"],
+}  # fmt: skip
+GPTJ: Family = {
+    **GPT2, "tied_embeddings": tied(False), "norms_per_layer": 1, "qkv_bias": False, "o_bias": False,
+    "lm_head_bias": True, "pos_emb_rows": 0,
+}  # fmt: skip
+GPT_NEOX: Family = {
+    **PLAIN, "n_kv_heads": of("n_heads"), "mlp_bias": True,
+    "qkv_bias": flag("attention_bias", True), "o_bias": flag("attention_bias", True),
+}  # fmt: skip
+BLOOM: Family = {
+    **PLAIN, **biases(True), "n_layers": layers("n_layer", "num_hidden_layers"),
+    "d_model": size("hidden_size", "n_embed"), "n_heads": size("n_head", "num_attention_heads"),
+    "n_kv_heads": of("n_heads"), "d_ff": times(4, "d_model"), "tied_embeddings": tied(True), "embed_norm": True,
+    "max_context": maybe("seq_length"),
+}  # fmt: skip
+
+
+def _opt_d_model(config: Config, _: Row) -> Cell:
+    hidden, embedded = config.said("hidden_size", least=1), config.count("word_embed_proj_dim", least=1)
+    if embedded not in (None, hidden):
+        what = f"differs from hidden_size {hidden}: projections between the two have no column"
+        raise config.fault("word_embed_proj_dim", what, "type the row by hand")
+    return hidden
+
+
+def _opt_final_norm(config: Config, row: Row) -> Cell:
+    return bool(row["norms_per_layer"]) and config.flag("do_layer_norm_before", True)
+
+
+# Two rows of positions stand before the first (OPTLearnedPositionalEmbedding.offset).
+OPT: Family = {
+    **PLAIN, **biases(flag("enable_bias", True)), "d_model": _opt_d_model, "n_kv_heads": of("n_heads"),
+    "d_ff": size("ffn_dim"), "tied_embeddings": tied(True), "max_context": size("max_position_embeddings"),
+    "pos_emb_rows": lambda _, row: row.count("max_context") + 2,
+    "norms_per_layer": where("layer_norm_elementwise_affine", 2, 0, default=True), "final_norm": _opt_final_norm,
+}  # fmt: skip
+
+PHI: Family = {
+    **PLAIN, **biases(True), "n_layers": layers("num_hidden_layers", "n_layer"), "lm_head_bias": True,
+    "n_kv_heads": lambda config, row: config.count("num_key_value_heads", "n_head_kv", least=1) or row["n_heads"],
+    "d_ff": lambda config, row: (
+        times(4, "d_model", "n_inner") if config.says("n_embd") else size("intermediate_size")
+    )(config, row),
+    "norms_per_layer": 1,
+    "qk_norm_params": lambda config, row: 4 * row.count("head_dim") if config.flag("qk_layernorm", False) else None,
+}  # fmt: skip
+
+
+def _falcon_kv_heads(config: Config, row: Row) -> Cell:
+    if config.flag("new_decoder_architecture", False):
+        return config.count("num_kv_heads", "n_head_kv", least=1) or row["n_heads"]
+    return 1 if config.flag("multi_query", True) else row["n_heads"]
+
+
+def _falcon_norms(config: Config, _: Row) -> Cell:
+    """One norm where attention and feed-forward block share it; two where each has its own."""
+    if not config.flag("parallel_attn", True):
+        return 2
+    said = config.count("num_ln_in_parallel_attn", least=1)
+    return (2 if config.flag("new_decoder_architecture", False) else 1) if said is None else min(said, 2)
+
+
+FALCON: Family = {
+    **PLAIN, **biases(flag("bias")), "n_layers": layers("num_hidden_layers", "n_layer"),
+    "d_model": size("hidden_size", "n_embed"), "n_heads": size("num_attention_heads", "n_head"),
+    "n_kv_heads": _falcon_kv_heads, "d_ff": times(4, "d_model", "ffn_hidden_size"), "tied_embeddings": tied(True),
+    "norms_per_layer": _falcon_norms, "max_context": maybe("max_position_embeddings", default=2048),
+}  # fmt: skip
+
+STARCODER2: Family = {
+    **PLAIN, **KV_SAID, **biases(flag("use_bias", True)), **attention(all_local, window(None)),
+    "tied_embeddings": tied(True),
+}  # fmt: skip
+
+
+def _mpt(config: Config, _: Row) -> Cell:
+    return not config.flag("no_bias", True)
+
+
+MPT: Family = {
+    **PLAIN, **biases(_mpt), "n_layers": layers("n_layers"), "d_model": size("d_model"), "n_heads": size("n_heads"),
+    "n_kv_heads": of("n_heads"), "tied_embeddings": tied(True),
+    "d_ff": lambda config, row: config.said("expansion_ratio", least=1) * row.count("d_model"),
+    "norm": where("no_bias", "layernorm_nobias", "layernorm", default=True),
+    "max_context": size("max_seq_len"),
+    "pos_emb_rows": lambda config, row: (
+        0 if config.part("attn_config").flag("alibi", True) or not config.flag("learned_pos_emb", True)
+        else row["max_context"]
+    ),
+}  # fmt: skip
+
+NEMOTRON: Family = {**LLAMA, "mlp_gated": False, "norm": "layernorm"}
+ARCEE: Family = {**LLAMA, "mlp_gated": False}

@@ -1,0 +1,157 @@
+"""What a family's table is made of: for each column of a model's row a value, or a rule that reads the config."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from planner.errors import Place, UserError
+from planner.hf.config import Config, UnsaidError
+
+MOST_LAYERS = 10_000
+
+Cell = int | bool | str | None  # None leaves the cell blank
+Rule = Callable[["Config", "Row"], Cell]
+Family = Mapping[str, Cell | Rule]
+
+
+class Row:
+    """A model's columns. Each is computed when it is first asked for, so that rules may read one another's.
+
+    `given` are columns that the user typed; they go before what the config says.
+    """
+
+    def __init__(self, config: Config, family: Family, given: Mapping[str, Cell]) -> None:
+        self._config, self._family = config, family
+        self._cells = dict(given)
+
+    def __getitem__(self, column: str) -> Cell:
+        if column not in self._cells:
+            rule = self._family[column]
+            try:
+                self._cells[column] = rule(self._config, self) if callable(rule) else rule
+            except UnsaidError as unsaid:
+                unsaid.column = unsaid.column or column
+                raise
+        return self._cells[column]
+
+    def count(self, column: str) -> int:
+        """A column that holds a number; 0 where it is blank."""
+        value = self[column]
+        return int(value) if isinstance(value, (int, float)) else 0
+
+    def cells(self) -> dict[str, Cell]:
+        """Every column. Raises UserError naming each field that the config should have and hasn't."""
+        unsaid: dict[str, str] = {}
+        for column in self._family:
+            try:
+                self[column]
+            except UnsaidError as error:
+                unsaid.setdefault(error.field, error.column)
+        if unsaid:
+            verb = "is" if len(unsaid) == 1 else "are"
+            columns = " ".join(f"--set {column}=..." for column in dict.fromkeys(unsaid.values()))
+            what = f"{' and '.join(unsaid)} {verb} not in the config"
+            raise UserError(what, place=Place(self._config.path), remedy=f"say what it is with {columns}")
+        return dict(self._cells)
+
+
+def size(*names: str) -> Rule:
+    """A whole number of 1 or more that the config must say, under one of some names."""
+    return lambda config, _: config.said(*names, least=1)
+
+
+def layers(*names: str) -> Rule:
+    """The number of layers, which the config must say; few enough to list them one by one."""
+
+    def rule(config: Config, _: Row) -> Cell:
+        number = config.said(*names, least=1)
+        if number > MOST_LAYERS:
+            name = next(name for name in names if config.value(name) is not None)
+            raise config.fault(name, "is out of range", f"it must be {MOST_LAYERS:,} or less")
+        return number
+
+    return rule
+
+
+def maybe(*names: str, default: int | None = None) -> Rule:
+    """A whole number that the config may say."""
+
+    def rule(config: Config, _: Row) -> Cell:
+        value = config.count(*names)
+        return default if value is None else value
+
+    return rule
+
+
+def flag(name: str, default: bool = False) -> Rule:
+    """A yes or no that the config may say."""
+    return lambda config, _: config.flag(name, default)
+
+
+def where(name: str, then: Cell, otherwise: Cell, default: bool = False) -> Rule:
+    """One of two values, by a yes or no that the config may say."""
+    return lambda config, _: then if config.flag(name, default) else otherwise
+
+
+def tied(default: bool) -> Rule:
+    """Whether the head is the embedding's table; what the family takes where the config doesn't say."""
+
+    def rule(config: Config, _: Row) -> Cell:
+        if config.value("tie_word_embeddings") is None:
+            config.note(f"tie_word_embeddings is not said: {str(default).lower()}, as {config.model_type} has it")
+        return config.flag("tie_word_embeddings", default)
+
+    return rule
+
+
+def head_dim(default: int | None = None) -> Rule:
+    """`head_dim`, else the family's own, else d_model over the heads."""
+
+    def rule(config: Config, row: Row) -> Cell:
+        said = config.count("head_dim", least=1)
+        if said is not None:
+            return said
+        if default is None:
+            return row.count("d_model") // row.count("n_heads")
+        config.note(f"head_dim is not said: {default}, as {config.model_type} has it")
+        return default
+
+    return rule
+
+
+def divided(_: Config, row: Row) -> Cell:
+    """The head dimension of a family that has no field for it."""
+    return row.count("d_model") // row.count("n_heads")
+
+
+def kv_heads(config: Config, row: Row) -> Cell:
+    """`num_key_value_heads`, else as many as there are query heads."""
+    said = config.count("num_key_value_heads", least=1)
+    return row["n_heads"] if said is None else said
+
+
+def kv_heads_said(config: Config, row: Row) -> Cell:
+    """As `kv_heads`, of a family whose class takes a number of its own where the field is left out: it is asked for."""
+    if not config.says("num_key_value_heads"):
+        raise UnsaidError(f"{config.prefix}num_key_value_heads")
+    return kv_heads(config, row)
+
+
+def of(column: str) -> Rule:
+    """The same as another column."""
+    return lambda _, row: row[column]
+
+
+def times(factor: int, column: str, *names: str) -> Rule:
+    """A field, else a multiple of another column."""
+
+    def rule(config: Config, row: Row) -> Cell:
+        said = config.count(*names, least=1) if names else None
+        return factor * row.count(column) if said is None else said
+
+    return rule
+
+
+def within(part: str, rule: Rule) -> Rule:
+    """A rule read in a config that lies inside the config."""
+    return lambda config, row: rule(config.part(part), row)

@@ -1,0 +1,101 @@
+"""Families with experts: Mixtral, and what each after it changed."""
+
+from __future__ import annotations
+
+from planner.hf.config import Config
+from planner.hf.experts import after_first_dense, all_sparse, between, by_step, experts, interleaved
+from planner.hf.gated import ATTENTION_BIAS, ERNIE, GENERAL, KV_SAID, LLAMA, OLMO2, QWEN2, QWEN3
+from planner.hf.layers import all_local, all_where_used, attention, local_where_rope, one_full_in, window
+from planner.hf.rules import Cell, Family, Row, flag, head_dim, layers, maybe, size, where, within
+
+_CHOSEN = size("num_experts_per_tok", "experts_per_token")
+# In the first families with experts the dense width is an expert's.
+_LOCAL = experts(size("num_local_experts", "num_experts"), _CHOSEN, size("intermediate_size"), all_sparse)
+
+MIXTRAL: Family = {**GENERAL, **KV_SAID, **attention(all_local, window(None)), **_LOCAL}
+PHIMOE: Family = {**MIXTRAL, **ATTENTION_BIAS, "norm": "layernorm", "lm_head_bias": flag("lm_head_bias")}
+OLMOE: Family = {**OLMO2, **_LOCAL}
+GPT_OSS: Family = {
+    **MIXTRAL, **attention(one_full_in(2), window(128)), "head_dim": head_dim(64), "attn_sinks": True,
+    "qkv_bias": flag("attention_bias", True), "o_bias": flag("attention_bias", True),
+    "router_bias": True, "expert_bias": True,
+}  # fmt: skip
+MINIMAX_M2: Family = {
+    **MIXTRAL, "head_dim": head_dim(128), "qk_norm": where("use_qk_norm", "full", "none", default=True),
+    "router_score_bias": flag("use_routing_bias", True),
+}  # fmt: skip
+LLAMA4: Family = {
+    **LLAMA, **KV_SAID, **attention(local_where_rope, window(8192, "attention_chunk_size")),
+    **experts(
+        size("num_local_experts"), _CHOSEN, size("intermediate_size"), interleaved, size("intermediate_size_mlp")
+    ),
+    "head_dim": head_dim(128), "moe_shared_experts": 1,
+}  # fmt: skip
+
+
+def one_shared(name: str) -> Family:
+    """A shared expert with a width of its own; none where that is 0 or not said."""
+
+    def width(config: Config, row: Row) -> Cell:
+        return (config.count(name) or None) if row["moe_experts"] else None
+
+    return {"moe_shared_experts": lambda _, row: 1 if row["moe_shared_d_ff"] else 0, "moe_shared_d_ff": width}
+
+
+GRANITEMOE: Family = {**GENERAL, **ATTENTION_BIAS, **_LOCAL}
+GRANITEMOESHARED: Family = {**GRANITEMOE, **one_shared("shared_intermediate_size")}
+
+_QWEN = experts(size("num_experts", "num_local_experts"), _CHOSEN, size("moe_intermediate_size"), by_step)
+QWEN2_MOE: Family = {
+    **QWEN2, **_QWEN, "qkv_bias": flag("qkv_bias", True), "moe_shared_gate": True,
+    "moe_shared_experts": 1, "moe_shared_d_ff": size("shared_expert_intermediate_size"),
+}  # fmt: skip
+QWEN3_MOE: Family = {**QWEN3, **attention(all_where_used, window(4096)), **_QWEN, "head_dim": head_dim()}
+
+
+def n_shared(config: Config, row: Row) -> Cell:
+    """`n_shared_experts` as wide as the routed ones; null is none."""
+    if not row["moe_experts"]:
+        return 0
+    return config.count("n_shared_experts") or 0 if config.says("n_shared_experts") else config.said("n_shared_experts")
+
+
+def n_routed(config: Config, _: Row) -> Cell:
+    """`n_routed_experts`; null is a dense model."""
+    if config.says("n_routed_experts") and config.value("n_routed_experts") is None:
+        return 0
+    return config.said("n_routed_experts", "num_experts", "num_local_experts")
+
+
+ROUTED: Family = {
+    **experts(n_routed, _CHOSEN, size("moe_intermediate_size"), after_first_dense), "moe_shared_experts": n_shared,
+}  # fmt: skip
+DEEPSEEK: Family = {**GENERAL, **ATTENTION_BIAS, **ROUTED}  # the first: DeepSeekMoE
+GLM4_MOE: Family = {
+    **GENERAL, **KV_SAID, **ROUTED, "qkv_bias": flag("attention_bias"), "router_score_bias": True,
+    "qk_norm": where("use_qk_norm", "per_head", "none"),
+}  # fmt: skip
+DOTS1: Family = {**DEEPSEEK, "qk_norm": "per_head", "router_score_bias": True}
+
+
+def _no_bias(config: Config, _: Row) -> Cell:
+    if config.flag("use_bias", False):
+        raise config.fault("use_bias", "gives the shared experts biases, which have no column", "type the row by hand")
+    return False
+
+
+ERNIE_MOE: Family = {
+    **ERNIE,
+    **experts(size("moe_num_experts"), size("moe_k"), size("moe_intermediate_size"), between),
+    "moe_shared_experts": lambda config, _: config.count("moe_num_shared_experts") or 0,
+    "expert_bias": _no_bias, "router_score_bias": True,
+}  # fmt: skip
+DBRX: Family = {
+    **GENERAL, **ATTENTION_BIAS, "n_layers": layers("n_layers"), "d_model": size("d_model"), "n_heads": size("n_heads"),
+    "n_kv_heads": within("attn_config", size("kv_n_heads")), "norm": "layernorm_nobias",
+    **experts(
+        within("ffn_config", size("moe_num_experts")), within("ffn_config", size("moe_top_k")),
+        within("ffn_config", size("ffn_hidden_size")), all_sparse,
+    ),
+    "d_ff": within("ffn_config", size("ffn_hidden_size")), "max_context": maybe("max_seq_len"),
+}  # fmt: skip

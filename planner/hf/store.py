@@ -1,0 +1,137 @@
+"""A row put into a models CSV: appended or in the place of one, with every other byte left where it can be."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from planner import csvfile
+from planner.catalog import load_models
+from planner.catalog.columns import Value
+from planner.catalog.model_columns import MODEL_FIELDS
+from planner.catalog.rows import Reader
+from planner.errors import Place, UserError
+from planner.hf.understand import FIELDS
+from planner.xlsx.atomic import write_atomically
+
+# A new file has these columns; further ones come as a row needs them.
+_FIRST = (
+    "id", "name", "n_layers", "d_model", "d_ff", "n_heads", "n_kv_heads", "head_dim", "vocab", "tied_embeddings",
+    "mlp_gated", "max_context", "mtp_layers", "source",
+)  # fmt: skip
+_DESCRIPTIVE = ("mtp_layers", "source")  # filled where a file has the column, which isn't added for them
+_ORDER = {name: at for at, name in enumerate(FIELDS)}
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Record:
+    """Lines of a file that hold one row: from `start` to before `end`, counted from 0."""
+
+    start: int
+    end: int
+    cells: Sequence[str]
+
+
+def completed(cells: Mapping[str, str], path: Path) -> dict[str, Value]:
+    """The row of a file that has these cells alone, complete. Raises UserError for a row that can't be."""
+    text = _line(cells) + "\n" + _line(cells.values()) + "\n"
+    reader = Reader(csvfile.Sheet(path, tuple(cells), text, ""), MODEL_FIELDS)
+    try:
+        ((_, given),) = reader.read()
+    except UserError as error:
+        remedy = f"{error.remedy}, or type another with --set"
+        raise UserError(error.what, place=Place(path), remedy=remedy) from None
+    return reader.complete(given)
+
+
+def put(path: Path, cells: Mapping[str, str], *, force: bool = False) -> None:
+    """Add a row to a models CSV, which is made where there is none; `force` replaces the row of the same id.
+
+    A column that the file hasn't is added where the row means something else without it. The file is written
+    whole or not at all. Raises UserError: the file is no models CSV, or open, or has the id already.
+    """
+    old = _read(path, cells["id"], force=force) if path.exists() else None
+    header = [name for name in _FIRST if name in cells or name == "name"] if old is None else old.header
+    placed = {_as_in(header, name): text for name, text in cells.items()}
+    added = sorted(_needed(placed, header), key=lambda name: _ORDER[name])
+    row = _line([placed.get(name, "") for name in [*header, *added]])
+    if old is None:
+        data = f"{_line([*header, *added])}\n{row}\n".encode()
+    else:
+        mark = _BOM if path.read_bytes().startswith(_BOM) else b""
+        data = mark + _edited(old.text, added, row, cells["id"]).encode()
+    write_atomically(path, data, check=lambda written: _check(written, cells["id"]))
+
+
+def _read(path: Path, identifier: str, *, force: bool) -> csvfile.Sheet:
+    sheet = csvfile.read(path, required=["id"], known=list(FIELDS))
+    reader = Reader(sheet, MODEL_FIELDS)
+    at = reader.names.index("id")
+    for line, given in reader.read():
+        if str(given[at]).lower() == identifier.lower() and not force:
+            what = f'the id "{identifier}" is there already'
+            raise UserError(
+                what, place=Place(path, line), remedy="choose another with --id, or replace it with --force"
+            )
+    return sheet
+
+
+def _as_in(header: Sequence[str], name: str) -> str:
+    """A column under the name that the file has for it."""
+    return next((column for column in header if FIELDS.get(column) is FIELDS[name]), name)
+
+
+def _needed(placed: Mapping[str, str], header: Sequence[str]) -> list[str]:
+    """The columns that a file lacks and without which the row would mean something else."""
+    kept = {name: text for name, text in placed.items() if name in header or name not in _DESCRIPTIVE}
+    whole = completed(kept, Path())
+    for name in [name for name in kept if name not in header]:
+        without = {other: text for other, text in kept.items() if other != name}
+        try:
+            same = completed(without, Path()) == whole
+        except UserError:
+            same = False
+        kept = without if same else kept
+    return [name for name in kept if name not in header]
+
+
+def _edited(text: str, added: Sequence[str], row: str, identifier: str) -> str:
+    """A file's text with columns added at the right, and a row appended or in the place of the one of its id."""
+    lines = io.StringIO(text, newline="").readlines()
+    header, *records = _records(lines)
+    ending = lines[header.end - 1][len(lines[header.end - 1].rstrip("\r\n")) :] or "\n"
+    at = [name.strip() for name in header.cells].index("id")
+    for record in (header, *records):
+        if any(record.cells):
+            last = lines[record.end - 1]
+            body = last.rstrip("\r\n")
+            more = "," + _line(added) if record is header else "," * len(added)
+            lines[record.end - 1] = body + (more if added else "") + last[len(body) :]
+    for record in records:
+        if any(record.cells) and record.cells[at].strip().lower() == identifier.lower():
+            lines[record.start : record.end] = [row + ending]
+            return "".join(lines)
+    lines[-1] = lines[-1] if lines[-1].endswith(("\r", "\n")) else lines[-1] + ending
+    return "".join([*lines, row + ending])
+
+
+def _records(lines: Sequence[str]) -> list[Record]:
+    reader, records, start = csv.reader(lines, strict=True), [], 0
+    for cells in reader:
+        records.append(Record(start, reader.line_num, cells))
+        start = reader.line_num
+    return records
+
+
+def _line(cells: Iterable[str]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="").writerow(list(cells))
+    return stream.getvalue()
+
+
+def _check(written: Path, identifier: str) -> None:
+    load_models(written).row(identifier)

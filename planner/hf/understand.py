@@ -1,0 +1,97 @@
+"""A config understood: the row of a models CSV that it makes, and what a reader should know of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from planner.catalog.cells import CellError, parse
+from planner.catalog.columns import Field, Value
+from planner.catalog.model_columns import MODEL_FIELDS
+from planner.errors import UserError, nearest
+from planner.hf.config import Config, read
+from planner.hf.families import FAMILIES, language_model
+from planner.hf.rules import Cell, Family, Row
+
+FIELDS: Mapping[str, Field] = {name: field for field in MODEL_FIELDS for name in (field.name, *field.aliases)}
+_HEADS = ("CausalLM", "LMHead", "ConditionalGeneration")
+
+
+@dataclass(frozen=True)
+class Understood:
+    """A model's columns as the texts of their cells, and notes for the reader."""
+
+    cells: Mapping[str, str]
+    notes: Sequence[str]
+
+
+def understand(path: Path, settings: Mapping[str, str]) -> Understood:
+    """The row that a config makes; `settings` are columns that the user typed, and go before the config.
+
+    Raises UserError: no config (planner.hf.config.read), a model_type that isn't known, a field of a wrong type,
+    a field that is missing and not typed, a setting that is no column or that its column can't hold.
+    """
+    typed = {name: _typed(name, text) for name, text in settings.items()}
+    fields = read(path)
+    config = language_model(path, fields)
+    family = FAMILIES[config.model_type.lower()]
+    renamed = {_as_in(family, name): name for name in settings}
+    row = Row(config, family, {column: _cell(typed[name]) for column, name in renamed.items()})
+    cells = {column: _text(cell) for column, cell in row.cells().items()}
+    cells |= {column: settings[name] for column, name in renamed.items()}
+    cells.setdefault("source", _source(path, fields))
+    _note(config, fields, row)
+    return Understood({column: text for column, text in cells.items() if text}, list(config.notes))
+
+
+def suggested_id(path: Path) -> str:
+    """An id for a config: the file's name if it is not config.json, else the checkpoint's, else the folder's."""
+    if path.stem.lower() != "config":
+        return path.stem
+    checkpoint = str(read(path).get("_name_or_path") or "")
+    owner, slash, name = checkpoint.partition("/")
+    return name if slash and owner.strip(".") and name and "/" not in name else path.resolve().parent.name
+
+
+def _typed(name: str, text: str) -> Value:
+    if name not in FIELDS:
+        raise UserError(f"--set {name}={text}: no column {name}", remedy=nearest(name, FIELDS))
+    if name == "id":
+        raise UserError(f"--set id={text}: the id has an option of its own", remedy=f"write --id {text}")
+    try:
+        return parse(FIELDS[name], text)
+    except CellError as error:
+        raise UserError(f"--set {name}={text}: {error.what}", remedy=error.remedy) from None
+
+
+def _as_in(family: Family, name: str) -> str:
+    """A column under the name that the family's table has for it."""
+    return next((column for column in family if FIELDS[column] is FIELDS[name]), name)
+
+
+def _cell(value: Value) -> Cell:
+    return int(value) if isinstance(value, float) else value
+
+
+def _text(cell: Cell) -> str:
+    return "" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
+
+
+def _source(path: Path, fields: Mapping[str, Any]) -> str:
+    checkpoint = fields.get("_name_or_path")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    whose = f" of {checkpoint}" if isinstance(checkpoint, str) and checkpoint else ""
+    return f"HF {path.name}{whose}, SHA-256 {digest}"
+
+
+def _note(config: Config, fields: Mapping[str, Any], row: Row) -> None:
+    mtp = row.count("mtp_layers")
+    if mtp:
+        config.note(f"{mtp} layer{'s' if mtp > 1 else ''} of multi-token prediction (MTP) not counted")
+    architectures = fields.get("architectures")
+    for name in architectures if isinstance(architectures, list) else []:
+        if not any(head in str(name) for head in _HEADS):
+            config.note(f"architectures says {name}: counted with the head of a language model")

@@ -1,0 +1,75 @@
+"""Rules of where things come from and how long they may be: sources, and the limits of a formula (11, 16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.formula import Call, FormulaError, parse, walk
+from planner.lint.book import Book
+from planner.lint.findings import Fault, rule
+from planner.lint.tables import FIFTH, FOURTH, CaseTable
+from planner.xlsx.address import address
+
+MOST_CHARACTERS, MOST_NAMES = 240, 8  # a prefix of 8 names may double the 120 characters of a template
+MEASURED = ("run_id", "device", "measured_on", "n_samples")
+OVERRIDE = "override or "
+
+
+@rule(11, "Every typed number has a source (a database row: one per group of columns); a measured row also has run id, "
+          "device, date, number of samples.")  # fmt: skip
+def sources(book: Book) -> Iterator[Fault]:
+    """A constant, a database row or a measured row that doesn't say where it comes from."""
+    for line in book.inputs.section("Constants").values():
+        if not book.inputs.sheet.text(line.row, FIFTH):
+            yield Fault(book.inputs.sheet.name, address(line.row, FIFTH), f"{line.name} has no source", "name one")
+    for database in book.databases.values():
+        named = [column for name, column in database.columns.items() if name.startswith("source")]
+        for row in range(6, database.last_row + 1):
+            if database.sheet.text(row, 1) and not any(database.sheet.text(row, column) for column in named):
+                what = f"{database.sheet.text(row, 1)} has no source"
+                cell = address(row, min(named)) if named else address(row, 1)
+                yield Fault(database.sheet.name, cell, what, "name where its numbers are from")
+    for table in book.cases:
+        yield from _measured(table)
+
+
+def _measured(table: CaseTable) -> Iterator[Fault]:
+    column = {name: at for at, name in table.columns.items()}
+    if "measured_time" not in column:
+        return
+    for row in table.rows:
+        if table.sheet.value(row, column["measured_time"]) in (None, ""):
+            continue
+        missing = [name for name in MEASURED if name in column and table.sheet.value(row, column[name]) in (None, "")]
+        if missing:
+            cell = address(row, column[missing[0]])
+            yield Fault(
+                table.sheet.name,
+                cell,
+                f"a measured time without {', '.join(missing)}",
+                "measure it again, or fill it in",
+            )
+
+
+@rule(
+    16, "A template's formula has at most 120 characters before prefixes, 8 distinct names and one IF; no line breaks."
+)
+def limits(book: Book) -> Iterator[Fault]:
+    """A formula in names that is too long to be read."""
+    for table in (*book.calculations, *book.working):
+        for line in table.lines:
+            text = line.names.removeprefix(OVERRIDE)
+            try:
+                formula = parse(text, whole_text=True)
+            except FormulaError:
+                continue  # a lookup
+            branches = sum(isinstance(node, Call) and node.function == "IF" for node in walk(formula.root))
+            wrong = [
+                (len(text) > MOST_CHARACTERS, f"{len(text)} characters"),
+                (len(formula.names) > MOST_NAMES, f"{len(formula.names)} names"),
+                (branches > 1, f"{branches} IFs"),
+                ("\n" in text, "a line break"),
+            ]
+            if said := [what for is_wrong, what in wrong if is_wrong]:
+                cell = address(line.row, FIFTH if table.kind == "working" else FOURTH)
+                yield Fault(table.sheet.name, cell, f"the formula has {', '.join(said)}", "split it into rows")

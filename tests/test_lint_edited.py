@@ -1,0 +1,187 @@
+"""What an analyst may do freely, what other programs write, and how the command reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import openpyxl
+import pytest
+from click.testing import CliRunner
+from openpyxl.chart import BarChart, Reference
+from openpyxl.comments import Comment
+from openpyxl.workbook.defined_name import DefinedName
+
+from planner.cli import group
+from planner.lint.pattern import pattern
+from planner.lint.run import check
+from planner.recalc import recalculate
+from planner.xlsx.opc import Package
+from tests.libreoffice import needs_libreoffice
+from tests.test_lint import ALL, Seeded, fixture_built, fixture_plan, fixture_rows, places  # noqa: F401
+from tests.workbooks import copy_scenario, write_plan
+
+
+def saved(path: Path) -> Package:
+    """The workbook as a program that calculates saves it."""
+    package = Package.read(path)
+    recalculate(package)
+    package.write(path)
+    return package
+
+
+@pytest.mark.parametrize(
+    ("formula", "relative"),
+    [
+        ("F10*F$9", "R[-1]C[0]*R9C[0]"),
+        ('IF( Inputs!$D$7="F10", 1E3, 1.50)', 'IF(Inputs!R7C4="F10",1000,1.5)'),
+        (
+            "SUM('My sheet'!A1:B2,C:C,$3:$3)",
+            "SUM('My sheet'!R[-10]C[-5]:R[-9]C[-4],R1C[-3]:R1048576C[-3],R3C1:R3C16384)",
+        ),
+        ("LOG10(FP8_x)+TPU1!A11", "LOG10(FP8_x)+TPU1!R[0]C[-5]"),
+        ("Inputs!#REF!", "Inputs!#REF!"),
+    ],
+)
+def test_patterns(formula: str, relative: str) -> None:
+    """A formula relative to F11; texts, names and functions that look like addresses stay as they are."""
+    found = pattern(formula, 11, 6)
+    assert found.text == relative
+    assert pattern(found.at(11, 6), 11, 6) is found
+    assert found.is_broken == ("#REF!" in formula)
+
+
+def test_what_an_analyst_adds_is_no_breach(tmp_path: Path) -> None:
+    """Sheets, a scenario, rows, columns, names, notes, a chart, a copied sheet: none is a finding or an override."""
+    path = tmp_path / "plan.xlsx"
+    write_plan(path)
+    copy_scenario(path, 8, 9, {"scenario_id": "mine", "hardware_id": "h200-sxm", "n_chips": 4})
+    book = openpyxl.load_workbook(path)
+    own, sheet = book.create_sheet("My sheet", 2), book["Inference"]
+    own["A1"], own["B1"], own["B2"] = 12.5, "=AVERAGE(Inference!F20:I20)*my_rate+NOW()*0", "=1.07*Inputs!F14"
+    book.defined_names["my_rate"] = DefinedName("my_rate", attr_text="'My sheet'!$A$1")
+    below, right = sheet.max_row + 3, 12
+    sheet.cell(below, 1, "My margin")
+    for column in range(6, 10):
+        sheet.cell(below, column, 0.2)
+        sheet.cell(below + 1, column, f"=2*{sheet.cell(below, column).coordinate}")
+    sheet.cell(20, right, "look here")
+    sheet.cell(21, right, 7)
+    sheet["F20"].comment = Comment("why?", "me")
+    chart = BarChart()
+    chart.add_data(Reference(book["Dashboard"], min_col=6, max_col=9, min_row=27))
+    own.add_chart(chart)
+    copied = book.copy_worksheet(sheet)
+    copied["F20"] = 5
+    book.save(path)
+    report = check(saved(path))
+    assert [finding for finding in report.found if finding.severity != "note"] == []
+
+
+def test_shared_formulas(plan: Seeded) -> None:
+    """A row that Excel has saved as one shared formula is the same row; one of another master is not."""
+    part = plan.part("Inference")
+    cells = {column: plan.at("Inference", "decode_flops", column) for column in ALL}
+    span = f"{cells['F']}:{cells['H']}"
+    for column, ref in cells.items():
+        old = plan.package.parts[part].decode().split(f'r="{ref}"')[1].split("<f>")[1].split("</f>")[0]
+        shared = f'<f t="shared" ref="{span}" si="3">{old}</f>' if column == "F" else '<f t="shared" si="3"/>'
+        xml = plan.package.parts[part].decode()
+        head, _, tail = xml.partition(f'r="{ref}"')
+        plan.package.replace(part, (head + f'r="{ref}"' + tail.replace(f"<f>{old}</f>", shared, 1)).encode())
+    assert plan.found() == []
+    plan.edit(part, '<f t="shared" si="3"/>', "<f>1*1</f>")
+    assert f"Inference!{cells['G']}" in places(plan.found())
+
+
+@pytest.mark.slow
+@needs_libreoffice
+def test_a_workbook_that_libreoffice_has_saved_is_clean(tmp_path: Path) -> None:
+    """Formulas, names and values as another program writes them are still the same."""
+    path, out = tmp_path / "plan.xlsx", tmp_path / "saved"
+    write_plan(path)
+    profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
+    convert = ["--headless", "--convert-to", "xlsx", "--outdir", str(out), str(path)]
+    subprocess.run([shutil.which("soffice") or "", profile, *convert], check=True, capture_output=True, timeout=180)
+    assert check(Package.read(out / "plan.xlsx")).is_clean
+
+
+def command(*args: object) -> tuple[int, str]:
+    """Exit code and output of `planner check`."""
+    done = CliRunner().invoke(group, ["check", *map(str, args)])
+    return done.exit_code, done.output
+
+
+def test_the_command_groups_by_rule(plan: Seeded, tmp_path: Path) -> None:
+    """Clean is 0; a fault and an override are listed apart, each with place and remedy, and the code is 1."""
+    path = tmp_path / "plan.xlsx"
+    plan.package.write(path)
+    assert command(path)[0] == 0
+    plan.type("Inference", plan.at("Inference", "decode_flops", "G"), 5)
+    plan.type("Inference", plan.at("Inference", "n_layers", "A"), None)
+    recalculate(plan.package)
+    plan.package.write(path)
+    code, output = command(path)
+    assert code == 1
+    assert "Rule 9: Every row has a label" in output
+    assert "Overrides: values typed where the template has a formula" in output
+    assert "1 finding and 1 override" in output
+
+
+def test_the_command_writes_json(plan: Seeded, tmp_path: Path) -> None:
+    """One object: the file, findings, overrides, and the rules that were checked."""
+    path, ref = tmp_path / "plan.xlsx", plan.at("Inference", "decode_flops", "G")
+    plan.type("Inference", ref, 5)
+    recalculate(plan.package)
+    plan.package.write(path)
+    code, output = command(path, "--json")
+    told = json.loads(output)
+    assert (code, told["file"], told["findings"], told["notes"]) == (1, str(path), [], [])
+    assert set(told["rules_checked"]) >= {9, 21, 24}
+    (override,) = told["overrides"]
+    assert (override["rule"], override["sheet"], override["cell"], override["severity"]) == (
+        14,
+        "Inference",
+        ref,
+        "override",
+    )
+    assert override["what"].startswith("5 is typed over =")
+
+
+def test_a_long_list_is_cut(plan: Seeded, tmp_path: Path) -> None:
+    """Of many findings of one rule the first are shown, and the rest are counted."""
+    for name in list(plan._rows["Inference"])[:30]:
+        plan.type("Inference", plan.at("Inference", name, "A"), None)
+    plan.package.write(tmp_path / "plan.xlsx")
+    output = command(tmp_path / "plan.xlsx")[1]
+    assert "and 10 more; --json lists them all" in output
+
+
+def test_what_cannot_be_checked_is_one_line(tmp_path: Path) -> None:
+    """A file that is missing, that is no workbook, or that planner did not build: exit code 2, and why."""
+    foreign, text = tmp_path / "foreign.xlsx", tmp_path / "text.xlsx"
+    openpyxl.Workbook().save(foreign)
+    text.write_text("no workbook", encoding="utf-8")
+    for path, why in ((tmp_path / "none.xlsx", "no such file"), (text, "not an .xlsx"), (foreign, "header of Inputs")):
+        code, output = command(path)
+        assert code == 2
+        assert why in output
+        assert len(output.splitlines()) == 1
+
+
+def test_any_terminal_can_show_the_findings(plan: Seeded, tmp_path: Path) -> None:
+    """Texts of the workbook that a Windows console has no letters for."""
+    path = tmp_path / "plan.xlsx"
+    plan.type("Inference", plan.at("Inference", "decode_flops", "B"), "秒 → \u0394")
+    plan.package.write(path)
+    for option in ([], ["--json"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "planner", "check", str(path), *option],
+            env={**os.environ, "PYTHONIOENCODING": "cp1252"}, capture_output=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 1, done.stderr
+        assert b"decode_flops" in done.stdout

@@ -1,0 +1,97 @@
+"""Faults in what formulas read and call, in the parts of the file, and in what is used."""
+
+from __future__ import annotations
+
+from tests.test_lint import Seeded, fixture_built, fixture_plan, fixture_rows, places, rules  # noqa: F401
+
+RELATIONSHIPS = "xl/_rels/workbook.xml.rels"
+
+
+def test_a_reference_that_points_down(plan: Seeded) -> None:
+    """A row that reads one below it."""
+    plan.formulas("Inference", "decode_flops", "{0}{batch}*{0}{prefill_flops}")
+    plan.type("Inference", plan.at("Inference", "decode_flops", "D"), "batch*prefill_flops")
+    found = plan.recalculated()
+    assert rules(found) == {15}
+    assert places(found) == {f"Inference!{plan.at('Inference', 'decode_flops')}"}
+
+
+def test_a_reference_to_a_later_sheet(plan: Seeded) -> None:
+    """A case that reads Checks."""
+    plan.formula("Roofline", "B9", "Checks!F10")
+    assert rules(plan.recalculated()) == {15}
+
+
+def test_a_circle(plan: Seeded) -> None:
+    """Cells that read each other, on a sheet where formulas are free; the way round is told."""
+    for ref, read in (("A30", "A31"), ("A31", "A32"), ("A32", "A30")):
+        plan.formula("Log", ref, f"{read}+1")
+    found = plan.found()
+    assert rules(found) == {15}
+    assert "Log!A30 -> Log!A31 -> Log!A32 -> Log!A30" in found[0].what
+
+
+def test_a_broken_reference(plan: Seeded) -> None:
+    """A cell that was deleted under a formula."""
+    plan.formula("Log", "A30", "Inputs!#REF!*2")
+    found = plan.recalculated()
+    assert rules(found) == {15}
+    assert places(found) == {"Log!A30"}
+
+
+def test_functions(plan: Seeded) -> None:
+    """A function that is volatile, new, or not on the list, where planner writes formulas."""
+    calls = ("TODAY()", "AVERAGE(I9)", "_xlfn.XLOOKUP(I9,I9,I9)")
+    for row, call in enumerate(calls, start=27):
+        plan.formula("Roofline", f"B{row}", call)
+    found = plan.recalculated()
+    assert rules(found) == {17}
+    assert places(found) == {"Roofline!B27", "Roofline!B28", "Roofline!B29"}
+
+
+def test_foreign_parts(plan: Seeded) -> None:
+    """A link to another workbook, a connection, macros."""
+    space = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    for kind in ("externalLink", "connections", "vbaProject"):
+        link = f'<Relationship Id="{kind}" Type="{space}/{kind}" Target="{kind}.bin"/></Relationships>'
+        plan.edit(RELATIONSHIPS, "</Relationships>", link)
+    found = plan.found()
+    assert rules(found) == {18}
+    assert len(found) == 3
+
+
+def test_defined_names(plan: Seeded) -> None:
+    """A name that reads as an address, is not legal, points nowhere, or exists twice."""
+    wrong = {
+        "FP8": "$F$10",
+        "R1C1": "$F$10",
+        "1st_input": "$F$10",
+        "lost_cell": "#REF!",
+        "a_rate": "$F$1",
+        "A_Rate": "$F$1",
+    }
+    names = "".join(f'<definedName name="{name}">Inputs!{text}</definedName>' for name, text in wrong.items())
+    plan.edit(plan.package.workbook_part(), "<definedNames>", f"<definedNames>{names}")
+    found = plan.found()
+    assert rules(found) == {19}
+    faults = [finding for finding in found if finding.severity == "fault"]
+    assert len(faults) == len(wrong) - 1  # of the two that are one name the second is reported
+
+
+def test_a_name_in_a_formula(plan: Seeded) -> None:
+    """A formula of planner's that reads a defined name."""
+    names = '<definedNames><definedName name="my_rate">Inputs!$F$14</definedName>'
+    plan.edit(plan.package.workbook_part(), "<definedNames>", names)
+    plan.formula("Roofline", "B27", "my_rate*1")
+    assert rules(plan.recalculated()) == {19}
+
+
+def test_a_dead_input(plan: Seeded) -> None:
+    """An input that nothing reads; the row has no validation either."""
+    row = plan._rows["Inputs"]["relative_tolerance"] + 30
+    for column, value in zip("ABC", ("Unused rate", "1", "unused_rate"), strict=True):
+        plan.type("Inputs", f"{column}{row}", value)
+    plan.type("Inputs", f"D{row}", 5)
+    found = plan.found()
+    assert rules(found) == {20}
+    assert places(found) == {f"Inputs!C{row}"}

@@ -1,0 +1,209 @@
+"""Rules that compare: names with formulas, cached values with a recalculation, inputs with their validations."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.test_lint import ALL, Seeded, fixture_built, fixture_plan, fixture_rows, places, rules  # noqa: F401
+
+
+def test_names_that_say_something_else(plan: Seeded) -> None:
+    """A formula in names edited, its cells not."""
+    plan.type("Inference", plan.at("Inference", "decode_flops", "D"), "batch*prefill_flops/prompt_len")
+    found = plan.found()
+    assert rules(found) == {21}
+    assert places(found) == {f"Inference!{plan.at('Inference', 'decode_flops')}"}
+
+
+def test_cells_that_say_something_else(plan: Seeded) -> None:
+    """All scenarios' formulas edited alike, the names not."""
+    plan.formulas("Inference", "decode_flops", "{0}{batch}*{0}{flop_per_mac}")
+    found = plan.recalculated()
+    assert rules(found) == {21}
+    assert "batch*forward_flops_per_token" in found[0].what
+
+
+def test_each_form_of_names(plan: Seeded) -> None:
+    """A lookup, an override, a dtype, an input, a constant or a match that is another than its cell's."""
+    wrong = {
+        "hbm_bytes": "override or hardware[hardware_id].hbm_bandwidth",
+        "hbm_bandwidth": "hardware[hardware_id].hbm_bandwidth",
+        "peak_flops": "override or hardware[hardware_id].peak[kv_dtype]",
+        "n_layers": "override or models[model_id].n_layer",
+        "weight_element_bytes": "dtypes[kv_dtype].bytes_per_element",
+        "batch": "Inputs[n_chips]",
+        "flop_per_mac": "Inputs[train_multiple]",
+        "model_row": "MATCH(hardware_id,models,0)",
+        "decode_flops": "batch*no_such_row",
+        "prefill_flops": "prompt_len**",
+    }
+    for name, names in wrong.items():
+        plan.type("Inference", plan.at("Inference", name, "D"), names)
+    found = [finding for finding in plan.found() if finding.rule != 24]  # a check reads names that are none any more
+    assert rules(found) == {21}
+    assert places(found) == {f"Inference!{plan.at('Inference', name)}" for name in wrong}
+
+
+def test_names_of_the_chosen_step(plan: Seeded) -> None:
+    """On Operations a name of another sheet is looked up in the chosen scenario's column."""
+    for name, names in (("step_tokens", "step_sequences*step_kv_len"), ("gate_matrices", "n_layers-1")):
+        plan.type("Operations", plan.at("Operations", name, "E"), names)
+    found = plan.found()
+    assert rules(found) == {21}
+    assert len(places(found)) == 2
+
+
+@pytest.mark.parametrize(("sheet", "name"), [("Dashboard", "max_batch"), ("Checks", "inference.check_cost")])
+def test_a_link_to_another_row(plan: Seeded, sheet: str, name: str) -> None:
+    """A headline and a check that are named for one row and read the next."""
+    row = plan._rows["Inference"][name.rpartition(".")[2]]
+    for column in ALL:
+        plan.formula(sheet, plan.at(sheet, name, column), f"Inference!{column}{row + 1}")
+    assert 21 in rules(plan.recalculated()) <= {21, 24}  # another headline may be without a check
+
+
+def test_a_missing_cached_value(plan: Seeded) -> None:
+    """A formula as a program writes it that does not calculate."""
+    plan.formula("Inference", plan.at("Inference", "decode_flops"), "F15*F105", cached="")
+    names = plan.at("Inference", "decode_flops")
+    found = [finding for finding in plan.found() if finding.rule == 22]
+    assert places(found) == {f"Inference!{names}"}
+
+
+def test_an_error_is_traced_to_its_cause(plan: Seeded) -> None:
+    """A division by zero is reported where it arises, not in the cells that read it."""
+    plan.type("Inputs", plan.at("Inputs", "memory_efficiency", "G"), 0)
+    found = plan.recalculated()
+    assert rules(found) == {22}
+    assert places(found) == {f"Inference!{plan.at('Inference', 'decode_step_time_calibrated', 'G')}"}
+
+
+def test_an_unknown_id_is_no_missing_number(plan: Seeded) -> None:
+    """#N/A of a model that the database hasn't: the lookup is named, and the choice is not in its list."""
+    plan.type("Inputs", plan.at("Inputs", "model_id", "H"), "no-such-model")
+    found = plan.recalculated()
+    assert rules(found) == {22, 27}
+    assert f"Inference!{plan.at('Inference', 'model_row', 'H')}" in places(found)
+
+
+def test_a_missing_number_is_no_fault(plan: Seeded) -> None:
+    """#N/A of a blank in a database, of a blank input, of a blank choice, and of a typed #N/A."""
+    for name, value in (("price_per_chip_hour", "#N/A"), ("batch", None), ("model_id", None)):
+        plan.type("Inputs", plan.at("Inputs", name, "G"), value)
+    plan.type("Hardware", "H10", None)
+    assert plan.recalculated() == []
+
+
+@pytest.mark.parametrize("wrong", ["1", "139003428864.5", "139003428865"])
+def test_a_stale_value(plan: Seeded, wrong: str) -> None:
+    """A cached value that its formula does not give, be it by little."""
+    ref, part = plan.at("Inference", "forward_flops_per_token"), plan.part("Inference")
+    cell = plan.package.parts[part].decode().split(f'r="{ref}"')[1].split("</c>")[0]
+    plan.edit(part, cell, cell.replace("<v>139003428864</v>", f"<v>{wrong}</v>"))
+    found = plan.found()
+    assert rules(found) == {23}
+    assert f"Inference!{ref}" in places(found)
+
+
+def test_any_error_equals_any_other(plan: Seeded) -> None:
+    """A saved #VALUE! where the recalculation gives #N/A is no stale value."""
+    plan.type("Inputs", plan.at("Inputs", "batch"), "#N/A")
+    plan.recalculated()
+    ref, part = plan.at("Inference", "decode_flops"), plan.part("Inference")
+    cell = plan.package.parts[part].decode().split(f'r="{ref}"')[1].split("</c>")[0]
+    plan.edit(part, cell, cell.replace("#N/A", "#VALUE!"))
+    assert rules(plan.found()) == set()
+
+
+def test_stale_values_are_told_from_the_start(plan: Seeded) -> None:
+    """An input typed by a program that does not calculate: the cells that read it first, and how many follow."""
+    plan.type("Inputs", plan.at("Inputs", "batch", "G"), 64)
+    found = plan.found()
+    assert rules(found) == {23}
+    assert places(found) == {f"Inference!{plan.at('Inference', 'batch', 'G')}"}
+    (note,) = [finding for finding in found if finding.severity == "note"]
+    assert "Inference" in note.what
+
+
+def test_what_the_engine_cannot_compute_is_counted(plan: Seeded) -> None:
+    """A function that the engine doesn't know is skipped with a note, on a sheet where it is free."""
+    plan.formula("Log", "A30", "_xlfn.NO_SUCH_FUNCTION(1)", cached="5")
+    plan.formula("Log", "A31", "ROW(A31)", cached="31")  # the engine takes it for a circle, which it is not
+    found = plan.found()
+    assert rules(found) == set()
+    assert "2 cells were not recalculated" in found[0].what
+
+
+def test_clocks_may_move(plan: Seeded) -> None:
+    """A clock of the analyst's, and what reads it, need not be as saved."""
+    plan.formula("Log", "A30", "NOW()", cached="1")
+    plan.formula("Log", "A31", "A30+1", cached="2")
+    assert rules(plan.found()) == set()
+
+
+def test_a_headline_without_a_check(plan: Seeded) -> None:
+    """A headline whose check reads something else."""
+    plan.formulas("Inference", "check_max_batch", "IF({0}{batch}>0,1,0)")
+    for sheet, name in (("Inference", "check_max_batch"), ("Checks", "inference.check_max_batch")):
+        plan.type(sheet, plan.at(sheet, name, "D"), "IF(batch>0,1,0)")
+    found = plan.recalculated()
+    assert rules(found) == {24}
+    assert places(found) == {f"Dashboard!{plan.at('Dashboard', 'max_batch', 'C')}"}
+
+
+@pytest.mark.parametrize(("sheet", "ref"), [("Inference", "C1"), ("Comparison", "C1"), ("Hardware", "C1")])
+def test_a_header_without_the_master_check(plan: Seeded, sheet: str, ref: str) -> None:
+    """A sheet that no longer says how many checks fail."""
+    plan.type(sheet, ref, 0)
+    found = plan.recalculated()
+    assert rules(found) == {24}
+    assert places(found) == {f"{sheet}!{ref}"}
+
+
+def test_a_cover_without_the_master_check(plan: Seeded) -> None:
+    """A Cover that no longer says how many checks fail."""
+    xml = plan.package.parts[plan.part("Cover")].decode()
+    ref = xml.split("<f>SUM")[0].rpartition('<c r="')[2].partition('"')[0]
+    plan.type("Cover", ref, 0)
+    assert rules(plan.recalculated()) == {24}
+
+
+@pytest.mark.parametrize(("name", "value"), [("batch", -1), ("n_chips", "many"), ("kv_dtype", "int3")])
+def test_an_input_out_of_range(plan: Seeded, name: str, value: str | float) -> None:
+    """A typed value that the input's validation does not let in; what it leads to is another rule's."""
+    ref = plan.at("Inputs", name)
+    plan.type("Inputs", ref, value)
+    found = plan.recalculated()
+    assert 27 in rules(found) <= {22, 27}
+    assert f"Inputs!{ref}" in places(found)
+
+
+def test_a_validation_in_the_extension(plan: Seeded) -> None:
+    """A list of another sheet's ids as Excel saves it, apart from the plain validations, counts like them."""
+    part, ref = plan.part("Inputs"), plan.at("Inputs", "model_id")
+    xml = plan.package.parts[part].decode()
+    plain = next(piece for piece in xml.split("</dataValidation>") if f'sqref="{ref}:' in piece)
+    plain = plain[plain.rindex("<dataValidation ") :]
+    source = plain.split("<formula1>")[1].split("</formula1>")[0]
+    area = plain.split('sqref="')[1].split('"')[0]
+    plan.edit(part, f"{plain}</dataValidation>", "")
+    assert rules(plan.found()) == {27}
+    extended = (
+        '<extLst><ext uri="{CCE6A557-97BC-4b89-ADB6-D9C93CAAB3DF}" xmlns:x="urn:x14"><x:dataValidations>'
+        f'<x:dataValidation type="list" prompt="Choose"><x:formula1><x:f>{source}</x:f></x:formula1>'
+        f"<x:sqref>{area}</x:sqref></x:dataValidation></x:dataValidations></ext></extLst></worksheet>"
+    )
+    plan.edit(part, "</worksheet>", extended)
+    assert plan.found() == []
+    plan.type("Inputs", ref, "no-such-model")
+    assert 27 in rules(plan.recalculated())
+
+
+def test_an_input_without_a_validation(plan: Seeded) -> None:
+    """An input whose message is gone."""
+    part = plan.part("Inputs")
+    validation = next(
+        piece for piece in plan.package.parts[part].decode().split("<dataValidation ") if 'sqref="F14' in piece
+    )
+    plan.edit(part, validation, validation.replace('sqref="F14', 'sqref="ZZ14'))
+    assert rules(plan.found()) == {27}

@@ -1,0 +1,44 @@
+"""The work that templates predict is the work of the program that is timed, as XLA counts it before it compiles."""
+
+from __future__ import annotations
+
+import jax
+import pytest
+
+from measure.cases import workload
+from planner.comparison.prediction import predict
+
+FP32 = {"weight_dtype": "fp32", "activation_dtype": "fp32", "compute_dtype": "fp32"}
+LAYER = {"batch": 2, "query_len": 512, "kv_len": 512, "d_model": 1024, "n_heads": 8, "n_kv_heads": 2,
+         "qk_nope_dim": 128, "d_ff": 4096, "is_causal": 0}  # fmt: skip
+ATTENTION = {"batch": 2, "query_len": 1024, "kv_len": 1024, "n_heads": 16, "n_kv_heads": 4, "head_dim": 128}
+CASES = [
+    ("matmul", {"tokens": 512, "d_in": 1024, "d_out": 768, "n_matmuls": 3}, 0.01),
+    ("matmul", {"tokens": 512, "d_in": 1024, "d_out": 768, "output_dtype": "fp32"} | FP32, 0.01),
+    ("matmul_activation", {"tokens": 512, "d_in": 1024, "d_out": 768, "is_fused": 1}, 0.01),
+    ("matmul_activation", {"tokens": 512, "d_in": 1024, "d_out": 768, "is_fused": 0}, 0.01),
+    ("elementwise", {"n_elements": 1 << 20, "element_bytes": 4}, 0.01),
+    ("elementwise", {"n_elements": 1 << 20, "element_bytes": 4, "n_ops": 4}, 0.01),
+    ("mlp", {"tokens": 512, "d_model": 1024, "d_ff": 4096}, 0.01),
+    ("mlp", {"tokens": 512, "d_model": 1024, "d_ff": 4096, "mlp_matrices": 2} | FP32, 0.01),
+    ("attention", ATTENTION | {"is_causal": 0}, 0.02),
+    ("attention", ATTENTION | {"query_len": 1, "kv_len": 4096, "is_causal": 0}, 0.02),
+    ("step", LAYER, 0.01),
+    ("step", LAYER | {"is_training": 1}, 0.01),
+    ("step", LAYER | {"query_len": 1, "vocab": 8192, "n_layers": 2}, 0.01),
+    ("step", LAYER | {"vocab": 8192, "n_layers": 2}, 0.01),
+]
+
+
+@pytest.mark.parametrize(("template", "inputs", "tolerance"), CASES)
+def test_flops_are_those_that_xla_counts(template: str, inputs: dict[str, object], tolerance: float) -> None:
+    """Within 1 %, attention within 2 %: softmax, norms and activations are the rest."""
+    made = workload(template, inputs)  # type: ignore[arg-type]
+    cost = jax.jit(made.function).lower(*(operand.spec for operand in made.operands)).cost_analysis()
+    assert cost["flops"] == pytest.approx(predict(template, inputs, "").value("flops"), rel=tolerance)  # type: ignore[arg-type]
+
+
+def test_a_causal_mask_halves_the_prediction_alone() -> None:
+    """XLA counts every pair of a query and a key, masked or not."""
+    masked = predict("attention", ATTENTION, "").value("flops")
+    assert masked == predict("attention", ATTENTION | {"is_causal": 0}, "").value("flops") / 2  # type: ignore[operator]
