@@ -62,6 +62,7 @@ class Workload:
     operands: tuple[Operand, ...]
     compiler_options: dict[str, str | bool] = field(default_factory=dict)
     shallow: Workload | None = None
+    transfer: str = ""  # "to device" or "from device": no function runs, its operand is copied
     timed_layers: int = 1
     n_layers: int = 1
 
@@ -188,6 +189,19 @@ def elementwise(given: Arguments) -> Workload:
 
     operand = Operand((n_elements,), DTYPES[OF_BYTES[element_bytes]])
     return Workload(chain, (operand,) * (n_operands + n_ops - 1), options)
+
+
+@case("host_copy")
+def host_copy(given: Arguments) -> Workload:
+    """One array between host and device, either way."""
+    if jax.default_backend() == "cpu":
+        raise CaseSkipped("a CPU is its own host: there is no link to measure")
+    element_bytes = given.count("element_bytes", 4)
+    if element_bytes not in OF_BYTES:
+        raise CaseSkipped(f"no dtype of {element_bytes} bytes; known: 4 (fp32), 2 (bf16), 1 (int8)")
+    array = Operand((given.count("n_elements"),), DTYPES[OF_BYTES[element_bytes]])
+    way = "to device" if given.count("is_to_device", 1, least=0) else "from device"
+    return Workload(lambda array: array, (array,), transfer=way)
 
 
 def random_arrays(operands: tuple[Operand, ...], seed: int = 0) -> tuple[jax.Array, ...]:

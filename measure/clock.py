@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from measure import profiles
+from measure import profiles, transfer
 from measure.cases import Workload, random_arrays
 from measure.samples import STANDARD, Rules, Summary, Timer, drift, sample, slopes, summarize
 from measure.timing import LoopTime, Timing
@@ -46,6 +46,8 @@ def time_workload(
 
     `floor_s` is the predicted least time in seconds; the profile is kept in the folder `keep`, if given.
     """
+    if workload.transfer:
+        return _transfer_time(workload, rules, floor_s)
     call = Call(workload)
     _warm_up(call, rules)
     walls = sample(call, rules)
@@ -59,6 +61,16 @@ def time_workload(
         loop=loop, device=device, floor_s=floor_s, compile_s=call.compile_s,
         xla_flops=call.cost.get("flops", math.nan), xla_bytes=call.cost.get("bytes accessed", math.nan),
         temp_bytes=call.temp_bytes,
+    )  # fmt: skip
+
+
+def _transfer_time(workload: Workload, rules: Rules, floor_s: float) -> Timing:
+    copy = transfer.call_of(workload)
+    _warm_up(copy, rules)
+    walls = sample(copy, rules)
+    return Timing(
+        platform=jax.default_backend(), wall=summarize(walls), drift=drift(walls), dispatch_s=dispatch_floor(),
+        floor_s=floor_s, is_transfer=True,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import csv
 import io
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -135,12 +135,18 @@ def numbered_measurements(path: Path) -> list[tuple[int, Measurement]]:
     for name in sheet.header:
         if name not in SCHEMA:
             raise UserError(f"unknown column {name!r}", place=Place(path, 1), remedy=_meant(name))
-    rows = []
-    for line, cells in sheet.records():
-        given = {name: text for name, text in cells.items() if text.strip()}
-        values: dict[str, Any] = {name: _value(name, given[name], Place(path, line, name)) for name in given}
-        rows.append((line, Measurement(**values)))
-    return rows
+    return [(line, _row(cells, path, line)) for line, cells in sheet.records()]
+
+
+def _row(cells: Mapping[str, str], path: Path, line: int) -> Measurement:
+    values: dict[str, Any] = {}
+    for name, text in cells.items():
+        if text and not text.isspace():
+            try:
+                values[name] = _value(name, text)
+            except UserError as error:
+                raise UserError(error.what, place=Place(path, line, name), remedy=error.remedy) from None
+    return Measurement(**values)
 
 
 def _meant(name: str) -> str:
@@ -158,13 +164,13 @@ def _cell(value: str | float) -> str:
     return "" if math.isnan(value) else repr(value)
 
 
-def _value(name: str, text: str, place: Place) -> str | float:
+def _value(name: str, text: str) -> str | float:
     """A cell's text as its column's type: the inverse of `_cell`."""
     kind = _TYPES[name]
     if kind is str:
         text = text.removeprefix("'")
         if name == "status" and text not in STATUSES:
-            raise UserError(f"unknown status {text!r}", place=place, remedy=nearest(text, STATUSES))
+            raise UserError(f"unknown status {text!r}", remedy=nearest(text, STATUSES))
         return text
     try:
         number = float(text)
@@ -172,5 +178,5 @@ def _value(name: str, text: str, place: Place) -> str | float:
         number = math.nan
     if not math.isfinite(number) or (kind is int and not number.is_integer()):
         wanted = "a whole number" if kind is int else "a number"
-        raise UserError(f"{text!r} is not {wanted}", place=place, remedy="write it with digits and a point")
+        raise UserError(f"{text!r} is not {wanted}", remedy="write it with digits and a point")
     return int(number) if kind is int else number

@@ -49,6 +49,7 @@ class Timing:
     xla_flops: float = math.nan
     xla_bytes: float = math.nan
     temp_bytes: float = math.nan
+    is_transfer: bool = False  # a copy from or to the host: no program that a loop or a profile could time
 
     @property
     def method(self) -> str:
@@ -97,8 +98,8 @@ class Timing:
             "dispatch_bound": self.is_dispatch_bound,
             "drift": _outside(self.drift, STEADY),
             "few_samples": self.primary.n_samples < FEW,
-            "no_loop_time": self.loop is None,
-            "no_device_time": self.device is None,
+            "no_loop_time": self.loop is None and not self.is_transfer,
+            "no_device_time": self.device is None and not self.is_transfer,
         }
         return (*(name for name, failed in found.items() if failed), *self._disagreements())
 

@@ -55,7 +55,7 @@ class Lazy(click.Group):
                 raise
             what = f"{error.filename or 'the system'}: {error.strerror or error}; nothing was changed"
         click.echo(f"Error: {what}", err=True)
-        ctx.exit(2)
+        raise click.exceptions.Exit(2)
 
 
 @click.command(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

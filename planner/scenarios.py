@@ -50,7 +50,8 @@ def plan_of(
         scenarios = [_scenario(m, c, {n: _typed(rows, n, t) for n, t in v.items()} | common) for m, c, v in DEFAULTS]
     else:
         scenarios = _products(models, chips, loaded, *tables, common)
-    step = next((template for template in loaded if template.name == STEP), None)
+    step_rows = library.load(STEP).by_name.keys()
+    step = next((template for template in loaded if step_rows <= template.by_name.keys()), None)
     operations = layer_ops.load(step) if step else None
     return Plan(loaded, _distinct(scenarios), *tables, catalog.load_dtypes(), operations, cases.load())
 
@@ -78,9 +79,9 @@ def _products(
     wants_model = any(template.of_kind("model") for template in templates)
     wants_chip = any(template.of_kind("hardware") for template in templates)
     if wants_model and not models:
-        raise UserError("which model?", remedy="name one, as `planner models list` shows them")
+        raise UserError("no model is named", remedy="name one, as `planner models list` shows them")
     if wants_chip and not chips:
-        raise UserError("which chip?", remedy="name one with -H, as `planner hardware list` shows them")
+        raise UserError("no chip is named", remedy="name one with -H, as `planner hardware list` shows them")
     named: list[str | None] = [model_table.identify(model) for model in models] or [None]
     on: list[str | None] = [hardware_table.identify(chip) for chip in chips] or [None]
     return [_scenario(model, chip, common) for model in named for chip in on]

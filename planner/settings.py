@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from planner import catalog
 from planner.errors import UserError
+from planner.limits import limits
 from planner.template import NUMBER, Row, Template
 
 
@@ -27,14 +29,23 @@ def typed(row: Row, text: str) -> float | str | None:
     if text in ("", "#N/A", "N/A", "NA"):
         return None
     if row.unit == "text":
-        return text
+        return _known_dtype(row, text)
     if not NUMBER.fullmatch(text):
         remedy = "write a decimal point, not a comma" if "," in text else f"{row.name} is in {row.unit}"
         raise UserError(f"{row.name}={text}: {text!r} is no number", remedy=remedy)
     number = float(text)
     if number in (float("inf"), float("-inf")):
         raise UserError(f"{row.name}={text}: not a finite number", remedy="write N/A for a missing number")
+    if fault := limits(row).fault(number):
+        raise UserError(f"{row.name}={text}: {fault}")
     return number
+
+
+def _known_dtype(row: Row, text: str) -> str:
+    """The dtype as the database writes it; any other text as it is."""
+    if not row.name.endswith("dtype"):
+        return text
+    return catalog.load_dtypes().identify(text)
 
 
 def values(template: Template, settings: Iterable[str]) -> dict[str, float | str | None]:

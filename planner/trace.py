@@ -44,6 +44,11 @@ def missing(results: Results, names: Iterable[str]) -> list[str]:
     return [phrase for phrase in found.values() if phrase]
 
 
+def failed(results: Results) -> list[Row]:
+    """The checks that don't hold."""
+    return [row for row in results.template.of_kind("check") if results.value(row.name) == 0]
+
+
 def _explain(results: Results, row: Row, facts: Facts, depth: int, seen: set[str], lines: list[str]) -> None:
     indent = "  " * depth
     unit = "" if row.unit in ("1", "text") else f" {row.unit}"

@@ -159,9 +159,11 @@ def test_several_values_after_one_option(planner, many):
 
 
 def test_negative_and_missing_values(planner):
-    """A negative number, a blank and N/A can be set."""
-    done = planner(*MATMUL, "--set", "tokens=-4", "d_in=", "d_out=N/A", "--json", "--get", "tokens", "d_in", "d_out")
-    assert json.loads(done.output) == {"tokens": -4, "d_in": None, "d_out": None}
+    """A blank and N/A can be set; a negative number is refused in one line."""
+    done = planner(*MATMUL, "--set", "tokens=0", "d_in=", "d_out=N/A", "--json", "--get", "tokens", "d_in", "d_out")
+    assert json.loads(done.stdout) == {"tokens": 0, "d_in": None, "d_out": None}
+    done = planner(*MATMUL, "--set", "tokens=-4")
+    assert (done.exit_code, done.output) == (2, "Error: tokens=-4: a number of at least 0 is wanted\n")
 
 
 def test_why(planner):

@@ -42,11 +42,11 @@ def test_a_broken_reference(plan: Seeded) -> None:
 def test_functions(plan: Seeded) -> None:
     """A function that is volatile, new, or not on the list, where planner writes formulas."""
     calls = ("TODAY()", "AVERAGE(I9)", "_xlfn.XLOOKUP(I9,I9,I9)")
-    for row, call in enumerate(calls, start=27):
+    for row, call in enumerate(calls, start=30):
         plan.formula("Roofline", f"B{row}", call)
     found = plan.recalculated()
     assert rules(found) == {17}
-    assert places(found) == {"Roofline!B27", "Roofline!B28", "Roofline!B29"}
+    assert places(found) == {"Roofline!B30", "Roofline!B31", "Roofline!B32"}
 
 
 def test_foreign_parts(plan: Seeded) -> None:
@@ -82,14 +82,14 @@ def test_a_name_in_a_formula(plan: Seeded) -> None:
     """A formula of planner's that reads a defined name."""
     names = '<definedNames><definedName name="my_rate">Inputs!$F$14</definedName>'
     plan.edit(plan.package.workbook_part(), "<definedNames>", names)
-    plan.formula("Roofline", "B27", "my_rate*1")
+    plan.formula("Roofline", "B30", "my_rate*1")
     assert rules(plan.recalculated()) == {19}
 
 
 def test_a_dead_input(plan: Seeded) -> None:
     """An input that nothing reads; the row has no validation either."""
     row = plan._rows["Inputs"]["relative_tolerance"] + 30
-    for column, value in zip("ABC", ("Unused rate", "1", "unused_rate"), strict=True):
+    for column, value in zip("ABCE", ("Unused rate", "1", "unused_rate", "A guess"), strict=True):
         plan.type("Inputs", f"{column}{row}", value)
     plan.type("Inputs", f"D{row}", 5)
     found = plan.found()

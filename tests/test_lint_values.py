@@ -74,8 +74,9 @@ def test_an_error_is_traced_to_its_cause(plan: Seeded) -> None:
     """A division by zero is reported where it arises, not in the cells that read it."""
     plan.type("Inputs", plan.at("Inputs", "memory_efficiency", "G"), 0)
     found = plan.recalculated()
-    assert rules(found) == {22}
-    assert places(found) == {f"Inference!{plan.at('Inference', 'decode_step_time_calibrated', 'G')}"}
+    assert rules(found) == {22, 27}  # 0 is out of range too
+    cause, typed = plan.at("Inference", "decode_step_time_calibrated", "G"), plan.at("Inputs", "memory_efficiency", "G")
+    assert places(found) == {f"Inference!{cause}", f"Inputs!{typed}"}
 
 
 def test_an_unknown_id_is_no_missing_number(plan: Seeded) -> None:
@@ -163,7 +164,7 @@ def test_a_header_without_the_master_check(plan: Seeded, sheet: str, ref: str) -
 def test_a_cover_without_the_master_check(plan: Seeded) -> None:
     """A Cover that no longer says how many checks fail."""
     xml = plan.package.parts[plan.part("Cover")].decode()
-    ref = xml.split("<f>SUM")[0].rpartition('<c r="')[2].partition('"')[0]
+    ref = xml.split("<f>SUM(")[0].rpartition('<c r="')[2].partition('"')[0]
     plan.type("Cover", ref, 0)
     assert rules(plan.recalculated()) == {24}
 

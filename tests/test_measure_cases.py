@@ -9,6 +9,8 @@ import pytest
 
 from measure import cases
 from measure.cases import CaseSkipped, random_arrays, workload
+from measure.cases_model import norm, rotate
+from measure.transfer import HostCopy
 
 SQUARE = {"tokens": 8, "d_in": 16, "d_out": 4}
 
@@ -121,3 +123,48 @@ def test_random_arrays_are_never_zeros():
     assert float(jnp.std(right.astype(jnp.float32))) == pytest.approx(1024**-0.5, rel=0.05)
     (bytes_, _) = random_arrays(workload("elementwise", {"n_elements": 4096, "element_bytes": 1}).operands)
     assert (int(bytes_.min()), int(bytes_.max())) == (-128, 127)
+
+
+def test_a_cpu_has_no_link_to_its_host():
+    """Skipped with the reason; the copy itself times both ways."""
+    with pytest.raises(CaseSkipped, match="no link to measure"):
+        workload("host_copy", {"n_elements": 8})
+    operand = cases.Operand((1024,), jnp.float32)
+    assert all(HostCopy(operand, is_to_device=way)() > 0 for way in (True, False))
+
+
+def test_attention_sees_the_keys_up_to_its_own_place():
+    """Against the same in numpy: grouped heads, a mask that ends with the last key, or none."""
+    shape = {"batch": 2, "query_len": 3, "kv_len": 5, "n_heads": 4, "n_kv_heads": 2, "head_dim": 8}
+    names = {f"{role}_dtype": "fp32" for role in ("activation", "kv", "compute")}
+    for is_causal in (0, 1):
+        result, (query, key, value) = run(workload("attention", shape | names | {"is_causal": is_causal}))
+        key, value = (np.repeat(np.asarray(array), 2, axis=2) for array in (key, value))
+        scores = np.einsum("btnh,bsnh->bnts", query, key) / 8**0.5
+        hidden = np.arange(5)[None, :] > np.arange(3)[:, None] + 2
+        shares = np.exp(np.where(hidden & bool(is_causal), -np.inf, scores))
+        expected = np.einsum("bnts,bsnh->btnh", shares / shares.sum(-1, keepdims=True), value)
+        assert np.asarray(result) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_cached_step_continues_a_prefill():
+    """The last token of a prefill, done alone over the cache of the others, has the same output."""
+    shape = {"d_model": 32, "n_heads": 4, "n_kv_heads": 2, "qk_nope_dim": 8, "d_ff": 64, "query_len": 6, "kv_len": 6}
+    names = {f"{role}_dtype": "fp32" for role in ("activation", "weight", "kv", "compute")}
+    made = workload("step", shape | names)
+    output, arrays = run(made)
+    normed = norm(arrays[0])
+    keys = rotate(jnp.einsum("btd,dnh->btnh", normed, arrays[2]), 0)
+    values = jnp.einsum("btd,dnh->btnh", normed, arrays[3])
+    cached = workload("step", shape | names | {"query_len": 1})
+    alone, *_ = cached.function(arrays[0][:, -1:], *arrays[1:], keys, values)
+    assert np.asarray(alone[:, 0]) == pytest.approx(np.asarray(output[:, -1]), abs=1e-4)
+
+
+def test_training_returns_a_gradient_for_every_array():
+    """Nothing can be left out of the backward pass: each gradient is an output, and so is the primal one."""
+    shape = {"d_model": 32, "n_heads": 4, "n_kv_heads": 2, "qk_nope_dim": 8, "d_ff": 64, "query_len": 6, "kv_len": 6}
+    outputs, arrays = run(workload("step", shape | {"is_training": 1, "vocab": 16}))
+    assert [output.shape for output in outputs[1:]] == [array.shape for array in arrays[:-1]]
+    with pytest.raises(CaseSkipped, match="training has no cache"):
+        workload("step", shape | {"is_training": 1, "kv_len": 9})

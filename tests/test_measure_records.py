@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from measure.records import SCHEMA, Measurement, read_measurements, write_measurements
 from planner.errors import UserError
 
+
 def same(left, right):
     """Equal, with NaN equal to NaN."""
     return all(

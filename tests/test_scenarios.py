@@ -77,7 +77,7 @@ def test_one_model_twice_gives_two_ids() -> None:
 
 
 @pytest.mark.parametrize(
-    ("models", "chips", "wrong"), [((), ("tpu-v4",), "which model?"), (("gpt2",), (), "which chip?")]
+    ("models", "chips", "wrong"), [((), ("tpu-v4",), "no model is named"), (("gpt2",), (), "no chip is named")]
 )
 def test_half_a_plan_is_asked_for(models: tuple[str, ...], chips: tuple[str, ...], wrong: str) -> None:
     """A model without a chip, or a chip without a model, is asked for the other."""

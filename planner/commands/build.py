@@ -45,6 +45,8 @@ def command(
     from planner.workbook.book import build
     from planner.xlsx.atomic import write_atomically
 
+    if output.suffix.lower() != ".xlsx":
+        raise UserError("a workbook's name ends in .xlsx", place=Place(output), remedy="name the output so")
     if output.exists() and not force:
         raise UserError(
             "the file exists",

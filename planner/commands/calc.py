@@ -47,3 +47,5 @@ def command(
     ))  # fmt: skip
     if unknown := trace.missing(results, names):
         click.echo(f"N/A because {', '.join(unknown)}: --set a value", err=True)
+    for row in trace.failed(results):
+        click.echo(f"Check failed: {row.label} ({row.name})", err=True)

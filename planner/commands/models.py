@@ -35,7 +35,12 @@ command = group(
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the row of the same id.")
 def add(config: Path, to: Path, identifier: str, name: str, settings: tuple[str, ...], force: bool) -> None:
-    """Add the model of a Hugging Face CONFIG (config.json) to a CSV for --models."""
+    """Add the model of a Hugging Face CONFIG (config.json) to a CSV for --models, with its exact parameter count.
+
+    Llama, Gemma, Qwen, Mistral, Mixtral, DeepSeek, Kimi, gpt-oss, Phi, GPT-2, Falcon, OLMo, GLM, Command, StarCoder,
+    Granite, SmolLM, InternLM, MiniMax, ERNIE, Seed-OSS and others; of a multimodal model the language model. What the
+    config doesn't say is asked for by name, and typed with --set.
+    """
     from planner.hf.add import add as add_model
     from planner.settings import parsed
     from planner.table import aligned, shown

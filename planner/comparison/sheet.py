@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import chain
 
 from measure.keys import case_key
 from planner import library
@@ -108,8 +109,9 @@ class ComparisonSheet:
 def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> ComparisonSheet:
     """The Comparison of a workbook. Raises UserError where there is none, or its columns can't be told."""
     sheets, names = sheets or parse_sheets(package), dict(_markers(package))
-    name = SHEET if SHEET in sheets else names.get(MARKER, ("",))[0]
-    if name not in sheets:
+    told = chain((SHEET, names.get(MARKER, ("",))[0]), _looking_like_one(sheets))
+    name = next((name for name in told if name in sheets), None)
+    if name is None:
         raise UserError(
             "the workbook has no Comparison sheet",
             place=Place(package.name),
@@ -128,6 +130,13 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
     ]  # fmt: skip
     kept = tuple(row for row in rows if row.text("template") or row.text(KEY))
     return ComparisonSheet(package.sheets()[name], name, sheets[name], header, columns, kept)
+
+
+def _looking_like_one(sheets: Mapping[str, SheetXml]) -> Iterator[str]:
+    """The sheets that hold the heads of a Comparison, whatever they are called."""
+    for name, xml in sheets.items():
+        if len(IDENTITY.keys() & {cell.value for cell in xml.cells.values() if cell.formula is None}) >= ENOUGH:
+            yield name
 
 
 def _header(package: Package, sheet: str, grid: Grid) -> tuple[int, dict[str, int]]:

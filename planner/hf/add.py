@@ -9,10 +9,11 @@ from pathlib import Path
 from planner import library, trace
 from planner.catalog import Value
 from planner.errors import Place, UserError
-from planner.evaluate import Facts, evaluate
+from planner.evaluate import Facts, Results, evaluate
 from planner.facts import bytes_of_dtypes
 from planner.hf.store import completed, put
 from planner.hf.understand import suggested_id, understand
+from planner.template import Row
 
 SHOWN = ("n_params_total", "n_params_active", "kv_bytes_per_token")
 
@@ -55,7 +56,10 @@ def add(
             f"N/A because {', '.join(unknown)}", place=Place(config), remedy="type it with --set column=value"
         )
     put(to, cells, force=force)
-    rows = [template.row(shown) for shown in SHOWN]
-    return Added(
-        cells["id"], [Quantity(r.name, results.value(r.name), r.unit, r.label) for r in rows], understood.notes
-    )
+    quantities = [_quantity(template.row(shown), results) for shown in SHOWN]
+    return Added(cells["id"], quantities, understood.notes)
+
+
+def _quantity(row: Row, results: Results) -> Quantity:
+    label = f"{row.label}, {results.value('kv_dtype')}" if row.unit == "byte" else row.label
+    return Quantity(row.name, results.value(row.name), row.unit, label)

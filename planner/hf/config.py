@@ -81,14 +81,16 @@ class Config:
             raise UnsaidError(self.prefix + names[0])
         return value
 
-    def flag(self, name: str, default: bool) -> bool:
-        """True or false. Raises UserError for anything else."""
-        value = self.value(name)
-        if value is None:
-            return default
-        if not isinstance(value, bool):
-            raise self.fault(name, "is not true or false", "write true or false without quotes")
-        return value
+    def flag(self, *names: str, default: bool = False) -> bool:
+        """The first of some fields that is said, true or false. Raises UserError for anything else."""
+        for name in names:
+            value = self.value(name)
+            if value is None:
+                continue
+            if not isinstance(value, bool):
+                raise self.fault(name, "is not true or false", "write true or false without quotes")
+            return value
+        return default
 
     def text(self, name: str) -> str:
         """A text, empty where it isn't said. Raises UserError for anything else."""

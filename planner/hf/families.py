@@ -32,7 +32,6 @@ _TYPES: Mapping[str, Family] = {
     "chatglm": gated.CHATGLM,
     "cohere": gated.COHERE,
     "cohere2": gated.COHERE2,
-    "helium": gated.HELIUM,
     "smollm3": gated.SMOLLM3,
     "internlm internlm2": gated.INTERNLM,
     "baichuan": gated.BAICHUAN,
@@ -90,22 +89,13 @@ _INNER = {
 def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
     """The config of the language model: the whole, or the part of a multimodal config that says it.
 
-    Raises UserError for a model_type that isn't known, with the nearest.
+    Raises UserError for a model_type that isn't known, with the nearest, or a multimodal one without that part.
     """
-    outer = Config(path, fields)
     part = next((name for name in TEXT_PARTS if isinstance(fields.get(name), dict)), None)
-    if part is None:
-        config = outer
-        _check(config)
-    else:
-        inner = dict(fields[part])
-        if not inner.get("model_type"):
-            inner["model_type"] = _INNER.get(outer.model_type, "")
-        if inner.get("tie_word_embeddings") is None and fields.get("tie_word_embeddings") is not None:
-            inner["tie_word_embeddings"] = fields["tie_word_embeddings"]
-        config = Config(path, inner, CLASS_DEFAULTS.get(str(inner["model_type"]).lower()), f"{part}.")
-        _check(config)
-        config.note(f"{outer.model_type}: its language model alone ({part}, {config.model_type})")
+    config = Config(path, fields) if part is None else _inner(path, fields, part)
+    _check(config)
+    if part is not None:
+        config.note(f"{fields['model_type']}: its language model alone ({part}, {config.model_type})")
     for name in ("vision_config", "audio_config", "img_processor"):
         if fields.get(name):
             config.note(f"{name} is not counted")
@@ -114,13 +104,25 @@ def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
     return config
 
 
+def _inner(path: Path, fields: Mapping[str, Any], part: str) -> Config:
+    inner = dict(fields[part])
+    if not inner.get("model_type"):
+        inner["model_type"] = _INNER.get(fields["model_type"], "")
+    if inner.get("tie_word_embeddings") is None and fields.get("tie_word_embeddings") is not None:
+        inner["tie_word_embeddings"] = fields["tie_word_embeddings"]
+    return Config(path, inner, CLASS_DEFAULTS.get(str(inner["model_type"]).lower()), f"{part}.")
+
+
 def _check(config: Config) -> None:
     if not isinstance(config.fields["model_type"], str):
         raise config.fault("model_type", "is not a text", "write it in double quotes")
-    if config.model_type.lower() in FAMILIES:
+    name = config.model_type
+    if name.lower() in FAMILIES:
         return
+    if name in _INNER and not config.prefix:
+        what, remedy = f"{name} keeps its language model in text_config, which is not in the config", "add it"
+        raise UserError(what, place=Place(config.path), remedy=remedy)
     needed = ", ".join(field.name for field in MODEL_FIELDS if field.required)
-    near = nearest(config.model_type, FAMILIES)
-    near = near if near.startswith("did you mean") else "the families that are known are in `planner models add --help`"
-    what = f'{config.prefix}model_type "{config.model_type[:60]}" is not known'
-    raise UserError(what, place=Place(config.path), remedy=f"{near}; or type a row by hand: {needed}")
+    what = f'{config.prefix}model_type "{name[:60]}" is not a family that can be read'
+    remedy = f"{nearest(name, FAMILIES)} Or type the row by hand; it needs {needed}"
+    raise UserError(what, place=Place(config.path), remedy=remedy)

@@ -75,59 +75,59 @@ OLMO: Family = {**GENERAL, **ATTENTION_BIAS, "norms_per_layer": 0, "final_norm":
 OLMO2: Family = {**GENERAL, **ATTENTION_BIAS, "qk_norm": "full"}
 OLMO3: Family = {**OLMO2, **attention(one_full_in(4), window(4096))}
 
-GLM: Family = {**GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", True)}
+GLM: Family = {**GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", default=True)}
 GLM4: Family = {**GLM, "norms_per_layer": 4}
 
 
 def _chatglm_kv_heads(config: Config, row: Row) -> Cell:
-    grouped = config.flag("multi_query_attention", False)
+    grouped = config.flag("multi_query_attention")
     return config.said("multi_query_group_num", least=1) if grouped else row["n_heads"]
 
 
 def _chatglm_qkv_bias(config: Config, _: Row) -> Cell:
-    return config.flag("add_bias_linear", True) or config.flag("add_qkv_bias", False)
+    return config.flag("add_bias_linear", default=True) or config.flag("add_qkv_bias")
 
 
 CHATGLM: Family = {
     **GENERAL, "n_layers": layers("num_layers", "num_hidden_layers"), "n_kv_heads": _chatglm_kv_heads,
     "head_dim": maybe("kv_channels", default=128), "vocab": size("padded_vocab_size"), "d_ff": size("ffn_hidden_size"),
     "norm": where("rmsnorm", "rmsnorm", "layernorm", default=True),
-    "final_norm": flag("post_layer_norm", True), "qkv_bias": _chatglm_qkv_bias,
-    "o_bias": flag("add_bias_linear", True), "mlp_bias": flag("add_bias_linear", True),
+    "final_norm": flag("post_layer_norm", default=True), "qkv_bias": _chatglm_qkv_bias,
+    "o_bias": flag("add_bias_linear", default=True), "mlp_bias": flag("add_bias_linear", default=True),
 }  # fmt: skip
 
 # One norm for attention and the feed-forward block, which work side by side.
 COHERE: Family = {
     **GENERAL, **ATTENTION_BIAS, "tied_embeddings": tied(True), "norm": "layernorm_nobias", "norms_per_layer": 1,
-    "qk_norm": where("use_qk_norm", "full", "none"), "max_context": maybe("model_max_length", "max_position_embeddings"),
+    "qk_norm": where("use_qk_norm", "full", "none"),
+    "max_context": maybe("model_max_length", "max_position_embeddings"),
 }  # fmt: skip
 COHERE2: Family = {
     **COHERE, **attention(one_full_in(4, "sliding_window_pattern"), window(4096)), "qk_norm": "none",
 }  # fmt: skip
 
-HELIUM: Family = {**GENERAL, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias"), "mlp_bias": flag("mlp_bias")}
 SMOLLM3: Family = {
     **LLAMA, **KV_SAID, **attention(local_where_no_rope, window(None)), "tied_embeddings": tied(True),
 }  # fmt: skip
 BAICHUAN: Family = {
     **GENERAL, "n_kv_heads": of("n_heads"), "max_context": maybe("max_position_embeddings", "model_max_length"),
 }  # fmt: skip
-INTERNLM: Family = {**GENERAL, "qkv_bias": flag("bias", True), "o_bias": flag("bias", True)}
+INTERNLM: Family = {**GENERAL, "qkv_bias": flag("bias", default=True), "o_bias": flag("bias", default=True)}
 INTERNLM3: Family = {
-    **LLAMA, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("qkv_bias"), "o_bias": flag("bias"),
-    "mlp_bias": flag("bias"),
+    **GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("qkv_bias", "attention_bias"),
+    "o_bias": flag("bias", "attention_bias"), "mlp_bias": flag("bias", "mlp_bias"),
 }  # fmt: skip
 EXAONE4: Family = {
     **GENERAL, "qk_norm": "per_head", **attention(one_full_in(4, "sliding_window_pattern"), window(4096)),
 }  # fmt: skip
 HUNYUAN: Family = {**GENERAL, **ATTENTION_BIAS, "qk_norm": "per_head"}
 SEED_OSS: Family = {
-    **LLAMA, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", True),
+    **LLAMA, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", default=True),
     "o_bias": flag("attention_out_bias"),
 }  # fmt: skip
 ERNIE: Family = {
-    **GENERAL, **KV_SAID, "tied_embeddings": tied(True), "qkv_bias": flag("use_bias"), "o_bias": flag("use_bias"),
-    "mlp_bias": flag("use_bias"),
+    **GENERAL, **KV_SAID, "head_dim": head_dim(128), "tied_embeddings": tied(True),
+    "qkv_bias": flag("use_bias"), "o_bias": flag("use_bias"), "mlp_bias": flag("use_bias"),
 }  # fmt: skip
 STABLELM: Family = {
     **GENERAL, "norm": "layernorm", "norms_per_layer": where("use_parallel_residual", 1, 2),

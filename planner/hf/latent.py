@@ -18,7 +18,7 @@ def _query_rank(config: Config, _: Row) -> Cell:
 
 def _latent_biases(config: Config, row: Row) -> Cell:
     """`attention_bias`: biases on the ways down to the ranks, with the rotary part. The output's has a column."""
-    if not config.flag("attention_bias", False):
+    if not config.flag("attention_bias"):
         return None
     return row.count("q_lora_rank") + row.count("kv_lora_rank") + row.count("qk_rope_dim")
 

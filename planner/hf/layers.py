@@ -58,6 +58,7 @@ def _listed(config: Config, row: Row) -> list[str] | None:
 
 
 def check_length(config: Config, row: Row, name: str, length: int) -> None:
+    """Raise UserError where a list hasn't an entry for each layer."""
     if length != row.count("n_layers"):
         what = f"has {length} entries for {row.count('n_layers')} layers"
         raise config.fault(name, what, "correct one of the two")
@@ -100,7 +101,7 @@ def after_first_full(config: Config, row: Row) -> list[str]:
     """Where `use_sliding_window` is true, the layers after the first `max_window_layers` see a window."""
     layers = row.count("n_layers")
     first = layers
-    if config.flag("use_sliding_window", False):
+    if config.flag("use_sliding_window"):
         said = config.count("max_window_layers")
         first = 28 if said is None else said
     return ["full" if index < first else "local" for index in range(layers)]
@@ -108,7 +109,7 @@ def after_first_full(config: Config, row: Row) -> list[str]:
 
 def all_where_used(config: Config, row: Row) -> list[str]:
     """Where `use_sliding_window` is true, every layer sees a window."""
-    return (all_local if config.flag("use_sliding_window", False) else all_full)(config, row)
+    return (all_local if config.flag("use_sliding_window") else all_full)(config, row)
 
 
 def local_where_rope(config: Config, row: Row) -> list[str]:
@@ -118,7 +119,7 @@ def local_where_rope(config: Config, row: Row) -> list[str]:
 
 def local_where_no_rope(config: Config, row: Row) -> list[str]:
     """SmolLM3: where `use_sliding_window` is true, the layers without rotary positions see a window."""
-    windows = config.flag("use_sliding_window", False)
+    windows = config.flag("use_sliding_window")
     return ["local" if windows and not has_rope else "full" for has_rope in _rope(config, row)]
 
 

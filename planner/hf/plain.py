@@ -36,7 +36,7 @@ GPT2: Family = {
     "max_context": size("n_positions", "max_position_embeddings", "n_ctx"), "pos_emb_rows": of("max_context"),
 }  # fmt: skip
 GPT_BIGCODE: Family = {
-    **GPT2, "n_kv_heads": lambda config, row: 1 if config.flag("multi_query", True) else row["n_heads"],
+    **GPT2, "n_kv_heads": lambda config, row: 1 if config.flag("multi_query", default=True) else row["n_heads"],
 }  # fmt: skip
 GPTJ: Family = {
     **GPT2, "tied_embeddings": tied(False), "norms_per_layer": 1, "qkv_bias": False, "o_bias": False,
@@ -44,7 +44,7 @@ GPTJ: Family = {
 }  # fmt: skip
 GPT_NEOX: Family = {
     **PLAIN, "n_kv_heads": of("n_heads"), "mlp_bias": True,
-    "qkv_bias": flag("attention_bias", True), "o_bias": flag("attention_bias", True),
+    "qkv_bias": flag("attention_bias", default=True), "o_bias": flag("attention_bias", default=True),
 }  # fmt: skip
 BLOOM: Family = {
     **PLAIN, **biases(True), "n_layers": layers("n_layer", "num_hidden_layers"),
@@ -63,12 +63,12 @@ def _opt_d_model(config: Config, _: Row) -> Cell:
 
 
 def _opt_final_norm(config: Config, row: Row) -> Cell:
-    return bool(row["norms_per_layer"]) and config.flag("do_layer_norm_before", True)
+    return bool(row["norms_per_layer"]) and config.flag("do_layer_norm_before", default=True)
 
 
 # Two rows of positions stand before the first (OPTLearnedPositionalEmbedding.offset).
 OPT: Family = {
-    **PLAIN, **biases(flag("enable_bias", True)), "d_model": _opt_d_model, "n_kv_heads": of("n_heads"),
+    **PLAIN, **biases(flag("enable_bias", default=True)), "d_model": _opt_d_model, "n_kv_heads": of("n_heads"),
     "d_ff": size("ffn_dim"), "tied_embeddings": tied(True), "max_context": size("max_position_embeddings"),
     "pos_emb_rows": lambda _, row: row.count("max_context") + 2,
     "norms_per_layer": where("layer_norm_elementwise_affine", 2, 0, default=True), "final_norm": _opt_final_norm,
@@ -81,22 +81,27 @@ PHI: Family = {
         times(4, "d_model", "n_inner") if config.says("n_embd") else size("intermediate_size")
     )(config, row),
     "norms_per_layer": 1,
-    "qk_norm_params": lambda config, row: 4 * row.count("head_dim") if config.flag("qk_layernorm", False) else None,
+    "qk_norm_params": lambda config, row: 4 * row.count("head_dim") if config.flag("qk_layernorm") else None,
 }  # fmt: skip
 
 
+def _is_new(config: Config) -> bool:
+    """The architecture of Falcon 40B and 180B. As RefinedWeb, 40B alone said how many key and value heads it has."""
+    return config.flag("new_decoder_architecture", default=config.count("n_head_kv") is not None)
+
+
 def _falcon_kv_heads(config: Config, row: Row) -> Cell:
-    if config.flag("new_decoder_architecture", False):
+    if _is_new(config):
         return config.count("num_kv_heads", "n_head_kv", least=1) or row["n_heads"]
-    return 1 if config.flag("multi_query", True) else row["n_heads"]
+    return 1 if config.flag("multi_query", default=True) else row["n_heads"]
 
 
 def _falcon_norms(config: Config, _: Row) -> Cell:
     """One norm where attention and feed-forward block share it; two where each has its own."""
-    if not config.flag("parallel_attn", True):
+    if not config.flag("parallel_attn", default=True):
         return 2
     said = config.count("num_ln_in_parallel_attn", least=1)
-    return (2 if config.flag("new_decoder_architecture", False) else 1) if said is None else min(said, 2)
+    return (2 if _is_new(config) else 1) if said is None else min(said, 2)
 
 
 FALCON: Family = {
@@ -107,13 +112,13 @@ FALCON: Family = {
 }  # fmt: skip
 
 STARCODER2: Family = {
-    **PLAIN, **KV_SAID, **biases(flag("use_bias", True)), **attention(all_local, window(None)),
+    **PLAIN, **KV_SAID, **biases(flag("use_bias", default=True)), **attention(all_local, window(None)),
     "tied_embeddings": tied(True),
 }  # fmt: skip
 
 
 def _mpt(config: Config, _: Row) -> Cell:
-    return not config.flag("no_bias", True)
+    return not config.flag("no_bias", default=True)
 
 
 MPT: Family = {
@@ -123,7 +128,7 @@ MPT: Family = {
     "norm": where("no_bias", "layernorm_nobias", "layernorm", default=True),
     "max_context": size("max_seq_len"),
     "pos_emb_rows": lambda config, row: (
-        0 if config.part("attn_config").flag("alibi", True) or not config.flag("learned_pos_emb", True)
+        0 if config.part("attn_config").flag("alibi", default=True) or not config.flag("learned_pos_emb", default=True)
         else row["max_context"]
     ),
 }  # fmt: skip

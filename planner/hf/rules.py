@@ -83,14 +83,14 @@ def maybe(*names: str, default: int | None = None) -> Rule:
     return rule
 
 
-def flag(name: str, default: bool = False) -> Rule:
-    """A yes or no that the config may say."""
-    return lambda config, _: config.flag(name, default)
+def flag(*names: str, default: bool = False) -> Rule:
+    """A yes or no that the config may say, under one of some names."""
+    return lambda config, _: config.flag(*names, default=default)
 
 
 def where(name: str, then: Cell, otherwise: Cell, default: bool = False) -> Rule:
     """One of two values, by a yes or no that the config may say."""
-    return lambda config, _: then if config.flag(name, default) else otherwise
+    return lambda config, _: then if config.flag(name, default=default) else otherwise
 
 
 def tied(default: bool) -> Rule:
@@ -99,20 +99,20 @@ def tied(default: bool) -> Rule:
     def rule(config: Config, _: Row) -> Cell:
         if config.value("tie_word_embeddings") is None:
             config.note(f"tie_word_embeddings is not said: {str(default).lower()}, as {config.model_type} has it")
-        return config.flag("tie_word_embeddings", default)
+        return config.flag("tie_word_embeddings", default=default)
 
     return rule
 
 
 def head_dim(default: int | None = None) -> Rule:
-    """`head_dim`, else the family's own, else d_model over the heads."""
+    """`head_dim`, else the family's own where nothing is written, else d_model over the heads."""
 
     def rule(config: Config, row: Row) -> Cell:
         said = config.count("head_dim", least=1)
         if said is not None:
             return said
-        if default is None:
-            return row.count("d_model") // row.count("n_heads")
+        if default is None or config.says("head_dim"):
+            return divided(config, row)
         config.note(f"head_dim is not said: {default}, as {config.model_type} has it")
         return default
 
@@ -121,7 +121,7 @@ def head_dim(default: int | None = None) -> Rule:
 
 def divided(_: Config, row: Row) -> Cell:
     """The head dimension of a family that has no field for it."""
-    return row.count("d_model") // row.count("n_heads")
+    return row.count("d_model") // max(1, row.count("n_heads"))
 
 
 def kv_heads(config: Config, row: Row) -> Cell:

@@ -17,12 +17,12 @@ PHIMOE: Family = {**MIXTRAL, **ATTENTION_BIAS, "norm": "layernorm", "lm_head_bia
 OLMOE: Family = {**OLMO2, **_LOCAL}
 GPT_OSS: Family = {
     **MIXTRAL, **attention(one_full_in(2), window(128)), "head_dim": head_dim(64), "attn_sinks": True,
-    "qkv_bias": flag("attention_bias", True), "o_bias": flag("attention_bias", True),
+    "qkv_bias": flag("attention_bias", default=True), "o_bias": flag("attention_bias", default=True),
     "router_bias": True, "expert_bias": True,
 }  # fmt: skip
 MINIMAX_M2: Family = {
     **MIXTRAL, "head_dim": head_dim(128), "qk_norm": where("use_qk_norm", "full", "none", default=True),
-    "router_score_bias": flag("use_routing_bias", True),
+    "router_score_bias": flag("use_routing_bias", default=True),
 }  # fmt: skip
 LLAMA4: Family = {
     **LLAMA, **KV_SAID, **attention(local_where_rope, window(8192, "attention_chunk_size")),
@@ -47,7 +47,7 @@ GRANITEMOESHARED: Family = {**GRANITEMOE, **one_shared("shared_intermediate_size
 
 _QWEN = experts(size("num_experts", "num_local_experts"), _CHOSEN, size("moe_intermediate_size"), by_step)
 QWEN2_MOE: Family = {
-    **QWEN2, **_QWEN, "qkv_bias": flag("qkv_bias", True), "moe_shared_gate": True,
+    **QWEN2, **_QWEN, "qkv_bias": flag("qkv_bias", default=True), "moe_shared_gate": True,
     "moe_shared_experts": 1, "moe_shared_d_ff": size("shared_expert_intermediate_size"),
 }  # fmt: skip
 QWEN3_MOE: Family = {**QWEN3, **attention(all_where_used, window(4096)), **_QWEN, "head_dim": head_dim()}
@@ -79,13 +79,13 @@ DOTS1: Family = {**DEEPSEEK, "qk_norm": "per_head", "router_score_bias": True}
 
 
 def _no_bias(config: Config, _: Row) -> Cell:
-    if config.flag("use_bias", False):
+    if config.flag("use_bias"):
         raise config.fault("use_bias", "gives the shared experts biases, which have no column", "type the row by hand")
     return False
 
 
 ERNIE_MOE: Family = {
-    **ERNIE,
+    **ERNIE, "head_dim": head_dim(),
     **experts(size("moe_num_experts"), size("moe_k"), size("moe_intermediate_size"), between),
     "moe_shared_experts": lambda config, _: config.count("moe_num_shared_experts") or 0,
     "expert_bias": _no_bias, "router_score_bias": True,

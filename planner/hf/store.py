@@ -35,6 +35,11 @@ class Record:
     end: int
     cells: Sequence[str]
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether it is a blank line, or one of commas alone."""
+        return not any(cell.strip() for cell in self.cells)
+
 
 def completed(cells: Mapping[str, str], path: Path) -> dict[str, Value]:
     """The row of a file that has these cells alone, complete. Raises UserError for a row that can't be."""
@@ -43,8 +48,8 @@ def completed(cells: Mapping[str, str], path: Path) -> dict[str, Value]:
     try:
         ((_, given),) = reader.read()
     except UserError as error:
-        remedy = f"{error.remedy}, or type another with --set"
-        raise UserError(error.what, place=Place(path), remedy=remedy) from None
+        place = Place(path, column=error.place.column if error.place else None)
+        raise UserError(error.what, place=place, remedy=error.remedy) from None
     return reader.complete(given)
 
 
@@ -71,12 +76,12 @@ def _read(path: Path, identifier: str, *, force: bool) -> csvfile.Sheet:
     sheet = csvfile.read(path, required=["id"], known=list(FIELDS))
     reader = Reader(sheet, MODEL_FIELDS)
     at = reader.names.index("id")
-    for line, given in reader.read():
-        if str(given[at]).lower() == identifier.lower() and not force:
-            what = f'the id "{identifier}" is there already'
-            raise UserError(
-                what, place=Place(path, line), remedy="choose another with --id, or replace it with --force"
-            )
+    lines = {str(given[at]).lower(): line for line, given in reader.read()}
+    if lines:
+        load_models(path)  # raises what else may be wrong with it
+    if identifier.lower() in lines and not force:
+        what, remedy = f'the id "{identifier}" is there already', "choose another with --id, or replace it with --force"
+        raise UserError(what, place=Place(path, lines[identifier.lower()]), remedy=remedy)
     return sheet
 
 
@@ -106,13 +111,13 @@ def _edited(text: str, added: Sequence[str], row: str, identifier: str) -> str:
     ending = lines[header.end - 1][len(lines[header.end - 1].rstrip("\r\n")) :] or "\n"
     at = [name.strip() for name in header.cells].index("id")
     for record in (header, *records):
-        if any(record.cells):
+        if not record.is_blank:
             last = lines[record.end - 1]
             body = last.rstrip("\r\n")
             more = "," + _line(added) if record is header else "," * len(added)
             lines[record.end - 1] = body + (more if added else "") + last[len(body) :]
     for record in records:
-        if any(record.cells) and record.cells[at].strip().lower() == identifier.lower():
+        if not record.is_blank and record.cells[at].strip().lower() == identifier.lower():
             lines[record.start : record.end] = [row + ending]
             return "".join(lines)
     lines[-1] = lines[-1] if lines[-1].endswith(("\r", "\n")) else lines[-1] + ending

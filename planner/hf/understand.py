@@ -83,8 +83,9 @@ def _text(cell: Cell) -> str:
 def _source(path: Path, fields: Mapping[str, Any]) -> str:
     checkpoint = fields.get("_name_or_path")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-    whose = f" of {checkpoint}" if isinstance(checkpoint, str) and checkpoint else ""
-    return f"HF {path.name}{whose}, SHA-256 {digest}"
+    whose = f" of {checkpoint[:100]}" if isinstance(checkpoint, str) and checkpoint else ""
+    text = f"HF {path.name}{whose}, SHA-256 {digest}"
+    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def _note(config: Config, fields: Mapping[str, Any], row: Row) -> None:

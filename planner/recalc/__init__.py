@@ -152,7 +152,7 @@ def _cached(sheets: Mapping[str, SheetXml], verdict: Verdict, result: Recalculat
     for name, sheet in sheets.items():
         new = caches[name] = {}
         for ref, cell in sheet.cells.items():
-            if cell.formula is None:
+            if not cell.kind:
                 continue
             result.n_formulas += 1
             if (name, ref) in verdict.doubts:

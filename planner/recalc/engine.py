@@ -93,7 +93,8 @@ class Engine:
 
     def value(self, cell: Address) -> Value | Unknown:
         """The value of a formula cell."""
-        value = self._book.get_value(cell[0], *coordinates(cell[1]))
+        row, column = coordinates(cell[1])
+        value = self._book.get_value(cell[0], row, column)
         if isinstance(value, float):
             return value if math.isfinite(value) else Unknown("its result is not a finite number")
         if isinstance(value, dict):

@@ -43,7 +43,7 @@ def formula_cells(sheets: Sheets) -> dict[Address, Cell]:
         (name, ref): cell
         for name, sheet in sheets.items()
         for ref, cell in sheet.cells.items()
-        if cell.formula is not None
+        if cell.kind
     }
 
 
@@ -91,7 +91,7 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits) -> Verdict:
     values = {
         cell: value
         for cell, value in found.items()
-        if cell not in base or formulas[cell].text is None or not same_value(value, base[cell], 0.0)
+        if cell not in base or not same_value(value, base[cell], 0.0) or formulas[cell].text is None
     }
     doubts |= _unknown(found, formulas)
     doubts = _with_dependents(engine, sheets, formulas, doubts)

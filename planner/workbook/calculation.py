@@ -45,14 +45,14 @@ def write(book: Workbook, plan: Plan, template: Template, inputs: Inputs, databa
     writer = _Writer(plan, sheet, inputs, databases, matched)
     for row in template.rows:
         writer.write(row)
-    page.widths(40, 12, 30, 40, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    page.widths(38, 11, 26, 26, 24, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     _colours(sheet, plan, inputs)
     for column in (layout.FORMULA, layout.SOURCE):
         page.sheet.column_dimensions[letter(column)].outlineLevel = 1
     return sheet
 
 
-def header_rows(page: Page, plan: Plan, titles: tuple[str, str] = ("Formula in names", "Source and note")) -> None:
+def header_rows(page: Page, plan: Plan, titles: tuple[str, str] = ("Formula in names", "Note and source")) -> None:
     """The header rows that are the same on every calculation sheet: who each scenario column is."""
     page.header(["Quantity", "Unit", "Name", *titles])
     for column in plan.columns:
@@ -116,7 +116,7 @@ class _Writer:
         page.put(layout.UNIT, at, row.unit, "plan_text")
         page.put(layout.NAME, at, row.name, "plan_text")
         page.put(layout.FORMULA, at, self.in_names(row), "plan_text")
-        page.put(layout.SOURCE, at, "; ".join(text for text in (row.source, row.note) if text), "plan_text")
+        page.put(layout.SOURCE, at, "; ".join(text for text in (row.note, row.source) if text), "plan_text")
         style, form = STYLE.get(row.kind, "plan_formula"), row_format(row)
         self._check_column(row)
         for column in self.plan.columns:

@@ -32,7 +32,7 @@ def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation]) -> tuple[Pa
     for sheet in sheets:
         for row in sheet.template.of_kind("check"):
             writer.row(f"{sheet.page.name}: {row.label}", f"{sheet.template.name}.{row.name}", row.formula,
-                       "; ".join(text for text in (row.source, row.note) if text),
+                       "; ".join(text for text in (row.note, row.source) if text),
                        partial(sheet.at, row.name))  # fmt: skip
     last = writer.at - 1
     writer.section("Missing numbers: 1 is N/A")

@@ -8,6 +8,7 @@ from datetime import date
 from openpyxl.workbook import Workbook
 
 from planner import __version__
+from planner.workbook import layout
 from planner.workbook.page import Live, Page
 from planner.workbook.plan import Plan
 
@@ -35,10 +36,14 @@ def write_cover(
         "Predictions of a large language model's memory, speed and cost, as live formulas.",
     )
     at = 4
-    for label, value in (("Version", __version__), ("Made on", made), ("Scenarios", len(plan.scenarios))):
+    for label, value in (("Version", __version__), ("Made on", made)):
         page.put(1, at, label, "plan_label")
         page.put(2, at, value, "plan_fact", "yyyy-mm-dd" if isinstance(value, date) else None)
         at += 1
+    page.put(1, at, "Scenarios", "plan_label")
+    ids = plan.columns.across("Inputs", layout.ID_ROW)
+    page.put(2, at, Live(f'SUMPRODUCT(({ids}<>"")*1)'), "plan_formula_text", "0")
+    at += 1
     page.put(1, at, "Failed checks", "plan_label")
     page.put(2, at, Live(master), "plan_formula_text", "0")
     at = _rows(page, at + 2, "Sheets", [(name, "") for name in sheets])
@@ -51,6 +56,7 @@ def write_cover(
     at = _rows(page, at, "Your own scenarios", [(line, "") for line in HOW_TO])
     _rows(page, at, "Made from (SHA-256)", list(digests.items()))
     page.widths(34, 72)
+    page.pages_high = 1
     return page
 
 

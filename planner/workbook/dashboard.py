@@ -34,21 +34,22 @@ def headlines(template: str) -> list[tuple[str, str]]:
 def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation], failed: Mapping[str, int]) -> Page:
     """Write the sheet. `failed` is where Checks counts failed checks and missing numbers, by label."""
     page = Page(book, NAME, "Dashboard", PURPOSE)
-    header_rows(page, plan, ("From", "Source and note"))
+    header_rows(page, plan, ("From", "Note and source"))
     at = layout.FIRST_ROW
     for label, row in failed.items():
         _describe(page, at, (label, "1", "", "Checks", "of this scenario"))
         for column in plan.columns:
             page.put(column, at, Live(f"Checks!{layout.cell(column, row)}"), "plan_check", "0")
         at += 1
-    _selectors(page, plan)
-    at = SELECTOR_ROW + 2
+    if plan.layer_ops is not None:
+        _selectors(page, plan)
+    at = SELECTOR_ROW + 2 if plan.layer_ops is not None else at + 1
     labels: set[str] = set()
     for sheet in sheets:
         named = [pair for pair in headlines(sheet.template.name) if pair[0] in sheet.rows]
         rows = named or [(row.name, "") for row in sheet.template.of_kind("output")[:MOST]]
         at = _template(page, plan, sheet, rows, at + 1, labels)
-    page.widths(40, 12, 30, 24, 40, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    page.widths(38, 11, 26, 19, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     return page
 
 
@@ -101,7 +102,7 @@ def _describe(page: Page, at: int, texts: tuple[str, ...]) -> None:
 
 
 def _headline(page: Page, plan: Plan, sheet: Calculation, row: Row, at: int, is_proved: bool) -> None:
-    source = "; ".join(text for text in ("" if is_proved else layout.UNPROVED, row.source, row.note) if text)
+    source = "; ".join(text for text in ("" if is_proved else layout.UNPROVED, row.note, row.source) if text)
     _describe(page, at, (row.label, row.unit, row.name, sheet.page.name, source))
     page.link(layout.FORMULA, at, sheet.page.name, layout.cell(layout.LABEL, sheet.rows[row.name]))
     page.put(layout.FORMULA, at, f"{sheet.page.name} row {sheet.rows[row.name]}", "plan_link")

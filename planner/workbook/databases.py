@@ -22,6 +22,9 @@ TITLES = {
 }
 
 
+PRINTED = 14  # columns of a database on paper; the rest is for the screen
+
+
 @dataclass(frozen=True)
 class Database:
     """Where a table's columns stand on its sheet, and ranges over them that leave room for more rows."""
@@ -75,6 +78,8 @@ def write(book: Workbook, table: Table) -> Database:
                 kept = int(value) if whole else value
                 page.put(columns[column.name], at, kept, "plan_data", number_format(column.unit))
     page.sheet.row_dimensions[3].height = 42
+    last = layout.TABLE_FIRST_ROW + len(table.rows) - 1
+    page.sheet.print_area = f"A1:{letter(min(len(table.columns) + 1, PRINTED))}{last}"
     page.widths(20, *[_width(column.name, column.unit) for column in table.columns])
     return Database(page, columns, layout.TABLE_FIRST_ROW + len(table.rows) - 1 + layout.SPARE_ROWS)
 

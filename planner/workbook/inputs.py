@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from openpyxl.workbook import Workbook
 
 from planner.catalog import Value
+from planner.limits import limits
 from planner.template import Row
 from planner.workbook import layout
 from planner.workbook.layout import Columns, cell, letter
 from planner.workbook.page import ORANGE, Page
 from planner.workbook.plan import Plan
-from planner.workbook.styles import number_format
+from planner.workbook.styles import number_format, row_format
 
 NAME = "Inputs"
 CHOSEN = "the plan's choice"  # the source of an input that its template gives none
@@ -54,7 +55,7 @@ def write(book: Workbook, plan: Plan, ranges: dict[str, str]) -> Inputs:
     row = _block(page, plan, "Overrides of calculated numbers", calculated, inputs.override_rows, row, ranges)
     _constants(page, plan, inputs, row)
     _colour_overrides(inputs, plan)
-    page.widths(34, 12, 24, 38, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    page.widths(40, 11, 26, 30, 22, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     return inputs
 
 
@@ -140,12 +141,13 @@ def _validate(page: Page, row: Row, reference: str, ranges: dict[str, str], over
             reference, type="textLength", operator="between", formula1="0", formula2="80",
             error="At most 80 characters.", **message,
         )  # fmt: skip
-    elif row.name.startswith(("is_", "has_")):
+    elif limits(row).is_flag:
         page.validate(reference, type="list", formula1='"0,1"', error="1 is yes and 0 is no.", **message)
     else:
+        above = limits(row).is_positive
         page.validate(
-            reference, type="decimal", operator="greaterThanOrEqual", formula1="0",
-            error=f"A number of {row.unit}, not below 0.", **message,
+            reference, type="decimal", operator="greaterThan" if above else "greaterThanOrEqual", formula1="0",
+            error=f"A number of {row.unit}, {'above' if above else 'not below'} 0.", **message,
         )  # fmt: skip
 
 
@@ -155,5 +157,5 @@ def _constants(page: Page, plan: Plan, inputs: Inputs, at: int) -> None:
     for at, row in enumerate(plan.constants.values(), start=first):
         inputs.constant_rows[row.name] = at
         _describe(page, at, row)
-        page.put(layout.FORMULA, at, _held(row.default), "plan_constant", number_format(row.unit))
+        page.put(layout.FORMULA, at, _held(row.default), "plan_constant", row_format(row))
         page.put(layout.SOURCE, at, "; ".join(text for text in (row.source, row.note) if text), "plan_text")

@@ -21,6 +21,10 @@ HEADER_NAMES = {
 HEADER_LABELS = {ID_ROW: "Scenario id", TITLE_ROW: "Scenario", MODEL_ROW: "Model", HARDWARE_ROW: "Chip"}
 
 TABLE_HEADER_ROW, TABLE_FIRST_ROW = 5, 6  # of a database sheet
+RESERVED = {
+    "cover", "dashboard", "inputs", "models", "hardware", "dtypes", "operations", "roofline", "sweep", "comparison",
+    "calibration", "checks", "log", "history",
+}  # fmt: skip
 SPARE_ROWS = 100  # of a database sheet, for an analyst's own models and chips
 UNPROVED = "no second derivation"  # said of a headline that no check reaches
 SCENARIO_WIDTH = 24.0
@@ -60,5 +64,6 @@ def sheet_name(template: str) -> str:
     """A template's sheet: its name with a capital, safe to write in a reference without quotes."""
     name = re.sub(r"[^A-Za-z0-9_]", "_", template)
     name = name[:1].upper() + name[1:]
+    reserved = name.lower() in RESERVED
     looks_like_cell = re.fullmatch(r"[A-Za-z]{1,3}\d+|[RrCc]\d*|[Rr]\d+[Cc]\d+", name)
-    return (f"{name}_plan" if looks_like_cell or not name[:1].isalpha() else name)[:31]
+    return (f"{name}_plan" if reserved or looks_like_cell or not name[:1].isalpha() else name)[:31]

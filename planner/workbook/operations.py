@@ -74,6 +74,7 @@ def write(
                 at += 1
         tables[template.name] = table
         at += 1
+    page.sheet.print_area = f"A1:L{at - 1}"  # the operations and their shapes; the rest is for the screen
     page.widths(34, 12, 24, 22, *[20] * 40)
     return Operations(page, ops, tables, rows, counts)
 

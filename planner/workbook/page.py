@@ -29,6 +29,7 @@ class Page:
         self, book: Workbook, name: str, title: str, purpose: str, *, corner: str = "B6", titles: str = "5:5"
     ) -> None:
         self.corner = corner  # the first cell that scrolls
+        self.pages_high = 0  # as many as it takes
         self.titles = titles  # the rows that each printed page repeats
         self.sheet: Worksheet = book.create_sheet(name)
         self.name = name
@@ -111,7 +112,7 @@ class Page:
             self.put(3, 1, Live(master), "plan_check", "0")
             self.colour(MASTER_CHECK, f"{MASTER_CHECK}>0", ink=RED, fill=PALE_RED, bold=True)
         sheet.page_setup.orientation = "landscape"
-        sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, 0
+        sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, self.pages_high
         sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
         sheet.print_title_rows = titles
         sheet.oddFooter.left.text, sheet.oddFooter.center.text, sheet.oddFooter.right.text = (

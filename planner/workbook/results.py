@@ -18,7 +18,8 @@ from planner.workbook.layout import cell
 from planner.workbook.page import Live, Page
 from planner.workbook.styles import number_format, row_format
 
-ABSENT = {"compute_time": "0", "memory_time": "lower_bound_time"}  # of a case whose template hasn't the row
+# of a case whose template hasn't the row
+ABSENT = {"flops": "0", "compute_time": "0", "memory_time": "lower_bound_time"}
 NEEDS = {"mfu": "compute_time"}  # the column stays blank in such a row
 PERCENT = ("roofline_share", "mfu", "spread")
 SHAPES = {
@@ -26,6 +27,7 @@ SHAPES = {
     "mlp": (("tokens", "d_model", "d_ff"), "compute_dtype"),
     "step": (("n_layers", "batch", "query_len", "kv_len", "d_model"), "compute_dtype"),
     "matmul": (("n_matmuls", "tokens", "d_in", "d_out"), "compute_dtype"),
+    "host_copy": (("n_elements",), "element_bytes"),
     "elementwise": (("n_ops", "n_elements"), "element_bytes"),
     "attention": (("batch", "query_len", "kv_len", "n_heads", "head_dim"), "activation_dtype"),
 }

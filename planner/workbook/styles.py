@@ -13,9 +13,10 @@ from planner.template import CALCULATED, Row
 
 FONT = "Calibri"
 COUNT = "[>=1000]#,##0;General"
-RATIO = "[>=1000]#,##0;[>=0.1]0.00;0.000E+0"
+RATIO = "[>=1000]#,##0;[>=0.1]0.00;General"
 SECONDS = '##0.000E+0" s"'
 ENGINEERING = "##0.000E+0"
+SMALL = 1e-3
 
 
 def _scaled(unit: str, digits: str = "0.000") -> str:
@@ -37,7 +38,7 @@ FORMATS = {
     "FLOP/s/chip": _scaled("FLOP/s/chip"),
     "s": SECONDS,
     "h": "#,##0.00",
-    "USD": "#,##0.00##",
+    "USD": "#,##0.000",
     "USD/h": "#,##0.00",
     "USD/h/chip": "#,##0.00",
     "1/s": COUNT,
@@ -55,10 +56,12 @@ def number_format(unit: str) -> str:
 
 
 def row_format(row: Row) -> str:
-    """The number format of a row: a calculated ratio shows two decimals, where a count shows what it is."""
+    """The number format of a row: a quotient shows two decimals where a count shows what it is."""
     form = number_format(row.unit)
-    is_count = row.kind not in CALCULATED or row.name.startswith(("n_", "is_", "check_")) or "ROUND" in row.formula
-    return RATIO if form == COUNT and not is_count else form
+    if row.kind == "constant" and isinstance(row.default, float) and 0 < abs(row.default) < SMALL:
+        return ENGINEERING
+    is_quotient = row.kind in CALCULATED and "/" in row.formula and "ROUND" not in row.formula and row.unit != "chip"
+    return RATIO if form == COUNT and is_quotient else form
 
 
 _GREY, _BLUE, _DARK, _GREEN, _RED = "FF6B7280", "FF1F4FBF", "FF1F2937", "FF11734B", "FFB42318"

@@ -7,7 +7,8 @@ from functools import cache
 from typing import NamedTuple
 
 MAX_ROW, MAX_COLUMN = 1_048_576, 16_384
-_REF = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
+MAX_DIGITS = 7
+_LETTERS = re.compile(r"[A-Z]{1,3}")
 
 
 class Area(NamedTuple):
@@ -59,13 +60,21 @@ def column_letters(number: int) -> str:
 
 def coordinates(ref: str) -> tuple[int, int]:
     """Row and column of `B5`. Raises ValueError when that is no cell of a sheet."""
-    match = _REF.fullmatch(ref)
-    if match is None:
+    letters = ref.rstrip("0123456789")
+    digits = ref[len(letters) :]
+    if not digits or digits[0] == "0" or len(digits) > MAX_DIGITS:
         raise ValueError(f"{ref!r} is not a cell")
-    row, column = int(match[2]), column_number(match[1])
+    row, column = int(digits), _checked_column(letters)
     if row > MAX_ROW or column > MAX_COLUMN:
         raise ValueError(f"{ref!r} lies outside the sheet")
     return row, column
+
+
+@cache
+def _checked_column(letters: str) -> int:
+    if not _LETTERS.fullmatch(letters):
+        raise ValueError(f"{letters!r} is no column")
+    return column_number(letters)
 
 
 def address(row: int, column: int) -> str:

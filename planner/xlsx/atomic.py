@@ -21,6 +21,8 @@ def write_atomically(path: Path, data: bytes, *, check: Callable[[Path], None] |
     """
     target = path.resolve()
     refuse_if_open(target)
+    if target.exists() and not target.is_file():
+        raise UserError("there is something else than a file", place=Place(path), remedy="name another file")
     with _failures_named(path):
         if target.exists() and not os.access(target, os.W_OK):
             raise PermissionError("the file is read-only")

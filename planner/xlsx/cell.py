@@ -15,7 +15,7 @@ class Cell(Protocol):
 
     `type` is its attribute t, `text` what its <v> or <is> holds, None without one. `formula` is None for a
     typed value, and empty where the text of a shared formula stands in another cell. `kind` is normal,
-    shared, array or dataTable; `area` is the range that the latter two fill.
+    shared, array or dataTable, and empty where there is no formula; `area` is the range that the latter two fill.
     """
 
     @property

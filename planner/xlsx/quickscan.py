@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
+from types import EllipsisType
 from typing import NamedTuple
 
 from planner.xlsx.cell import Cell, Row, Span
@@ -42,10 +43,11 @@ class Body(NamedTuple):
 class QuickCell:
     """A cell that was matched and is read when it is asked."""
 
-    __slots__ = ("_match", "_strings", "ref")
+    __slots__ = ("_match", "_strings", "_value", "ref")
 
     def __init__(self, match: re.Match[bytes], strings: Sequence[str]) -> None:
         self._match, self._strings, self.ref = match, strings, match[_REF].decode()
+        self._value: Value | EllipsisType = ...  # until it is asked for
 
     @property
     def type(self) -> str:
@@ -96,7 +98,9 @@ class QuickCell:
     @property
     def value(self) -> Value:
         """The typed value, or the cached one of a formula; None where there is none."""
-        return parsed_value(self.type, self.text)
+        if self._value is ...:
+            self._value = parsed_value(self.type, self.text)
+        return self._value
 
     def _span(self, group: int, close: bytes) -> Span | None:
         found = self._match[group]

@@ -94,7 +94,7 @@ class SheetXml:
     def is_computed(self, ref: str) -> bool:
         """Whether the cell has a formula, or lies in the range of an array formula or a data table."""
         cell = self.cells.get(ref)
-        if cell is not None and cell.formula is not None:
+        if cell is not None and cell.kind:
             return True
         return bool(self.arrays) and any(area.covers(*coordinates(ref)) for area in self.arrays.values())
 

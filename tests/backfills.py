@@ -1,0 +1,48 @@
+"""What the tests of backfill share: a workbook, a CSV of measurements for it, and what is in it afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from measure.records import Measurement, write_measurements
+from planner.cli import group
+from planner.comparison import sheet as comparison
+from planner.comparison.sheet import CaseRow
+from planner.xlsx.opc import Package
+
+ROW = Measurement(
+    run_id="r1", timestamp="2026-05-01T10:00:00+00:00", source="microbench", platform="tpu", hardware_id="tpu-v5e",
+    device_kind="TPU v5 lite", t_median=1e-3, t_mad=1e-5, n_samples=9, method="profiler", jax="0.10.2",
+)  # fmt: skip
+
+
+def rows(path: Path) -> list[CaseRow]:
+    """The rows of a workbook's Comparison."""
+    return list(comparison.find(Package.read(path)).rows)
+
+
+def keys(path: Path) -> list[str]:
+    """The key of each row."""
+    return [row.text("case_key") for row in rows(path)]
+
+
+def measurement(key: str, seconds: float = 1e-3, **columns: object) -> Measurement:
+    """A measured row of this case."""
+    return replace(ROW, case_key=key, t_median=seconds, **columns)  # type: ignore[arg-type]
+
+
+def backfill(path: Path, *measured: Measurement) -> Result:
+    """Run the command with these measurements in a CSV beside the workbook."""
+    csv = path.with_suffix(".csv")
+    write_measurements(csv, measured)
+    return CliRunner().invoke(group, ["backfill", str(path), str(csv)])
+
+
+def changed(before: bytes, path: Path) -> set[str]:
+    """The parts that differ."""
+    old, new = Package.from_bytes(before, "before.xlsx"), Package.read(path)
+    assert list(old.parts) == list(new.parts)
+    return {name for name in old.parts if old.parts[name] != new.parts[name]}

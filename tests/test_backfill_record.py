@@ -1,0 +1,59 @@
+"""`planner record`: a time of one's own run in its row, with the ratio and the MFU that follow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from planner.cli import group
+from tests.backfills import changed, keys, rows
+from tests.workbooks import write_plan
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    """The default workbook."""
+    path = tmp_path / "plan.xlsx"
+    write_plan(path)
+    return path
+
+
+def record(path: Path, key: str, seconds: str, *more: str) -> Result:
+    """Run the command."""
+    return CliRunner().invoke(group, ["record", str(path), "--case", key, "--time", seconds, *more])
+
+
+def test_a_recorded_time_has_its_mfu_beside_it(plan: Path) -> None:
+    """Found by its key; MFU is the work over time and peak; the note is kept; one part changes."""
+    before = plan.read_bytes()
+    done = record(plan, keys(plan)[3], "0.0001", "--note", "our own kernel")
+    row = rows(plan)[3]
+    assert row.number_in("mfu") == pytest.approx(2 * 1024**3 / (1e-4 * 197e12), rel=1e-9)
+    assert "MFU 10.9%" in done.output
+    assert (row.text("note"), row.text("measured_source")) == ("our own kernel", "recorded by hand")
+    assert len(changed(before, plan)) == 1
+
+
+def test_a_label_will_do(plan: Path) -> None:
+    """A part of it too, where it means one row."""
+    assert "row 14 (Add 4M fp32) took 0.001 s" in record(plan, "add 4m", "0.001").output
+
+
+@pytest.mark.parametrize(
+    ("key", "seconds", "message"),
+    [
+        ("Matmul 128 bf17", "1", "did you mean Matmul 128 bf16"),
+        ("bf16", "1", "say more: rows 6 (Matmul 128 bf16)"),
+        ("Add 4M", "0", "0 s is no time"),
+        ("Add 4M", "nan", "nan s is no time"),
+    ],
+)
+def test_what_means_no_row_or_no_time_is_refused(plan: Path, key: str, seconds: str, message: str) -> None:
+    """One line, and the file as it was."""
+    before = plan.read_bytes()
+    done = record(plan, key, seconds)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert plan.read_bytes() == before

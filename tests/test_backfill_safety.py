@@ -1,0 +1,161 @@
+"""Whatever happens while a workbook is filled, the old file or the new one is there, whole, and no time is lost."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from measure.records import write_measurements
+from planner.comparison.filling import fill_file
+from planner.errors import UserError
+from planner.xlsx.locked import locked
+from planner.xlsx.opc import Package
+from tests.backfills import backfill, keys, measurement, rows
+from tests.workbooks import write_plan
+
+BACKFILL = [sys.executable, "-m", "planner", "backfill"]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The default workbook."""
+    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
+    write_plan(path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def plan(built: bytes, tmp_path: Path) -> Path:
+    """A copy of it."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(built)
+    return path
+
+
+def with_member(data: bytes, name: str, content: bytes) -> bytes:
+    """A zip with one more member."""
+    buffer = io.BytesIO(data)
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+REFUSED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "encrypted": (lambda _: b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "it is encrypted"),
+    "xls": (lambda _: b"\xd0\xcf\x11\xe0" + bytes(512), "old .xls"),
+    "xlsb": (lambda data: with_member(data, "xl/workbook.bin", b""), ".xlsb"),
+    "ods": (lambda data: with_member(data, "mimetype", b"application/vnd.oasis.opendocument.spreadsheet"), "OpenDoc"),
+    "signed": (lambda data: with_member(data, "_xmlsignatures/sig1.xml", b"<a/>"), "digitally signed"),
+    "bomb": (lambda data: with_member(data, "xl/bomb.xml", bytes(64 << 20)), "zip bomb"),
+    "entities": (lambda data: with_member(data, "xl/e.xml", b"<!DOCTYPE a [<!ENTITY b 'c'>]><a/>"), "document type"),
+    "traversal": (lambda data: with_member(data, "../e.xml", b"<a/>"), "not a name that a part can have"),
+    "twice": (lambda data: with_member(data, "XL/workbook.xml", b"<a/>"), "occurs twice"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_cannot_be_edited_safely_is_refused_untouched(plan: Path, built: bytes, kind: str) -> None:
+    """One line with the reason, exit code 2, and the file as it was."""
+    key = keys(plan)[0]
+    spoil, reason = REFUSED[kind]
+    plan.write_bytes(data := spoil(built))
+    done = backfill(plan, measurement(key))
+    assert done.exit_code == 2
+    assert reason in done.output
+    assert plan.read_bytes() == data
+
+
+@pytest.mark.parametrize("lock", ["~$plan.xlsx", ".~lock.plan.xlsx#"])
+def test_a_file_that_is_open_is_refused(plan: Path, built: bytes, lock: str) -> None:
+    """Excel's lock file, and LibreOffice's."""
+    plan.with_name(lock).touch()
+    done = backfill(plan, measurement(keys(plan)[0]))
+    assert done.exit_code == 2
+    assert "the file is open in" in done.output
+    assert plan.read_bytes() == built
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder(plan: Path, built: bytes) -> None:
+    """Nothing can be put beside the file: it is refused."""
+    plan.parent.chmod(0o500)
+    try:
+        with pytest.raises(UserError, match="can't be written"):
+            fill_file(plan, [measurement(keys(plan)[0])])
+    finally:
+        plan.parent.chmod(0o700)
+    assert plan.read_bytes() == built
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits are of POSIX")
+def test_a_full_disk(plan: Path, built: bytes) -> None:
+    """The system refuses to write more: one line, the old file whole, nothing left beside it."""
+    csv = plan.with_suffix(".csv")
+    write_measurements(csv, [measurement(keys(plan)[0])])
+    done = subprocess.run(
+        [*BACKFILL, str(plan), str(csv)], capture_output=True, text=True, check=False,
+        preexec_fn=lambda: (
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+        ),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "can't be written" in done.stderr
+    assert plan.read_bytes() == built
+    assert sorted(path.name for path in plan.parent.iterdir()) == ["plan.csv", "plan.xlsx"]
+
+
+def test_two_at_once_lose_nothing(plan: Path) -> None:
+    """Each of four backfills types another row; all four are there."""
+
+    def fill(number: int) -> None:
+        fill_file(plan, [measurement(key[number], 1e-3 * (number + 1))])
+
+    key = keys(plan)
+    threads = [threading.Thread(target=fill, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [row.number_in("measured_time") for row in rows(plan)[:4]] == [1e-3, 2e-3, 3e-3, 4e-3]
+
+
+def test_one_waits_for_its_turn_and_then_gives_up(plan: Path) -> None:
+    """A lock that is held refuses after a while; one left over by a dead process does not."""
+    with locked(plan), pytest.raises(UserError, match="another planner is writing"), locked(plan, patience_s=0.1):
+        pass
+    plan.with_name(".plan.xlsx.planner-lock").touch()
+    with locked(plan, patience_s=0.1):
+        pass
+    assert not plan.with_name(".plan.xlsx.planner-lock").exists()
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment(plan: Path, built: bytes) -> None:
+    """kill -9 in a loop: what is there reads as before or as after, and the next run succeeds."""
+    csv, done = plan.with_suffix(".csv"), plan.with_name("done.xlsx")
+    write_measurements(csv, [measurement(key) for key in keys(plan)])
+    shutil.copy(plan, done)
+    subprocess.run([*BACKFILL, str(done), str(csv)], check=True, capture_output=True)
+    after, random_ = Package.read(done).parts, random.Random(0)
+    for _ in range(25):
+        plan.write_bytes(built)
+        process = subprocess.Popen([*BACKFILL, str(plan), str(csv)], stdout=subprocess.DEVNULL)
+        time.sleep(random_.uniform(0.3, 1.2))
+        process.kill()
+        process.wait()
+        assert Package.read(plan).parts in (Package.from_bytes(built, "built").parts, after)
+    subprocess.run([*BACKFILL, str(plan), str(csv)], check=True, capture_output=True)
+    assert Package.read(plan).parts == after

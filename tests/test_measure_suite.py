@@ -1,0 +1,172 @@
+"""`planner measure --suite`: our own cases into a CSV, without a workbook; flags side by side; nothing lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from measure.records import Measurement, read_measurements, write_measurements
+from measure.run import Case, measure_cases
+from measure.samples import BRISK
+from planner.cli import group
+from planner.comparison import cases, suite, variants
+from planner.comparison.landing import Landing, latest
+from planner.errors import UserError
+
+MEASURED = Measurement(case_key="k", hardware_id="tpu-v5e", t_median=1.0, status="measured")
+
+
+def test_every_case_of_the_suites_can_be_predicted_and_run() -> None:
+    """Keys differ, both suites have cases, and the quick one is part of the full one."""
+    from measure.cases import workload
+
+    full = cases.load("full")
+    assert len({case.key for case in full}) == len(full)
+    assert {case.key for case in cases.load("quick")} < {case.key for case in full}
+    for case in full:
+        if case.template.name == "host_copy":
+            continue
+        assert workload(case.template.name, case.inputs).array_bytes > 0, case.label
+
+
+def test_the_course_sweep_is_there() -> None:
+    """Seven sizes with their batches, as the slides have them."""
+    sweep = [case.inputs for case in cases.load("full") if case.label.startswith("Course") and case.on == "accelerator"]
+    assert [(case["tokens"], case["n_matmuls"]) for case in sweep] == [
+        (128, 64000), (256, 16000), (512, 4000), (640, 3000), (768, 2000), (1024, 1000), (2048, 250),
+    ]  # fmt: skip
+
+
+def test_the_suite_into_a_csv_needs_no_spreadsheet(tmp_path: Path) -> None:
+    """A process of its own: one case measured, a second run updates in place, and no openpyxl or formualizer."""
+    path = tmp_path / "m.csv"
+    code = (
+        "import sys; from planner.cli import group; group(sys.argv[1:], standalone_mode=False);"
+        "assert not {'openpyxl', 'formualizer', 'pandas'} & set(sys.modules), sorted(sys.modules)"
+    )
+    command = [sys.executable, "-c", code, "measure", "--suite", "quick", "--case", "Matmul 128", "--csv", str(path)]
+    for _ in range(2):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "1/1 matmul|" in done.stderr
+    (row,) = read_measurements(path)
+    assert row.flops == 2 * 128**3
+    assert row.status == "measured"
+
+
+def test_an_older_time_survives_a_failure(tmp_path: Path) -> None:
+    """Rows are kept by case, chip and flags; what fails now leaves what was measured before."""
+    path = tmp_path / "m.csv"
+    other = replace(MEASURED, case_key="other")
+    write_measurements(path, [MEASURED, other])
+    failed = replace(MEASURED, status="failed", reason="out of memory")
+    faster = replace(MEASURED, case_key="other", t_median=0.5)
+    flagged = replace(MEASURED, xla_flags="--a")
+    suite.keep(path, iter([failed, faster, flagged]))
+    assert [(row.case_key, row.t_median, row.xla_flags) for row in read_measurements(path)] == [
+        ("k", 1.0, ""), ("other", 0.5, ""), ("k", 1.0, "--a"),
+    ]  # fmt: skip
+
+
+def test_every_row_is_in_the_file_at_once(tmp_path: Path) -> None:
+    """A process that is killed in the third case leaves two."""
+    path = tmp_path / "m.csv"
+
+    def rows() -> Iterator[Measurement]:
+        yield MEASURED
+        yield replace(MEASURED, case_key="second")
+        assert len(read_measurements(path)) == 2
+        raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError):
+        suite.keep(path, rows())
+    assert [row.case_key for row in read_measurements(path)] == ["k", "second"]
+
+
+@pytest.mark.parametrize("words", [[], ["--suite", "quick"], ["plan.xlsx", "--suite", "quick", "--csv", "m.csv"]])
+def test_a_workbook_or_a_suite_with_a_csv(words: list[str]) -> None:
+    """Anything else is a matter of usage."""
+    done = CliRunner().invoke(group, ["measure", *words])
+    assert done.exit_code == 2
+    assert "give a workbook, or --suite" in done.output
+
+
+def test_an_unknown_case_and_another_chip_are_refused() -> None:
+    """With the nearest label, and with what the machine is."""
+    with pytest.raises(UserError, match="did you mean"):
+        suite.cases("quick", ["Matmull 128 bf16"])
+    with pytest.raises(UserError, match="this machine is no tpu-v5e"):
+        suite.cases("quick", [], "tpu-v5e")
+
+
+def test_flags_go_to_who_knows_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """libtpu's to LIBTPU_INIT_ARGS, all others to XLA_FLAGS, behind what stands there."""
+    monkeypatch.setenv("XLA_FLAGS", "--xla_old=1")
+    monkeypatch.delenv("LIBTPU_INIT_ARGS", raising=False)
+    assert variants.environment("--xla_tpu_a=2 --xla_b=3") == {
+        "XLA_FLAGS": "--xla_old=1 --xla_b=3", "LIBTPU_INIT_ARGS": "--xla_tpu_a=2",
+    }  # fmt: skip
+    assert variants.environment("") == {}
+
+
+def test_variants_stand_side_by_side(tmp_path: Path) -> None:
+    """The same case twice, with its flags; each in a process of its own."""
+    path = tmp_path / "m.csv"
+    flags = ["--flags", "", "--flags", "--xla_cpu_enable_fast_math=true"]
+    words = ["measure", "--suite", "quick", "--case", "Matmul 128", "--csv", str(path), *flags]
+    environment = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+    subprocess.run([sys.executable, "-m", "planner", *words], check=True, capture_output=True, env=environment)
+    assert [row.xla_flags for row in read_measurements(path)] == ["", "--xla_cpu_enable_fast_math=true"]
+
+
+def test_flags_that_stop_the_program_are_told(tmp_path: Path) -> None:
+    """XLA ends the process at a flag that it doesn't know."""
+    with pytest.raises(UserError, match="nothing was measured under the flags '--xla_no_such=1'"):
+        variants.measured(["--xla_no_such=1"], ["--suite", "quick", "--case", "Matmul 128"])
+
+
+def test_a_step_of_many_layers_is_extrapolated_and_says_so() -> None:
+    """Two of eight layers are run, and one alone; the method names it and the time is that of eight."""
+    shape = {"batch": 1, "query_len": 16, "kv_len": 16, "d_model": 128, "n_heads": 4, "n_kv_heads": 2,
+             "qk_nope_dim": 32, "d_ff": 512, "n_layers": 8, "timed_layers": 2}  # fmt: skip
+    (row,) = measure_cases([Case("k", "step", shape, flops=1e6)], kinds={}, rules=BRISK)
+    assert row.status == "measured"
+    assert row.method.endswith("extrapolated from 2 of 8 layers")
+    assert row.achieved_flops == pytest.approx(1e6 / row.t_median)
+
+
+def test_one_case_measured_twice_counts_once() -> None:
+    """The later of two; a failure never replaces a time."""
+    landing = Landing()
+    early, late = (replace(MEASURED, timestamp=f"2026-01-0{day}") for day in (1, 2))
+    failed = replace(MEASURED, status="failed", timestamp="2026-01-03")
+    assert latest([late, failed, early], landing) == [late]
+    assert len(landing.skipped) == 2
+
+
+@pytest.mark.slow
+def test_the_quick_suite_takes_less_than_two_minutes(tmp_path: Path) -> None:
+    """On a CPU host from nothing, every case measured."""
+    path = tmp_path / "m.csv"
+    command = [sys.executable, "-m", "planner", "measure", "--suite", "quick", "--csv", str(path)]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    assert {row.status for row in read_measurements(path)} == {"measured"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [512, 1024, 2048])
+def test_the_three_times_agree(size: int) -> None:
+    """Loop, call and profile of an fp32 matmul within 20 %, in the median of five runs."""
+    dtypes = {f"{role}_dtype": "fp32" for role in ("weight", "activation", "output", "compute")}
+    inputs = {"tokens": size, "d_in": size, "d_out": size, **dtypes}
+    rows = list(measure_cases([Case("k", "matmul", inputs)] * 5, kinds={}))
+    for name in ("t_wall_call", "t_device"):
+        ratios = sorted(row.t_loop / getattr(row, name) for row in rows)
+        assert 0.8 <= ratios[2] <= 1.25, (name, ratios)
