@@ -9,12 +9,14 @@ from collections.abc import Collection, Sequence
 from planner.catalog import Value
 
 
-def shown(value: Value) -> str:
+def shown(value: Value, name: str = "") -> str:
     """A number for a reader: whole numbers to the digit, others to seven significant digits, N/A for None."""
     if value is None:
         return "N/A"
     if isinstance(value, str):
         return value
+    if name == "year":
+        return f"{value:.0f}"
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:,.7g}" if 1e-4 <= abs(value) < 1e7 else f"{value:.6e}"

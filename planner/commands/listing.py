@@ -54,7 +54,7 @@ def group(name: str, loader: Callable[[], Loader], columns: tuple[str, ...], hel
         if as_json:
             click.echo(jsonlib.dumps({"id": table.identify(identifier)} | dict(row), indent=2))
             return
-        body = [[column.name, column.unit, shown(row.get(column.name))] for column in table.columns]
+        body = [[column.name, column.unit, shown(row.get(column.name), column.name)] for column in table.columns]
         click.echo(aligned(["column", "unit", "value"], body))
 
     return commands

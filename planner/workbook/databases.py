@@ -76,7 +76,13 @@ def write(book: Workbook, table: Table) -> Database:
             if value is not None:
                 whole = isinstance(value, float) and value == int(value) and abs(value) < 2**53
                 kept = int(value) if whole else value
-                page.put(columns[column.name], at, kept, "plan_data", number_format(column.unit))
+                page.put(
+                    columns[column.name],
+                    at,
+                    kept,
+                    "plan_data",
+                    "0" if column.name == "year" else number_format(column.unit),
+                )
     page.sheet.row_dimensions[3].height = 42
     last = layout.TABLE_FIRST_ROW + len(table.rows) - 1
     page.sheet.print_area = f"A1:{letter(min(len(table.columns) + 1, PRINTED))}{last}"
@@ -87,4 +93,5 @@ def write(book: Workbook, table: Table) -> Database:
 def _width(name: str, unit: str) -> float:
     if name.startswith(("source", "conflict", "note")):
         return 40
-    return 22 if unit == "text" else max(13.0, len(name) * 1.05)
+    scaled = 20.0 if unit.startswith(("FLOP", "byte")) else 13.0  # room for `1979.000 TFLOP/s/chip`
+    return 22 if unit == "text" else max(scaled, len(name) * 1.05)
