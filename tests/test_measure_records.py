@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from measure.records import SCHEMA, Measurement, read_measurements, write_measurements
+from measure.samples import summarize
+from measure.timing import LoopTime, Timing
 from planner.errors import UserError
 
 
@@ -103,3 +107,17 @@ def test_spread_and_trust():
     assert row.is_trusted
     assert not Measurement(flags="noisy").is_trusted
     assert not Measurement(status="skipped").is_trusted
+
+
+def test_the_documentation_lists_every_column():
+    """docs/measurements.md has each column with its unit and its meaning, in order, and each guard's flag."""
+    text = (Path(__file__).parent.parent / "docs" / "measurements.md").read_text(encoding="utf-8")
+    listed = [
+        tuple(part.strip().replace("\\|", "|") for part in re.split(r"(?<!\\)\|", line)[1:-1])
+        for line in text.split("## Columns")[1].splitlines()[4:]
+    ]
+    assert listed == [(f"`{name}`", unit, meaning) for name, (unit, meaning) in SCHEMA.items()]
+    steady = summarize([1.0] * 7)
+    flagged = Timing("tpu", summarize([1e-9, 2e-9]), 2.0, 1.0, LoopTime(steady, 1, 1.0, 0.0), floor_s=9e9)
+    for flag in (*flagged.flags, "no_loop_time", "noisy", "other_hardware"):
+        assert f"`{flag.partition('=')[0]}" in text, flag

@@ -12,7 +12,11 @@ from planner.errors import UserError, nearest
 from planner.evaluate import Facts, Results, evaluate
 from planner.facts import bytes_of_dtypes
 
-ABSENT = {"flops": "", "compute_time": "", "memory_time": "lower_bound_time"}  # what stands in for a row that a template lacks
+ABSENT = {
+    "flops": "",
+    "compute_time": "",
+    "memory_time": "lower_bound_time",
+}  # what stands in for a row that a template lacks
 
 
 def predict(template: str, inputs: Mapping[str, Value], hardware_id: str) -> Results:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from planner.hf.config import Config
+from planner.hf.config import Config, UnsaidError
 from planner.hf.layers import check_length
 from planner.hf.rules import Cell, Family, Row, Rule, size
 
@@ -32,13 +32,24 @@ def experts(number: Rule, chosen: Rule, width: Rule, sparse: Sparse, d_ff: Rule 
             return config.count("intermediate_size", least=1)
         return (d_ff or size("intermediate_size"))(config, row)
 
-    def where_any(rule: Rule) -> Rule:
-        return lambda config, row: rule(config, row) if row["moe_experts"] else None
-
     return {
-        "moe_experts": number, "moe_top_k": where_any(chosen), "moe_d_ff": where_any(width),
+        "moe_experts": number, "moe_top_k": where_experts(chosen), "moe_d_ff": where_experts(width),
         "n_dense_layers": dense_layers, "d_ff": dense_width,
     }  # fmt: skip
+
+
+def where_experts(rule: Rule) -> Rule:
+    """A rule for models with experts, blank for others. Where the config doesn't say how many, both are asked for."""
+
+    def guarded(config: Config, row: Row) -> Cell:
+        try:
+            number = row["moe_experts"]
+        except UnsaidError:
+            rule(config, row)
+            raise
+        return rule(config, row) if number else None
+
+    return guarded
 
 
 def all_sparse(_: Config, row: Row) -> list[bool]:

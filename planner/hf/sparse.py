@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.hf.config import Config
-from planner.hf.experts import after_first_dense, all_sparse, between, by_step, experts, interleaved
+from planner.hf.experts import after_first_dense, all_sparse, between, by_step, experts, interleaved, where_experts
 from planner.hf.gated import ATTENTION_BIAS, ERNIE, GENERAL, KV_SAID, LLAMA, OLMO2, QWEN2, QWEN3
 from planner.hf.layers import all_local, all_where_used, attention, local_where_rope, one_full_in, window
 from planner.hf.rules import Cell, Family, Row, flag, head_dim, layers, maybe, size, where, within
@@ -36,10 +36,10 @@ LLAMA4: Family = {
 def one_shared(name: str) -> Family:
     """A shared expert with a width of its own; none where that is 0 or not said."""
 
-    def width(config: Config, row: Row) -> Cell:
-        return (config.count(name) or None) if row["moe_experts"] else None
-
-    return {"moe_shared_experts": lambda _, row: 1 if row["moe_shared_d_ff"] else 0, "moe_shared_d_ff": width}
+    return {
+        "moe_shared_experts": lambda _, row: 1 if row["moe_shared_d_ff"] else None,
+        "moe_shared_d_ff": where_experts(lambda config, _: config.count(name) or None),
+    }
 
 
 GRANITEMOE: Family = {**GENERAL, **ATTENTION_BIAS, **_LOCAL}
@@ -53,11 +53,9 @@ QWEN2_MOE: Family = {
 QWEN3_MOE: Family = {**QWEN3, **attention(all_where_used, window(4096)), **_QWEN, "head_dim": head_dim()}
 
 
-def n_shared(config: Config, row: Row) -> Cell:
+def n_shared(config: Config, _: Row) -> Cell:
     """`n_shared_experts` as wide as the routed ones; null is none."""
-    if not row["moe_experts"]:
-        return 0
-    return config.count("n_shared_experts") or 0 if config.says("n_shared_experts") else config.said("n_shared_experts")
+    return config.count("n_shared_experts") if config.says("n_shared_experts") else config.said("n_shared_experts")
 
 
 def n_routed(config: Config, _: Row) -> Cell:
@@ -68,7 +66,8 @@ def n_routed(config: Config, _: Row) -> Cell:
 
 
 ROUTED: Family = {
-    **experts(n_routed, _CHOSEN, size("moe_intermediate_size"), after_first_dense), "moe_shared_experts": n_shared,
+    **experts(n_routed, _CHOSEN, size("moe_intermediate_size"), after_first_dense),
+    "moe_shared_experts": where_experts(n_shared),
 }  # fmt: skip
 DEEPSEEK: Family = {**GENERAL, **ATTENTION_BIAS, **ROUTED}  # the first: DeepSeekMoE
 GLM4_MOE: Family = {

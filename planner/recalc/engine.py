@@ -62,6 +62,7 @@ class Engine:
 
     def __init__(self, package: Package, sheets: Mapping[str, SheetXml]) -> None:
         self._formualizer = formualizer = _import()
+        self._places: dict[Address, tuple[int, int]] = {}
         config = formualizer.EvaluationConfig()
         config.date_system = "1904" if counts_from_1904(package) else "1900"
         with _refusals():
@@ -91,18 +92,17 @@ class Engine:
         with _refusals():
             self._book.evaluate_all()
 
-    def value(self, cell: Address) -> Value | Unknown:
-        """The value of a formula cell."""
-        row, column = coordinates(cell[1])
-        value = self._book.get_value(cell[0], row, column)
-        if isinstance(value, float):
-            return value if math.isfinite(value) else Unknown("its result is not a finite number")
-        if isinstance(value, dict):
-            kind = value["kind"]
-            return CellError(_CODES[kind]) if kind in _CODES else Unknown(_REASONS.get(kind, f"error {kind}"))
-        if isinstance(value, (bool, int)) or (isinstance(value, str) and len(value) <= MAX_TEXT):
-            return value
-        return Unknown("the engine has no value for it")
+    def values(self, cells: Iterable[Address]) -> dict[Address, Value | Unknown]:
+        """The value of each of these formula cells."""
+        get, places = self._book.get_value, self._places
+        found: dict[Address, Value | Unknown] = {}
+        for cell in cells:
+            place = places.get(cell)
+            if place is None:
+                place = places[cell] = coordinates(cell[1])
+            value = get(cell[0], *place)
+            found[cell] = value if type(value) is float and math.isfinite(value) else _understood(value)
+        return found
 
     def put(self, cell: Address, value: Value) -> None:
         """Type a value into a cell, over a formula too; what depends on it becomes stale."""
@@ -140,6 +140,18 @@ class Engine:
     def _inspect(self, cell: Address) -> Any:
         sheet = cell[0].replace("'", "''")
         return self._book.inspect_cell(f"'{sheet}'!{cell[1]}", include_values=False).cell
+
+
+def _understood(value: Any) -> Value | Unknown:
+    """What the engine answers, as a cell's value."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else Unknown("its result is not a finite number")
+    if isinstance(value, dict):
+        kind = value["kind"]
+        return CellError(_CODES[kind]) if kind in _CODES else Unknown(_REASONS.get(kind, f"error {kind}"))
+    if isinstance(value, (bool, int)) or (isinstance(value, str) and len(value) <= MAX_TEXT):
+        return value
+    return Unknown("the engine has no value for it")
 
 
 def engine_name() -> str:

@@ -39,12 +39,7 @@ class Verdict:
 
 def formula_cells(sheets: Sheets) -> dict[Address, Cell]:
     """The cells with a formula, by sheet and address."""
-    return {
-        (name, ref): cell
-        for name, sheet in sheets.items()
-        for ref, cell in sheet.cells.items()
-        if cell.kind
-    }
+    return {(name, ref): cell for name, sheet in sheets.items() for ref, cell in sheet.cells.items() if cell.kind}
 
 
 def computed(package: Package, sheets: Sheets) -> Verdict:
@@ -91,7 +86,7 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits) -> Verdict:
     values = {
         cell: value
         for cell, value in found.items()
-        if cell not in base or not same_value(value, base[cell], 0.0) or formulas[cell].text is None
+        if cell not in base or not _equal(value, base[cell]) or formulas[cell].text is None
     }
     doubts |= _unknown(found, formulas)
     doubts = _with_dependents(engine, sheets, formulas, doubts)
@@ -138,6 +133,10 @@ def _disagreements(engine: Engine, values: Values, formulas: Formulas) -> Reason
     return wrong
 
 
+def _equal(one: Value | Unknown, other: Value | Unknown) -> bool:
+    return one is other or same_value(one, other, 0.0)
+
+
 def _agree(saved: Value, value: Value | Unknown) -> bool:
     """Whether the engine's value is the saved one; without a saved one there is nothing to contradict."""
     if saved is None:
@@ -153,7 +152,9 @@ def _difference(saved: Value, value: Value | Unknown) -> str:
 
 def _values(engine: Engine, sheets: Sheets, cells: Iterable[Address]) -> Values:
     """What the engine has for each formula cell; for a formula that fills several it has no sound value."""
-    return {cell: _ARRAY if cell[1] in sheets[cell[0]].arrays else engine.value(cell) for cell in cells}
+    arrays: Values = {(name, ref): _ARRAY for name, sheet in sheets.items() for ref in sheet.arrays}
+    found = engine.values(cells)
+    return found | {cell: arrays[cell] for cell in arrays.keys() & found.keys()} if arrays else found
 
 
 def _sound(values: Values, doubts: Reasons) -> dict[Address, Value]:
@@ -162,10 +163,11 @@ def _sound(values: Values, doubts: Reasons) -> dict[Address, Value]:
 
 def _unknown(values: Values, formulas: Formulas) -> Reasons:
     """The cells that the engine can't compute, a function that it doesn't know included."""
-    doubts = {cell: value.reason for cell, value in values.items() if isinstance(value, Unknown)}
+    odd = {cell: value for cell, value in values.items() if type(value) is not float}
+    doubts = {cell: value.reason for cell, value in odd.items() if isinstance(value, Unknown)}
     return doubts | {
         cell: "it has a name or function that the engine doesn't know"
-        for cell, value in values.items()
+        for cell, value in odd.items()
         if value == _BAD_NAME and (cell not in formulas or formulas[cell].value != _BAD_NAME)
     }
 

@@ -39,6 +39,8 @@ Value = float | int | str | bool | CellError | None
 
 def same_value(one: object, other: object, tolerance: float = 1e-15) -> bool:
     """Whether two values are of one kind and equal, numbers within a relative tolerance."""
+    if type(one) is type(other) is float and one == other:
+        return True
     if _is_number(one) and _is_number(other):
         return math.isclose(one, other, rel_tol=tolerance)
     return type(one) is type(other) and one == other
