@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from openpyxl.formatting.rule import ColorScaleRule
 from openpyxl.workbook import Workbook
 from openpyxl.workbook.defined_name import DefinedName
 
@@ -19,14 +18,14 @@ from planner.workbook.cells import Databases, or_blank
 from planner.workbook.inputs import NAME as INPUTS
 from planner.workbook.inputs import Inputs
 from planner.workbook.layout import cell, letter
-from planner.workbook.page import Live, Page
+from planner.workbook.page import GREY, Live, Page
 from planner.workbook.plan import Plan
 from planner.workbook.results import Results
 
 PURPOSE = "Copy a row down to add a case, change its inputs, then run: planner measure on this file."
 HEADER_ROW, FIRST_ROW = 5, 6
 EFFICIENCIES = ("compute_efficiency", "memory_efficiency")
-RED, YELLOW, GREEN = "FFFBD5D5", "FFFFF4CC", "FFD1F0DD"
+RED, YELLOW, GREEN, INK = "FFFBD5D5", "FFFFF4CC", "FFD1F0DD", "FF1F2937"
 
 
 @dataclass(frozen=True)
@@ -72,10 +71,10 @@ def write(
     _validate(sheet, databases, templates)
     _colour(sheet)
     _mark(book, sheet)
-    end = letter(max(results.columns.values()))
-    page.sheet.print_area = f"{letter(table.end)}{HEADER_ROW - 1}:{end}{FIRST_ROW + len(cases) - 1}"
+    first, end = letter(sheet.columns["predicted_time"]), letter(sheet.columns["achieved_bandwidth"])
+    page.sheet.print_area = f"{first}{HEADER_ROW - 1}:{end}{FIRST_ROW + len(cases) - 1}"
     page.sheet.print_title_cols = "B:B"  # the working between the case and its results stays off the paper
-    page.widths(30, 26, 13, 14, 10, *[14] * len(table.columns), *[18] * (len(results.columns) + len(drawn)))
+    page.widths(30, 26, 13, 14, 10, *[14] * len(table.columns), *[22] * (len(results.columns) + len(drawn)))
     return sheet
 
 
@@ -89,6 +88,8 @@ def _mark(book: Workbook, sheet: Comparison) -> None:
 
 def _efficiencies(plan: Plan, inputs: Inputs) -> Mapping[str, str]:
     """The efficiencies of the scenario that is chosen on Dashboard."""
+    if plan.layer_ops is None:
+        return {}  # Dashboard chooses no scenario
     chosen = f"MATCH({dashboard.SELECTORS['scenario']},{plan.columns.across(INPUTS, layout.ID_ROW)},0)"
     return {
         name: or_blank(f"INDEX({plan.columns.across(INPUTS, inputs.input_rows[name])},{chosen})")
@@ -125,18 +126,17 @@ def _typed(case: ComparisonCase, row: Row) -> tuple[object, str]:
 
 
 def _colour(sheet: Comparison) -> None:
-    """Green is near the prediction, red is far from it."""
-    scales = {
-        "roofline_share": ((0, RED), (0.5, YELLOW), (1, GREEN)),
-        "time_ratio": ((1, GREEN), (2, YELLOW), (10, RED)),
-        "calibrated_ratio": ((1, GREEN), (2, YELLOW), (10, RED)),
+    """Green is near the prediction, red is far from it; what is not measured has no colour."""
+    bands = {
+        "roofline_share": ((">=0.7", GREEN), (">=0.4", YELLOW), (">=0", RED)),
+        "time_ratio": (("<=1.4", GREEN), ("<=2.5", YELLOW), (">2.5", RED)),
+        "calibrated_ratio": (("<=1.4", GREEN), ("<=2.5", YELLOW), (">2.5", RED)),
     }
-    for name, (low, middle, high) in scales.items():
-        rule = ColorScaleRule(
-            start_type="num", start_value=low[0], start_color=low[1], mid_type="num", mid_value=middle[0],
-            mid_color=middle[1], end_type="num", end_value=high[0], end_color=high[1],
-        )  # fmt: skip
-        sheet.page.sheet.conditional_formatting.add(sheet.reach(name), rule)
+    for name, rules in bands.items():
+        first = cell(sheet.columns[name], FIRST_ROW)
+        for condition, fill in rules:
+            sheet.page.colour(sheet.reach(name), f"IFERROR({first}{condition},FALSE)", ink=INK, fill=fill)
+        sheet.page.colour(sheet.reach(name), f"ISNA({first})", ink=GREY)
 
 
 def _validate(sheet: Comparison, databases: Databases, templates: Sequence[Template]) -> None:
