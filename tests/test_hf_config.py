@@ -116,6 +116,41 @@ def test_variations_equal_an_independent_count(tmp_path: Path) -> None:
             assert row[column] == case[column], case
 
 
+_WEB = {"bias": False, "alibi": False, "multi_query": True, "parallel_attn": True, "vocab_size": 65024}
+_OLDER: dict[str, tuple[int, Config]] = {
+    "Falcon 40B": (41_303_293_952, {
+        **_WEB, "model_type": "RefinedWeb", "hidden_size": 8192, "n_head": 128, "n_head_kv": 8, "n_layer": 60,
+    }),
+    "Falcon 7B": (6_921_720_704, {
+        **_WEB, "model_type": "RefinedWebModel", "hidden_size": 4544, "n_head": 71, "n_layer": 32,
+    }),
+    "Phi-2": (2_779_683_840, {
+        "model_type": "phi-msft", "n_embd": 2560, "n_head": 32, "n_head_kv": None, "n_inner": None, "n_layer": 32,
+        "n_positions": 2048, "vocab_size": 51200, "tie_word_embeddings": False,
+    }),
+    "Yi 34B": (34_388_917_248, _config("yi-34b", model_type="Yi")),
+    "InternLM 7B": (7_321_948_160, _config("llama-7b", model_type="internlm", vocab_size=103168)),
+    "Qwen 7B": (7_721_324_544, {
+        "model_type": "qwen", "hidden_size": 4096, "intermediate_size": 22016, "num_attention_heads": 32,
+        "num_hidden_layers": 32, "no_bias": True, "vocab_size": 151936, "seq_length": 8192,
+    }),
+    "ChatGLM2 6B": (6_243_584_000, _config("chatglm3-6b", head_dim=..., kv_channels=..., post_layer_norm=...)),
+    "Llama 4 Scout": (107_769_861_120, _config("llama4-scout")["text_config"]),
+    "DeepSeek-V3 as transformers saves it": (671_026_419_200, _config(
+        "deepseek-v3", topk_method=..., first_k_dense_replace=..., mlp_layer_types=["dense"] * 3 + ["sparse"] * 58,
+    )),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _OLDER)
+def test_a_family_under_other_names(tmp_path: Path, name: str) -> None:
+    """Configs as a checkpoint's own code or a later transformers writes them count as the same model does."""
+    count, config = _OLDER[name]
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    assert _value(_row(path), "n_params_total") == count
+
+
 def test_every_family_is_held_against_a_count() -> None:
     """Each model_type that is known has a config or a variation whose count is known, but for names of the same."""
     nested = [part for path in CONFIGS.values() for part in [json.loads(path.read_text()).get("text_config")] if part]

@@ -38,6 +38,7 @@ def test_dispatch_is_measured_once():
     assert clock.dispatch_floor() == clock.dispatch_floor()
 
 
+@pytest.mark.quiet
 def test_a_loop_that_xla_emptied_is_caught():
     """Seeded: operands that never change. XLA multiplies once, before the loop, and the guard says so."""
     call = clock.Call(square(512))
@@ -106,6 +107,7 @@ def test_no_profile_is_no_error(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.quiet
 @pytest.mark.parametrize("size", [512, 1024, 2048])
 def test_three_times_agree_within_a_fifth(size):
     """The quality check itself, in the median of five runs: loop, call and profile of an fp32 matmul."""
@@ -117,6 +119,7 @@ def test_three_times_agree_within_a_fifth(size):
 
 
 @pytest.mark.slow
+@pytest.mark.quiet
 def test_streaming_times_agree_where_the_output_is_recycled():
     """64 MiB a term: a fresh output would cost several times the work in page faults."""
     add = workload("elementwise", {"n_elements": 2**24, "element_bytes": 4})

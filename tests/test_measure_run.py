@@ -34,6 +34,7 @@ def measure(*cases, **options):
     return list(measure_cases(cases, kinds=KINDS, rules=QUICK, **options))
 
 
+@pytest.mark.quiet
 def test_a_measured_row_is_complete_and_survives_its_file(tmp_path):
     """Identity, times in seconds, what was achieved, what it ran on; and the same after reading."""
     (row,) = measure(ADD)

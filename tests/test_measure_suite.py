@@ -152,6 +152,7 @@ def test_one_case_measured_twice_counts_once() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.quiet
 def test_the_quick_suite_takes_less_than_two_minutes(tmp_path: Path) -> None:
     """On a CPU host from nothing, every case measured."""
     path = tmp_path / "m.csv"
@@ -161,6 +162,7 @@ def test_the_quick_suite_takes_less_than_two_minutes(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.quiet
 @pytest.mark.parametrize("size", [512, 1024, 2048])
 def test_the_three_times_agree(size: int) -> None:
     """Loop, call and profile of an fp32 matmul within 20 %, in the median of five runs."""
