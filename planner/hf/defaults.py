@@ -13,8 +13,9 @@ _FIELDS = (
     "num_key_value_heads", "max_position_embeddings",
 )  # fmt: skip
 
+# 0 is none: key and value heads as many as the query heads, or no such field.
 _SIZES = """
-llama               32000 4096 11008 32 32 32 2048
+llama               32000 4096 11008 32 32 0 2048
 mistral             32000 4096 14336 32 32 8 131072
 ministral3         131072 4096 14336 34 32 8 262144
 gemma              256000 3072 24576 28 16 16 8192
@@ -29,10 +30,10 @@ qwen3_vl_moe_text  151936 2048 5632 24 16 16 128000
 qwen3_5_text       248320 4096 12288 32 16 4 32768
 qwen3_5_moe_text   248320 2048 0 40 16 2 32768
 llama4_text        202048 5120 8192 48 40 8 131072
-cohere             256000 8192 22528 40 64 64 8192
-cohere2            256000 8192 22528 40 64 64 8192
-phi                 51200 2048 8192 24 32 32 2048
-phi3                32064 3072 8192 32 32 32 4096
+cohere             256000 8192 22528 40 64 0 8192
+cohere2            256000 8192 22528 40 64 0 8192
+phi                 51200 2048 8192 24 32 0 2048
+phi3                32064 3072 8192 32 32 0 4096
 mixtral             32000 4096 14336 32 32 8 131072
 """
 

@@ -11,10 +11,8 @@ from planner.hf.sparse import MIXTRAL, QWEN2_MOE, one_shared
 
 def _delta_net(config: Config, row: Row) -> Cell:
     """A gated delta net: keys, queries, values and gates; two numbers for each head; a convolution; the output."""
-    value_heads, value_dim = (
-        config.said("linear_num_value_heads", least=1),
-        config.said("linear_value_head_dim", least=1),
-    )
+    value_heads = config.said("linear_num_value_heads", least=1)
+    value_dim = config.said("linear_value_head_dim", least=1)
     keys = config.said("linear_num_key_heads", least=1) * config.said("linear_key_head_dim", least=1)
     values = value_heads * value_dim
     convolution = (2 * keys + values) * config.said("linear_conv_kernel_dim", least=1)

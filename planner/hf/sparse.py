@@ -35,7 +35,6 @@ LLAMA4: Family = {
 
 def one_shared(name: str) -> Family:
     """A shared expert with a width of its own; none where that is 0 or not said."""
-
     return {
         "moe_shared_experts": lambda _, row: 1 if row["moe_shared_d_ff"] else None,
         "moe_shared_d_ff": where_experts(lambda config, _: config.count(name) or None),
