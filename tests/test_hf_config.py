@@ -36,10 +36,11 @@ NOT_IN_A_CONFIG = {
 DIFFER = {"minimax-text-01": {"max_context", "window"}}
 
 # Of families whose code lies beside the weights: the counts of their safetensors headers on the hub; Kimi K2's is
-# what transformers counts for the same architecture in Kimi K2.5.
+# what transformers counts for the same architecture in Kimi K2.5, Mistral Small 3.1's text that of Mistral Small 3,
+# untied (transformers 4.57; 5.23 would tie it, and the checkpoint has a head of its own).
 PUBLISHED = {
     "baichuan-7b": 7_505_973_248, "chatglm3-6b": 6_243_584_000, "internlm2-7b": 7_737_708_544,
-    "kimi-k2": 1_026_408_232_448, "qwen-1.8b": 1_836_828_672,
+    "kimi-k2": 1_026_408_232_448, "mistral-small-3.1-24b": 23_572_403_200, "qwen-1.8b": 1_836_828_672,
 }  # fmt: skip
 
 Run = Callable[..., Result]
