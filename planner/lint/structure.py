@@ -98,13 +98,13 @@ def names(book: Book) -> Iterator[Fault]:
 
 @rule(7, "Panes are frozen at the first scenario cell.")
 def panes(book: Book) -> Iterator[Fault]:
-    """A sheet of scenarios whose panes are frozen elsewhere, or not."""
+    """A sheet of scenarios whose panes are frozen elsewhere; none at all is noted: some programs save none."""
     for table in (book.inputs, book.dashboard, *book.calculations, book.checks):
         pane = Frame(table.sheet).first("pane")
-        at = "" if pane is None else pane.get("topLeftCell", "")
-        if pane is None or pane.get("state") not in ("frozen", "frozenSplit") or at != FIRST_CELL:
-            what = f"panes are frozen at {at}" if at else "panes are not frozen"
-            yield Fault(table.sheet.name, FIRST_CELL, what, f"freeze them at {FIRST_CELL}")
+        if pane is None or pane.get("state") not in ("frozen", "frozenSplit"):
+            yield Fault(table.sheet.name, FIRST_CELL, "panes are not frozen", f"freeze them at {FIRST_CELL}", "note")
+        elif (at := pane.get("topLeftCell", "")) != FIRST_CELL:
+            yield Fault(table.sheet.name, FIRST_CELL, f"panes are frozen at {at}", f"freeze them at {FIRST_CELL}")
 
 
 @rule(8, "No merged cells; no blank column inside a table.")
