@@ -19,7 +19,7 @@ COMMANDS = {
     "check": "Hold a workbook against the rules it must keep.",
     "hardware": "List the accelerators, or show one.",
     "measure": "Time a workbook's cases, or a suite of ours, on this machine.",
-    "models": "List the models, or show one.",
+    "models": "List the models, show one, or add one from its config.json.",
     "recalc": "Refresh the cached values of a workbook.",
     "record": "Write a time of your own run into a workbook's Comparison sheet.",
     "templates": "List the templates, or show one.",

@@ -16,6 +16,7 @@ from planner import cli, library
 from planner.catalog import Value, load_models
 from planner.evaluate import Facts, evaluate
 from planner.facts import bytes_of_dtypes
+from planner.hf.defaults import CLASS_DEFAULTS
 from planner.hf.families import FAMILIES
 from planner.hf.store import completed
 from planner.hf.understand import understand
@@ -115,6 +116,13 @@ def test_variations_equal_an_independent_count(tmp_path: Path) -> None:
         assert _value(row, "n_params_total") == case["n_params"], case
         for column in {"n_local_layers", "window", "n_linear_layers"} & set(case):
             assert row[column] == case[column], case
+
+
+@pytest.mark.parametrize("model_type", CLASS_DEFAULTS)
+def test_class_defaults_are_those_of_transformers(model_type: str) -> None:
+    """What a nested config leaves out stands for what transformers' class has."""
+    known = COUNTED["class_defaults"][model_type]
+    assert {name: known[name] for name in CLASS_DEFAULTS[model_type]} == CLASS_DEFAULTS[model_type]
 
 
 _WEB = {"bias": False, "alibi": False, "multi_query": True, "parallel_attn": True, "vocab_size": 65024}
