@@ -33,3 +33,11 @@ def test_the_wheel_does_the_main_job(tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-S", "-c", code, str(site), "build"], cwd=work, env=environment, check=True)
     assert "Inference" in Package.read(work / "plan.xlsx").sheets()
+
+
+def test_every_package_is_installed() -> None:
+    """setup.cfg names every folder of code, so that the wheel lacks none."""
+    named = (ROOT / "setup.cfg").read_text(encoding="utf-8").split("\n")
+    for folder in (ROOT / "planner").iterdir():
+        if (folder / "__init__.py").exists():
+            assert f"    planner.{folder.name}" in named
