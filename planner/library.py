@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from planner import data
+from planner.choices import with_choices
 from planner.errors import UserError, nearest
 from planner.include import Scope, include
 from planner.template import COLUMNS, Template, checked, read_rows
@@ -58,4 +59,4 @@ def _load(path: Path, including: tuple[Path, ...]) -> Template:
             digests.update(include(row, scope, fetch))
         else:
             scope.add(checked(row, scope.units, below))
-    return Template(path.stem, path, tuple(scope.rows.values()), digests)
+    return Template(path.stem, path, with_choices(tuple(scope.rows.values())), digests)

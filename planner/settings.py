@@ -29,7 +29,7 @@ def typed(row: Row, text: str) -> float | str | None:
     if text in ("", "#N/A", "N/A", "NA"):
         return None
     if row.unit == "text":
-        return _known_dtype(row, text)
+        return _known(row, text)
     if not NUMBER.fullmatch(text):
         remedy = "write a decimal point, not a comma" if "," in text else f"{row.name} is in {row.unit}"
         raise UserError(f"{row.name}={text}: {text!r} is no number", remedy=remedy)
@@ -41,11 +41,16 @@ def typed(row: Row, text: str) -> float | str | None:
     return number
 
 
-def _known_dtype(row: Row, text: str) -> str:
-    """The dtype as the database writes it; any other text as it is."""
-    if not row.name.endswith("dtype"):
+def _known(row: Row, text: str) -> str:
+    """The dtype as the database writes it; a choice as the template writes it; any other text as it is."""
+    if row.name.endswith("dtype"):
+        return catalog.load_dtypes().identify(text)
+    if not row.choices:
         return text
-    return catalog.load_dtypes().identify(text)
+    written = {choice.lower(): choice for choice in row.choices}
+    if text.lower() not in written:
+        raise UserError(f"{row.name}={text}: no such choice", remedy=f"choose of {' '.join(row.choices)}")
+    return written[text.lower()]
 
 
 def values(template: Template, settings: Iterable[str]) -> dict[str, float | str | None]:

@@ -47,6 +47,7 @@ class Row:
     note: str = ""
     template: str = ""
     place: Place = field(default_factory=Place)
+    choices: tuple[str, ...] = ()  # what formulas compare a text input with: the texts that mean something
 
     @cached_property
     def expression(self) -> Formula:
