@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import functools
 import math
-import tempfile
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +17,16 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from measure import profiles, transfer
+from measure import interrupts, transfer
 from measure.cases import Workload, random_arrays
-from measure.samples import STANDARD, Rules, Summary, Timer, drift, sample, slopes, summarize
-from measure.timing import LoopTime, Timing
-from planner.errors import UserError
+from measure.samples import STANDARD, Rules, Timer, drift, sample, summarize
+from measure.timing import Timing
+from measure.turns import in_turns
 
 Arrays = tuple[jax.Array, ...]
 State = tuple[Arrays, Any]  # what a loop carries: its operands and its latest output
 Feed = Callable[[jax.Array, jax.Array], jax.Array]
 
-MODULE = "jit_measured"  # what profiles call the program; jit names it after the function
-GROW_AT_MOST = 1000  # times the first guess of a loop's length: past that the loop is empty
 NO_OPS = 200
 
 
@@ -49,18 +45,12 @@ def time_workload(
     if workload.transfer:
         return _transfer_time(workload, rules, floor_s)
     call = Call(workload)
-    _warm_up(call, rules)
-    walls = sample(call, rules)
-    wall = summarize(walls)
-    device = device_time(call, wall.median, rules, keep)
-    loop: LoopTime | None = None
-    with suppress(jax.errors.JaxRuntimeError):  # a compiler that can't, memory for one more copy: flagged
-        loop = loop_time(Loop(workload, (call.arrays, call.output)), wall.median, rules)
+    taken = in_turns(call, _loop(workload, call.buffers), _warm_up(call, rules), rules, keep)
     return Timing(
-        platform=jax.default_backend(), wall=wall, drift=drift(walls), dispatch_s=dispatch_floor(),
-        loop=loop, device=device, floor_s=floor_s, compile_s=call.compile_s,
-        xla_flops=call.cost.get("flops", math.nan), xla_bytes=call.cost.get("bytes accessed", math.nan),
-        temp_bytes=call.temp_bytes,
+        platform=jax.default_backend(), wall=summarize(taken.walls), drift=drift(taken.calls),
+        dispatch_s=dispatch_floor(), loop=taken.loop, device=summarize(taken.devices) if taken.devices else None,
+        floor_s=floor_s, compile_s=call.compile_s, xla_flops=call.cost.get("flops", math.nan),
+        xla_bytes=call.cost.get("bytes accessed", math.nan), temp_bytes=call.temp_bytes,
     )  # fmt: skip
 
 
@@ -74,6 +64,19 @@ def _transfer_time(workload: Workload, rules: Rules, floor_s: float) -> Timing:
     )  # fmt: skip
 
 
+class Buffers:
+    """The arrays that a workload reads and its latest output: every program takes them over and hands them back."""
+
+    def __init__(self, workload: Workload, output: Any) -> None:
+        self._workload, self._output = workload, output
+        self.fill()
+
+    def fill(self) -> None:
+        """Make them anew, as where a program that failed has consumed them."""
+        self.arrays = random_arrays(self._workload.operands)
+        self.output = jax.tree.map(lambda spec: jnp.zeros(spec.shape, spec.dtype), self._output)
+
+
 class Call:
     """A workload compiled ahead of time; calling it runs it once and returns the seconds until it is done."""
 
@@ -85,16 +88,16 @@ class Call:
         output = jax.eval_shape(workload.function, *specs)
         # keep_unused: the donated output is no input of the function, only a place to write
         lowered = jax.jit(measured, donate_argnums=0, keep_unused=True).lower(output, *specs)
+        interrupts.check()
         begin = time.perf_counter()
         self._program = lowered.compile(compiler_options=workload.compiler_options)
         self.compile_s = time.perf_counter() - begin
         self.cost: dict[str, float] = lowered.cost_analysis() or {}
         self.temp_bytes = float(getattr(self._program.memory_analysis(), "temp_size_in_bytes", math.nan))
-        self.arrays = random_arrays(workload.operands)
-        self.output = jax.tree.map(lambda spec: jnp.zeros(spec.shape, spec.dtype), output)
+        self.buffers = Buffers(workload, output)
 
     def __call__(self) -> float:
-        seconds, self.output = _timed(self._program, self.output, *self.arrays)
+        seconds, self.buffers.output = _timed(self._program, self.buffers.output, *self.buffers.arrays)
         return seconds
 
 
@@ -109,13 +112,13 @@ def feed(operand: jax.Array, output: jax.Array) -> jax.Array:
 
 
 class Loop:
-    """A function n times in one program; calling it with n returns the seconds. It consumes its arrays.
+    """A function n times in one program; calling it with n returns the seconds.
 
     Every operand is fed, for XLA would hoist the cast of one that never changes. Feeding comes after the
     function: before it, XLA fuses the update into the work and the work is another (add: four times slower).
     """
 
-    def __init__(self, workload: Workload, state: State, feed: Feed = feed) -> None:
+    def __init__(self, workload: Workload, buffers: Buffers, feed: Feed = feed) -> None:
         def body(_: jax.Array, state: State) -> State:
             arrays, _old = state
             output = workload.function(*arrays)
@@ -126,59 +129,27 @@ class Loop:
             done: State = lax.fori_loop(0, n, body, state)
             return done
 
-        self._state = state
+        self._buffers, state = buffers, (buffers.arrays, buffers.output)
         lowered = jax.jit(repeated, donate_argnums=1).lower(jnp.int32(1), state)
+        interrupts.check()
         self._program = lowered.compile(compiler_options=workload.compiler_options)
 
     def __call__(self, n: int) -> float:
-        seconds, self._state = _timed(self._program, jnp.int32(n), self._state)
+        state = self._buffers.arrays, self._buffers.output
+        try:
+            seconds, (self._buffers.arrays, self._buffers.output) = _timed(self._program, jnp.int32(n), state)
+        except jax.errors.JaxRuntimeError:
+            self._buffers.fill()
+            raise
         return seconds
 
 
-def loop_time(loop: Callable[[int], float], call_s: float, rules: Rules) -> LoopTime:
-    """Seconds per iteration by the slope (T(3n) - T(n)) / 2n, which holds neither dispatch nor set-up."""
-    setup_s = min(loop(0) for _ in range(3))
-    n = _loop_length(loop, call_s, rules)
-    short: list[float] = []
-    long: list[float] = []
-
-    def pair() -> float:
-        short.append(loop(n))
-        long.append(loop(3 * n))
-        return (long[-1] - short[-1]) / (2 * n)
-
-    sample(pair, rules)
-    summary = summarize(slopes(short, long, 2 * n))
-    return LoopTime(summary, n, summarize(long).median / summarize(short).median, setup_s)
-
-
-def _loop_length(loop: Callable[[int], float], call_s: float, rules: Rules) -> int:
-    """The n for which the loop lasts `rules.loop_s`; it stops growing where the loop plainly does nothing."""
-    n = first = max(1, math.ceil(rules.loop_s / call_s))
-    loop(n)  # warms up
-    while (seconds := loop(n)) < rules.loop_s and n < GROW_AT_MOST * first:
-        n = math.ceil(n * min(10.0, 1.2 * rules.loop_s / seconds))
-    return n
-
-
-def device_time(call: Timer, call_s: float, rules: Rules, keep: Path | None = None) -> Summary | None:
-    """Seconds per run from a profile of some more calls; None where the profiler gives none.
-
-    One folder for one case: profiles are named by the second. Python is not traced, for that slows the host.
-    """
-    n_runs = max(3, min(rules.profiled_calls, math.ceil(rules.sample_s / call_s)))
-    options = jax.profiler.ProfileOptions()
-    options.python_tracer_level = 0
-    with tempfile.TemporaryDirectory(prefix="measure-") as temporary:
-        folder = keep or Path(temporary)
-        try:
-            with jax.profiler.trace(str(folder), profiler_options=options):
-                for _ in range(n_runs):
-                    call()
-            runs = profiles.run_times(profiles.newest(folder), MODULE, n_runs)
-        except (RuntimeError, OSError, UserError):
-            return None  # another profiler is running, or counters need a permission: the flag says so
-    return summarize(runs) if runs else None
+def _loop(workload: Workload, buffers: Buffers) -> Loop | None:
+    """The loop of a workload; None for a compiler that can't make one."""
+    try:
+        return Loop(workload, buffers)
+    except jax.errors.JaxRuntimeError:
+        return None
 
 
 @functools.cache
@@ -189,14 +160,16 @@ def dispatch_floor() -> float:
     return summarize([_timed(program, one)[0] for _ in range(NO_OPS)]).median
 
 
-def _warm_up(call: Timer, rules: Rules) -> None:
-    begin, calls = time.perf_counter(), 0
-    while calls < rules.warmup_calls or time.perf_counter() - begin < rules.warmup_s:
-        call()
-        calls += 1
+def _warm_up(call: Timer, rules: Rules) -> float:
+    """Call it for a while; the seconds of the quickest call."""
+    begin, seconds = time.perf_counter(), [call()]
+    while len(seconds) < rules.warmup_calls or time.perf_counter() - begin < rules.warmup_s:
+        seconds.append(call())
+    return min(seconds)
 
 
 def _timed(program: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
+    interrupts.check()
     begin = time.perf_counter()
     result = jax.block_until_ready(program(*arguments))
     return time.perf_counter() - begin, result

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from measure import cases as registry
-from measure import clock, devices
+from measure import clock, devices, interrupts
 from measure.keys import Inputs, case_key, inputs_json
 from measure.records import Measurement
 from measure.samples import STANDARD, Rules
@@ -53,22 +53,28 @@ def measure_cases(
     """
     device = _device(kinds)
     common, begin = _common(device), time.monotonic()
-    for number, case in enumerate(cases, start=1):
-        row = replace(common, **_identity(case, device.hardware_ids))
-        try:
+    with interrupts.noted():
+        for number, case in enumerate(cases, start=1):
+            row = replace(common, **_identity(case, device.hardware_ids))
             if time.monotonic() - begin > budget_s:
                 row = replace(row, status="skipped", reason=f"the time budget of {budget_s:g} s is spent")
             else:
                 keep = profiles_to / f"case_{number}" if profiles_to else None
-                row = replace(row, **_attempt(case, device, rules, keep))
-        except KeyboardInterrupt:
-            reason = f"stopped by the user; {len(cases) - number} more not measured"
-            row = replace(row, status="interrupted", reason=reason)
-        if progress:
-            progress(f"{number}/{len(cases)} {outcome(row)}")
-        yield row
-        if row.status == "interrupted":
-            return
+                row = replace(row, **_tried(case, device, rules, keep, len(cases) - number))
+            if progress:
+                progress(f"{number}/{len(cases)} {outcome(row)}")
+            yield row
+            if row.status == "interrupted":
+                return
+
+
+def _tried(case: Case, device: devices.Device, rules: Rules, keep: Path | None, left: int) -> dict[str, Any]:
+    """The columns of an attempt, or of none where Ctrl-C was pressed in it or before it; `left` cases follow."""
+    try:
+        interrupts.check()
+        return _attempt(case, device, rules, keep)
+    except KeyboardInterrupt:
+        return {"status": "interrupted", "reason": f"stopped by the user; {left} more not measured"}
 
 
 def outcome(row: Measurement) -> str:

@@ -28,14 +28,16 @@ class Rules:
     min_samples: int = 7
     max_samples: int = 50
     half_width: float = 0.02  # of the median: stop when its 95 % interval is this narrow
-    sample_s: float = 1.0  # stop here too, once there are min_samples
+    sample_s: float = 2.0  # stop here too, once there are min_samples
     patience_s: float = 30.0  # stop here whatever the number of samples: one call may take minutes
     loop_s: float = 0.030  # the short loop lasts this long, 100 times a dispatch or more
-    profiled_calls: int = 10
+    profiled_calls: int = 30  # in one profile, or fewer where they last longer than a loop
 
 
 STANDARD = Rules()
-BRISK = Rules(warmup_s=0.2, max_samples=30, sample_s=0.4, patience_s=5.0, profiled_calls=5)  # of the quick suite
+BRISK = Rules(
+    warmup_s=0.2, max_samples=30, loop_s=0.02, sample_s=0.5, patience_s=5.0, profiled_calls=15
+)  # of the quick suite
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import time
 import jax
 import numpy as np
 
+from measure import interrupts
 from measure.cases import Operand, Workload, random_arrays
 
 
@@ -19,6 +20,7 @@ class HostCopy:
         self._is_to_device = is_to_device
 
     def __call__(self) -> float:
+        interrupts.check()
         if self._is_to_device:
             begin = time.perf_counter()
             jax.block_until_ready(jax.device_put(self._here, self._there.device))

@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from measure import clock
+from measure import clock, turns
 from measure.cases import workload
 from measure.samples import Rules, summarize
 from measure.timing import LoopTime
@@ -22,14 +22,14 @@ def square(size):
 
 
 def test_a_timing_has_all_three_times(tmp_path):
-    """Wall, loop and device of one small matmul, with what XLA counts; the profile is kept."""
+    """Wall, loop and device of one small matmul, with what XLA counts; a profile of each turn is kept."""
     timing = clock.time_workload(square(256), QUICK, keep=tmp_path)
     assert timing.method == "loop"
     assert min(timing.wall.median, timing.loop.summary.median, timing.device.median) > 1e-6
     assert max(timing.wall.median, timing.loop.summary.median, timing.device.median) < 0.5
     assert timing.xla_flops == pytest.approx(2 * 256**3, rel=0.01)
     assert timing.compile_s > 0
-    assert len(list(tmp_path.rglob("*.xplane.pb"))) == 1
+    assert len(list(tmp_path.rglob("*.xplane.pb"))) == timing.device.n_samples == timing.wall.n_samples
 
 
 def test_dispatch_is_measured_once():
@@ -42,11 +42,11 @@ def test_dispatch_is_measured_once():
 def test_a_loop_that_xla_emptied_is_caught():
     """Seeded: operands that never change. XLA multiplies once, before the loop, and the guard says so."""
     call = clock.Call(square(512))
-    wall = summarize([call() for _ in range(9)])
-    unfed = clock.Loop(square(512), (call.arrays, call.output), feed=lambda operand, _: operand)
-    emptied = clock.loop_time(unfed, wall.median, QUICK)
-    timing = clock.Timing("cpu", wall, 1.0, clock.dispatch_floor(), loop=emptied, device=wall)
-    assert emptied.summary.median < wall.median / 4
+    unfed = clock.Loop(square(512), call.buffers, feed=lambda operand, _: operand)
+    taken = turns.in_turns(call, unfed, min(call() for _ in range(9)), QUICK)
+    wall = summarize(taken.walls)
+    timing = clock.Timing("cpu", wall, 1.0, clock.dispatch_floor(), loop=taken.loop, device=wall)
+    assert taken.loop.summary.median < wall.median / 4
     assert "loop_elided" in timing.flags
 
 
@@ -59,10 +59,20 @@ def test_the_loop_keeps_its_work():
 def test_calls_write_into_one_buffer():
     """The output of each call is donated to the next: the old one is gone, its place is used again."""
     call = clock.Call(square(64))
-    before = call.output
+    before = call.buffers.output
     call()
     assert before.is_deleted()
-    assert call.output.unsafe_buffer_pointer() == (call(), call.output.unsafe_buffer_pointer())[1]
+    pointer = call.buffers.output.unsafe_buffer_pointer()
+    call()
+    assert call.buffers.output.unsafe_buffer_pointer() == pointer
+
+
+def test_call_and_loop_share_their_arrays():
+    """In any order: each hands the arrays back, and what comes out stays finite."""
+    call = clock.Call(square(64))
+    loop = clock.Loop(square(64), call.buffers)
+    assert min(loop(3), call(), call(), loop(2), call()) > 0
+    assert clock.jnp.isfinite(call.buffers.output).all()
 
 
 class Line:
@@ -76,11 +86,20 @@ class Line:
         return self.setup_s + n * self.slope_s
 
 
+def loop_time(loop, call_s):
+    """What seven turns find."""
+    taken = turns.Turns()
+    assert turns.prepared(loop, call_s, Rules(), taken) is loop
+    for _ in range(7):
+        taken.loop_twice(loop)
+    return taken.loop
+
+
 @pytest.mark.parametrize(("call_s", "slope_s"), [(1e-3, 1e-3), (1e-3, 1e-5), (5.0, 5.0)])
 def test_the_slope_leaves_out_the_set_up(call_s, slope_s):
     """Whatever a first guess from the call's time said, the loop lasts 30 ms and yields its slope."""
     loop = Line(0.01, slope_s)
-    found = clock.loop_time(loop, call_s, Rules())
+    found = loop_time(loop, call_s)
     assert found.summary.median == pytest.approx(slope_s)
     assert found.setup_s == 0.01
     assert loop(found.n_inner) >= 0.03
@@ -89,11 +108,11 @@ def test_the_slope_leaves_out_the_set_up(call_s, slope_s):
 def test_an_empty_loop_does_not_grow_for_ever():
     """T(n) that never changes: growth of one, and an end to the search."""
     loop = Line(20e-6, 0.0)
-    found = clock.loop_time(loop, 1e-3, Rules())
+    found = loop_time(loop, 1e-3)
     assert isinstance(found, LoopTime)
     assert found.growth == pytest.approx(1)
     assert found.summary.spread == math.inf
-    assert loop.longest <= 30 * 30 * clock.GROW_AT_MOST
+    assert loop.longest <= 30 * 30 * turns.GROW_AT_MOST
 
 
 def test_no_profile_is_no_error(monkeypatch):
@@ -102,8 +121,45 @@ def test_no_profile_is_no_error(monkeypatch):
     def busy(*args, **options):
         raise RuntimeError("Only one profile may be run at a time.")
 
-    monkeypatch.setattr(clock.jax.profiler, "trace", busy)
-    assert clock.device_time(lambda: 1.0, 1.0, QUICK) is None
+    monkeypatch.setattr(turns.jax.profiler, "trace", busy)
+    assert turns.profiled(lambda: 1.0, 3) == []
+
+
+class BusyMachine:
+    """A machine on which everything takes twice as long for a second, then a half second not."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def run(self, work_s):
+        begin = self.now
+        while work_s > 1e-12:
+            is_busy, left = self.now % 1.5 < 1.0, (1.0 if self.now % 1.5 < 1.0 else 1.5) - self.now % 1.5
+            done = min(work_s, left / (2 if is_busy else 1))
+            work_s -= done
+            self.now += max(done * (2 if is_busy else 1), 1e-9)
+        return self.now - begin
+
+
+def test_what_disturbs_one_time_disturbs_all(monkeypatch):
+    """Another program comes and goes: in turns, all three see as much of it, and agree."""
+    machine = BusyMachine()
+    monkeypatch.setattr(turns, "profiled", lambda call, n, _: [call() for _ in range(n)])
+    taken = turns.in_turns(lambda: machine.run(1e-3), lambda n: machine.run(1e-4 + n * 1e-3), 1e-3, Rules())
+    times = [summarize(samples).median for samples in (taken.walls, taken.slopes, taken.devices)]
+    assert max(times) < 1.25 * min(times)
+    assert len(taken.walls) == len(taken.slopes) == len(taken.devices)
+
+
+def test_a_loop_that_fails_is_left_out():
+    """No memory for one more copy: the calls are timed all the same."""
+
+    def fails(_n):
+        raise clock.jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED")
+
+    taken = turns.in_turns(clock.Call(square(64)), fails, 1e-4, QUICK)
+    assert taken.loop is None
+    assert len(taken.walls) >= QUICK.min_samples
 
 
 @pytest.mark.slow

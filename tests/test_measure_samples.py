@@ -69,7 +69,7 @@ def test_unsteady_samples_go_on_to_the_most():
 
 def test_time_budget_stops_unsteady_samples():
     """After sample_s no more are taken than the next look needs."""
-    assert 7 <= len(Clock([0.1, 0.2]).run()) < 14
+    assert 7 <= len(Clock([0.1, 0.2]).run(sample_s=1.0)) < 14
 
 
 def test_patience_ends_even_below_the_least_number():

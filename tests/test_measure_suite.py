@@ -14,12 +14,13 @@ from click.testing import CliRunner
 
 from measure.records import Measurement, read_measurements, write_measurements
 from measure.run import Case, measure_cases
-from measure.samples import BRISK
+from measure.samples import Rules
 from planner.cli import group
 from planner.comparison import cases, suite, variants
 from planner.comparison.landing import Landing, latest
 from planner.errors import UserError
 
+QUICK = Rules(warmup_s=0.0, sample_s=0.0, loop_s=0.003, profiled_calls=3)
 MEASURED = Measurement(case_key="k", hardware_id="tpu-v5e", t_median=1.0, status="measured")
 
 
@@ -98,12 +99,26 @@ def test_a_workbook_or_a_suite_with_a_csv(words: list[str]) -> None:
     assert "give a workbook, or --suite" in done.output
 
 
+def test_a_workbook_names_its_own_chips() -> None:
+    """-H beside a workbook would be ignored: it is refused."""
+    done = CliRunner().invoke(group, ["measure", "plan.xlsx", "-H", "tpu-v5e"])
+    assert done.exit_code == 2
+    assert "each row names its chip" in done.output
+
+
 def test_an_unknown_case_and_another_chip_are_refused() -> None:
-    """With the nearest label, and with what the machine is."""
-    with pytest.raises(UserError, match="did you mean"):
-        suite.cases("quick", ["Matmull 128 bf16"])
+    """With the labels that are most like it and the way to all, and with what the machine is."""
+    with pytest.raises(UserError, match=r"the closest: Matmul 128 bf16, .*; planner measure --suite quick --list"):
+        suite.cases("quick", ["Add 4M", "Matmull 128 bf16"])
     with pytest.raises(UserError, match="this machine is no tpu-v5e"):
         suite.cases("quick", [], "tpu-v5e")
+
+
+def test_the_cases_are_listed() -> None:
+    """Label and key of each that the texts mean, and nothing is measured."""
+    done = CliRunner().invoke(group, ["measure", "--suite", "quick", "--list", "--case", "Add 4M", "--case", "MLP 256"])
+    called = {line.split("  ")[0] for line in done.output.splitlines()}
+    assert called == {"Add 4M fp32", "MLP 256 x 512 x 2048"}
 
 
 def test_flags_go_to_who_knows_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +151,7 @@ def test_a_step_of_many_layers_is_extrapolated_and_says_so() -> None:
     """Two of eight layers are run, and one alone; the method names it and the time is that of eight."""
     shape = {"batch": 1, "query_len": 16, "kv_len": 16, "d_model": 128, "n_heads": 4, "n_kv_heads": 2,
              "qk_nope_dim": 32, "d_ff": 512, "n_layers": 8, "timed_layers": 2}  # fmt: skip
-    (row,) = measure_cases([Case("k", "step", shape, flops=1e6)], kinds={}, rules=BRISK)
+    (row,) = measure_cases([Case("k", "step", shape, flops=1e6)], kinds={}, rules=QUICK)
     assert row.status == "measured"
     assert row.method.endswith("extrapolated from 2 of 8 layers")
     assert row.achieved_flops == pytest.approx(1e6 / row.t_median)

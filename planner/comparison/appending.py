@@ -7,7 +7,8 @@ row's note says so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 
 from measure.keys import parse_key
 from measure.records import Measurement
@@ -30,6 +31,7 @@ class NewCells:
 
     contents: dict[str, Content]
     like: dict[str, str]
+    rows: list[int] = field(default_factory=list)  # their numbers
 
 
 def appended(sheet: ComparisonSheet, measured: Sequence[Measurement]) -> NewCells:
@@ -37,6 +39,7 @@ def appended(sheet: ComparisonSheet, measured: Sequence[Measurement]) -> NewCell
     new = NewCells({}, {})
     for number, one in zip(_free_rows(sheet), measured, strict=False):
         template, inputs = _case_of(one, sheet)
+        new.rows.append(number)
         source = next((row for row in reversed(sheet.rows) if row.text("template") == template), None)
         typed = identity_of(one) | {"template": template, **inputs} | cells_of(CaseRow(number, {}), one)
         if source is not None:
@@ -51,7 +54,7 @@ def _case_of(measured: Measurement, sheet: ComparisonSheet) -> tuple[str, Mappin
     """The template and the inputs of a measurement. Raises UserError for a key that means no case."""
     try:
         template, inputs = parse_key(measured.case_key)
-        known = library.load(template).by_name
+        known = _inputs_of(template)
     except (ValueError, UserError) as error:
         what = f"no row of {sheet.name} has the key {measured.case_key!r}, and it is no case: {error}"
         raise UserError(what, remedy="give the row that it is meant for this key") from None
@@ -59,6 +62,12 @@ def _case_of(measured: Measurement, sheet: ComparisonSheet) -> tuple[str, Mappin
     if unknown:
         raise UserError(f"{measured.case_key!r}: {template} has no input {unknown}", remedy=nearest(unknown, known))
     return template, inputs
+
+
+@cache
+def _inputs_of(template: str) -> tuple[str, ...]:
+    """The names of a template. Raises UserError for one that is unknown."""
+    return tuple(library.load(template).by_name)
 
 
 def _free_rows(sheet: ComparisonSheet) -> Iterator[int]:

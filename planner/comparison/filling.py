@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from measure.records import Measurement
+from planner.comparison import reach
 from planner.comparison import sheet as comparison
 from planner.comparison.appending import NewCells, appended
-from planner.comparison.landing import Cells, Landing, land
+from planner.comparison.landing import OTHER_HARDWARE, Cells, Landing, land
 from planner.comparison.sheet import ComparisonSheet
 from planner.recalc import Recalculated, edit
 from planner.xlsx.address import address
@@ -27,6 +29,7 @@ class Filled:
 
     landing: Landing
     recalculated: Recalculated | None
+    caution: str = ""  # about rows that nothing reaches
 
     def lines(self) -> list[str]:
         """What was written, appended and skipped, for a person."""
@@ -35,7 +38,17 @@ class Filled:
         line = ", ".join([*(f"{count} {what}" for count, what in counts), f"{len(landing.skipped)} skipped"])
         head = f"{line}; {self.recalculated.note}" if self.recalculated else f"{line}; nothing to write"
         new = [f"appended {one.case_key}" for one in landing.homeless]
-        return [head, *new, *(f"skipped {key}: {reason}" for key, reason in landing.skipped)]
+        skipped = [f"skipped {key}: {reason}" for key, reason in landing.skipped]
+        return [head, *new, *skipped, *self.warnings()]
+
+    def warnings(self) -> list[str]:
+        """What a person should know before reading the ratios: one line for each pair of chips that differ."""
+        pairs = Counter(self.landing.other_hardware)
+        return [
+            f"{count} {'row predicts' if count == 1 else 'rows predict'} {chip} and {'was' if count == 1 else 'were'} "
+            f"timed on {here}: flagged {OTHER_HARDWARE}; change the Chip to compare like with like"
+            for (chip, here), count in pairs.items()
+        ] + [self.caution] * bool(self.caution)
 
 
 def fill_file(path: Path, measured: Sequence[Measurement]) -> Filled:
@@ -71,7 +84,8 @@ def fill(package: Package, measured: Sequence[Measurement]) -> Filled:
     new = appended(sheet, landing.homeless) if landing.homeless else NewCells({}, {})
     if not (landing.values or new.contents):
         return Filled(landing, None)
-    return Filled(landing, write_values(package, parsed, sheet, landing.values, new))
+    done = write_values(package, parsed, sheet, landing.values, new)
+    return Filled(landing, done, reach.outside(sheet, new.rows))
 
 
 def write_values(
@@ -84,4 +98,9 @@ def write_values(
         for number, row in values.items() for name, value in row.items() if name in sheet.columns
     }  # fmt: skip
     new = new or NewCells({}, {})
-    return edit(package, parsed, sheet.name, contents | new.contents, new.like)
+    if new.rows:
+        reach.extend_tables(package, sheet, new.rows)
+    done = edit(package, parsed, sheet.name, contents | new.contents, new.like)
+    if new.rows:
+        reach.extend_ranges(package, sheet, new.rows)
+    return done

@@ -23,6 +23,7 @@ class Landing:
     homeless: list[Measurement] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     unchanged: int = 0
+    other_hardware: list[tuple[str, str]] = field(default_factory=list)  # predicted for, timed on
 
     def put(self, sheet: ComparisonSheet, row: CaseRow, measured: Measurement) -> None:
         """Type a measurement into a row, but for what it holds already; a formula there is left."""
@@ -30,8 +31,11 @@ class Landing:
             reason = f"row {row.number} of {sheet.name} holds a formula as its measured time"
             self.skipped.append((measured.case_key, reason))
             return
+        typed = cells_of(row, measured)
+        if OTHER_HARDWARE in str(typed.get("flags")):
+            self.other_hardware.append((row.text("hardware_id"), measured.hardware_id or measured.device_kind))
         cells = {
-            name: value for name, value in cells_of(row, measured).items()
+            name: value for name, value in typed.items()
             if not sheet.is_computed(row.number, name) and not same_value(row.cells.get(name), value, 0.0)
             and name in sheet.columns
         }  # fmt: skip

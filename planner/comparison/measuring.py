@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import nan
 from pathlib import Path
+from typing import TypeVar
 
 from measure.records import Measurement
 from measure.run import Case, measure_cases
@@ -16,13 +17,13 @@ from planner.comparison.filling import Filled, write_values
 from planner.comparison.landing import OTHER_HARDWARE, Landing
 from planner.comparison.prediction import hardware
 from planner.comparison.sheet import CaseRow
-from planner.errors import Place, UserError, nearest
+from planner.errors import Place, UserError, closest
 from planner.template import Template
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
 
-__all__ = ["OTHER_HARDWARE", "Planned", "Progress", "cases_of", "fill", "measured", "wanted"]
+__all__ = ["OTHER_HARDWARE", "Planned", "Progress", "cases_of", "fill", "meant", "measured"]
 
 Progress = Callable[[str], None]
 
@@ -34,6 +35,11 @@ class Planned:
     row: CaseRow
     case: Case
 
+    @property
+    def label(self) -> str:
+        """What a person calls it."""
+        return self.row.text("case_label")
+
 
 def cases_of(package: Package, only: Sequence[str] = ()) -> list[Planned]:
     """The cases that a workbook's Comparison lists; `only` keeps those whose key or label holds one of the texts.
@@ -44,21 +50,27 @@ def cases_of(package: Package, only: Sequence[str] = ()) -> list[Planned]:
     sheet = comparison.find(package)
     rows = [row for row in sheet.rows if row.text("template")]
     planned = [Planned(row, _case(package, sheet.name, row)) for row in rows]
-    texts = {each.row.number: f"{each.case.key} {each.row.text('case_label')}" for each in planned}
-    kept = [each for each in planned if wanted(texts[each.row.number], only)]
-    if not kept:
-        keys = [each.case.key for each in planned]
-        raise UserError(
-            "no case of the Comparison is meant",
-            place=Place(package.name),
-            remedy=nearest(only[0], keys) if only else "add a row",
-        )
-    return kept
+    if not planned:
+        raise UserError("the Comparison lists no case", place=Place(package.name), remedy="add a row")
+    return meant(planned, only, lambda each: (each.label, each.case.key), package.name)
 
 
-def wanted(text: str, only: Sequence[str]) -> bool:
-    """Whether a key and label hold one of the texts, or there is none to hold."""
-    return not only or any(part.lower() in text.lower() for part in only)
+Of = TypeVar("Of")
+
+
+def meant(cases: Sequence[Of], only: Sequence[str], called: Callable[[Of], tuple[str, str]], where: str) -> list[Of]:
+    """The cases whose label or key (`called`) holds one of the texts, or all where there is no text.
+
+    Raises UserError for a text that no case holds; `where` is what `planner measure` was given.
+    """
+    texts = [" ".join(called(case)).lower() for case in cases]
+    for part in only:
+        if not any(part.lower() in text for text in texts):
+            names = {(called(case)[0] or called(case)[1]) for case in cases}
+            close = [f"the closest: {', '.join(found)}"] if (found := closest(part, names)) else []
+            remedy = "; ".join([*close, f"planner measure {where} --list shows all"])
+            raise UserError(f"no case is called {part!r}", remedy=remedy)
+    return [case for case, text in zip(cases, texts, strict=True) if not only or any(p.lower() in text for p in only)]
 
 
 def _case(package: Package, sheet: str, row: CaseRow) -> Case:

@@ -6,7 +6,7 @@ else by their labels or markers: an analyst may move, rename, sort and add.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
@@ -15,7 +15,8 @@ from measure.keys import case_key
 from planner import library
 from planner.errors import Place, UserError
 from planner.template import Template
-from planner.xlsx.address import Area, address, coordinates
+from planner.xlsx.address import Area, address
+from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package, local_name
 from planner.xlsx.parts import parse_sheets
@@ -29,7 +30,24 @@ IDENTITY = {KEY: "Case key", "case_label": "Case", "template": "Template", "hard
 NOTE, NOTE_LABEL = "note", "Your note"
 ENOUGH = 3  # machine names in one row make it the header
 
-Grid = Mapping[int, Mapping[int, Value]]
+Grid = Mapping[int, Mapping[int, Cell]]
+
+
+class RowCells(Mapping[str, Value]):
+    """The values of a row's cells by machine name, read when they are asked for: a sheet has many that never are."""
+
+    def __init__(self, cells: Mapping[int, Cell], columns: Mapping[str, int]) -> None:
+        self._cells, self._columns = cells, columns
+
+    def __getitem__(self, name: str) -> Value:
+        cell = self._cells.get(self._columns[name])
+        return None if cell is None else cell.value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
 
 
 @dataclass(frozen=True)
@@ -52,7 +70,7 @@ class CaseRow:
     @cached_property
     def template(self) -> Template | None:
         """The row's template; None where it names none that is known."""
-        return _templates().get(self.text("template"))
+        return _template(self.text("template"))
 
     @cached_property
     def inputs(self) -> dict[str, float | str | None]:
@@ -74,9 +92,9 @@ class CaseRow:
 
 
 @cache
-def _templates() -> dict[str, Template]:
-    """The shipped templates by name."""
-    return {name: library.load(name) for name in library.names()}
+def _template(name: str) -> Template | None:
+    """A shipped template; loading them all takes longer than a small backfill."""
+    return library.load(name) if name in library.names() else None
 
 
 @dataclass(frozen=True)
@@ -89,6 +107,7 @@ class ComparisonSheet:
     header: int
     columns: Mapping[str, int]
     rows: tuple[CaseRow, ...]
+    sized_to: int = 0  # the last row of the marker, and of the charts that were built with it; 0 without one
 
     def is_computed(self, row: int, name: str) -> bool:
         """Whether a formula stands in a row's cell; it is not overwritten."""
@@ -110,32 +129,50 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
     """The Comparison of a workbook. Raises UserError where there is none, or its columns can't be told."""
     sheets, names = sheets or parse_sheets(package), dict(_markers(package))
     told = chain((SHEET, names.get(MARKER, ("",))[0]), _looking_like_one(sheets))
-    name = next((name for name in told if name in sheets), None)
-    if name is None:
+    found = _first_with_heads(package, sheets, (name for name in told if name in sheets))
+    if found is None:
         raise UserError(
             "the workbook has no Comparison sheet",
             place=Place(package.name),
             remedy="build one with planner build",
         )
-    grid: dict[int, dict[int, Value]] = {}
-    for ref, cell in sheets[name].cells.items():
-        row, column = coordinates(ref)
-        grid.setdefault(row, {})[column] = cell.value
-    header, columns = _header(package, name, grid)
-    columns |= _else_by_label(grid.get(header - 1, {}), columns)
+    name, grid, header, columns = found
+    columns |= _else_by_label(_values(grid.get(header - 1, {})), columns)
     columns |= _else_by_marker(names, name, columns)
-    rows = [
-        CaseRow(number, {title: grid[number].get(column) for title, column in columns.items()})
-        for number in sorted(grid) if number > header
-    ]  # fmt: skip
+    rows = (CaseRow(number, RowCells(grid[number], columns)) for number in sorted(grid) if number > header)
     kept = tuple(row for row in rows if row.text("template") or row.text(KEY))
-    return ComparisonSheet(package.sheets()[name], name, sheets[name], header, columns, kept)
+    on, area = names.get(MARKER, ("", Area(0, 0, 0, 0)))
+    sized_to = area.bottom if on == name else 0
+    return ComparisonSheet(package.sheets()[name], name, sheets[name], header, columns, kept, sized_to)
+
+
+def _first_with_heads(
+    package: Package, sheets: Mapping[str, SheetXml], told: Iterable[str]
+) -> tuple[str, Grid, int, dict[str, int]] | None:  # fmt: skip
+    """The first of these sheets that has the heads of a Comparison: an analyst may call a page of theirs so too.
+
+    Raises UserError for the first one where none has.
+    """
+    refusals: list[UserError] = []
+    for name in told:
+        grid = sheets[name].grid()
+        try:
+            return (name, grid, *_header(package, name, grid))
+        except UserError as error:
+            refusals.append(error)
+    if refusals:
+        raise refusals[0]
+    return None
+
+
+def _values(cells: Mapping[int, Cell]) -> dict[int, Value]:
+    return {column: cell.value for column, cell in cells.items()}
 
 
 def _looking_like_one(sheets: Mapping[str, SheetXml]) -> Iterator[str]:
     """The sheets that hold the heads of a Comparison, whatever they are called."""
     for name, xml in sheets.items():
-        if len(IDENTITY.keys() & {cell.value for cell in xml.cells.values() if cell.formula is None}) >= ENOUGH:
+        if len(IDENTITY.keys() & {cell.value for cell in xml.cells.values() if not cell.kind}) >= ENOUGH:
             yield name
 
 
@@ -143,7 +180,8 @@ def _header(package: Package, sheet: str, grid: Grid) -> tuple[int, dict[str, in
     """The first row that holds enough machine names, and the column of each: the first where one is there twice."""
     known = set(_labels())
     for number in sorted(grid):
-        texts = [(value.strip(), column) for column, value in sorted(grid[number].items()) if isinstance(value, str)]
+        values = _values(grid[number])
+        texts = [(value.strip(), column) for column, value in sorted(values.items()) if isinstance(value, str)]
         if len(known & {text for text, _ in texts}) >= ENOUGH:
             return number, dict(reversed([pair for pair in texts if pair[0]]))
     remedy = f"keep the header row with the machine names, such as {KEY}"
@@ -172,10 +210,14 @@ def _else_by_marker(names: Mapping[str, tuple[str, Area]], sheet: str, known: Ma
 
 
 def _markers(package: Package) -> Iterator[tuple[str, tuple[str, Area]]]:
-    """Our defined names with the sheet and the range of each that still leads somewhere."""
-    for element in package.tree(package.workbook_part()).iter():
+    """Our defined names with the sheet and the range of each that still leads somewhere.
+
+    Those of one sheet, as a copied one has them, come first: the workbook's own count.
+    """
+    named = [each for each in package.tree(package.workbook_part()).iter() if local_name(each) == "definedName"]
+    for element in sorted(named, key=lambda each: each.get("localSheetId") is None):
         name = element.get("name", "")
-        if local_name(element) == "definedName" and name.startswith(MARKERS):
+        if name.startswith(MARKERS):
             sheet, _, area = (element.text or "").rpartition("!")
             try:
                 yield name, (sheet.strip("'").replace("''", "'"), Area.parse(area))

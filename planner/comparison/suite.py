@@ -11,9 +11,9 @@ from measure.records import Measurement, read_measurements, write_measurements
 from measure.run import Case, measure_cases
 from measure.samples import Rules
 from planner.comparison import cases as shipped
-from planner.comparison.measuring import Progress, device_kinds, hardware_ids, wanted
+from planner.comparison.measuring import Progress, device_kinds, hardware_ids, meant
 from planner.comparison.prediction import predict
-from planner.errors import UserError, nearest
+from planner.errors import UserError
 
 
 def cases(suite: str, only: Sequence[str], hardware: str = "") -> list[Case]:
@@ -21,17 +21,24 @@ def cases(suite: str, only: Sequence[str], hardware: str = "") -> list[Case]:
 
     Raises UserError where no case is meant.
     """
-    platform = "cpu" if clock.devices()[0].platform == "cpu" else "accelerator"
-    listed = [case for case in shipped.load(suite) if case.on in ("", platform)]
-    kept = [case for case in listed if wanted(f"{case.key} {case.label}", only)]
-    if not kept:
-        raise UserError("no case of the suite is meant", remedy=nearest(only[0], [case.label for case in listed]))
+    platform = _platform()
+    kept = listed(suite, only)
     found = hardware_ids(device_kinds())
     if hardware and hardware not in found:
         known = ", ".join(found) or "none that the hardware table knows"
         raise UserError(f"this machine is no {hardware}", remedy=f"by its device kind it is: {known}")
     chip = hardware or (found[0] if len(found) == 1 else "")
     return [_case(case, chip, platform) for case in kept]
+
+
+def listed(suite: str, only: Sequence[str]) -> list[shipped.ComparisonCase]:
+    """The cases of a suite that are for this machine. Raises UserError for a text of `only` that means none."""
+    cases = [case for case in shipped.load(suite) if case.on in ("", _platform())]
+    return meant(cases, only, lambda case: (case.label, case.key), f"--suite {suite}")
+
+
+def _platform() -> str:
+    return "cpu" if clock.devices()[0].platform == "cpu" else "accelerator"
 
 
 def _case(case: shipped.ComparisonCase, chip: str, platform: str) -> Case:
@@ -61,15 +68,21 @@ def measured(
 def keep(path: Path, rows: Iterator[Measurement]) -> list[Measurement]:
     """Put each row into measurements.csv as soon as it is there, in the place of an older one of the same case.
 
-    A row that was not measured leaves an older time of its case alone. Returns the new rows.
+    A row that was not measured leaves an older time of its case alone; where Ctrl-C came before the first time, the
+    file is as it was. Returns the new rows.
     """
     kept = {_case_of(row): row for row in read_measurements(path)} if path.exists() else {}
     done: list[Measurement] = []
+    has_time = False
     for row in rows:
         done.append(row)
         old = kept.get(_case_of(row))
         if row.status == "measured" or old is None or old.status != "measured":
             kept[_case_of(row)] = row
+        has_time = has_time or row.status == "measured"
+        if has_time:
+            write_measurements(path, kept.values())
+    if done and not has_time and done[-1].status != "interrupted":
         write_measurements(path, kept.values())
     return done
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from measure import interrupts
 from measure.records import Measurement, read_measurements
 from planner.errors import UserError
 
@@ -25,7 +26,7 @@ def measured(
     variant's profiles kept in a folder of its own. Raises UserError where a variant can't even start.
     """
     rows: list[Measurement] = []
-    with TemporaryDirectory(prefix="measure-") as folder:
+    with TemporaryDirectory(prefix="measure-") as folder, interrupts.noted() as ctrl_c:
         for number, flags in enumerate(variants, start=1):
             path = Path(folder) / f"{number}.csv"
             command = [sys.executable, "-m", "planner", "measure", *arguments, "--csv", str(path)]
@@ -34,15 +35,23 @@ def measured(
             if profiles_to is not None:
                 command += ["--keep-profiles", str(profiles_to / f"variant_{number}")]
             try:
-                code = subprocess.run(command, env=os.environ | environment(flags), check=False).returncode
+                process = subprocess.run(
+                    command, env=os.environ | environment(flags), check=False, stdout=subprocess.DEVNULL
+                )  # its progress is on stderr; what it says of the copy is nobody's
+                code = process.returncode
             except KeyboardInterrupt:
-                rows += read_measurements(path) if path.exists() else []
-                break
+                ctrl_c.pressed = True
+            if ctrl_c.pressed:  # the process was told as well, and has kept what it had
+                return rows + (read_measurements(path) if path.exists() else [_interrupted(flags)])
             if not path.exists():
                 what = f"nothing was measured under the flags {flags!r} (exit code {code})"
                 raise UserError(what, remedy="its message stands above")
             rows += read_measurements(path)
     return rows
+
+
+def _interrupted(flags: str) -> Measurement:
+    return Measurement(status="interrupted", reason="stopped by the user", xla_flags=flags)
 
 
 def environment(flags: str) -> dict[str, str]:

@@ -1,0 +1,166 @@
+"""Rows that backfill appends are in the analyst's table, filter, formats and validations, as typed ones would be."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import pytest
+
+from planner.comparison import sheet as comparison
+from planner.xlsx.address import address
+from planner.xlsx.opc import Package
+from planner.xlsx.parts import tables
+from tests import libreoffice
+from tests.backfills import backfill, changed, keys, measurement, rows
+from tests.workbooks import write_plan
+from tests.xlsx_samples import zipped
+
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+TABLE_PART = "xl/tables/table9.xml"
+X14 = (
+    '<extLst><ext uri="{CCE6A557-97BC-4b89-ADB6-D9C93CAAB3DF}" '
+    'xmlns:x14="http://schemas.microsoft.com/office/spreadsheetml/2009/9/main"><x14:dataValidations count="1" '
+    'xmlns:xm="http://schemas.microsoft.com/office/excel/2006/main"><x14:dataValidation type="list">'
+    "<x14:formula1><xm:f>Models!$A$2:$A$9</xm:f></x14:formula1><xm:sqref>B6:B23</xm:sqref></x14:dataValidation>"
+    "</x14:dataValidations></ext></extLst>"
+)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The default workbook."""
+    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
+    write_plan(path)
+    return path.read_bytes()
+
+
+def put(path: Path, parts: dict[str, bytes]) -> bytes:
+    """The file of these parts, there and as bytes."""
+    path.write_bytes(data := zipped(parts))
+    return data
+
+
+def with_table(built: bytes, *, totals: int = 0) -> dict[str, bytes]:
+    """The parts of the workbook with a table laid over the cases, filter and all; `totals` rows at its end."""
+    package = Package.from_bytes(built, "plan.xlsx")
+    sheet = comparison.find(package)
+    parts, bottom = dict(package.parts), sheet.rows[-1].number + totals
+    ref = f"A{sheet.header}:{address(bottom, max(sheet.columns.values()))}"
+    heads = sorted(sheet.columns, key=lambda name: sheet.columns[name])
+    columns = "".join(f'<tableColumn id="{at}" name={quoteattr(name)}/>' for at, name in enumerate(heads, 1))
+    parts[TABLE_PART] = (
+        f'<table xmlns="{MAIN}" id="9" name="Cases" displayName="Cases" ref="{ref}" totalsRowCount="{totals}">'
+        f'<autoFilter ref="{ref}"/><tableColumns count="{len(heads)}">{columns}</tableColumns>'
+        '<tableStyleInfo name="TableStyleMedium2" showRowStripes="1"/></table>'
+    ).encode()
+    folder, _, file = sheet.part.rpartition("/")
+    rels = f"{folder}/_rels/{file}.rels"
+    link = f'<Relationship Id="own9" Type="{OFFICE}/table" Target="/{TABLE_PART}"/></Relationships>'.encode()
+    parts[rels] = parts[rels].replace(b"</Relationships>", link)
+    held = f'<tableParts count="1"><tablePart xmlns:r="{OFFICE}" r:id="own9"/></tableParts></worksheet>'.encode()
+    parts[sheet.part] = parts[sheet.part].replace(b"</worksheet>", held)
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.table+xml"
+    types = f'<Override PartName="/{TABLE_PART}" ContentType="{kind}"/></Types>'.encode()
+    parts["[Content_Types].xml"] = parts["[Content_Types].xml"].replace(b"</Types>", types)
+    return parts
+
+
+def more(path: Path, count: int = 1) -> list[str]:
+    """Keys of cases that the workbook lacks."""
+    return [keys(path)[1].replace("=256", f"={3000 + number}") for number in range(count)]
+
+
+def test_a_table_grows_with_its_filter(built: bytes, tmp_path: Path) -> None:
+    """Two rows more in the table's part; beside it only the Comparison changes; a second run changes nothing."""
+    path = tmp_path / "plan.xlsx"
+    before = put(path, with_table(built))
+    measured = [measurement(key) for key in more(path, 2)]
+    assert "2 appended" in backfill(path, *measured).output
+    package = Package.read(path)
+    assert changed(before, path) == {package.sheets()["Comparison"], TABLE_PART}
+    (table,) = tables(package)
+    assert (table.area.top, table.area.bottom) == (5, rows(path)[-1].number)
+    assert package.parts[TABLE_PART].count(str(table.area).encode()) == 2
+    assert "nothing to write" in backfill(path, *measured).output
+
+
+@libreoffice.needs_libreoffice
+@pytest.mark.slow
+def test_formulas_of_the_table_have_the_new_rows(built: bytes, tmp_path: Path) -> None:
+    """A sum over its column elsewhere is that of all rows, here and in LibreOffice."""
+    path = tmp_path / "plan.xlsx"
+    parts = with_table(built)
+    log = Package.from_bytes(built, "plan").sheets()["Log"]
+    cell = b'<row r="60"><c r="A60"><f>SUM(Cases[measured_time])</f><v>0</v></c></row></sheetData>'
+    parts[log] = parts[log].replace(b"</sheetData>", cell)
+    put(path, parts)
+    backfill(path, *(measurement(key, 0.25) for key in [keys(path)[0], *more(path, 2)]))
+    from planner.xlsx.parts import parse_sheets
+
+    assert parse_sheets(Package.read(path))["Log"].cells["A60"].value == 0.75
+    assert libreoffice.recalculated(path, tmp_path / "again")["Log"]["A60"] == 0.75
+
+
+@pytest.mark.parametrize("what", ["totals", "note"])
+def test_what_is_in_the_way_of_a_table_is_told(built: bytes, tmp_path: Path, what: str) -> None:
+    """Below it a row of totals, or a note with no room above: refused, and the file is as it was."""
+    path, parts = tmp_path / "plan.xlsx", with_table(built, totals=int(what == "totals"))
+    part = Package.from_bytes(built, "plan").sheets()["Comparison"]
+    at = 24 if what == "totals" else 25
+    note = f'<row r="{at}"><c r="B{at}" t="inlineStr"><is><t>mine</t></is></c></row></sheetData>'.encode()
+    parts[part] = parts[part].replace(b"</sheetData>", note)
+    before = put(path, parts)
+    done = backfill(path, *(measurement(key) for key in more(path, 2)))
+    assert done.exit_code == 2
+    assert ("has a row of totals" if what == "totals" else "something stands below it") in done.output
+    assert path.read_bytes() == before
+
+
+def test_filters_formats_and_validations_grow(built: bytes, tmp_path: Path) -> None:
+    """Those over all cases reach the new row, with the filter's own name; one over another cell does not."""
+    path, package = tmp_path / "plan.xlsx", Package.from_bytes(built, "plan.xlsx")
+    part, parts = package.sheets()["Comparison"], dict(package.parts)
+    xml = re.sub(rb'(sqref="[A-Z]+6:[A-Z]+)124"', rb'\g<1>23"', parts[part])
+    xml = xml.replace(b"</sheetData>", b'</sheetData><autoFilter ref="A5:F23"/>', 1)
+    rule = b'<cfRule type="containsBlanks" priority="99"/>'
+    mine = b'<conditionalFormatting sqref="C7 H6:H22">' + rule + b"</conditionalFormatting>"
+    xml = xml.replace(b"<dataValidations", mine + b"<dataValidations", 1)
+    parts[part] = xml.replace(b"</worksheet>", X14.encode() + b"</worksheet>")
+    name = b'<definedName name="_xlnm._FilterDatabase" localSheetId="0" hidden="1">Comparison!$A$5:$F$23</definedName>'
+    book = parts["xl/workbook.xml"].replace(b"</definedNames>", name + b"</definedNames>")
+    parts["xl/workbook.xml"] = book
+    before = put(path, parts)
+    assert "1 appended" in backfill(path, measurement(more(path)[0])).output
+    after = Package.read(path)
+    assert changed(before, path) == {part, "xl/workbook.xml"}
+    tail = after.parts[part].split(b"</sheetData>")[1]
+    assert tail == parts[part].split(b"</sheetData>")[1].replace(b'23"', b'24"').replace(b"B23<", b"B24<")
+    assert b'ref="A5:F24"' in tail
+    assert b"B6:B24</xm:sqref>" in tail
+    assert b'sqref="C7 H6:H22"' in tail
+    assert after.parts["xl/workbook.xml"] == book.replace(b"$F$23", b"$F$24")
+
+
+def test_more_rows_than_the_sheet_was_sized_for(built: bytes, tmp_path: Path) -> None:
+    """A sheet with room for two more, and five come: formats, validations and our names reach the last, and that
+    the charts don't is said.
+    """  # fmt: skip
+    path, package = tmp_path / "plan.xlsx", Package.from_bytes(built, "plan.xlsx")
+    part, parts = package.sheets()["Comparison"], dict(package.parts)
+    parts[part] = re.sub(rb'(sqref="[A-Z]+6:[A-Z]+)124"', rb'\g<1>25"', parts[part])
+    names = re.compile(rb'(<definedName name="comparison_[^>]*>[^<]*)\$124<')
+    parts["xl/workbook.xml"] = names.sub(rb"\g<1>$25<", parts["xl/workbook.xml"])
+    put(path, parts)
+    measured = [measurement(key) for key in more(path, 5)]
+    done = backfill(path, *measured)
+    assert "5 appended" in done.output
+    assert "was sized to row 25: its charts don't show the 3 rows below yet" in done.output
+    after = Package.read(path)
+    assert comparison.find(after).sized_to == 28
+    for name, text in ((part, b':[A-Z]+25"'), ("xl/workbook.xml", rb'"comparison_[^<]*\$25<')):
+        assert re.search(text, parts[name])
+        assert re.search(text, after.parts[name]) is None
+    assert "nothing to write" in backfill(path, *measured).output
