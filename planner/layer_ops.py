@@ -9,7 +9,7 @@ from planner import csvfile, data, library
 from planner.errors import Place, UserError, nearest
 from planner.formula import Formula, FormulaError, parse
 from planner.include import Scope, parse_include
-from planner.template import Row, Template, checked
+from planner.template import Row, Template, checked, row_of
 from planner.units import ONE, unit_of
 
 COLUMNS = ("name", "label", "unit", "kind", "formula", "count", "source", "note")
@@ -55,7 +55,7 @@ def load(step: Template) -> LayerOps:
     operations: list[Operation] = []
     for line, cells in sheet.records():
         count = cells.pop("count").strip()
-        row = Row(**{key: text.strip() for key, text in cells.items()}, template=path.stem, place=Place(path, line))
+        row = row_of(cells, Place(path, line), path.stem)
         if row.kind == "calc":
             scope.add(checked(row, scope.units, {}))
             steps.append(row)

@@ -7,6 +7,11 @@ from typing import NamedTuple
 from planner.template import Row
 
 LARGEST = 1e30  # beyond it products overflow
+VERBS = ("is_", "has_", "keeps_", "shares_", "scatters_")  # how the name of a yes or no begins
+SWITCHES = ("axes_overlap", "kv_head_sharding")  # and those of the field's own terms
+SHARES = frozenset({"efficiency", "fraction", "share", "mfu", "offload", "rate"})  # words of a share's name
+COUNTED = ("1", "chip")  # units in which things are counted
+OR_ZERO = ("hop_latency", "zero_stage")  # inputs whose 0 means something, though their default is above it
 
 
 class Limits(NamedTuple):
@@ -26,5 +31,24 @@ class Limits(NamedTuple):
 
 def limits(row: Row) -> Limits:
     """The limits of a row's value: what has a default above 0 is itself above 0; anything else may be 0."""
-    is_flag = row.unit == "1" and row.name.startswith(("is_", "has_"))
-    return Limits(is_flag, row.kind == "input" and isinstance(row.default, float) and row.default > 0)
+    is_positive = row.kind == "input" and isinstance(row.default, float) and row.default > 0
+    return Limits(is_flag(row.name, row.unit), is_positive and not row.name.endswith(OR_ZERO))
+
+
+def is_flag(name: str, unit: str) -> bool:
+    """Whether a row of this name and unit is a yes or a no."""
+    return unit == "1" and (name.startswith(VERBS) or name in SWITCHES)
+
+
+def is_share(row: Row) -> bool:
+    """Whether a row is a part of a whole, from 0 to 1, as an efficiency is."""
+    return row.unit == "1" and not SHARES.isdisjoint(row.name.split("_"))
+
+
+def is_whole(row: Row) -> bool:
+    """Whether a row counts something, so that only whole numbers mean anything: chips, sequences, tokens, layers."""
+    if row.unit not in COUNTED or is_share(row):
+        return False
+    if row.kind != "input":
+        return row.kind == "model"
+    return row.default is None or (isinstance(row.default, float) and row.default == int(row.default))

@@ -120,14 +120,19 @@ def read_rows(path: Path) -> tuple[list[Row], str]:
     rows: list[Row] = []
     seen: dict[str, int] = {}
     for line, cells in sheet.records():
-        values = {column: (cells[column] or "").strip() for column in COLUMNS}
-        row = Row(**values, template=path.stem, place=Place(path, line))
+        row = row_of(cells, Place(path, line), path.stem)
         _check_row(row)
         if row.name in seen and row.name != ".":
             raise row.fault(f"the name stands in line {seen[row.name]} already", "names are unique")
         seen[row.name] = line
         rows.append(row)
     return rows, sheet.digest
+
+
+def row_of(cells: Mapping[str, str], place: Place, template: str) -> Row:
+    """The row of a record's cells, by COLUMNS."""
+    name, label, unit, kind, formula, source, note = ((cells[column] or "").strip() for column in COLUMNS)
+    return Row(name, label, unit, kind, formula, source, note, template, place)
 
 
 def _check_row(row: Row) -> None:

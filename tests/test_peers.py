@@ -212,3 +212,123 @@ def test_training_flops_count_matrices():
     assert 8192 * llama.value("train_flops_per_token") == pytest.approx(3.416148e15, rel=1e-6)
     mixtral = plan("transformer", "mixtral-8x7b")
     assert mixtral.value("train_flops_per_token") == 6 * (12_879_925_248 - 32_000 * 4096 - (2 * 32 + 1) * 4096)
+
+
+@pytest.mark.parametrize(
+    ("batch", "context_len", "milliseconds"),
+    [
+        (1, 2048, 5.222),
+        (32, 2048, 6.314),
+        (128, 2048, 9.697),
+        (1, 8192, 5.297),
+        (32, 8192, 8.718),
+        (128, 8192, 19.312),
+    ],
+)
+def test_decode_step_with_communication(batch, context_len, milliseconds):
+    """The same steps with 160 ring all-reduces at 450 GB/s, bandwidth alone: 2 x 7/8 of the activations each."""
+    results = decode(n_chips=8, batch=batch, context_len=context_len, hop_latency=0)
+    assert round(results.value("decode_step_time_with_comm") * 1e3, 3) == milliseconds
+    assert results.value("decode_comm_time") == pytest.approx(160 * 2 * 7 / 8 * batch * 8192 * 2 / 450e9, rel=1e-12)
+
+
+def test_the_cache_is_cut_by_its_heads_alone():
+    """Over 16 chips by heads the cache of 8 KV heads is on 8 of them, twice: a chip holds an eighth and reads it."""
+    over_all = decode(n_chips=16, batch=32)
+    by_heads = decode(n_chips=16, batch=32, kv_head_sharding=1)
+    assert by_heads.value("kv_time") == 2 * over_all.value("kv_time")
+    cache = 32 * 8192 * 327_680
+    assert by_heads.value("memory_bytes_per_chip") == pytest.approx(141_107_412_992 / 16 + cache / 8, rel=1e-12)
+    assert by_heads.value("max_batch") < over_all.value("max_batch")
+    assert (over_all.value("check_kv_heads"), by_heads.value("check_kv_heads")) == (1, 0)
+    assert decode(n_chips=8, kv_head_sharding=1).value("check_kv_heads") == 1
+
+
+def test_a_latent_cache_has_no_heads():
+    """An MLA cache by heads alone is on every chip whole."""
+    results = decode("deepseek-v3", n_chips=16, batch=2, kv_head_sharding=1)
+    assert results.value("kv_time") == pytest.approx(2 * 8192 * 61 * 576 * 2 / 3.35e12, rel=1e-12)
+
+
+@pytest.mark.parametrize("batch", [1, 4, 64])
+def test_mixtral_steps(batch):
+    """Mixtral 8x7B on two H100 reads 2, 5.5 and 8 experts of a layer: neither always all (14 ms) nor always two."""
+    touched = 8 * (1 - 0.75**batch)
+    always = 2 * 4096 * (4096 + 1024) + 4096 * 8
+    read = 2 * (32 * (touched * 3 * 4096 * 14336 + always) + 32_000 * 4096)
+    results = decode("mixtral-8x7b", n_chips=2, batch=batch)
+    assert results.value("param_time") == pytest.approx(read / (2 * 3.35e12), rel=1e-12)
+
+
+def test_drafts_touch_more_experts():
+    """Three draft tokens of a sequence touch experts as a batch of four does."""
+    results = decode("mixtral-8x7b", n_draft_tokens=3, acceptance_rate=0.8)
+    assert results.value("verify_experts") == pytest.approx(8 * (1 - 0.75**4), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("chip", "dtype", "dense"),
+    [("h100-sxm", "bf16", 989.4e12), ("h100-sxm", "fp8", 1978.9e12), ("a100-sxm-80", "bf16", 312e12)],
+)
+def test_peaks_are_dense(chip, dtype, dense):
+    """A data sheet's larger number counts zeros that are skipped: twice as much, and not ours."""
+    assert decode(chip=chip, compute_dtype=dtype).value("peak_flops") == dense
+
+
+def test_training_attention_is_causal_or_says_so():
+    """A training step's attention is half of the square with a mask; the head counts in the matmuls."""
+    step = {"batch_tokens": 8192, "seq_len": 8192}
+    causal, full = (plan("training", "llama3-70b", "h100-sxm", is_causal=each, **step) for each in (1, 0))
+    assert full.value("attention_train_flops") == pytest.approx(5.2777e14, rel=1e-5)
+    assert causal.value("attention_train_flops") == full.value("attention_train_flops") / 2
+    assert causal.value("step_flops") == pytest.approx(3.6800e15, rel=1e-5)
+    assert full.value("step_flops") == pytest.approx(3.9439e15, rel=1e-5)
+    head = 6 * 8192 * 128_256 * 8192
+    assert causal.value("matmul_train_flops") - 6 * 8192 * causal.value("n_params_layers_multiplied") == head
+
+
+def test_recomputation_is_counted_apart():
+    """A full recomputation adds a forward pass to what the hardware does, and nothing to the model's own work."""
+    step = {"batch_tokens": 8192, "seq_len": 8192, "is_causal": 0}
+    kept, again = (plan("training", "llama3-70b", "h100-sxm", remat=each, **step) for each in ("none", "block"))
+    assert kept.value("step_flops") == again.value("step_flops")
+    assert kept.value("remat_flops") == 0
+    assert again.value("step_flops") + again.value("remat_flops") == pytest.approx(5.2586e15, rel=1e-5)
+    assert again.value("mfu") < again.value("hfu")
+
+
+def test_a_stored_size_is_not_the_parameter_count():
+    """DeepSeek V3 is published with a layer that predicts a second token; the model without it has 671,026,419,200
+    parameters. A head that is stored beside its tied table is no second one."""
+    assert plan("transformer", "deepseek-v3").value("n_params_total") == 671_026_419_200
+    gemma = plan("transformer", "gemma-7b")
+    assert gemma.value("n_params_embedding") == 256_000 * 3072
+    assert gemma.value("weight_bytes") == 2 * gemma.value("n_params_total")
+
+
+def test_parallel_state_is_cut_once():
+    """512 chips as 8 tensor by 64 FSDP ways hold a 512th of the weights each: not an eighth of that."""
+    results = plan("training", "llama3-70b", "h100-sxm", n_chips=512, mesh_tensor=8, mesh_fsdp=64)
+    assert results.value("weight_bytes_per_chip") == pytest.approx(141_107_412_992 / 512, rel=1e-12)
+    assert results.value("optimizer_bytes_per_chip") == pytest.approx(8 * 70_553_706_496 / 512, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("check", "values"),
+    [
+        ("check_mesh", {"n_chips": 64, "mesh_fsdp": 32}),
+        ("check_heads", {"n_chips": 48, "mesh_tensor": 48}),
+        ("check_batch", {"n_chips": 2048, "mesh_fsdp": 2048}),
+        ("check_kv_heads", {"n_chips": 12, "mesh_tensor": 12}),
+        ("check_stages", {"n_chips": 3, "mesh_pipeline": 3}),
+        ("check_experts", {"n_chips": 2, "mesh_expert": 2}),
+        ("fits_memory", {"n_chips": 1}),
+        ("check_slice_shape", {"n_chips": 64, "mesh_fsdp": 64, "slice_x": 4, "slice_y": 4, "slice_z": 8}),
+        ("check_sequence", {"seq_len": 16_384}),
+    ],
+)
+def test_a_wrong_plan_fails_a_check(check, values):
+    """What can't be run fails its check, in words, and isn't a silent number."""
+    assert plan("training", "llama3-70b", "tpu-v5p", **values).value(check) == 0
+    right = {"n_chips": 1024, "mesh_fsdp": 256, "mesh_tensor": 4}
+    assert plan("training", "llama3-70b", "tpu-v5p", **right).value(check) == 1
