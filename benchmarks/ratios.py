@@ -9,6 +9,7 @@ gives the same answer. The build is compared with XlsxWriter writing the same ce
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import statistics
 import subprocess
 import sys
@@ -16,6 +17,8 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+import reports
 
 ROUNDS = 5
 
@@ -54,14 +57,42 @@ def ratio(name: str, ours: Callable[[], float], theirs: Callable[[], float], goa
 
 
 def large_plan(formulas: int):  # type: ignore[no-untyped-def]
-    """A plan of about so many formula cells: models on chips."""
+    """A plan of at least so many formula cells: models on chips."""
     from planner import catalog
     from planner.scenarios import plan_of
 
     models, chips = catalog.load_models().ids(), catalog.load_hardware().ids()
-    per_scenario = 425
-    wanted = max(1, formulas // per_scenario)
-    return plan_of(models[: -(-wanted // len(chips))], chips, (), None, ())
+
+    def of(scenarios: int):  # type: ignore[no-untyped-def]
+        plan = plan_of(models[: -(-scenarios // len(chips))], chips, (), None, ())
+        return dataclasses.replace(plan, scenarios=plan.scenarios[:scenarios])
+
+    few, more = (count_formulas(of(scenarios)) for scenarios in (2, 12))
+    return of(2 + max(0, -(-10 * (formulas - few) // (more - few))))
+
+
+def count_formulas(plan) -> int:  # type: ignore[no-untyped-def]
+    """The formula cells of a plan's workbook."""
+    import io
+
+    import openpyxl
+
+    from planner.workbook.book import build
+
+    book = openpyxl.load_workbook(io.BytesIO(build(plan)), read_only=True)
+    return sum(cell.data_type == "f" for sheet in book for row in sheet.iter_rows() for cell in row)
+
+
+def looks(cell) -> dict[str, object]:  # type: ignore[no-untyped-def]
+    """A cell's look as XlsxWriter names it."""
+    font, fill = cell.font, cell.fill
+    look = {"num_format": cell.number_format, "bold": bool(font.bold), "font_name": font.name, "font_size": font.sz,
+            "locked": bool(cell.protection.locked), "text_wrap": bool(cell.alignment.wrap_text)}  # fmt: skip
+    if font.color is not None and isinstance(font.color.rgb, str):
+        look["font_color"] = f"#{font.color.rgb[2:]}"
+    if fill.fill_type == "solid":
+        look["bg_color"] = f"#{fill.fgColor.rgb[2:]}"
+    return look
 
 
 def same_cells(data: bytes, target: Path) -> Callable[[], None]:
@@ -72,30 +103,28 @@ def same_cells(data: bytes, target: Path) -> Callable[[], None]:
 
     with_formulas = openpyxl.load_workbook(io.BytesIO(data))
     with_values = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
-    sheets = [
-        (sheet.title, [
-            (cell.row - 1, cell.column - 1, cell.value, with_values[sheet.title].cell(cell.row, cell.column).value,
-             cell.number_format, bool(cell.font.bold))
-            for row in sheet.iter_rows() for cell in row if cell.value is not None
-        ])
-        for sheet in with_formulas
-    ]  # fmt: skip
+    styles: dict[int, dict[str, object]] = {}
+    sheets = []
+    for sheet in with_formulas:
+        cells = []
+        for cell in (cell for row in sheet.iter_rows() for cell in row if cell.value is not None):
+            styles.setdefault(cell.style_id, looks(cell))
+            value = with_values[sheet.title].cell(cell.row, cell.column).value
+            cells.append((cell.row - 1, cell.column - 1, cell.value, value, cell.style_id))
+        sheets.append((sheet.title, cells))
 
     def write() -> None:
         import xlsxwriter
 
         book = xlsxwriter.Workbook(str(target))
-        formats: dict[tuple[str, bool], object] = {}
+        formats = {number: book.add_format(look) for number, look in styles.items()}
         for title, cells in sheets:
             sheet = book.add_worksheet(title)
-            for row, column, content, value, number_format, bold in cells:
-                key = (number_format, bold)
-                if key not in formats:
-                    formats[key] = book.add_format({"num_format": number_format, "bold": bold})
+            for row, column, content, value, number in cells:
                 if isinstance(content, str) and content.startswith("="):
-                    sheet.write_formula(row, column, content, formats[key], value)
+                    sheet.write_formula(row, column, content, formats[number], value)
                 else:
-                    sheet.write(row, column, content, formats[key])
+                    sheet.write(row, column, content, formats[number])
         book.close()
 
     return write
@@ -127,8 +156,9 @@ def main() -> None:
     data = build(plan)
     with tempfile.TemporaryDirectory() as folder:
         theirs = same_cells(data, Path(folder) / "theirs.xlsx")
-        name = f"build of {len(plan.scenarios)} scenarios / XlsxWriter, the same cells"
+        name = f"build of {len(plan.scenarios)} scenarios, {count_formulas(plan):,} formulas / XlsxWriter"
         ratio(name, call(lambda: build(plan)), call(theirs), 0.7, rounds=3)
+    reports.main()
 
 
 if __name__ == "__main__":

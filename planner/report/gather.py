@@ -1,0 +1,235 @@
+"""A plan, as it was read from a workbook, becomes what a report says."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from planner import __version__
+from planner.errors import Place, UserError
+from planner.reading import Check as CheckRow
+from planner.reading import Plan, Spot, read_plan
+from planner.report import assumptions, overriding, provenance, sweep
+from planner.report.cells import Cells
+from planner.report.clean import cleaned
+from planner.report.comparing import Compared, compared
+from planner.report.data import Check, Figure, Line, Memory, Picture, ReportData, Scenario, Section
+from planner.report.pictures import latency, measured, memory, roofline, step_time
+from planner.xlsx.cellvalue import Value
+from planner.xlsx.opc import Package
+
+MAIN = (
+    "decode_step_time", "decode_tokens_per_second_per_chip", "prefill_time", "cost_per_million_tokens",
+    "step_time_lower_bound", "mfu", "model_flops_utilisation", "training_time", "training_cost",
+)  # fmt: skip
+"""The headlines that one asks for first; of a workbook without them, its first ones."""
+MOST_MAIN, MOST_BINDS, FITS = 4, 3, "fits_memory"
+UNTITLED, MOST_NAMED = "Plan", 3
+MEMORY = (
+    ("serving", "inference", "memory_bytes_total", "usable_hbm_bytes"),
+    ("training", "training", "memory_bytes_per_chip", "hbm_bytes"),
+)
+TRAINS = "optimizer_bytes_per_chip"
+
+
+def gather(path: Path) -> ReportData:
+    """What the workbook at `path` says, its formulas recalculated in memory.
+
+    Raises UserError for a file that is no workbook of planner's, and for one whose numbers can't be had: its saved
+    values are out of date and its formulas can't be computed here.
+    """
+    package = Package.read(path)
+    plan = read_plan(package)
+    warnings = _freshness(plan)
+    if not plan.scenarios:
+        raise UserError("the workbook has no scenario", place=Place(path), remedy="fill a column of its Inputs sheet")
+    cells = Cells(plan)
+    cases = compared(cells)
+    failed, untold = _checks(cells)
+    cover = provenance.cover(plan)
+    report: ReportData = cleaned(
+        ReportData(
+            title=_title(plan, cover.title),
+            file=path.name,
+            file_digest=hashlib.sha256(path.read_bytes()).hexdigest(),
+            date=_today().isoformat(),
+            planner=__version__,
+            workbook=cover.facts,
+            scenarios=tuple(_scenario(cells, index) for index in range(len(plan.scenarios))),
+            n_checks=sum(_is_counted(row, each.key) for row in plan.checks for each in plan.scenarios),
+            failed=failed,
+            untold=untold,
+            headlines=_headlines(cells),
+            pictures=_pictures(cells, cases),
+            sweeps=sweep.tables(cells),
+            swept=sweep.chosen(cells),
+            comparison=cases.table() if cases else None,
+            accuracy=cases.accuracy if cases else "",
+            assumptions=assumptions.sections(cells),
+            typed=overriding.typed_over(plan),
+            notes=tuple((f"{note.sheet}!{note.ref}", note.text) for note in plan.notes),
+            sources=provenance.sources(plan, cover),
+            warnings=warnings,
+        )
+    )
+    return report
+
+
+def _freshness(plan: Plan) -> tuple[str, ...]:
+    """What a reader should know of the numbers' age.
+
+    Raises UserError where some can neither be computed here nor be trusted as they were saved.
+    """
+    ours = {sheet.name for sheet in plan.book.our_sheets}
+    stale = [found for found in plan.stale if found.spot.sheet in ours]
+    unknown = {spot: why for spot, why in plan.unknown.items() if spot.sheet in ours}
+    if plan.not_computed or unknown:
+        why = plan.not_computed or next(iter(unknown.values()))
+        lacking = [*(spot for spot in unknown if plan.at(*spot) is None), *_never_saved(plan)]
+        if stale or lacking:
+            raise UserError(
+                f"its saved values are out of date and not all can be computed here ({why})",
+                place=Place(plan.file, cell=str(lacking[0] if lacking else stale[0].spot)),
+                remedy="open and save it in a spreadsheet program, then report again",
+            )
+        count = f"{len(unknown):,} formulas" if unknown else "The formulas"
+        return (f"{count} can't be computed here ({why}): their values are those that the file was saved with.",)
+    if stale:
+        return (
+            f"The file's saved values were out of date in {len(stale):,} cells, such as {stale[0].spot}: this report "
+            "has what the formulas give now.",
+        )
+    return ()
+
+
+def _never_saved(plan: Plan) -> list[Spot]:
+    """Where nothing could be computed, the formulas without a saved value."""
+    if not plan.not_computed:
+        return []
+    return [
+        Spot(sheet.name, *at) for sheet in plan.book.our_sheets for at in sheet.patterns if sheet.value(*at) is None
+    ]
+
+
+def _today() -> date:
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    return (datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)).date()
+
+
+def _title(plan: Plan, said: str) -> str:
+    """The Cover's title where an analyst gave it one, else what is planned on what."""
+    if said not in ("", UNTITLED):
+        return said
+    models = list(dict.fromkeys(scenario.model for scenario in plan.scenarios if scenario.model))
+    chips = list(dict.fromkeys(scenario.hardware for scenario in plan.scenarios if scenario.hardware))
+    if 0 < len(models) <= MOST_NAMED and 0 < len(chips) <= MOST_NAMED:
+        return f"{_and(models)} on {_and(chips)}"
+    return f"A plan of {len(plan.scenarios)} scenarios"
+
+
+def _and(names: list[str]) -> str:
+    return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
+
+
+def _scenario(cells: Cells, index: int) -> Scenario:
+    plan = cells.plan
+    scenario = plan.scenarios[index]
+    key = scenario.key
+    chips = cells.row("n_chips")
+    headlines = {row.name: row for row in reversed(plan.headlines)}
+    meant = [row for row in plan.headlines if cells.counts(row.origin, key)]
+    wanted = [headlines[name] for name in MAIN if name in headlines and headlines[name] in meant] or meant
+    return Scenario(
+        id=scenario.id,
+        name=scenario.name or scenario.id or key,
+        model=scenario.model,
+        chip=scenario.hardware,
+        chips=cells.of(chips, key) if chips else Figure(None, "chip", ""),
+        fits=_fits(plan, key),
+        memory=tuple(_memory(cells, key)),
+        binds=tuple(
+            (row.title, str(row.bound_by[key]))
+            for row in meant
+            if row.bound_by and isinstance(row.bound_by.get(key), str) and row.bound_by[key]
+        )[:MOST_BINDS],
+        main=tuple(
+            Line(row.name, row.title, row.unit, (cells.of(row, key),), row.source) for row in wanted[:MOST_MAIN]
+        ),
+        failed=sum(check.failed(key) for check in plan.checks),
+        untold=sum(_is_counted(row, key) and not row.holds(key) and not row.failed(key) for row in plan.checks),
+    )
+
+
+def _memory(cells: Cells, key: str) -> Iterator[Memory]:
+    """Of each kind of plan in the workbook, what its memory holds and what there is."""
+    for what, checks, needed, room in MEMORY:
+        names = (TRAINS, needed, room) if what == "training" else (needed, room)
+        for table in cells.table_with(*names):
+            if cells.counts(checks, key):
+                yield Memory(
+                    what, _fits(cells.plan, key, checks), cells.of(table[needed], key), cells.of(table[room], key)
+                )
+            break
+
+
+def _fits(plan: Plan, key: str, of: str = "") -> bool | None:
+    """Whether the checks of the memory, or those of a template alone, hold; None where that can't be told."""
+    found = [
+        check for check in plan.checks if FITS in check.name and check.name.startswith(of) and _is_counted(check, key)
+    ]
+    if any(check.failed(key) for check in found):
+        return False
+    return True if found and all(check.holds(key) for check in found) else None
+
+
+def _checks(cells: Cells) -> tuple[tuple[Check, ...], tuple[Check, ...]]:
+    """The checks that fail, and those that can't be told."""
+    failed: list[Check] = []
+    untold: list[Check] = []
+    for scenario in cells.plan.scenarios:
+        for row in cells.plan.checks:
+            if not _is_counted(row, scenario.key) or row.holds(scenario.key):
+                continue
+            fails = row.failed(scenario.key)
+            (failed if fails else untold).append(_check(cells, row, scenario.key, fails))
+    return tuple(failed), tuple(untold)
+
+
+def _is_counted(row: CheckRow, key: str) -> bool:
+    """Whether a check is one of the scenario's; a text stands where it is not."""
+    return key in row.cells and not isinstance(row.value(key), str)
+
+
+def _check(cells: Cells, row: CheckRow, key: str, fails: bool) -> Check:
+    figure, scenario = cells.of(row, key), cells.plan.by_key[key]
+    meaning = "; ".join(text for text in (row.text, row.source) if text)
+    return Check(scenario.name or scenario.id, row.title, meaning, figure.cell, fails, "" if fails else figure.why)
+
+
+def _headlines(cells: Cells) -> tuple[Section, ...]:
+    """Dashboard's rows, section by section, what binds a quantity below it."""
+    sections: dict[str, list[Line]] = {}
+    for row in cells.plan.headlines:
+        lines = sections.setdefault(row.section, [])
+        lines.append(cells.line(row))
+        if row.bound_by:
+            lines.append(_bound(cells, row.title, row.row + 1, row.sheet, row.bound_by))
+    return tuple(Section(title, tuple(lines)) for title, lines in sections.items())
+
+
+def _bound(cells: Cells, title: str, row: int, sheet: str, values: Mapping[str, Value]) -> Line:
+    columns = {key: entry.spot.column for key, entry in cells.plan.headlines[0].cells.items()}
+    figures = tuple(
+        cells.at(sheet, row, columns[key], "text") for key in cells.keys if key in values and key in columns
+    )
+    return Line("", f"{title}: bound by", "text", figures)
+
+
+def _pictures(cells: Cells, cases: Compared | None) -> tuple[Picture, ...]:
+    return (
+        *memory.pictures(cells), *step_time.pictures(cells), *latency.pictures(cells), *roofline.pictures(cells),
+        *measured.pictures(cases),
+    )  # fmt: skip

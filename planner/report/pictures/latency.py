@@ -1,0 +1,113 @@
+"""Latency against throughput: what a larger batch buys and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from planner.reading import Quantity, Scenario
+from planner.report import svg
+from planner.report.cells import Cells
+from planner.report.data import Figure, Picture
+from planner.report.figures import shown
+from planner.report.svg import Drawing, Scale
+from planner.report.sweeping import LATENCY, MOST, SWEPT, THROUGHPUT, Curve, curve
+
+HEIGHT, LEFT, RIGHT = 320.0, 52.0, svg.WIDTH - 12
+_LIMITS = "\nthe largest that fits", "\nmore than fits in memory"
+WIDE = 8.0  # a range of more than this factor is drawn on a logarithmic axis
+TITLE = "Latency and throughput of decode"
+CURVES = " The line is the sheet's formulas at other batch sizes, from 1 to the largest that fits in memory."
+
+
+@dataclass(frozen=True)
+class Point:
+    """What the workbook says of a scenario, and how it goes on at other batches where that can be told."""
+
+    index: int
+    scenario: Scenario
+    batch: Figure
+    latency: Figure
+    throughput: Figure
+    curve: Curve | None
+
+    @property
+    def name(self) -> str:
+        return self.scenario.name or self.scenario.id
+
+    @property
+    def at(self) -> tuple[float, float]:
+        """Latency and throughput; 0 where there is none."""
+        return _number(self.latency), _number(self.throughput)
+
+
+def pictures(cells: Cells) -> Iterator[Picture]:
+    """The picture, where the workbook has a decode step."""
+    table = next(cells.table_with(LATENCY, SWEPT, THROUGHPUT), None)
+    if table is None:
+        return
+    found = [_point(cells, table, *place) for place in cells.meant(table[LATENCY])]
+    if drawn := [point for point in found if min(point.at) > 0]:
+        rows = [table[name] for name in (SWEPT, LATENCY, THROUGHPUT, MOST) if name in table]
+        numbers = cells.table(rows, cells.meant(table[LATENCY]))
+        yield Picture("latency-throughput", TITLE, _svg(drawn), _alt(drawn), _caption(drawn), numbers)
+
+
+def _point(cells: Cells, table: dict[str, Quantity], index: int, scenario: Scenario) -> Point:
+    batch, latency, throughput = (cells.of(table[name], scenario.key) for name in (SWEPT, LATENCY, THROUGHPUT))
+    return Point(index, scenario, batch, latency, throughput, curve(table, scenario))
+
+
+def _svg(points: Sequence[Point]) -> str:
+    drawing = Drawing(HEIGHT)
+    top = svg.legend(drawing, [(point.index, point.name) for point in points]) + 16
+    curves = [point.curve for point in points if point.curve]
+    times = [point.at[0] for point in points] + [time for each in curves for time in each.latency]
+    rates = [point.at[1] for point in points] + [rate for each in curves for rate in each.throughput]
+    x = svg.spanning(times, LEFT, RIGHT, max(times) > WIDE * min(times))
+    y = svg.spanning(rates, HEIGHT - 46, top, max(rates) > WIDE * min(rates))
+    svg.axes(drawing, x, y, "Decode step: time of a token", "Tokens a second of a chip", "s")
+    placed: list[tuple[float, float, float]] = []
+    for point in points:
+        drawing.open(class_="series", data_s=str(point.index))
+        if point.curve:
+            _curve(drawing, x, y, point, point.curve)
+        said = f"{point.name}\nbatch {point.batch.text} (the workbook's)\n{point.latency.text}, {point.throughput.text}"
+        if point.curve and point.curve.most is not None and _number(point.batch) > point.curve.most:
+            said += _LIMITS[1]
+        svg.mark(drawing, point.index, x(point.at[0]), y(point.at[1]), 7.0, said, stroke=svg.INK, stroke_width=1.6,
+                 class_=f"f{point.index % len(svg.PALETTE)} point own")  # fmt: skip
+        drawing.close()
+    for point in points:
+        words = f"batch {point.batch.text}"
+        right = x(point.at[0]) + 10
+        begin = right if right + svg.width_of(words) < RIGHT else right - 20 - svg.width_of(words)
+        height = svg.clear_of(placed, begin, y(point.at[1]) + 10, words, HEIGHT - 50)
+        if height is not None:
+            drawing.open(class_="series", data_s=str(point.index))
+            drawing.name(begin, height, words)
+            drawing.close()
+    return drawing.svg(_alt(points))
+
+
+def _curve(drawing: Drawing, x: Scale, y: Scale, point: Point, found: Curve) -> None:
+    kind = point.index % len(svg.PALETTE)
+    line = svg.path([(x(time), y(rate)) for time, rate in zip(found.latency, found.throughput, strict=True)])
+    drawing.add("path", d=line, fill="none", stroke=svg.colour(point.index), stroke_width=2.0, class_=f"k{kind}")
+    for batch, time, rate in zip(found.batches, found.latency, found.throughput, strict=True):
+        last = "" if found.most is None or batch < found.most else _LIMITS[batch > found.most]
+        said = f"{point.name}\nbatch {shown(batch, '1')}{last}\n{shown(time, 's')}, {shown(rate, '1/s/chip')}"
+        svg.mark(drawing, point.index, x(time), y(rate), 3.0, said)
+
+
+def _alt(points: Sequence[Point]) -> str:
+    each = (f"{p.name} at batch {p.batch.text}: {p.latency.text} a step, {p.throughput.text}" for p in points)
+    return f"{TITLE}: {'; '.join(each)}."
+
+
+def _caption(points: Sequence[Point]) -> str:
+    return "The ringed point is the workbook's batch." + (CURVES if any(point.curve for point in points) else "")
+
+
+def _number(figure: Figure) -> float:
+    return figure.value if isinstance(figure.value, float) else 0.0

@@ -1,0 +1,226 @@
+"""A drawing as SVG text: shapes, scales and axes. Colours stand in attributes, so that a style sheet may override them.
+
+Sizes are those of a drawing 420 wide: a phone shows it somewhat smaller, a laptop somewhat larger.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+WIDTH = 420.0
+SIZE = 12.0  # of a text
+PALETTE = ("#1f4fbf", "#b4440f", "#11734b", "#6d28d9", "#8a6100", "#0b6e86", "#b0185c", "#475569")
+INK, MUTED, GRID, PAPER = "#1f2937", "#4b5563", "#e3e6ea", "#ffffff"
+_PREFIXES = {18: "E", 15: "P", 12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n", -12: "p"}
+
+
+@dataclass
+class Drawing:
+    """Shapes, one after the other, within a height that may grow."""
+
+    height: float
+    parts: list[str] = field(default_factory=list)
+
+    def add(self, tag: str, content: str = "", title: str = "", **attributes: Any) -> None:
+        """One element; a trailing or inner `_` of an attribute is `-`. `title` is what hovering shows."""
+        pairs = "".join(
+            f' {name.rstrip("_").replace("_", "-")}="{escape(_number(value))}"'
+            for name, value in attributes.items() if value is not None
+        )  # fmt: skip
+        inner = (f"<title>{escape(title)}</title>" if title else "") + content
+        self.parts.append(f"<{tag}{pairs}>{inner}</{tag}>" if inner else f"<{tag}{pairs}/>")
+
+    def text(self, x: float, y: float, words: str, anchor: str = "start", **attributes: Any) -> None:
+        """A text whose middle is at height `y`."""
+        own: dict[str, Any] = {"fill": MUTED, "class_": "muted", **attributes}
+        self.add("text", escape(words), x=x, y=y + SIZE * 0.36, text_anchor=anchor, **own)
+
+    def name(self, x: float, y: float, words: str, anchor: str = "start") -> None:
+        """A text over the drawing, with a rim that keeps it readable; the pointer goes through it."""
+        self.text(x, y, words, anchor, fill=INK, class_="ink over", pointer_events="none", stroke=PAPER,
+                  stroke_width=3.0, stroke_linejoin="round", paint_order="stroke")  # fmt: skip
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> None:
+        """A straight line; a thin one of the grid unless said otherwise."""
+        self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, **{"stroke": GRID, "class_": "grid", **attributes})
+
+    def open(self, **attributes: Any) -> None:
+        """Begin a group."""
+        pairs = "".join(f' {name.rstrip("_").replace("_", "-")}="{escape(str(v))}"' for name, v in attributes.items())
+        self.parts.append(f"<g{pairs}>")
+
+    def close(self) -> None:
+        """End the group."""
+        self.parts.append("</g>")
+
+    def svg(self, alt: str) -> str:
+        """The whole drawing; `alt` says it in words for those who can't see it."""
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_number(WIDTH)} {_number(self.height)}" '
+            f'font-family="Libertinus Serif" font-size="{_number(SIZE)}" role="img" aria-label="{escape(alt)}">'
+            + "".join(self.parts)
+            + "</svg>"
+        )
+
+
+def colour(index: int) -> str:
+    """The colour of a series."""
+    return PALETTE[index % len(PALETTE)]
+
+
+def mark(drawing: Drawing, index: int, x: float, y: float, size: float, title: str = "", **attributes: Any) -> None:
+    """A point of a series: its shape differs as its colour does."""
+    shape: dict[str, Any] = {
+        "fill": colour(index),
+        "stroke": PAPER,
+        "stroke_width": 1.2,
+        "class_": f"f{index % len(PALETTE)} point",
+    }
+    shape |= attributes
+    kind = index % 4
+    if kind == 0:
+        drawing.add("circle", title=title, cx=x, cy=y, r=size, **shape)
+    elif kind == 1:
+        side = size * 1.8
+        drawing.add("rect", title=title, x=x - side / 2, y=y - side / 2, width=side, height=side, **shape)
+    else:
+        corners = {
+            2: ((0, -1.25), (1.15, 0.85), (-1.15, 0.85)),
+            3: ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
+        }[kind]
+        points = " ".join(f"{_number(x + dx * size)},{_number(y + dy * size)}" for dx, dy in corners)
+        drawing.add("polygon", title=title, points=points, **shape)
+
+
+def legend(drawing: Drawing, entries: Sequence[tuple[int, str]], of_scenarios: bool = True) -> float:
+    """The names of series in rows along the top, each with its mark; returns the height below."""
+    left, right = 4.0, WIDTH
+    x, y, top = left, 9.0, 9.0
+    for index, name in entries:
+        name = cut(name, 44)
+        width = 18 + width_of(name)
+        if x > left and x + width > right:
+            x, y = left, y + 18
+        drawing.open(**({"class_": "series", "data_s": str(index)} if of_scenarios else {}))
+        mark(drawing, index, x + 5, y, 4.2, class_=f"f{index % len(PALETTE)}")
+        drawing.text(x + 13, y, name)
+        drawing.close()
+        x += width + 12
+    return y + 18 if entries else top
+
+
+def width_of(words: str) -> float:
+    """About how wide a text is."""
+    return sum(SIZE * (0.95 if ord(letter) > 0x2E80 else 0.5) for letter in words)
+
+
+def cut(words: str, most: int) -> str:
+    """A text that is not longer than `most` characters."""
+    return words if len(words) <= most else f"{words[: most - 1]}…"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From numbers to places: `low` at `start`, `high` at `end`; logarithmic or not."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    is_log: bool = False
+
+    def __call__(self, value: float) -> float:
+        low, high = self._seen(self.low), self._seen(self.high)
+        return self.start + (self._seen(value) - low) / ((high - low) or 1.0) * (self.end - self.start)
+
+    def ticks(self, most: int = 6) -> list[float]:
+        """Round numbers along the scale."""
+        return _log_ticks(self.low, self.high, most) if self.is_log else _ticks(self.low, self.high, most)
+
+    def _seen(self, value: float) -> float:
+        return math.log10(value) if self.is_log else value
+
+
+def spanning(values: Iterable[float], start: float, end: float, is_log: bool, margin: float = 0.06) -> Scale:
+    """A scale on which all values lie, with a little room; a linear one from 0 where that is not far."""
+    found = [value for value in values if math.isfinite(value) and (value > 0 or not is_log)] or [1.0]
+    low, high = min(found), max(found)
+    if is_log:
+        room = max((high / low) ** margin, 1.1)
+        return Scale(low / room, high * room, start, end, True)
+    room = (high - low) * margin or abs(high) or 1.0
+    return Scale(0.0 if 0 <= low < 0.5 * high else low - room, high + room, start, end)
+
+
+def axes(drawing: Drawing, x: Scale, y: Scale, x_title: str, y_title: str, x_unit: str = "", y_unit: str = "") -> None:
+    """The grid, the ticks with their numbers, and what each axis shows."""
+    for value in x.ticks():
+        drawing.line(x(value), y.start, x(value), y.end)
+        drawing.text(x(value), y.start + 13, tick(value, x_unit), "middle")
+    for value in y.ticks():
+        drawing.line(x.start, y(value), x.end, y(value))
+        drawing.text(x.start - 6, y(value), tick(value, y_unit), "end")
+    drawing.line(x.start, y.start, x.end, y.start, stroke=MUTED, class_="axis")
+    drawing.line(x.start, y.start, x.start, y.end, stroke=MUTED, class_="axis")
+    drawing.text((x.start + x.end) / 2, y.start + 31, x_title, "middle")
+    drawing.text(4, y.end - 14, y_title)
+
+
+def tick(value: float, unit: str = "") -> str:
+    """A number on an axis: `0.1`, `10`, `200 T`, `5 ms`."""
+    if value == 0:
+        return "0"
+    power = min(18, max(-12, 3 * math.floor(math.log10(abs(value)) / 3 + 1e-9)))
+    if unit == "s" and abs(value) >= 1:
+        return f"{value:,g}\N{NO-BREAK SPACE}s"
+    if not unit and 0.01 <= abs(value) < 10_000:
+        return f"{value:g}"
+    number = f"{value / 10.0**power:.3g}"
+    suffix = f"{_PREFIXES[power]}{unit}"
+    return f"{number}\N{NO-BREAK SPACE}{suffix}" if suffix else number
+
+
+def path(points: Sequence[tuple[float, float]]) -> str:
+    """A line through points."""
+    return "M" + " L".join(f"{_number(x)} {_number(y)}" for x, y in points)
+
+
+def clear_of(placed: list[tuple[float, float, float]], x: float, y: float, words: str, height: float) -> float | None:
+    """A height near `y` where a text that begins at `x` overlaps none that is `placed`; None where there is none.
+
+    The text is then among the placed.
+    """
+    wide = width_of(words)
+    for shift in (0.0, -13.0, 13.0, -26.0, 26.0):
+        at = y + shift
+        free = all(abs(at - other_y) >= 12 or x > other_x + other_wide or other_x > x + wide
+                   for other_x, other_y, other_wide in placed)  # fmt: skip
+        if free and 8 <= at <= height - 8:
+            placed.append((x, at, wide))
+            return at
+    return None
+
+
+def _ticks(low: float, high: float, most: int) -> list[float]:
+    step = 10.0 ** math.floor(math.log10((high - low) / most or 1.0))
+    step = next(step * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (step * factor) <= most)
+    first = math.ceil(low / step - 1e-9)
+    return [count * step for count in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _log_ticks(low: float, high: float, most: int) -> list[float]:
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for factors in ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)):
+        found = [factor * 10.0**power for power in powers for factor in factors]
+        kept = [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+        if len(kept) >= 3:
+            return kept[:: math.ceil(len(kept) / (most + 3))]
+    return _ticks(low, high, most)
+
+
+def _number(value: object) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)

@@ -1,0 +1,323 @@
+"""Reports say what the workbook says: numbers, reasons, failed checks first, in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from planner.cli import group
+from planner.errors import UserError
+from planner.recalc import strip_cached
+from planner.report.data import ReportData
+from planner.report.figures import shown
+from planner.report.gather import gather
+from planner.report.html import html
+from planner.report.jsonfile import as_json
+from planner.report.markdown import markdown
+from planner.report.spreadsheet import as_csv
+from planner.report.write import FORMATS, write
+from planner.xlsx.opc import Package
+from planner.xlsx.parts import parse_sheets
+from tests.reports import FOREIGN, Page, agrees, default_workbook, hostile_workbook
+from tests.workbooks import cached
+
+
+@pytest.fixture(scope="module")
+def default() -> ReportData:
+    """The report of the default workbook."""
+    return gather(default_workbook())
+
+
+@pytest.fixture(scope="module")
+def hostile() -> ReportData:
+    """The report of the workbook with names that try to break out."""
+    return gather(hostile_workbook())
+
+
+def edited(tmp_path: Path, sheet: str, **cells: object) -> Path:
+    """The default workbook with cells of a sheet typed over; its cached values stay as they were."""
+    package = Package.read(default_workbook())
+    xml = parse_sheets(package)[sheet].with_values(cells)  # type: ignore[arg-type]
+    package.replace(package.sheets()[sheet], xml)
+    path = tmp_path / "edited.xlsx"
+    package.write(path)
+    return path
+
+
+def overwritten(tmp_path: Path, cell: str, content: str) -> Path:
+    """The default workbook with something else in a formula's cell of Dashboard."""
+    package = Package.read(default_workbook())
+    part = package.sheets()["Dashboard"]
+    xml, count = re.subn(
+        rf'(<c r="{cell}"[^>]*>).*?(</c>)', rf"\g<1>{content}\2", package.parts[part].decode(), count=1
+    )
+    assert count == 1
+    package.replace(part, xml.encode())
+    path = tmp_path / "overwritten.xlsx"
+    package.write(path)
+    return path
+
+
+@pytest.mark.parametrize("name", ["default", "hostile"])
+def test_every_number_of_the_page_is_its_cell(name: str, request: pytest.FixtureRequest) -> None:
+    """The value behind a number is its cell's to the last bit, and what is shown is that to the digits shown."""
+    values = cached(default_workbook() if name == "default" else hostile_workbook())
+    figures = Page(html(request.getfixturevalue(name))).figures()
+    assert len(figures) > 300
+    for cell, exact, text in figures:
+        sheet, _, ref = cell.rpartition("!")
+        assert values[sheet][ref] == float(exact), cell
+        assert agrees(text, float(exact)), f"{cell}: {text} of {exact}"
+
+
+def test_the_other_formats_have_the_same_numbers(default: ReportData) -> None:
+    """Each number of the CSV and the JSON is its cell's, and the Markdown shows each headline as the page does."""
+    values = cached(default_workbook())
+    rows = list(csv.DictReader(io.StringIO(as_csv(default).lstrip("\N{ZERO WIDTH NO-BREAK SPACE}"))))
+    numbers = [row for row in rows if "!" in row["cell"] and row["unit"] not in ("", "text") and row["value"]]
+    assert len(numbers) > 200
+    for row in numbers:
+        sheet, _, ref = row["cell"].rpartition("!")
+        assert float(row["value"]) == values[sheet][ref]
+    data, text = json.loads(as_json(default)), markdown(default)
+    for section in data["headlines"]:
+        for line in section["lines"]:
+            for figure in line["figures"]:
+                sheet, _, ref = figure["cell"].rpartition("!")
+                assert figure["value"] == values[sheet][ref]
+                assert figure["text"] in text
+
+
+def test_what_the_report_has(default: ReportData) -> None:
+    """Title, date, hashes, sources, what fits and binds, sweeps, cases and pictures of the default workbook."""
+    assert default.title == "llama3-70b on tpu-v5e, tpu-v6e and h100-sxm"
+    assert [scenario.fits for scenario in default.scenarios] == [True] * 3
+    assert all(scenario.binds for scenario in default.scenarios)
+    assert {picture.id for picture in default.pictures} >= {
+        "memory-serving", "step-time-decode", "latency-throughput", "roofline",
+    }  # fmt: skip
+    assert len(default.file_digest) == 64
+    assert {"models.csv", "accelerators.csv"} <= {source.what for source in default.sources}
+    assert any(source.what.startswith("tpu-v5e") for source in default.sources)
+    assert default.sweeps
+    assert "Nothing is measured" in default.accuracy
+    assert not default.warnings
+    assert not default.typed
+
+
+def test_failed_checks_come_first(hostile: ReportData) -> None:
+    """What fails is named before all else in the page, the Markdown and the CSV."""
+    assert [check.label for check in hostile.failed] == ["Inference: Weights and caches fit"]
+    page, text = html(hostile), markdown(hostile)
+    assert page.index("1 failed check") < page.index("What fits, what binds")
+    assert text.index("1 failed check") < text.index("What fits, what binds")
+    rows = list(csv.reader(io.StringIO(as_csv(hostile))))
+    assert next(row[0] for row in rows[1:] if row[0] != "report") == "checks"
+    assert hostile.scenarios[1].fits is False
+
+
+def test_a_missing_number_says_why(hostile: ReportData) -> None:
+    """The cost of a chip without a price is N/A in every format, with the database's column and the chip; never 0."""
+    reason = "Hardware has no price_per_chip_hour for tpu-v2"
+    cost = next(line for section in hostile.headlines for line in section.lines if line.name.startswith("cost_per"))
+    assert (cost.figures[2].value, cost.figures[2].text) == (None, "N/A")
+    assert reason in cost.figures[2].why
+    for text in (html(hostile), as_csv(hostile), as_json(hostile)):
+        assert reason in text
+    assert reason.replace("_", "\\_") in markdown(hostile)
+
+
+def test_nothing_missing_is_shown_as_a_number(hostile: ReportData) -> None:
+    """No figure without a value shows a digit, nor does any page say None or NaN."""
+    missing = []
+
+    def walk(item: object) -> None:
+        if isinstance(item, dict):
+            if item.keys() >= {"value", "unit", "text"} and item["value"] is None:
+                missing.append(item["text"])
+            for value in item.values():
+                walk(value)
+        elif isinstance(item, list):
+            for value in item:
+                walk(value)
+
+    walk(json.loads(as_json(hostile)))
+    assert missing
+    assert not [text for text in missing if any(letter.isdigit() for letter in text)]
+    for text in (html(hostile), markdown(hostile), as_csv(hostile)):
+        assert ">None<" not in text
+        assert "nan" not in text.replace("finance", "").split()
+
+
+def test_a_stale_workbook_is_recalculated_in_memory(tmp_path: Path, default: ReportData) -> None:
+    """A typed input counts although the cached values don't know of it, the report says so, the file is unharmed."""
+    batch = next(line for line in default.assumptions[0].lines if line.name == "batch").figures[0]
+    path = edited(tmp_path, "Inputs", **{batch.cell.partition("!")[2]: 64.0})
+    before = path.read_bytes()
+    report = gather(path)
+    assert "out of date" in report.warnings[0]
+    throughput = [
+        line.figures[0].value
+        for found in (default, report)
+        for section in found.headlines
+        for line in section.lines
+        if line.name == "decode_tokens_per_second"
+    ]
+    assert throughput[0] != throughput[1]
+    assert path.read_bytes() == before
+
+
+def test_a_workbook_without_cached_values_is_reported(tmp_path: Path, default: ReportData) -> None:
+    """A workbook that no program has computed gives the same numbers as the one with cached values."""
+    package = Package.read(default_workbook())
+    strip_cached(package)
+    path = tmp_path / "plan.xlsx"
+    package.write(path)
+    assert gather(path).headlines == default.headlines
+
+
+def test_what_can_not_be_computed_is_refused(tmp_path: Path, default: ReportData) -> None:
+    """A stale workbook with a formula that is unknown here is refused in one line that says what to do."""
+    line = next(line for s in default.headlines for line in s.lines if line.name == "decode_step_time")
+    cell = line.figures[0].cell.partition("!")[2]
+    path = overwritten(tmp_path, cell, '<f>CUBEVALUE("a","b")</f>')
+    with pytest.raises(UserError, match="open and save it in a spreadsheet program"):
+        gather(path)
+
+
+def test_a_number_typed_over_a_formula_is_named(tmp_path: Path) -> None:
+    """It stands among the notices with its cell, and the numbers that depend on it follow it."""
+    path = overwritten(tmp_path, "F17", "<v>123</v>")
+    report = gather(path)
+    assert [(typed.cell, typed.what) for typed in report.typed] == [("Dashboard!F17", "123 typed over the formula")]
+    assert "Dashboard!F17" in html(report)
+
+
+def test_measured_cases_and_their_error(tmp_path: Path) -> None:
+    """A measured case has its ratio from the sheet and its error beside it; a flagged one is named."""
+    sheet = parse_sheets(Package.read(default_workbook()))["Comparison"]
+    names = {str(cell.value): ref.rstrip("0123456789") for ref, cell in sheet.cells.items() if ref.endswith("5")}
+    column, flags = names["measured_time"], names["flags"]
+    path = edited(tmp_path, "Comparison", **{f"{column}6": 2.4e-7, f"{column}7": 4.8e-7, f"{flags}7": "spread"})
+    report = gather(path)
+    assert report.comparison is not None
+    at = {name.name: index for index, name in enumerate(report.comparison.columns)}
+    row = report.comparison.rows[0]
+    ratio = row[at["time_ratio"]].value
+    assert isinstance(ratio, float)
+    assert row[at["error"]].value == pytest.approx(ratio - 1)
+    assert "2 of" in report.accuracy
+    assert "1 of them flagged" in report.accuracy
+    assert "predicted-measured" in {picture.id for picture in report.pictures}
+    assert report.comparison.rows[5][at["measured_time"]].text == "not measured"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (70553706496.0, "1", "70,553,706,496"),
+        (113503379456.0, "byte", "113.5 GB"),
+        (0.008581455081807082, "s", "8.581 ms"),
+        (1.4302425136345136, "USD", "1.430 USD"),
+        (1.2, "USD/h/chip", "1.2 USD/h/chip"),
+        (0.4, "1", "0.4"),
+        (1.0, "chip", "1 chip"),
+        (0.0, "byte", "0 B"),
+        (0.0, "s", "0 s"),
+        (999.96, "1/s", "1,000.0 /s"),
+        (0.37782635057427855, "%", "37.8%"),
+        (1e-9, "1", "1.000e-09"),
+        (None, "s", "N/A"),
+        ("int8", "text", "int8"),
+    ],
+)
+def test_numbers_as_people_read_them(value: float | str | None, unit: str, text: str) -> None:
+    """Four significant digits where a number has more, whole counts to the digit, units scaled by prefixes."""
+    assert shown(value, unit).replace("\N{NO-BREAK SPACE}", " ") == text
+
+
+def test_the_same_report_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under SOURCE_DATE_EPOCH every format is the same to the byte, and dated by it."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    one, two = gather(default_workbook()), gather(default_workbook())
+    assert one.date == "2023-11-14"
+    for ending, make in FORMATS.items():
+        assert make(one, None) == make(two, None), ending
+
+
+def test_a_pdf_has_its_text_and_its_fonts(tmp_path: Path) -> None:
+    """The PDF's text can be extracted, foreign letters included; its fonts are embedded; it is tagged."""
+    from pypdf import PdfReader
+
+    write(hostile_workbook(), tmp_path / "report.pdf")
+    reader = PdfReader(tmp_path / "report.pdf")
+    text = " ".join("\n".join(page.extract_text() for page in reader.pages).split())
+    for words in (FOREIGN, "1 failed check", "What fits, what binds", "=cmd|", "<script>", "price_per_chip_hour"):
+        assert words in text, words
+    assert reader.trailer["/Root"]["/MarkInfo"]["/Marked"]  # type: ignore[index]
+    fonts = [font.get_object() for page in reader.pages for font in page["/Resources"].get("/Font", {}).values()]  # type: ignore[union-attr]
+    for font in fonts:
+        descriptor = font["/DescendantFonts"][0].get_object()["/FontDescriptor"]
+        assert {"/FontFile2", "/FontFile3"} & set(descriptor.keys())
+
+
+def test_a_house_style(tmp_path: Path, default: ReportData) -> None:
+    """A template that extends ours changes a block and keeps the rest; a Typst one may import ours."""
+    page = tmp_path / "house.html"
+    page.write_text('{% extends "report.html" %}{% block footer %}House of {{ report.title }}{% endblock %}')
+    text = html(default, page)
+    assert "House of llama3-70b" in text
+    assert "What fits, what binds" in text
+    style = tmp_path / "house.typ"
+    style.write_text('#import sys.inputs.page: *\n#show: style.with(accent: rgb("#b00020"))\nHouse rules\n#body\n')
+    write(default_workbook(), tmp_path / "house.pdf", style)
+    from pypdf import PdfReader
+
+    assert "House rules" in PdfReader(tmp_path / "house.pdf").pages[0].extract_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["{book}", "-o", "{tmp}/report.docx"], "ends in .html, .pdf, .md, .csv or .json"),
+        (["{book}", "-o", "{tmp}/report.csv", "--template", "{tmp}/x.html"], "has no template"),
+        (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/missing.html"], "missing.html"),
+        (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/broken.html"], "broken.html, line 2"),
+        (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/unknown.html"], "unknown.html, line 2"),
+        (["{book}", "-o", "{tmp}/report.pdf", "--template", "{tmp}/broken.typ"], "broken.typ"),
+        (["{tmp}/nothing.xlsx", "-o", "{tmp}/report.html"], "nothing.xlsx"),
+        (["{tmp}/text.xlsx", "-o", "{tmp}/report.html"], "text.xlsx"),
+        (["{book}", "-o", "{tmp}/no/such/folder/report.html"], "report.html"),
+    ],
+)
+def test_bad_input_gets_one_line(tmp_path: Path, arguments: list[str], said: str) -> None:
+    """What is wrong, where, exit code 2, and no report written."""
+    (tmp_path / "broken.html").write_text("first\n{% if %}\n")
+    (tmp_path / "unknown.html").write_text("first\n{{ report.nothing.at_all }}\n")
+    (tmp_path / "broken.typ").write_text("#let = nothing\n")
+    (tmp_path / "text.xlsx").write_text("no workbook")
+    given = [text.format(book=default_workbook(), tmp=tmp_path) for text in arguments]
+    result = CliRunner().invoke(group, ["report", *given])
+    assert result.exit_code == 2, result.output
+    assert said in result.output
+    assert len(result.output.strip().splitlines()) == 1
+    assert not list(tmp_path.glob("report.*"))
+
+
+def test_the_command_loads_no_large_library(tmp_path: Path) -> None:
+    """A report starts without pandas, openpyxl, JAX or matplotlib; only a PDF loads Typst."""
+    code = (
+        "import sys; from pathlib import Path; from planner.report.write import FORMATS, write; "
+        "write(Path(sys.argv[1]), Path(sys.argv[2])); "
+        "print([m for m in ('pandas', 'openpyxl', 'jax', 'matplotlib', 'typst') if m in sys.modules])"
+    )
+    command = [sys.executable, "-c", code, str(default_workbook()), str(tmp_path / "report.html")]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == "[]"
