@@ -1,0 +1,1 @@
+"""The workbook that teaches: the worked problems of the field's two source works, each a live formula."""

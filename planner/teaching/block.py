@@ -1,0 +1,178 @@
+"""One problem on its chapter's sheet: what it gives, and every row from there to its answer as a live formula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from planner.catalog import Value
+from planner.teaching.problems import Answer, Problem
+from planner.template import CALCULATED, Row
+from planner.trace import in_names
+from planner.units import parse_unit
+from planner.workbook.cells import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
+from planner.workbook.inputs import held
+from planner.workbook.layout import cell, letter
+from planner.workbook.page import Live, Page
+from planner.workbook.styles import ENGINEERING, RATIO, SMALL, number_format, row_format
+
+LABEL, UNIT, NAME, GIVEN, VALUE, FORMULA, SOURCE = range(1, 8)
+TITLES = ("Quantity", "Unit", "Name", "Given", "Computed", "Formula in names", "Note and source")
+GIVEN_TEXT, OR = "given", "given or "
+FACTOR, ANSWER = "unit_factor", "answer_in_unit"
+IDS = {"model": ("Model", "models"), "hardware": ("Chip", "hardware")}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a block: what it says, what is typed for it, and the formula of its value as a cell's text."""
+
+    label: str
+    unit: str
+    name: str
+    names: str
+    note: str
+    formula: str
+    style: str
+    form: str
+    is_open: bool = False  # whether a value may be typed
+    given: Value = None
+    row: Row | None = None
+
+
+@dataclass(frozen=True)
+class Block:
+    """Where a problem stands on its chapter's sheet."""
+
+    problem: Problem
+    answer: Answer
+    page: Page
+    title: int
+    top: int
+    bottom: int
+
+    @property
+    def value(self) -> str:
+        """The answer's cell, seen from another sheet."""
+        return f"{self.page.name}!{cell(VALUE, self.bottom)}"
+
+
+class Lines:
+    """The lines of a problem's block, whose first stands in the row `top`."""
+
+    def __init__(
+        self, problem: Problem, answer: Answer, top: int, constants: Mapping[str, str], tables: Databases
+    ) -> None:
+        self.problem, self.answer, self.constants, self.tables = problem, answer, constants, tables
+        self.at = top
+        self.places: dict[str, int] = {}
+        self.lines: list[Line] = []
+        for line in self._lines():
+            self.places[line.name] = self.at
+            self.lines.append(line)
+            self.at += 1
+
+    def placed(self) -> Iterator[tuple[Line, int]]:
+        """Each line with its row."""
+        return zip(self.lines, self.places.values(), strict=True)
+
+    def _lines(self) -> Iterator[Line]:
+        looked = {row.kind for row in self.answer.rows if row.name not in self.answer.given}
+        for kind, chosen in (("model", self.answer.model), ("hardware", self.answer.hardware)):
+            if kind in looked:
+                yield from self._chosen(kind, chosen)
+        for row in self.answer.rows:
+            yield self._line(row)
+        if self.answer.factor is not None:
+            yield from self._in_unit(self.answer.factor)
+
+    def _chosen(self, kind: str, chosen: str | None) -> Iterator[Line]:
+        """The model or the chip, and its row in the database."""
+        label, table = IDS[kind]
+        given = or_blank(cell(GIVEN, self.at))
+        yield Line(label, "text", f"{kind}_id", GIVEN_TEXT, "choose another from the list", given, "plan_formula", "@",
+                   True, chosen)  # fmt: skip
+        matched = f"MATCH({cell(VALUE, self.at - 1)},{self.tables[table].ids},0)"
+        yield Line(f"Row of {self.tables[table].page.name}", "1", f"{kind}_row", f"MATCH({kind}_id,{table},0)", "",
+                   matched, "plan_formula", "0")  # fmt: skip
+
+    def _line(self, row: Row) -> Line:
+        note = "; ".join(text for text in (row.note, row.source) if text)
+        form, typed = row_format(row), cell(GIVEN, self.at)
+        style = "plan_answer" if row is self.answer.output and self.answer.factor is None else "plan_formula"
+        said = (row.label, row.unit, row.name)
+        if row.name in self.answer.given or row.kind == "input":
+            is_given = row.name in self.answer.given
+            value = self.answer.given[row.name] if is_given else row.default
+            note = "; ".join(text for text in (_instead(row, is_given), note) if text)
+            return Line(*said, GIVEN_TEXT, note, or_blank(typed), style, form, True, value, row)
+        if row.kind == "constant":
+            return Line(*said, f"Constants[{row.name}]", note, self.constants[row.name], "plan_cross", form)
+        if row.kind in ("model", "hardware"):
+            formula = overridable(typed, self._looked_up(row))
+            return Line(*said, OR + in_names(row), note, formula, style, form, True, None, row)
+        if row.kind == "dtype":
+            formula = bytes_of_dtype(self.tables, self.reference(row.formula))
+            return Line(*said, in_names(row), note, formula, style, form)
+        assert row.kind in CALCULATED
+        return Line(*said, row.formula, note, calculated(row, self.reference), style, form)
+
+    def _looked_up(self, row: Row) -> str:
+        selector = row.column[1]
+        matched = f"{letter(VALUE)}${self.places[f'{row.kind}_row']}"
+        return looked_up(row, self.tables, matched, self.reference(selector) if selector else None)
+
+    def _in_unit(self, factor: float) -> Iterator[Line]:
+        """The answer in the source's unit, where that is another than the template's."""
+        output, form = self.answer.output, ENGINEERING if factor < SMALL else RATIO
+        yield Line("Factor to the source's unit", "1", FACTOR, GIVEN_TEXT, self.problem.mapping,
+                   or_blank(cell(GIVEN, self.at)), "plan_formula", form, True, factor)  # fmt: skip
+        formula = f"{self.reference(output.name)}*{self.reference(FACTOR)}"
+        yield Line("Answer in the source's unit", unit_of(self.problem), ANSWER, f"{output.name}*{FACTOR}",
+                   f"the source's unit: {self.problem.unit}", formula, "plan_answer",
+                   form_of(self.problem))  # fmt: skip
+
+    def reference(self, name: str) -> str:
+        """The cell of a name in this block."""
+        return cell(VALUE, self.places[name])
+
+
+def _instead(row: Row, is_given: bool) -> str:
+    """What a typed value stands for: a formula that it replaces, or the template's default."""
+    if row.kind == "input":
+        return "" if is_given or row.default is None else "the template's default"
+    return f"given in place of {in_names(row) or row.formula}"
+
+
+def unit_of(problem: Problem) -> str:
+    """The unit of a problem's answer: the template's, or by a factor the source's; 1 where that counts things."""
+    if problem.answer is not None and problem.answer.factor is None:
+        return problem.answer.output.unit
+    try:
+        parse_unit(problem.unit)
+    except ValueError:
+        return "1"
+    return problem.unit
+
+
+def form_of(problem: Problem) -> str:
+    """The number format of a problem's answer."""
+    assert problem.answer is not None, "a problem without a template has no answer"
+    if problem.answer.factor is None:
+        return row_format(problem.answer.output)
+    return RATIO if unit_of(problem) == "1" else number_format(unit_of(problem))
+
+
+def write(page: Page, title: int, lines: Lines) -> Block:
+    """Write a block's lines; `title` is the row of its title above them."""
+    for line, at in lines.placed():
+        page.put(LABEL, at, line.label, "plan_key" if line.style == "plan_answer" else "plan_label")
+        for column, text in ((UNIT, line.unit), (NAME, line.name), (SOURCE, line.note)):
+            page.put(column, at, text, "plan_text")
+        page.put(FORMULA, at, line.names, "plan_beside")
+        page.put(GIVEN, at, None, "plan_text")
+        if line.is_open:
+            page.put(GIVEN, at, "#N/A" if line.given is None and line.names == GIVEN_TEXT else held(line.given),
+                     "plan_input", line.form)  # fmt: skip
+        page.put(VALUE, at, Live(line.formula), line.style, line.form)
+    return Block(lines.problem, lines.answer, page, title, min(lines.places.values()), max(lines.places.values()))

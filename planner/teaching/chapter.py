@@ -1,0 +1,104 @@
+"""A chapter's sheet: its problems one below the other, each with its working."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from openpyxl.workbook import Workbook
+
+from planner.teaching import block
+from planner.teaching.block import FORMULA, GIVEN, LABEL, NAME, SOURCE, TITLES, UNIT, VALUE, Block, Line, Lines
+from planner.teaching.problems import Problem
+from planner.template import Row
+from planner.workbook.cells import Databases
+from planner.workbook.inputs import dropdown, validate
+from planner.workbook.layout import cell
+from planner.workbook.page import GREY, Live, Page
+
+HEADER_ROW, A3 = 3, 8
+INDEX = "Book"  # the sheet that lists all problems
+PURPOSE = "Blue cells are yours to change: what is below them follows. A problem's title leads back to Book."
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Where the index holds a problem's title, its exact answer and what the source prints."""
+
+    title: str
+    exact: str
+    printed: str
+
+
+class Chapter:
+    """A sheet that is filled from top to bottom."""
+
+    def __init__(self, book: Workbook, name: str, title: str) -> None:
+        corner, titles = cell(UNIT, HEADER_ROW + 1), f"{HEADER_ROW}:{HEADER_ROW}"
+        self.page = Page(book, name, title, PURPOSE, corner=corner, titles=titles)
+        for column, text in enumerate(TITLES, start=1):
+            self.page.put(column, HEADER_ROW, text, "plan_header_right" if column in (GIVEN, VALUE) else "plan_header")
+        self._at = HEADER_ROW + 2
+        self._open: dict[tuple[str, ...], tuple[Line, list[str]]] = {}
+
+    def write(self, problem: Problem, listed: Listed, constants: Mapping[str, str], tables: Databases) -> Block:
+        """Write a problem's title, what is told of it, its working and what its answer is compared with."""
+        assert problem.answer is not None, "a problem without a template has no working"
+        page, top = self.page, self._at
+        page.section(top, f"{problem.id}: {problem.question}", SOURCE)
+        sheet, _, title = listed.title.partition("!")
+        page.link(LABEL, top, sheet, title)
+        for self._at, (text, style) in enumerate(_told(problem), start=top + 1):
+            page.put(LABEL, self._at, text, style)
+        lines = Lines(problem, problem.answer, self._at + 1, constants, tables)
+        written = block.write(page, top, lines)
+        for line, at in lines.placed():
+            if line.is_open:
+                self._opened(line, cell(GIVEN, at))
+        self._compared(written, listed, lines.lines[-1])
+        return written
+
+    def _compared(self, written: Block, listed: Listed, answer: Line) -> None:
+        said = [("Exact answer", listed.exact)]
+        if written.problem.printed is not None:
+            said.append(("The source prints", listed.printed))
+        for at, (label, reference) in enumerate(said, start=written.bottom + 1):
+            for column in (NAME, GIVEN, SOURCE):
+                self.page.put(column, at, None, "plan_text")
+            self.page.put(LABEL, at, label, "plan_label")
+            self.page.put(UNIT, at, answer.unit, "plan_text")
+            self.page.put(VALUE, at, Live(reference), "plan_cross", answer.form)
+            self.page.put(FORMULA, at, INDEX, "plan_beside")
+        self._at = written.bottom + len(said) + 2
+
+    def _opened(self, line: Line, reference: str) -> None:
+        default = str(line.row.default) if line.row and line.row.kind == "input" else ""
+        key = (line.name, line.label, line.unit, default, line.names)
+        self._open.setdefault(key, (line, []))[1].append(reference)
+
+    def finish(self, ranges: Mapping[str, str]) -> None:
+        """Hold what may be typed to its limits, colour what is missing, and set the columns' widths."""
+        page = self.page
+        for line, cells in self._open.values():
+            reference = " ".join(cells)
+            if line.row is None and line.unit == "text":
+                table = block.IDS[line.name.removesuffix("_id")][1]
+                prompt = f"Choose an id of the {table.capitalize()} sheet."
+                dropdown(page, reference, ranges[table], line.label, prompt)
+            else:
+                row = line.row or Row(line.name, line.label, line.unit, "input", "")
+                validate(page, row, reference, ranges, overriding=line.names != block.GIVEN_TEXT)
+        first = cell(VALUE, HEADER_ROW + 1)
+        page.colour(f"{first}:{cell(VALUE, self._at)}", f"ISNA({first})", ink=GREY)
+        page.widths(40, 12, 28, 21, 21, 60, 64)
+        page.sheet.page_setup.paperSize = A3
+        page.sheet.print_area = f"A1:{cell(SOURCE, self._at)}"
+
+
+def _told(problem: Problem) -> Iterator[tuple[str, str]]:
+    """What stands below a problem's title: where it is from, how it is put, what is to be known of it."""
+    yield f"{problem.source}{': ' + problem.symbols if problem.symbols else ''}", "plan_text"
+    if problem.mapping:
+        yield f"Put as: {problem.mapping}", "plan_text"
+    if problem.explanation:
+        yield problem.explanation, "plan_label"

@@ -1,0 +1,184 @@
+"""The Book sheet: a row for each problem, its answer beside the exact one and what the source prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
+
+from openpyxl.workbook import Workbook
+
+from planner.catalog import Value
+from planner.teaching import block
+from planner.teaching.block import Block
+from planner.teaching.chapter import A3, INDEX, Listed
+from planner.teaching.problems import Answer, Problem
+from planner.trace import in_names
+from planner.workbook.layout import cell, letter
+from planner.workbook.page import ORANGE, PALE_RED, RED, Live, Page
+from planner.workbook.styles import number_format
+
+PURPOSE = "Each worked problem as a live formula; its id leads to the working, where every input can be changed."
+TITLES = (
+    "Problem", "Chapter", "Question", "Template", "Formula in names", "Given", "Answer", "Unit", "Exact", "Off exact",
+    "Agrees", "Printed", "Rounding", "Off printed", "In print", "What is to be known",
+)  # fmt: skip
+(PROBLEM, CHAPTER, QUESTION, TEMPLATE, FORMULA, GIVEN, RESULT, UNIT, EXACT, OFF_EXACT, AGREES, PRINTED, ROUNDING,
+ OFF_PRINTED, VERDICT, KNOWN) = range(1, len(TITLES) + 1)  # fmt: skip
+WIDTHS = (16, 12, 34, 13, 34, 36, 17, 11, 17, 9, 8, 17, 14, 10, 12, 46)
+STYLES = {
+    CHAPTER: "plan_text", TEMPLATE: "plan_text", UNIT: "plan_beside", QUESTION: "plan_wrapped", FORMULA: "plan_told",
+    GIVEN: "plan_told", KNOWN: "plan_wrapped",
+}  # fmt: skip
+NUMBERS = (RESULT, EXACT, OFF_EXACT, AGREES, PRINTED, ROUNDING, OFF_PRINTED)
+LINE, MARGIN = 13.0, 3.0  # points: a line of text, and what a row has above and below
+FULL = 1.0  # how much of a column's width the lines of a text fill
+SUMMARY_ROW, HEADER_ROW, FIRST_ROW = 3, 5, 6
+AS_PRINTED, OFF, SILENT = "as printed", "off", "not printed"
+DIFFERENCE, SHARE = "0.0E+0", "0.0%"
+BROWN = "FF8A4B08"
+DIGITS = 12  # of a difference: below them engines differ
+
+
+class Index:
+    """The sheet, written as the chapters are: the answers' cells are known when their blocks are written."""
+
+    def __init__(self, book: Workbook, problems: Sequence[Problem]) -> None:
+        corner, titles = cell(CHAPTER, FIRST_ROW), f"{HEADER_ROW}:{HEADER_ROW}"
+        self.page = Page(book, INDEX, INDEX, PURPOSE, corner=corner, titles=titles)
+        self.answered = [problem for problem in problems if problem.answer is not None]
+        self.waiting = [problem for problem in problems if problem.answer is None]
+        self.firsts = {problem.chapter: problem.id for problem in reversed(self.answered)}.values()
+        self.rows = {problem.id: at for at, problem in enumerate(self.answered, start=FIRST_ROW)}
+
+    @property
+    def last(self) -> int:
+        """The last row of an answered problem."""
+        return FIRST_ROW + len(self.answered) - 1
+
+    @property
+    def master(self) -> str:
+        """The formula that counts the problems whose answer isn't the exact one."""
+        return f"COUNTIF({self._column(AGREES)},0)"
+
+    @property
+    def count(self) -> str:
+        """The formula that counts the problems."""
+        return f'COUNTIF({self._column(PROBLEM)},"*")'
+
+    def _column(self, column: int) -> str:
+        return f"{INDEX}!${letter(column)}${FIRST_ROW}:${letter(column)}${max(self.last, FIRST_ROW)}"
+
+    def listed(self, problem: Problem) -> Listed:
+        """Where a problem's row has what its block calls up."""
+        at = self.rows[problem.id]
+        exact, printed = (f"{INDEX}!${letter(column)}${at}" for column in (EXACT, PRINTED))
+        return Listed(f"{INDEX}!{cell(PROBLEM, at)}", exact, printed)
+
+    def write(self, blocks: Mapping[str, Block], tolerance: str) -> Page:
+        """Write every row. `tolerance` is the cell of the difference that counts as agreement."""
+        self._summary()
+        for column, title in enumerate(TITLES, start=1):
+            self.page.put(column, HEADER_ROW, title, "plan_header_right" if column in NUMBERS else "plan_header")
+        for problem in self.answered:
+            self._row(problem, blocks[problem.id], self.rows[problem.id], tolerance)
+        self._colours()
+        self.page.sheet.auto_filter.ref = f"{cell(1, HEADER_ROW)}:{cell(len(TITLES), max(self.last, HEADER_ROW))}"
+        if self.waiting:
+            self._unanswered(max(self.last, HEADER_ROW) + 3)
+        self.page.widths(*WIDTHS)
+        self.page.sheet.page_setup.paperSize = A3
+        return self.page
+
+    def _summary(self) -> None:
+        """Three counts above the table, live."""
+        counts = (
+            (PROBLEM, "Live formulas", self.count),
+            (QUESTION, "agree with the exact answer", f"SUM({self._column(AGREES)})"),
+            (FORMULA, "printed otherwise than rounding explains", f'COUNTIF({self._column(VERDICT)},"{OFF}")'),
+        )
+        for column, label, formula in counts:
+            self.page.put(column, SUMMARY_ROW, label, "plan_label")
+            self.page.put(column + 1, SUMMARY_ROW, Live(formula), "plan_formula_text", "0")
+
+    def _row(self, problem: Problem, written: Block, at: int, tolerance: str) -> None:
+        page, answer = self.page, written.answer
+        form = block.form_of(problem)
+        page.put(PROBLEM, at, problem.id, "plan_link")
+        page.link(PROBLEM, at, written.page.name, cell(block.LABEL, written.title))
+        texts = {CHAPTER: problem.chapter.partition(":")[0], QUESTION: problem.question,
+                 TEMPLATE: answer.template.name, FORMULA: _formula(answer), GIVEN: _given(answer),
+                 UNIT: block.unit_of(problem), KNOWN: _known(problem)}  # fmt: skip
+        self._say(at, texts)
+        if problem.id in self.firsts:
+            page.put(CHAPTER, at, texts[CHAPTER], "plan_key")
+        page.put(RESULT, at, Live(written.value), "plan_cross", form)
+        page.put(EXACT, at, problem.exact, "plan_constant", form)
+        page.put(PRINTED, at, problem.printed, "plan_constant", form)
+        page.put(ROUNDING, at, problem.rounding, "plan_constant", form)
+        result, exact, printed, rounding = (cell(column, at) for column in (RESULT, EXACT, PRINTED, ROUNDING))
+        page.put(
+            OFF_EXACT,
+            at,
+            Live(f"IF({exact}=0,{result},ROUND({result}/{exact}-1,{DIGITS}))"),
+            "plan_formula",
+            DIFFERENCE,
+        )
+        page.put(AGREES, at, Live(f"IF(ABS({cell(OFF_EXACT, at)})<={tolerance},1,0)"), "plan_check", "0")
+        off = f'IF({printed}="","",IF({printed}=0,{result},ROUND({result}/{printed}-1,{DIGITS})))'
+        page.put(OFF_PRINTED, at, Live(off), "plan_formula", SHARE)
+        is_rounded = f"ABS({result}-{printed})<={rounding}+{tolerance}*ABS({printed})"
+        verdict = f'IF({printed}="","{SILENT}",IF({is_rounded},"{AS_PRINTED}","{OFF}"))'
+        page.put(VERDICT, at, Live(verdict), "plan_verdict", "@")
+
+    def _say(self, at: int, texts: Mapping[int, str]) -> None:
+        """The texts of a row by column, and the height that the longest needs."""
+        for column, text in texts.items():
+            self.page.put(column, at, text, STYLES.get(column, "plan_text"))
+        lines = max(len(wrap(texts.get(column, ""), int(FULL * WIDTHS[column - 1]))) for column in STYLES)
+        self.page.sheet.row_dimensions[at].height = LINE * max(lines, 1) + MARGIN
+
+    def _colours(self) -> None:
+        """An answer that isn't the exact one, and a printed number that rounding doesn't explain."""
+        last, page = max(self.last, FIRST_ROW), self.page
+        agrees, verdict = f"${cell(AGREES, FIRST_ROW)}", f"${cell(VERDICT, FIRST_ROW)}"
+        answers = f"{cell(RESULT, FIRST_ROW)}:{cell(AGREES, last)}"
+        prints = f"{cell(PRINTED, FIRST_ROW)}:{cell(KNOWN, last)}"
+        page.colour(answers, f"{agrees}=0", ink=RED, fill=PALE_RED, bold=True)
+        page.colour(prints, f'{verdict}="{OFF}"', ink=BROWN, fill=ORANGE)
+
+    def _unanswered(self, top: int) -> None:
+        """The problems that no template expresses, with the reason."""
+        page = self.page
+        page.section(top, "Without a formula here, and why", len(TITLES))
+        for at, problem in enumerate(self.waiting, start=top + 1):
+            texts = {PROBLEM: problem.id, CHAPTER: problem.chapter.partition(":")[0], QUESTION: problem.question,
+                     FORMULA: problem.mapping, GIVEN: problem.symbols, UNIT: problem.unit,
+                     KNOWN: problem.explanation}  # fmt: skip
+            self._say(at, texts)
+            page.put(EXACT, at, problem.exact, "plan_constant", number_format(""))
+            page.put(PRINTED, at, problem.printed, "plan_constant", number_format(""))
+
+
+def _formula(answer: Answer) -> str:
+    """The output's formula, with spaces where a line may break."""
+    text = in_names(answer.output) or answer.output.name
+    return f"{answer.output.name} = " + re.sub("([*/+,])", r"\1 ", text)
+
+
+def _given(answer: Answer) -> str:
+    """What the problem gives of all that its answer is made of."""
+    named = [("model", answer.model), ("chip", answer.hardware)]
+    looked = {row.kind.replace("hardware", "chip") for row in answer.rows if row.name not in answer.given}
+    texts = [f"{kind} {chosen}" for kind, chosen in named if chosen and kind in looked]
+    used = [row.name for row in answer.rows if row.name in answer.given]
+    return "; ".join([*texts, *(f"{name} = {_shown(answer.given[name])}" for name in used)])
+
+
+def _shown(value: Value) -> str:
+    return f"{value:.10g}".replace("e+", "e") if isinstance(value, float) else str(value)
+
+
+def _known(problem: Problem) -> str:
+    put = f"Put as: {problem.mapping}." if problem.mapping else ""
+    return " ".join(text for text in (problem.explanation, put) if text)

@@ -1,0 +1,145 @@
+"""The worked problems as data: templates/book.csv, each row proved against the template that expresses it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+
+from planner import csvfile, data, library, settings
+from planner.catalog import Table, Value
+from planner.errors import Place, UserError
+from planner.template import NUMBER, Row, Template
+
+NAME = "book"
+COLUMNS = (
+    "id", "work", "chapter", "place", "question", "symbols", "template", "model", "hardware", "settings", "output",
+    "factor", "unit", "exact", "printed", "mapping", "explanation",
+)  # fmt: skip
+_load = cache(library.load)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A worked problem of a source, and the row of a template that answers it.
+
+    `exact` is the answer by the source's own arithmetic, `printed` what the source prints (None where it prints no
+    number), both in `unit`; `factor` brings the template's row to that unit. `mapping` says how the problem was put, or
+    why no template expresses it; `explanation` why the source prints something else.
+    """
+
+    id: str
+    work: str
+    chapter: str
+    place: str
+    question: str
+    symbols: str
+    unit: str
+    exact: float | None
+    printed: float | None
+    rounding: float | None
+    mapping: str
+    explanation: str
+    answer: Answer | None = None
+
+    @property
+    def source(self) -> str:
+        """Where it stands: the work, and the chapter or the file in it."""
+        return f"{self.work}, {self.place}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A template's row for what a problem gives: a model, a chip, and typed inputs and overrides."""
+
+    template: Template
+    model: str | None
+    hardware: str | None
+    given: Mapping[str, Value]
+    output: Row
+    factor: float | None
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows that the output is made of, in order; what is given is made of nothing."""
+        wanted = {self.output.name}
+        for row in reversed(self.template.rows):
+            if row.name in wanted and row.name not in self.given:
+                wanted.update(row.reads)
+        return [row for row in self.template.rows if row.name in wanted]
+
+
+def path() -> Path:
+    """The file of the shipped problems."""
+    return data.folder("templates") / f"{NAME}.csv"
+
+
+def load(models: Table, hardware: Table, file: Path | None = None) -> tuple[list[Problem], str]:
+    """Every problem in order, and the digest of the file.
+
+    Raises UserError with file and line: an unknown template, row, model or chip, or what is no number.
+    """
+    sheet = csvfile.read(file or path(), required=COLUMNS, known=COLUMNS)
+    problems: dict[str, Problem] = {}
+    for line, cells in sheet.records():
+        place = Place(sheet.path, line)
+        try:
+            problem = _problem(cells, models, hardware)
+        except UserError as error:
+            raise UserError(error.what, place=error.place or place, remedy=error.remedy) from None
+        if problem.id in problems:
+            raise UserError(f"the problem {problem.id} stands twice", place=place, remedy="ids are unique")
+        problems[problem.id] = problem
+    return list(problems.values()), sheet.digest
+
+
+def _problem(cells: Mapping[str, str], models: Table, hardware: Table) -> Problem:
+    problem = Problem(
+        id=cells["id"], work=cells["work"], chapter=cells["chapter"], place=cells["place"],
+        question=cells["question"], symbols=cells["symbols"], unit=cells["unit"],
+        exact=_number("exact", cells["exact"]), printed=_number("printed", cells["printed"]),
+        rounding=rounding(cells["printed"]), mapping=cells["mapping"], explanation=cells["explanation"],
+    )  # fmt: skip
+    if not re.fullmatch(r"\w[\w ]*(:.*)?", problem.chapter):
+        raise UserError(f"{problem.chapter!r} names no chapter", remedy="write `Chapter 1: Rooflines`")
+    if not cells["template"]:
+        return problem
+    if problem.exact is None:
+        raise UserError(f"{problem.id} has a template and no exact answer")
+    template = _load(cells["template"])
+    answer = Answer(
+        template,
+        models.identify(cells["model"]) if cells["model"] else None,
+        hardware.identify(cells["hardware"]) if cells["hardware"] else None,
+        settings.values(template, filter(None, cells["settings"].split(";"))),
+        template.row(cells["output"]),
+        _number("factor", cells["factor"]),
+    )
+    _check_lookups(answer)
+    return replace(problem, answer=answer)
+
+
+def _number(name: str, text: str) -> float | None:
+    if text and not NUMBER.fullmatch(text):
+        raise UserError(f"{name} is {text!r}, which is no number", remedy="write 0.5 or 1e12, or leave it blank")
+    return float(text) if text else None
+
+
+def rounding(printed: str) -> float | None:
+    """Half a unit of a printed number's last digit that isn't 0: how far rounding alone may have moved it."""
+    if not printed:
+        return None
+    number = Decimal(printed)
+    exponent = number.normalize().as_tuple().exponent
+    assert isinstance(exponent, int), "a printed number is finite"
+    return float(Decimal(5).scaleb(exponent - 1)) if number else 0.0
+
+
+def _check_lookups(answer: Answer) -> None:
+    for kind, chosen, option in (("model", answer.model, "model"), ("hardware", answer.hardware, "chip")):
+        for row in answer.rows:
+            if row.kind == kind and chosen is None and row.name not in answer.given:
+                raise UserError(f"{row.name} is looked up and no {option} is named", remedy=f"fill the column {kind}")
