@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import json as jsonlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from planner.commands.options import Greedy, databases, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from planner.catalog import Value
+    from planner.evaluate import Facts, Results
+    from planner.template import Template
 
 
 @click.command("calc", cls=Greedy, context_settings={"show_default": True})
@@ -18,34 +26,75 @@ from planner.commands.options import Greedy, databases, settings
 @click.option("--get", "wanted", metavar="NAME", multiple=True, help="Print only these rows. Repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="One object: name to raw number, null for N/A.")
 @click.option("--why", metavar="NAME", help="Explain a number down to its inputs and their sources.")
+@click.option("--solve", "unknown", metavar="NAME", help="Find the input that meets the target of --for.")
+@click.option(
+    "--for",
+    "target",
+    metavar="NAME=VALUE",
+    help="The target: no more of a time, cost or memory, no less of a rate; say which with '<=' or '>='.",
+)
 @databases
 def command(
     template: str, model: str | None, hardware: str | None, settings: tuple[str, ...], wanted: tuple[str, ...],
-    as_json: bool, why: str | None, models_csv: Path | None, hardware_csv: Path | None,
+    as_json: bool, why: str | None, unknown: str | None, target: str | None, models_csv: Path | None,
+    hardware_csv: Path | None,
 ) -> None:  # fmt: skip
     """Calculate TEMPLATE (a name, or a path that ends in .csv) for a model on a chip."""
-    from planner import library, table, trace
+    from planner import library, trace
     from planner.evaluate import evaluate
     from planner.facts import facts
     from planner.settings import values
 
     loaded = library.load(template)
     found = facts(loaded, model, hardware, models_csv, hardware_csv)
-    results = evaluate(loaded, found, values(loaded, settings))
+    given = values(loaded, settings)
+    if unknown is not None or target is not None:
+        _solve(loaded, found, given, unknown, target, wanted, as_json)
+        return
+    results = evaluate(loaded, found, given)
     if why is not None:
         click.echo(trace.explain(results, why, found))
         return
     names = [loaded.row(name).name for name in wanted] or [row.name for row in loaded.rows]
     if as_json:
         click.echo(jsonlib.dumps({name: results.value(name) for name in names}, indent=2))
-        return
-    rows = [loaded.row(name) for name in names]
+    else:
+        _print(results, names)
+
+
+def _print(results: Results, names: Sequence[str]) -> None:
+    """A table of rows; on stderr what is missing for them, and the checks that fail."""
+    from planner import table, trace
+
+    rows = [results.template.row(name) for name in names]
     click.echo(table.aligned(
         ["name", "value", "unit", "formula"],
         [[row.name, table.shown(results.value(row.name)), row.unit, trace.in_names(row)] for row in rows],
         right=["value"],
     ))  # fmt: skip
-    if unknown := trace.missing(results, names):
-        click.echo(f"N/A because {', '.join(unknown)}: --set a value", err=True)
+    if missing := trace.missing(results, names):
+        click.echo(f"N/A because {', '.join(missing)}: --set a value", err=True)
     for row in trace.failed(results):
         click.echo(f"Check failed: {row.label} ({row.name})", err=True)
+
+
+def _solve(
+    template: Template, facts: Facts, given: Mapping[str, Value], unknown: str | None, target: str | None,
+    wanted: Sequence[str], as_json: bool,
+) -> None:  # fmt: skip
+    from planner import solve, solved
+    from planner.errors import UserError
+
+    if unknown is None or target is None:
+        what = "--solve NAME and --for NAME=VALUE belong together"
+        raise UserError(what, remedy="write --solve batch --for decode_step_time=0.02")
+    solution = solve.solve(template, facts, given, unknown, solve.parse_target(template, target))
+    answers = solved.answers(template, facts, given, solution)
+    names = [template.row(name).name for name in wanted]
+    if as_json:
+        click.echo(jsonlib.dumps(solved.as_object(solution, answers, names), indent=2))
+        return
+    click.echo("\n".join(solved.lines(template, facts, given, solution, answers)))
+    for results in answers.values() if names else ():
+        click.echo("")
+        _print(results, names)

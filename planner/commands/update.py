@@ -1,0 +1,46 @@
+"""`planner update`: an edited workbook brought to today's templates and databases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from planner.commands.options import Greedy, databases
+
+
+@click.command("update", cls=Greedy)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--template",
+    "templates",
+    metavar="FILE",
+    multiple=True,
+    help="The CSV of a template of your own. Repeatable.",
+)
+@databases
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the new workbook here, and leave FILE.")
+@click.option("--all", "in_full", is_flag=True, help="Name every row, cell and number instead of the first few.")
+def command(
+    file: Path, templates: tuple[str, ...], models_csv: Path | None, hardware_csv: Path | None, output: Path | None,
+    in_full: bool,
+) -> None:  # fmt: skip
+    """Bring FILE to the templates and databases of this version, with all that you did in it.
+
+    Inputs, overrides, notes, formats and sheets of yours stay; what was kept and what was not is listed.
+
+    The old file stays beside it as FILE.bak.xlsx.
+    """
+    from planner.editing.summary import lines
+    from planner.editing.update import update_file
+    from planner.errors import Place, UserError
+
+    if output is not None and output.exists():
+        raise UserError("the file exists", place=Place(output), remedy="choose another with -o")
+    updated, backup = update_file(file, templates, models_csv, hardware_csv, output)
+    first, *others = lines(updated, None if in_full else 4)
+    click.echo(f"{output or file}: {first}")
+    for line in others:
+        click.echo(f"  {line}")
+    if backup is not None:
+        click.echo(f"  The file as it was: {backup}")

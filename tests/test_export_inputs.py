@@ -1,0 +1,153 @@
+"""`planner export-inputs` and `planner build --scenarios`: there and back, the same inputs and the same results."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner import catalog, library
+from planner.cli import group
+from planner.editing.export import export
+from planner.limits import is_share, is_whole, limits
+from planner.reading import Plan, read_plan
+from planner.scenarios import DEFAULT_TEMPLATES, guarded, plan_of, unguarded
+from planner.workbook.book import build
+from planner.xlsx.cellvalue import Value
+from planner.xlsx.opc import Package
+from planner.xlsx.parts import parse_sheets
+
+TEMPLATES = [word for name in DEFAULT_TEMPLATES for word in ("--template", name)]
+
+
+def run(*words: object) -> Result:
+    """`planner` with some words."""
+    return CliRunner().invoke(group, [str(word) for word in words])
+
+
+def said(plan: Plan) -> dict[str, object]:
+    """All that a plan says of its scenarios: what is typed, and every result."""
+    typed = [*plan.inputs, *(row for row in plan.overrides if any(not cell.is_blank for cell in row.cells.values()))]
+    rows = [*typed, *plan.headlines, *plan.checks, *(row for rows in plan.tables.values() for row in rows)]
+    found: dict[str, object] = {
+        f"{row.sheet} {row.name or row.label} {key}": shown(cell.value)
+        for row in rows
+        for key, cell in row.cells.items()
+    }
+    return found | {each.id: (each.name, each.model, each.hardware) for each in plan.scenarios}
+
+
+def shown(value: Value) -> str:
+    """A value to compare: a blank input and a typed N/A are both missing."""
+    return "missing" if value in (None, "") or str(value).startswith("#") else str(value)
+
+
+def random_csv(seed: int) -> str:
+    """Scenarios with random models, chips, names, inputs and overrides, N/A among them."""
+    pick = random.Random(seed)
+    rows = [row for name in DEFAULT_TEMPLATES for row in library.load(name).rows if row.unit != "text"]
+    inputs = {row.name: row for row in rows if row.kind == "input"}
+    others = {row.name: row for row in rows if row.kind in ("model", "hardware", "calc", "output")}
+    columns = {**dict(pick.sample(sorted(inputs.items()), 5)), **dict(pick.sample(sorted(others.items()), 4))}
+    models, chips = list(catalog.load_models().rows), list(catalog.load_hardware().rows)
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerow(["scenario", "name", "model", "hardware", "kv_dtype", *columns])
+    for number in range(pick.randint(1, 3)):
+        values: list[str] = []
+        for row in columns.values():
+            value = (
+                pick.uniform(0.1, 1)
+                if is_share(row)
+                else pick.uniform(1, 1e6)
+                if not is_whole(row)
+                else pick.randint(1, 64)
+            )
+            text = str(pick.randint(0, 1)) if limits(row).is_flag else repr(value)
+            values.append(pick.choice([text, text, text, "", "N/A"]))
+        name = pick.choice(["", "=1+1", "'quoted", "-3", 'with "quotes", commas', "größer"])
+        dtype = pick.choice(["", "int8", "fp8"])
+        writer.writerow([f"s{number}", guarded(name), pick.choice(models), pick.choice(chips), dtype, *values])
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+def test_there_and_back(tmp_path: Path, seed: int) -> None:
+    """A workbook built of what was exported says the same of every scenario: inputs, overrides and every result."""
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    one, other = tmp_path / "one.xlsx", tmp_path / "other.xlsx"
+    first.write_text(random_csv(seed), encoding="utf-8")
+    one.write_bytes(build(plan_of((), (), DEFAULT_TEMPLATES, first, ())))
+    assert run("export-inputs", one, "-o", second).exit_code == 0
+    other.write_bytes(build(plan_of((), (), DEFAULT_TEMPLATES, second, ())))
+    before, after = said(read_plan(one)), said(read_plan(other))
+    assert {key: (before.get(key), after.get(key)) for key in before.keys() | after.keys()
+            if before.get(key) != after.get(key)} == {}  # fmt: skip
+
+
+def test_what_an_analyst_did_is_exported_or_named(tmp_path: Path) -> None:
+    """The edited golden workbook: its inputs and overrides, a number typed over a formula as an override of its row."""
+    path = Path(__file__).parent / "golden" / "edited.xlsx"
+    done = run("export-inputs", path, "-o", tmp_path / "s.csv")
+    assert done.exit_code == 0, done.output
+    rows = list(csv.DictReader((tmp_path / "s.csv").open(encoding="utf-8")))
+    assert [row["scenario"] for row in rows] == [each.id for each in read_plan(path).scenarios]
+    assert rows[0]["name"] == "Sixteen v5e, int8"
+    assert rows[0]["batch"] == "64"
+    assert rows[0]["hbm_bandwidth"] == "760000000000"
+    assert rows[1]["generate_time"] == "20"
+    assert rows[2]["hbm_bandwidth"] == rows[0]["generate_time"] == ""
+    assert "20 is typed over a formula: an override" in done.output
+
+
+def test_changes_to_the_databases_and_constants(tmp_path: Path) -> None:
+    """A number of the workbook's own databases is an override; a model of its own and a constant are named."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(build(plan_of(["llama3-8b"], ["tpu-v5e"], DEFAULT_TEMPLATES, None, ())))
+    package = Package.read(path)
+    reading = read_plan(package)
+    sheets, parts = parse_sheets(package), package.sheets()
+    chips = reading.book.databases["hardware"]
+    row = next(row for row in range(6, 99) if chips.sheet.text(row, 1) == "tpu-v5e")
+    column = chips.columns["hbm_bytes"]
+    constant = next(row for row in reading.constants if row.name == "seconds_per_hour").cells[""].spot
+    model = next(iter(reading.book.inputs.columns))
+    from planner.xlsx.address import address
+
+    typed = {"Hardware": {address(row, column): 2e10}, "Inputs": {constant.ref: 3599.0, address(6, model): "my-model"}}
+    for sheet, values in typed.items():
+        package.replace(parts[sheet], sheets[sheet].with_values(values))
+    exported = export(read_plan(package))
+    record = dict(zip(exported.header, exported.rows[0], strict=True))
+    assert record["hbm_bytes"] == "20000000000"
+    assert record["model"] == "my-model"
+    said_of = " / ".join(exported.remarks)
+    assert "my-model stands in this workbook alone: build with --models and its row" in said_of
+    assert "the constant seconds_per_hour is 3599, not 3600; not exported" in said_of
+
+
+def test_the_command_says_how_to_build(tmp_path: Path) -> None:
+    """The line for building names the templates where they are not the default ones, and - prints the CSV alone."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(build(plan_of(["gpt2"], (), ["transformer"], None, ())))
+    done = run("export-inputs", path, "-o", tmp_path / "s.csv")
+    assert (
+        f"planner build --scenarios {tmp_path / 's.csv'} --template transformer makes a workbook of it." in done.output
+    )
+    printed = run("export-inputs", path, "-o", "-")
+    assert printed.stdout == (tmp_path / "s.csv").read_text()
+    assert run("export-inputs", path, "-o", tmp_path / "s.csv").exit_code == 2
+    assert run("export-inputs", path, "-o", tmp_path / "s.csv", "--force").exit_code == 0
+
+
+@given(st.text(max_size=8))
+def test_a_guarded_text_is_read_back(text: str) -> None:
+    """No exported text begins like a formula, and each reads back as it was."""
+    assert unguarded(guarded(text)) == text
+    assert not guarded(text).startswith(("=", "+", "-", "@"))

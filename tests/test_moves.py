@@ -1,0 +1,43 @@
+"""References rewritten where their cells go elsewhere: in formulas as people spell them."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.xlsx.moves import Moves, SheetMoves, Track
+
+MOVES = Moves({
+    "Inference": SheetMoves("Serving x", Track({10: 12, 20: 25}), Track({6: 6}), {14: ("Transformer", 33)}),
+    "Mine": SheetMoves("Mine"),
+})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("formula", "on_mine"),
+    [
+        ("Inference!F10+1", "'Serving x'!F12+1"),
+        ("SUM( Inference!$F$10:$H$21 )", "SUM( 'Serving x'!$F$12:$H$26 )"),
+        ('"Inference!F10"&Inference!F14', '"Inference!F10"&Transformer!F33'),
+        ("Inference!D:D*Inference!$9:$20", "'Serving x'!D:D*'Serving x'!$9:$25"),
+        ("F10+$F$20+LOG10(2)", "F10+$F$20+LOG10(2)"),
+        ("'Inference'!F10", "'Serving x'!F12"),
+        ("'[1]Inference'!F10+[1]Inference!F10", "'[1]Inference'!F10+[1]Inference!F10"),
+        ("Other!F10+my_F10+Table1[F10]", "Other!F10+my_F10+Table1[F10]"),
+        ("Inference!F5", "'Serving x'!F5"),
+    ],
+)
+def test_a_formula(formula: str, on_mine: str) -> None:
+    """Only references to cells that move are written anew; the rest keeps its spelling, texts and other files too."""
+    assert MOVES.formula(formula, "Mine") == on_mine
+
+
+def test_a_formula_of_the_sheet_itself() -> None:
+    """References without a sheet lead on within it, and get its name where the formula goes to another."""
+    assert MOVES.formula("F10+F14", "Inference") == "F12+Transformer!F33"
+    assert MOVES.formula("F10+Mine!A1", "Inference", to="Transformer") == "'Serving x'!F12+Mine!A1"
+
+
+def test_areas() -> None:
+    """A list of areas moves corner by corner; what is none stays."""
+    track = MOVES.of("inference")
+    assert track.ref("F10 F10:H21 A1:XFD1048576 nonsense") == "F12 F12:H26 A1:XFD1048576 nonsense"

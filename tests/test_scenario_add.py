@@ -1,0 +1,244 @@
+"""`planner scenario add`: a scenario more in a workbook that a person may have edited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import openpyxl
+import pytest
+from click.testing import CliRunner, Result
+
+from planner import catalog, library
+from planner.cli import group
+from planner.evaluate import Facts, evaluate
+from planner.facts import bytes_of_dtypes
+from planner.lint.run import check
+from planner.reading import read_plan
+from planner.recalc import recalculate
+from planner.xlsx.address import coordinates
+from planner.xlsx.opc import Package
+from planner.xlsx.parts import parse_sheets
+from planner.xlsx.widths import as_wide
+from tests.libreoffice import needs_libreoffice, recalculated
+from tests.workbooks import agree, write_plan
+
+NEW = 7  # the column of the new scenario, right of the one that was built
+Edit = Callable[[openpyxl.Workbook], None]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A workbook of one scenario."""
+    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
+    write_plan(path, ["llama3-8b"], ["tpu-v5e"], batch=8, n_chips=4, hbm_bandwidth=7e11)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def plan(built: bytes, tmp_path: Path) -> Path:
+    """The same in a folder of its own."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(built)
+    return path
+
+
+def add(path: Path, *words: str) -> Result:
+    """Run the command."""
+    return CliRunner().invoke(group, ["scenario", "add", str(path), *words])
+
+
+def edit(path: Path, change: Edit) -> None:
+    """An analyst's work in a program that loads and saves."""
+    book = openpyxl.load_workbook(path)
+    change(book)
+    book.save(path)
+    package = Package.read(path)
+    recalculate(package)
+    package.write(path)
+
+
+def row_of(book: openpyxl.Workbook, sheet: str, name: str) -> int:
+    """The row of a machine name."""
+    return next(row for row in range(1, 400) if book[sheet].cell(row, 3).value == name)
+
+
+def test_it_computes_what_its_template_does(plan: Path) -> None:
+    """Every quantity of the new column is that of the array functions for its model, chip and inputs."""
+    done = add(
+        plan, "Mine, on v5p", "-m", "Llama3-70B", "-H", "tpu-v5p", "--set", "batch=16", "n_chips=8", "kv_dtype=int8"
+    )
+    assert done.exit_code == 0, done.output
+    typed = {"batch": 16.0, "n_chips": 8.0, "kv_dtype": "int8"}
+    after = read_plan(plan)
+    assert [(each.id, each.name) for each in after.scenarios][1] == ("mine_on_v5p", "Mine, on v5p")
+    assert not after.stale
+    for name, value in typed.items():
+        assert after.value(name, "mine_on_v5p") == value
+    assert (after.scenarios[1].model, after.scenarios[1].hardware) == ("llama3-70b", "tpu-v5p")
+    assert [found for found in check(Package.read(plan)).found if found.kind != "override"] == []
+
+
+def test_the_new_column_agrees_with_the_array_functions(plan: Path) -> None:
+    """So do all rows of every calculation sheet."""
+    add(plan, "mine", "-m", "llama3-70b", "--set", "batch=16")
+    models, chips = catalog.load_models(), catalog.load_hardware()
+    found = Facts(models.row("llama3-70b"), chips.row("tpu-v5e"), bytes_of_dtypes())
+    after = read_plan(plan)
+    typed = {row.name: row.value("mine") for row in after.inputs}
+    assert typed["batch"] == 16
+    for sheet, rows in after.tables.items():
+        template = library.load(sheet.lower())
+        own = {row.name for row in template.of_kind("input")}
+        results = evaluate(template, found, {name: value for name, value in typed.items() if name in own})
+        for row in rows:
+            if row.name in template.by_name:
+                assert agree(row.value("mine"), results.value(row.name)), f"{sheet} {row.name}"
+
+
+def test_only_the_new_column_is_other(plan: Path) -> None:
+    """No part but the sheets of scenarios and what depends on them changes, and in them no cell that was there."""
+    before, old = Package.read(plan), parse_sheets(Package.read(plan))
+    add(plan, "mine")
+    after, new = Package.read(plan), parse_sheets(Package.read(plan))
+    assert list(before.parts) == list(after.parts)
+    parts = set(after.sheets().values())
+    assert {name for name in after.parts if after.parts[name] != before.parts[name]} <= parts
+    for sheet, xml in old.items():
+        for ref, cell in xml.cells.items():
+            twin = new[sheet].cells[ref]
+            is_new = coordinates(ref)[1] == NEW
+            assert is_new or twin.formula == cell.formula
+            assert is_new or cell.kind or twin.value == cell.value
+
+
+def test_what_is_typed_over_is_not_copied(plan: Path) -> None:
+    """Overrides stay behind, a formula that was overtyped or changed comes as its row says, and each is named."""
+
+    def change(book: openpyxl.Workbook) -> None:
+        sheet = book["Inference"]
+        sheet.cell(row_of(book, "Inference", "kv_time"), 6).value = 9.5
+        sheet.cell(row_of(book, "Inference", "param_time"), 6).value = "=1/4"
+
+    edit(plan, change)
+    done = add(plan, "mine")
+    assert "hbm_bandwidth is not overridden as it is in llama3_8b_on_tpu_v5e" in done.output
+    after = read_plan(plan)
+    assert after.value("kv_time", "llama3_8b_on_tpu_v5e") == 9.5
+    assert after.value("hbm_bandwidth", "mine") == catalog.load_hardware().row("tpu-v5e")["hbm_bandwidth"]
+    for name in ("kv_time", "param_time"):
+        row = next(row for row in after.tables["Inference"] if row.name == name)
+        assert row.cells["mine"].formula not in (None, "1/4")
+        assert isinstance(row.value("mine"), float)
+        assert row.value("mine") != row.value("llama3_8b_on_tpu_v5e")
+
+
+def test_overrides_come_along_where_that_is_asked(plan: Path) -> None:
+    """--keep-overrides copies them."""
+    add(plan, "mine", "--keep-overrides")
+    assert read_plan(plan).value("hbm_bandwidth", "mine") == 7e11
+
+
+def test_it_is_chosen_like_any_other(plan: Path) -> None:
+    """Roofline follows the selector to the new scenario."""
+    add(plan, "mine", "-m", "llama3-70b")
+
+    def change(book: openpyxl.Workbook) -> None:
+        sheet = book["Dashboard"]
+        row = row_of(book, "Dashboard", "shown_scenario")
+        sheet.cell(row, 4).value = "mine"
+
+    before = read_plan(plan).at("Roofline", 4, 2)
+    edit(plan, change)
+    after = read_plan(plan).at("Roofline", 4, 2)
+    assert (before, after) == ("llama3_8b_on_tpu_v5e", "mine")
+
+
+def test_a_second_one_is_like_the_scenario_that_is_named(plan: Path) -> None:
+    """--like takes an id or a name, whatever its capitals."""
+    add(plan, "First one", "--set", "batch=64")
+    done = add(plan, "second", "--like", "LLAMA3_8B_on_tpu_v5e")
+    assert "like llama3_8b_on_tpu_v5e" in done.output
+    after = read_plan(plan)
+    assert [after.value("batch", each.key) for each in after.scenarios] == [8, 64, 8]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["mine", "-m", "llama3-80b"], "no 'llama3-80b' on the sheet Models of this workbook; did you mean"),
+        (["mine", "-H", "tpu-v5x"], "no 'tpu-v5x' on the sheet Hardware of this workbook; did you mean"),
+        (["mine", "--set", "bacth=4"], "Inputs has no row 'bacth' to type into; did you mean batch?"),
+        (["mine", "--set", "batch=-4"], "batch=-4: a number above 0 is wanted"),
+        (["mine", "--set", "batch=four"], "batch=four: 'four' is no number"),
+        (["mine", "--set", "kv_dtype=int9"], "no 'int9' on the sheet Dtypes"),
+        (["mine", "--set", "kv_time=1"], "kv_time is calculated: build with --set kv_time=..."),
+        (["mine", "--like", "yours"], "no scenario 'yours'; known: llama3_8b_on_tpu_v5e"),
+        (["LLAMA3-8B on TPU-v5e"], "there is a scenario 'llama3_8b_on_tpu_v5e' already; give another name"),
+        (["?!"], "'?!' is no name for a scenario"),
+    ],
+)
+def test_wrong_words(plan: Path, built: bytes, words: list[str], says: str) -> None:
+    """What can't be is one line, exit code 2, and the file as it was."""
+    done = add(plan, *words)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert says in done.stderr
+    assert plan.read_bytes() == built
+    assert [file.name for file in plan.parent.iterdir()] == ["plan.xlsx"]
+
+
+def test_a_column_that_is_taken_is_refused(plan: Path) -> None:
+    """A person's column right of the scenarios is not written over: the cell in the way is named."""
+
+    def change(book: openpyxl.Workbook) -> None:
+        book["Checks"].cell(20, NEW).value = "my remark"
+
+    edit(plan, change)
+    before = plan.read_bytes()
+    done = add(plan, "mine")
+    assert "Checks!G20 stands where the next scenario would; insert a column before G on Checks" in done.stderr
+    assert plan.read_bytes() == before
+
+
+def test_no_spare_column_is_said(plan: Path) -> None:
+    """Where the ranges over all scenarios end, no scenario is added that they would leave out."""
+    package = Package.read(plan)
+    for part in package.sheets().values():
+        package.parts[part] = package.parts[part].replace(b"$AD$", b"$G$")
+    package.write(plan)
+    assert add(plan, "the last that fits").exit_code == 0
+    before = plan.read_bytes()
+    done = add(plan, "one too many")
+    assert "no spare column is left: the ranges over all scenarios end at Inputs!G" in done.stderr
+    assert plan.read_bytes() == before
+
+
+@needs_libreoffice
+@pytest.mark.slow
+def test_another_engine_computes_the_same(plan: Path, tmp_path: Path) -> None:
+    """LibreOffice computes the new column to what the file says."""
+    add(plan, "mine", "-m", "llama3-70b", "-H", "tpu-v6e", "--set", "batch=3")
+    theirs = recalculated(plan, tmp_path)
+    wrong = [
+        f"{name}!{ref}" for name, sheet in parse_sheets(Package.read(plan)).items() for ref, cell in sheet.cells.items()
+        if cell.kind and isinstance(cell.value, float) and not agree(theirs[name].get(ref), cell.value)
+    ]  # fmt: skip
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "then"),
+    [
+        (b'<col min="6" max="6" width="24"/>', b'<col min="6" max="6" width="24"/><col min="7" max="7" width="24"/>'),
+        (b'<col min="5" max="9" width="24"/>', b'<col min="5" max="9" width="24"/>'),
+        (
+            b'<col min="6" max="6" width="24"/><col min="7" max="64" width="9"/>',
+            b'<col min="6" max="6" width="24"/><col min="7" max="7" width="24"/><col min="8" max="64" width="9"/>',
+        ),
+        (b'<col min="6" max="6" width="24"/><col min="7" max="7" width="9"/>',) * 2,
+        (b'<col min="1" max="1" width="24"/>',) * 2,
+    ],
+)
+def test_widths(columns: bytes, then: bytes) -> None:
+    """A column without a width of its own becomes as wide as the other; a run of columns is split."""
+    assert as_wide(b"<cols>" + columns + b"</cols><sheetData/>", 6, 7) == b"<cols>" + then + b"</cols><sheetData/>"

@@ -1,0 +1,162 @@
+"""`planner calc --solve NAME --for TARGET`: the input that meets a target, held against algebra and brute force."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner import library
+from planner.cli import group
+from planner.errors import UserError
+from planner.evaluate import Facts, evaluate
+from planner.facts import facts
+from planner.solve import parse_target, solve
+from planner.template import Template
+
+INFERENCE = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "context_len=2048"]
+Load = Callable[..., Template]
+
+
+def run(*words: str) -> Result:
+    """`planner` with some words."""
+    return CliRunner().invoke(group, list(words))
+
+
+def answer(template: Template, name: str, target: str, **values: float) -> float | None:
+    """The one answer, without facts."""
+    return solve(template, Facts(), values, name, parse_target(template, target)).answer
+
+
+@given(seconds=st.floats(0.006, 0.5))
+@settings(max_examples=20, deadline=None)
+def test_the_largest_batch_is_the_last_that_meets_the_target(seconds: float) -> None:
+    """At the answer the step is within the target and one sequence more is not, as the template itself says."""
+    template = library.load("inference")
+    known = facts(template, "llama3-70b", "h100-sxm")
+    values = {"n_chips": 8.0, "context_len": 2048.0}
+    solution = solve(template, known, values, "batch", parse_target(template, f"decode_step_time={seconds!r}"))
+    assert solution.answer is not None
+    batches = np.array([solution.answer, solution.answer + 1])
+    below, above = evaluate(template, known, {**values, "batch": batches})["decode_step_time"]
+    assert below <= seconds < above
+    assert solution.answer <= solution.exact[0].high.at < solution.answer + 1
+
+
+def test_the_exact_crossing_is_the_algebra_s(load: Load) -> None:
+    """A straight line's and a hyperbola's crossing come out to the last digits, from either side."""
+    template = load("work FLOP input 10", "speed FLOP/s input 4.5", "total_time s output work/speed")
+    assert answer(template, "speed", "total_time=4") == pytest.approx(2.5, rel=1e-15)
+    assert answer(template, "work", "total_time<=4") == pytest.approx(18, rel=1e-15)
+    assert answer(template, "work", "total_time>=4") == pytest.approx(18, rel=1e-15)
+
+
+def test_a_count_is_answered_by_the_smallest_or_the_largest_whole_number(load: Load) -> None:
+    """What more chips shorten has a smallest count that is enough; what more rows lengthen has a largest."""
+    template = load(
+        "chips chip input 1", "rows 1 input 1", "each s*chip input 1.5", "total_time s output rows*each/chips"
+    )
+    assert answer(template, "chips", "total_time=2", rows=9.0) == 7  # 6.75
+    assert answer(template, "rows", "total_time=2", chips=3.0) == 4  # exactly
+    assert answer(template, "rows", "total_time=1.99", chips=3.0) == 3
+
+
+def test_a_hump_has_two_answers(load: Load) -> None:
+    """A target that is met at both ends of the range but not between is said to be met in two stretches."""
+    template = load("rows 1 input 1", "limit 1 input 100", "hump 1 output rows*(limit-rows)")
+    solution = solve(template, Facts(), {}, "rows", parse_target(template, "hump<=900"))
+    met = [rows for rows in range(1, 201) if rows * (100 - rows) <= 900]
+    assert not solution.is_monotone
+    assert solution.answer is None
+    assert next((each.low.at, each.high.at) for each in solution.stretches) == (1, 10)
+    assert solution.stretches[1].low.at == 90
+    assert met[:11] == [*range(1, 11), 90]
+
+
+def test_what_is_missing_does_not_meet_a_target(load: Load) -> None:
+    """Inputs at which the target is N/A are no part of the answer."""
+    template = load("rows 1 input 1", "floor 1 input 8", "known 1 output IF(rows>=floor,rows,NA())")
+    solution = solve(template, Facts(), {}, "rows", parse_target(template, "known<=20"))
+    assert [(each.low.at, each.high.at) for each in solution.stretches] == [(8, 20)]
+
+
+def test_a_time_is_at_most_and_a_rate_at_least() -> None:
+    """The sense of `=` follows from the unit."""
+    template = library.load("inference")
+    senses = {name: parse_target(template, f"{name}=1").sense for name in (
+        "decode_step_time", "memory_bytes_total", "cost_per_million_tokens", "decode_tokens_per_second", "max_batch",
+        "min_slice_chips", "decode_tokens_per_second_per_chip")}  # fmt: skip
+    assert senses == {
+        "decode_step_time": "<=", "memory_bytes_total": "<=", "cost_per_million_tokens": "<=", "min_slice_chips": "<=",
+        "decode_tokens_per_second": ">=", "max_batch": ">=", "decode_tokens_per_second_per_chip": ">=",
+    }  # fmt: skip
+
+
+def test_the_command_says_and_prints_it() -> None:
+    """The line names answer, neighbours and crossing; --json has the same numbers, and --get rows at the answer."""
+    words = [*INFERENCE, "--solve", "batch", "--for", "decode_step_time=0.02"]
+    said, printed = run(*words), json.loads(run(*words, "--json", "--get", "kv_time").output)
+    assert said.output.startswith("batch = 469 is the largest whole number with decode_step_time at most 0.02 s")
+    assert printed["answer"] == 469
+    plain = json.loads(run(*INFERENCE, "batch=469", "--json", "--get", "kv_time", "decode_step_time").output)
+    assert {name: printed["answers"][0][name] for name in plain} == plain
+    assert "kv_time" in run(*words, "--get", "kv_time").output
+
+
+def test_a_failed_check_at_the_answer_is_said() -> None:
+    """An answer that does not fit the memory says so."""
+    done = run(*INFERENCE, "--solve", "batch", "--for", "decode_step_time=0.2")
+    assert "these checks fail: Weights and caches fit (check_fits_memory)" in done.output
+
+
+def test_no_solution_names_the_range_that_is_reached() -> None:
+    """A target beyond reach is one line with the least that can be had, and where."""
+    done = run(*INFERENCE, "--solve", "batch", "--for", "decode_step_time=0.001")
+    assert done.exit_code == 2
+    assert "no batch from 1 to 1e+12 gives decode_step_time at most 0.001 s: the least is 0.0052" in done.stderr
+    assert "at batch=1" in done.stderr
+
+
+def test_a_target_that_every_value_meets_says_so() -> None:
+    """Nothing is made up where any input would do."""
+    done = run(*INFERENCE, "--solve", "batch", "--for", "decode_step_time=1e12")
+    assert done.output == "any batch from 1 to 1,000,000,000,000 gives decode_step_time at most 1e+12 s\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--solve", "batch"], "--solve NAME and --for NAME=VALUE belong together"),
+        (["--for", "decode_step_time=1"], "--solve NAME and --for NAME=VALUE belong together"),
+        (["--solve", "batch", "--for", "decode_step_time"], "is not name=value"),
+        (["--solve", "batch", "--for", "decode_step_tim=1"], "did you mean decode_step_time"),
+        (["--solve", "bacth", "--for", "decode_step_time=1"], "did you mean batch"),
+        (["--solve", "batch", "--for", "decode_step_time=fast"], "'fast' is no number"),
+        (["--solve", "batch", "--for", "decode_step_time=N/A"], "a target is a number"),
+        (["--solve", "weight_dtype", "--for", "decode_step_time=1"], "weight_dtype is a text"),
+        (["--solve", "batch", "--for", "weight_dtype=1"], "it is a text"),
+        (["--solve", "read_bytes", "--for", "decode_step_time=1"], "read_bytes is calculated or constant"),
+        (["--solve", "n_chips", "--for", "decode_step_time=1"], "n_chips is set and solved for at once"),
+        (["--solve", "prompt_len", "--for", "decode_step_time=1"], "decode_step_time doesn't depend on prompt_len"),
+        (["--solve", "batch", "--for", "batch=1"], "batch is the target itself"),
+    ],
+)
+def test_wrong_words(words: list[str], says: str) -> None:
+    """What can't be solved is one line on stderr and exit code 2."""
+    done = run(*INFERENCE, *words)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert says in done.stderr
+
+
+def test_a_template_without_the_number_says_what_is_missing() -> None:
+    """A target that is N/A for every input is not a number that can be met."""
+    template = library.load("inference")
+    known = facts(template, "llama3-70b", "tpu-v5e")
+    target = parse_target(template, "decode_step_time=1")
+    with pytest.raises(UserError, match="N/A whatever batch is"):
+        solve(template, known, {"hbm_bandwidth": None}, "batch", target)
