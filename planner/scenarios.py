@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from planner import catalog, csvfile, layer_ops, library
@@ -11,11 +12,14 @@ from planner.catalog import Table, Value
 from planner.comparison import cases
 from planner.errors import Place, UserError, nearest
 from planner.settings import parsed, typed
+from planner.sweeps import followed, sweeps
 from planner.template import Row, Template
 from planner.workbook.plan import Plan, Scenario
+from planner.workbook.sharing import included_first
+from planner.workbook.workloads import workloads
 
 STEP = "inference"  # the template that layer_ops.csv is written over
-DEFAULT_TEMPLATES = ("transformer", "inference")
+DEFAULT_TEMPLATES = ("transformer", "training", "inference", "collectives")
 DEFAULTS = (
     (
         "llama3-70b",
@@ -24,9 +28,18 @@ DEFAULTS = (
     ),
     ("llama3-70b", "tpu-v6e", {"n_chips": "8", "batch": "32", "context_len": "8192"}),
     ("llama3-70b", "h100-sxm", {"n_chips": "8", "batch": "32", "context_len": "8192"}),
-)
+    (
+        "llama3-70b",
+        "tpu-v5p",
+        {
+            "workload": "training", "n_chips": "8192", "slice_x": "16", "slice_y": "16", "slice_z": "32",
+            "mesh_fsdp": "1024", "mesh_tensor": "8", "batch_tokens": "4194304", "seq_len": "4096",
+        },
+    ),
+)  # fmt: skip
 ID_COLUMNS, NAME_COLUMNS = ("scenario", "scenario_id", "id"), ("name", "scenario_name")
 MODEL_COLUMNS, HARDWARE_COLUMNS = ("model", "model_id"), ("hardware", "hardware_id", "chip")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def plan_of(
@@ -39,8 +52,10 @@ def plan_of(
     """
     tables = catalog.load_models(models_csv), catalog.load_hardware(hardware_csv)
     models, chips, templates = _sorted(models, chips, templates, *tables)
-    loaded = [library.load(name) for name in templates or DEFAULT_TEMPLATES]
+    loaded = included_first([library.load(name) for name in templates or DEFAULT_TEMPLATES])
     rows = {row.name: row for template in loaded for row in template.rows}
+    if chosen := workloads(loaded).row:
+        rows[chosen.name] = chosen
     common = {name: _typed(rows, name, text) for name, text in parsed(settings).items()}
     if scenarios_csv is not None:
         if models or chips:
@@ -53,7 +68,8 @@ def plan_of(
     step_rows = library.load(STEP).by_name.keys()
     step = next((template for template in loaded if step_rows <= template.by_name.keys()), None)
     operations = layer_ops.load(step) if step else None
-    return Plan(loaded, _distinct(scenarios), *tables, catalog.load_dtypes(), operations, cases.load())
+    scenarios = [_completed(scenario, loaded) for scenario in _distinct(scenarios)]
+    return Plan(loaded, scenarios, *tables, catalog.load_dtypes(), operations, cases.load())
 
 
 def _sorted(
@@ -89,7 +105,7 @@ def _products(
 
 def _scenario(model: str | None, chip: str | None, values: dict[str, Value]) -> Scenario:
     name = " on ".join(part for part in (model, chip) if part) or "scenario"
-    return Scenario(re.sub(r"[^a-z0-9]+", "_", name.lower()), name, model, chip, values)
+    return Scenario(re.sub(r"[^a-z0-9]+", "_", name.lower()), name, model, chip, values, is_named=False)
 
 
 def _distinct(scenarios: Sequence[Scenario]) -> list[Scenario]:
@@ -98,14 +114,41 @@ def _distinct(scenarios: Sequence[Scenario]) -> list[Scenario]:
     for scenario in scenarios:
         count = seen[scenario.id] = seen.get(scenario.id, 0) + 1
         identifier = scenario.id if count == 1 else f"{scenario.id}_{count}"
-        distinct.append(Scenario(identifier, scenario.name, scenario.model, scenario.hardware, scenario.values))
+        distinct.append(replace(scenario, id=identifier))
     return distinct
+
+
+def _completed(scenario: Scenario, templates: Sequence[Template]) -> Scenario:
+    """A scenario with what it is meant for, and the inputs that follow others where it leaves them open.
+
+    A scenario of 16 chips that names no mesh has 16 FSDP ways, as templates/sweep.csv says.
+    """
+    values, meant = dict(scenario.values), workloads(templates)
+    if meant.row is not None:
+        values.setdefault(meant.row.name, meant.meant(scenario.values))
+    for sweep in sweeps(templates):
+        for axis in sweep.axes:
+            for name, formula in axis.follows.items():
+                number = followed(formula, sweep.template, values)
+                if name not in values and number is not None and number != sweep.template.row(name).default:
+                    values[name] = number
+    return replace(scenario, values=values)
 
 
 def _typed(rows: dict[str, Row], name: str, text: str) -> Value:
     if name not in rows:
         raise UserError(f"no template of this workbook has a row {name!r}", remedy=nearest(name, rows))
     return typed(rows[name], text)
+
+
+def guarded(text: str) -> str:
+    """A text that no spreadsheet program takes for a formula when it opens the CSV: with an apostrophe before it."""
+    return f"'{text}" if text.startswith(_FORMULA) or unguarded(text) != text else text
+
+
+def unguarded(text: str) -> str:
+    """A text of the CSV without that apostrophe."""
+    return text[1:] if text.startswith("'") and text[1:].lstrip("'").startswith(_FORMULA) else text
 
 
 def read(
@@ -144,7 +187,7 @@ def _from_cells(
     common: dict[str, Value],
 ) -> Scenario:  # fmt: skip
     def first(columns: Sequence[str]) -> str:
-        return next((cells[column].strip() for column in columns if cells.get(column, "").strip()), "")
+        return next((unguarded(cells[column].strip()) for column in columns if cells.get(column, "").strip()), "")
 
     model, chip = first(MODEL_COLUMNS), first(HARDWARE_COLUMNS)
     found_model = model_table.identify(model) if model else None
@@ -152,7 +195,8 @@ def _from_cells(
     values = dict(common)
     for column, text in cells.items():
         if column in rows and text.strip() and column not in NAME_COLUMNS:
-            values[column] = typed(rows[column], text.strip())
+            values[column] = typed(rows[column], unguarded(text.strip()))
     base = _scenario(found_model, found_chip, values)
     identifier = first(ID_COLUMNS) or base.id
-    return Scenario(identifier, first(NAME_COLUMNS) or base.name, found_model, found_chip, values)
+    name = first(NAME_COLUMNS)
+    return Scenario(identifier, name or base.name, found_model, found_chip, values, is_named=bool(name))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+import numpy as np
 
 from planner import table
-from planner.evaluate import Facts, Results
+from planner.arrays import Arithmetic
+from planner.constraints import constraint, told
+from planner.evaluate import Facts, Results, run
+from planner.formula import parse
 from planner.template import CALCULATED, Row
 
 
@@ -68,10 +73,24 @@ def _explain(results: Results, row: Row, facts: Facts, depth: int, seen: set[str
     lines.append(f"{indent}  = {in_names(row)}")
     if row.kind in CALCULATED:
         lines.append(f"{indent}  = {_in_numbers(results, row)}")
+        lines += [f"{indent}  bound by {words}" for words in _bound(results, row)]
     elif row.kind in ("model", "hardware"):
         lines.append(f"{indent}  = {facts.origin(row.kind, _column(results, row))}")
     for name in row.reads:
         _explain(results, results.template.row(name), facts, depth + 1, seen, lines)
+
+
+def _bound(results: Results, row: Row) -> Iterator[str]:
+    """What binds a row that is the largest or the smallest of some parts, and how far the next is."""
+    each = constraint(row, results.template.by_name)
+    found = told(each, lambda text: _number(results, text)) if each else None
+    if each is not None and found is not None:
+        yield found.words("above" if each.is_largest else "below")
+
+
+def _number(results: Results, text: str) -> float | None:
+    number = float(run(parse(text), results.arrays, Arithmetic(np)))
+    return None if number != number else number
 
 
 def _column(results: Results, row: Row) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from openpyxl.workbook import Workbook
@@ -15,6 +15,7 @@ from planner.workbook import (
     calculation,
     checks,
     comparison,
+    constraints,
     cover,
     dashboard,
     databases,
@@ -22,15 +23,20 @@ from planner.workbook import (
     layout,
     operations,
     roofline,
+    saving,
     styles,
+    sweep,
 )
 from planner.workbook.calculation import Calculation
 from planner.workbook.cells import Databases
 from planner.workbook.inputs import Inputs
 from planner.workbook.layout import cell
 from planner.workbook.page import Page
+from planner.workbook.pictures import Pictures
 from planner.workbook.plan import Plan
+from planner.workbook.saving import Written
 from planner.xlsx.opc import Package
+from planner.xlsx.parts import compute_on_load
 
 
 def build(plan: Plan) -> bytes:
@@ -43,47 +49,63 @@ def build(plan: Plan) -> bytes:
     book = Workbook()
     book.remove(book.active)
     styles.install(book)
-    made = _now()
+    made = build_date()
     tables = {table.kind: databases.write(book, table) for table in (plan.models, plan.hardware, plan.dtypes)}
     typed = inputs.write(book, plan, {kind: database.ids for kind, database in tables.items()})
-    sheets = [calculation.write(book, plan, template, typed, tables) for template in plan.templates]
+    sheets: list[Calculation] = []
+    for template in plan.templates:
+        sheets.append(calculation.write(book, plan, template, typed, tables, sheets))
+    binding = constraints.write(book, plan, sheets)
     cases = _case_pages(book, plan, sheets, typed, tables)
-    checking, master, failed = checks.write(book, plan, sheets)
-    board = dashboard.write(book, plan, sheets, failed)
+    checking, master, failed = checks.write(book, plan, typed, sheets)
+    board = dashboard.write(book, plan, sheets, failed, binding, cases.pictures)
     log = cover.write_log(book, made.date())
-    by_scenario = [board, typed.page, *(sheet.page for sheet in sheets), checking]
+    by_scenario = [board, typed.page, *(sheet.page for sheet in sheets), *([binding.page] if binding else []), checking]
     pages = [
         board,
         typed.page,
         *(table.page for table in tables.values()),
         *by_scenario[2:-1],
-        *cases,
+        *cases.pages,
         checking,
         log,
     ]
-    front = cover.write_cover(book, plan, made.date(), _digests(plan), [page.name for page in pages], master)
+    contents = {page.name: "" for page in pages}
+    front = cover.write_cover(book, cover.plan_front(plan), made.date(), _digests(plan), contents, master)
     book._sheets = [page.sheet for page in (front, *pages)]
     first = cell(layout.FIRST_SCENARIO, layout.HARDWARE_ROW + 1)
     for page in by_scenario:
         page.finish(freeze=first, titles=f"{layout.HEADER_ROW}:{layout.HARDWARE_ROW}", master=master)
-    for page in (*(table.page for table in tables.values()), *cases, log):
+    for page in (*(table.page for table in tables.values()), *cases.pages, log):
         page.finish(freeze=page.corner, titles=page.titles, master=master)
     front.finish(freeze="A4", titles="1:2", master=None)
-    return _finished(book, made)
+    return finished(book, [front, *pages], made)
 
 
-def _case_pages(
-    book: Workbook, plan: Plan, sheets: Sequence[Calculation], typed: Inputs, tables: Databases
-) -> list[Page]:
-    """The sheets whose rows are cases: the operations of a step with their roofline, and the comparison."""
-    pages: list[Page] = []
-    step = next((sheet for sheet in sheets if plan.layer_ops and sheet.template.name == plan.layer_ops.step), None)
-    if step is not None and plan.layer_ops is not None:
+@dataclass
+class _Cases:
+    """The sheets whose rows are cases, and what Dashboard draws of them."""
+
+    pages: list[Page] = field(default_factory=list)
+    pictures: Pictures = field(default_factory=Pictures)
+
+
+def _case_pages(book: Workbook, plan: Plan, sheets: Sequence[Calculation], typed: Inputs, tables: Databases) -> _Cases:
+    """The operations of a step with their roofline, the sweeps of the chosen scenario, and the comparison."""
+    cases = _Cases()
+    by_template = {sheet.template.name: sheet for sheet in sheets}
+    if plan.layer_ops is not None and plan.layer_ops.step in by_template:
+        step = by_template[plan.layer_ops.step]
         working = operations.write(book, plan, plan.layer_ops, step, typed, tables, dashboard.SELECTORS)
-        pages += [working.page, roofline.write(book, working)]
+        cases.pictures.roofline = roofline.write(book, working)
+        cases.pages += [working.page, cases.pictures.roofline.page]
+    if plan.sweeps:
+        found = [(each, by_template[each.template.name]) for each in plan.sweeps]
+        cases.pictures.sweeps = sweep.write(book, plan, found, typed, dashboard.SELECTORS["scenario"])
+        cases.pages.append(cases.pictures.sweeps.page)
     if plan.comparison:
-        pages.append(comparison.write(book, plan, plan.comparison, typed, tables).page)
-    return pages
+        cases.pages.append(comparison.write(book, plan, plan.comparison, typed, tables).page)
+    return cases
 
 
 def _digests(plan: Plan) -> dict[str, str]:
@@ -94,23 +116,30 @@ def _digests(plan: Plan) -> dict[str, str]:
     return digests
 
 
-def _now() -> datetime:
+def build_date() -> datetime:
     """The build's date: SOURCE_DATE_EPOCH where set, so that a build can be repeated to the byte."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC).replace(microsecond=0)
 
 
-def _finished(book: Workbook, made: datetime) -> bytes:
-    from planner.recalc import recalculate
-
+def finished(book: Workbook, pages: Sequence[Page], made: datetime) -> bytes:
+    """A workbook whose pages are written as the bytes of an .xlsx, every formula with its cached value."""
     book.properties.creator = f"planner {__version__}"
     book.properties.created = book.properties.modified = made.replace(tzinfo=None)
-    stream = io.BytesIO()
-    book.save(stream)
-    package = Package.from_bytes(stream.getvalue(), "plan.xlsx")
-    _date(package, made)
-    recalculate(package)
-    return package.to_bytes(stamp=made.timetuple()[:6])
+    written = saving.write(book, pages)
+    _date(written.package, made)
+    _compute(written)
+    return written.package.to_bytes(stamp=made.timetuple()[:6])
+
+
+def _compute(written: Written) -> None:
+    """Put in every formula's value; a workbook that lacks one asks to be computed when it is opened."""
+    from planner.recalc.fresh import values_of
+
+    found = values_of(written.package, written.grids)
+    written.put_values(found.values)
+    if found.doubts:
+        compute_on_load(written.package)
 
 
 def _date(package: Package, made: datetime) -> None:

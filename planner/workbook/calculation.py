@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from openpyxl.workbook import Workbook
 
@@ -16,8 +17,10 @@ from planner.workbook.inputs import Inputs
 from planner.workbook.layout import cell, letter
 from planner.workbook.page import GREY, ORANGE, Live, Page
 from planner.workbook.plan import Plan
+from planner.workbook.sharing import TYPED, Shares
 from planner.workbook.styles import row_format
 
+DESCRIBED = ("plan_label", "plan_text", "plan_text", "plan_text", "plan_told")  # a line's texts: its note may be long
 STYLE = {"input": "plan_cross", "constant": "plan_cross", "output": "plan_output", "check": "plan_check"}
 
 
@@ -28,24 +31,43 @@ class Calculation:
     template: Template
     page: Page
     rows: dict[str, int]
+    owners: Mapping[str, Calculation] = field(default_factory=dict)
+
+    def home(self, name: str) -> Calculation:
+        """The sheet on which a row of the template stands: this one, or the earlier one that computes it."""
+        return self if name in self.rows else self.owners[name]
 
     def at(self, name: str, column: int) -> str:
         """A relative reference from another sheet: `Inference!F40`."""
-        return f"{self.page.name}!{cell(column, self.rows[name])}"
+        home = self.home(name)
+        return f"{home.page.name}!{cell(column, home.rows[name])}"
+
+    @property
+    def computed(self) -> list[Row]:
+        """The rows that this sheet doesn't call up from an earlier one."""
+        return [row for row in self.template.rows if row.name in self.rows and row.name not in self.owners]
 
 
-def write(book: Workbook, plan: Plan, template: Template, inputs: Inputs, databases: Databases) -> Calculation:
-    """Write a template's sheet. Raises UserError for a lookup of a column that the database hasn't."""
+def write(
+    book: Workbook, plan: Plan, template: Template, inputs: Inputs, databases: Databases,
+    earlier: Sequence[Calculation] = (),
+) -> Calculation:  # fmt: skip
+    """Write a template's sheet; what one of the `earlier` sheets computes is called up from there.
+
+    Raises UserError for a lookup of a column that the database hasn't.
+    """
     purpose = "One formula for each row, copied to the right for each scenario. Type overrides on Inputs."
     page = Page(book, plan.sheets[template.name], template.name.capitalize(), purpose)
     header_rows(page, plan)
-    matched = _matched_rows(page, plan, template, databases)
+    shares, sheets = plan.shares[template.name], {sheet.template.name: sheet for sheet in earlier}
+    matched = _matched_rows(page, plan, shares, databases)
     first = layout.FIRST_ROW + len(matched)
-    sheet = Calculation(template, page, {row.name: at for at, row in enumerate(template.rows, start=first)})
+    places = {row.name: at for at, row in enumerate(shares.shown, start=first)}
+    sheet = Calculation(template, page, places, {name: sheets[owner] for name, owner in shares.owners.items()})
     writer = _Writer(plan, sheet, inputs, databases, matched)
-    for row in template.rows:
+    for row in shares.shown:
         writer.write(row)
-    page.widths(38, 11, 26, 26, 24, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    page.widths(38, 11, 26, 26, 32, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     _colours(sheet, plan, inputs)
     for column in (layout.FORMULA, layout.SOURCE):
         page.sheet.column_dimensions[letter(column)].outlineLevel = 1
@@ -63,15 +85,23 @@ def header_rows(page: Page, plan: Plan, titles: tuple[str, str] = ("Formula in n
         page.put(layout.NAME, row, name, "plan_text")
         for column in plan.columns:
             source = f"{inputs_sheet.NAME}!{cell(column, row)}"
-            page.put(column, row, Live(f'IF({source}="","",{source})'), "plan_cross", "@")
+            blank = _model_on_chip(column) if row == layout.TITLE_ROW else '""'
+            page.put(column, row, Live(f'IF({source}="",{blank},{source})'), "plan_cross", "@")
 
 
-def _matched_rows(page: Page, plan: Plan, template: Template, databases: Databases) -> dict[str, int]:
+def _model_on_chip(column: int) -> str:
+    """What a scenario without a name is called: it follows when another model or chip is chosen."""
+    rows = (layout.MODEL_ROW, layout.HARDWARE_ROW)
+    model, chip = (f"{inputs_sheet.NAME}!{cell(column, row)}" for row in rows)
+    return f'{model}&IF(OR({model}="",{chip}=""),""," on ")&{chip}'
+
+
+def _matched_rows(page: Page, plan: Plan, shares: Shares, databases: Databases) -> dict[str, int]:
     """The rows that find each scenario's model and chip in the databases."""
     wanted = (("model", "models", layout.MODEL_ROW), ("hardware", "hardware", layout.HARDWARE_ROW))
     matched: dict[str, int] = {}
     for kind, table, id_row in wanted:
-        if not template.of_kind(kind):
+        if not any(row.kind == kind and shares.computes(row) for row in shares.shown):
             continue
         at = matched[kind] = layout.FIRST_ROW + len(matched)
         title = databases[table].page.name
@@ -91,10 +121,13 @@ def _matched_rows(page: Page, plan: Plan, template: Template, databases: Databas
 
 
 def _colours(sheet: Calculation, plan: Plan, inputs: Inputs) -> None:
-    """A missing number is grey; a row whose override is typed on Inputs is orange."""
+    """A missing number is grey; orange is a number typed over its formula, or a row whose override is on Inputs."""
     first, last = layout.FIRST_SCENARIO, plan.columns.last
     top, bottom = min(sheet.rows.values()), max(sheet.rows.values())
     sheet.page.colour(f"{cell(first, top)}:{cell(last, bottom)}", f"ISNA({cell(first, top)})", ink=GREY)
+    corner = cell(first, top)
+    typed_over = f"AND(NOT(ISBLANK({corner})),NOT(_xlfn.ISFORMULA({corner})))"  # the prefix is how the file spells it
+    sheet.page.colour(f"{corner}:{cell(last, bottom)}", typed_over, ink="FF8A4B08", fill=ORANGE, bold=True)
     for name, at in inputs.override_rows.items():
         if name in sheet.rows:
             row = sheet.rows[name]
@@ -116,17 +149,26 @@ class _Writer:
         page.put(layout.UNIT, at, row.unit, "plan_text")
         page.put(layout.NAME, at, row.name, "plan_text")
         page.put(layout.FORMULA, at, self.in_names(row), "plan_text")
-        page.put(layout.SOURCE, at, "; ".join(text for text in (row.note, row.source) if text), "plan_text")
-        style, form = STYLE.get(row.kind, "plan_formula"), row_format(row)
+        page.put(layout.SOURCE, at, "; ".join(text for text in (row.note, row.source) if text), "plan_told")
+        style = "plan_cross" if self.caller(row) else STYLE.get(row.kind, "plan_formula")
+        form = row_format(row)
         self._check_column(row)
         for column in self.plan.columns:
             page.put(column, at, Live(self.formula(row, column)), style, form)
 
+    def caller(self, row: Row) -> Calculation | None:
+        """The earlier sheet that the row is called up from; None where this sheet computes it."""
+        return None if row.kind in TYPED else self.sheet.owners.get(row.name)
+
     def in_names(self, row: Row) -> str:
+        if owner := self.caller(row):
+            return f"{owner.page.name}[{row.name}]"
         text = {"input": f"Inputs[{row.name}]", "constant": f"Inputs[{row.name}]"}.get(row.kind) or in_names(row)
         return f"override or {text}" if row.name in self.inputs.override_rows else text
 
     def formula(self, row: Row, column: int) -> str:
+        if owner := self.caller(row):
+            return owner.at(row.name, column)
         text = self.plain(row, column)
         if row.name in self.inputs.override_rows:
             typed = f"{inputs_sheet.NAME}!{cell(column, self.inputs.override_rows[row.name])}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from openpyxl.chart import Reference, ScatterChart, Series
 from openpyxl.chart.data_source import StrRef
 from openpyxl.chart.label import DataLabelList
@@ -18,21 +20,27 @@ from planner.workbook.page import Page
 PALETTE = ("1F4FBF", "B42318", "11734B", "B45F06", "5B2A86")
 GRID, AXIS, INK = "E3E6EA", "6B7280", "1F2937"
 INTENSITIES = (0.1, 10_000.0)  # what the axis spans
+SIZE = (22.0, 13.0)  # cm
 
 
-def roofline(page: Page, *, points: tuple[int, int], roof: tuple[int, int], anchor: str) -> None:
+def roofline(
+    page: Page, *, points: tuple[int, int], roof: tuple[int, int], on: Page, anchor: str, size: tuple[float, float]
+) -> None:  # fmt: skip
     """A log-log roofline: the roof as a line, each row of `points` as a labelled point.
 
-    Both tables hold label, intensity and FLOP/s in columns A to C; a point that is #N/A is not drawn.
+    Both tables hold label, intensity and FLOP/s in columns A to C of `page`; a point that is #N/A is not drawn.
     """
     chart = log_log("Roofline of the chosen scenario")
     axis(chart.x_axis, "Arithmetic intensity (FLOP/byte)", "General", *INTENSITIES)
     axis(chart.y_axis, "Attained (FLOP/s per chip)", "0.E+0", 1e9, 1e16)
     chart.series.append(line(column(page, 2, *roof), column(page, 3, *roof), "Roof"))
     rows = range(points[0], points[1] + 1)
-    chart.series.extend(_point(page, row, index) for index, row in enumerate(rows))
-    chart.legend.legendEntry = [LegendEntry(idx=index + 1, delete=True) for index in range(len(rows))]
-    page.sheet.add_chart(chart, anchor)
+    chart.series.extend(
+        labelled(page, 2, 3, row, "A", PALETTE[index % len(PALETTE)], "rl"[index % 2]) for index, row in enumerate(rows)
+    )  # fmt: skip
+    hide_from_legend(chart, range(1, 1 + len(rows)))
+    chart.width, chart.height = size
+    on.sheet.add_chart(chart, anchor)
 
 
 def log_log(title: str) -> ScatterChart:
@@ -40,23 +48,28 @@ def log_log(title: str) -> ScatterChart:
     chart = ScatterChart()
     chart.scatterStyle = "lineMarker"
     chart.style = None
+    dress(chart, title)
+    return chart
+
+
+def dress(chart, title: str) -> None:  # type: ignore[no-untyped-def]
+    """A chart's title, its size and its legend below."""
     chart.title = title
     chart.title.overlay = False
     chart.title.tx.rich.p[0].r[0].rPr = _text(1100, bold=True)
     chart.roundedCorners = False
-    chart.width, chart.height = 22, 13
+    chart.width, chart.height = SIZE
     chart.legend = Legend()
     chart.legend.position = "b"
     chart.legend.txPr = _rich(900)
-    return chart
 
 
-def line(x: Reference, y: Reference, title: str) -> Series:
-    """A line without markers."""
+def line(x: Reference, y: Reference, title: str, colour: str = "1F3A5F", width: int = 28575) -> Series:
+    """A line without markers, its width in EMU."""
     made = Series(y, x, title=title)
     made.marker = Marker(symbol="none")
     made.smooth = False
-    made.graphicalProperties = GraphicalProperties(ln=LineProperties(w=28575, solidFill="1F3A5F"))
+    made.graphicalProperties = GraphicalProperties(ln=LineProperties(w=width, solidFill=colour))
     return made
 
 
@@ -67,26 +80,42 @@ def points(x: Reference, y: Reference, title: str, colour: str = PALETTE[0]) -> 
     return made
 
 
+def ring(x: Reference, y: Reference, title: str, colour: str = PALETTE[1]) -> Series:
+    """A ring about a point, which another series may mark."""
+    made = points(x, y, title, colour)
+    made.marker = Marker(symbol="circle", size=14)
+    made.marker.graphicalProperties = GraphicalProperties(noFill=True, ln=LineProperties(w=25400, solidFill=colour))
+    return made
+
+
 def column(page: Page, number: int, first: int, last: int) -> Reference:
     """The rows `first` to `last` of a column."""
     return Reference(page.sheet, min_col=number, min_row=first, max_row=last)
 
 
-def axis(axis, title: str, form: str, low: float, high: float) -> None:  # type: ignore[no-untyped-def]
-    """A logarithmic axis from `low` to `high`, with a line at each power of ten."""
+def axis(  # type: ignore[no-untyped-def]
+    axis, title: str, form: str, low: float | None = None, high: float | None = None
+) -> None:
+    """A logarithmic axis from `low` to `high`, or as far as its numbers, with a line at each power of ten."""
+    axis.scaling.logBase = 10
+    axis.scaling.min, axis.scaling.max = low, high
+    axis.majorUnit = 10
+    plain_axis(axis, title, form)
+
+
+def plain_axis(axis, title: str, form: str) -> None:  # type: ignore[no-untyped-def]
+    """An axis that shows itself, its title and its numbers in the given format."""
     axis.title = title
     axis.title.overlay = False
     axis.title.tx.rich.p[0].r[0].rPr = _text(900)
     axis.delete = False
-    axis.scaling.logBase = 10
-    axis.scaling.min, axis.scaling.max = low, high
-    axis.majorUnit = 10
     axis.number_format = form
     axis.numFmt.sourceLinked = False
     axis.crosses = "min"
     axis.tickLblPos = "low"
     axis.majorTickMark = "out"
-    axis.majorGridlines.spPr = GraphicalProperties(ln=LineProperties(w=6350, solidFill=GRID))
+    if axis.majorGridlines is not None:
+        axis.majorGridlines.spPr = GraphicalProperties(ln=LineProperties(w=6350, solidFill=GRID))
     axis.graphicalProperties = GraphicalProperties(ln=LineProperties(w=9525, solidFill=AXIS))
     axis.txPr = _rich(900)
 
@@ -98,17 +127,25 @@ def _mark(series: Series, colour: str) -> None:
     series.smooth = False
 
 
-def _point(page: Page, row: int, index: int) -> Series:
-    series = Series(column(page, 3, row, row), column(page, 2, row, row))
-    series.tx = SeriesLabel(strRef=StrRef(f"{page.name}!$A${row}"))
-    _mark(series, PALETTE[index % len(PALETTE)])
+def labelled(
+    page: Page, x: int, y: int, row: int, label: str, colour: str = PALETTE[0], side: str = "r"
+) -> Series:  # fmt: skip
+    """One point with a label beside it, right or left: the text of the cell in column `label` of its row."""
+    series = Series(column(page, y, row, row), column(page, x, row, row))
+    series.tx = SeriesLabel(strRef=StrRef(f"{page.name}!${label}${row}"))
+    _mark(series, colour)
     labels = DataLabelList()
     labels.showSerName, labels.showVal, labels.showLegendKey = True, False, False
     labels.showCatName = labels.showPercent = labels.showBubbleSize = False
-    labels.dLblPos = "r"
+    labels.dLblPos = side
     labels.txPr = _rich(800)
     series.dLbls = labels
     return series
+
+
+def hide_from_legend(chart: ScatterChart, series: Iterable[int]) -> None:
+    """Leave these series, by their place, out of the legend."""
+    chart.legend.legendEntry = [LegendEntry(idx=index, delete=True) for index in series]
 
 
 def _text(size: int, *, bold: bool = False) -> CharacterProperties:

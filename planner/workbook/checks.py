@@ -8,17 +8,23 @@ from functools import partial
 from openpyxl.workbook import Workbook
 
 from planner.workbook import inputs as inputs_sheet
-from planner.workbook import layout
-from planner.workbook.calculation import Calculation, header_rows
+from planner.workbook import layout, workloads
+from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
+from planner.workbook.inputs import Inputs
 from planner.workbook.layout import cell, letter
 from planner.workbook.page import GREY, PALE_RED, RED, Live, Page
 from planner.workbook.plan import Plan
 
 NAME = "Checks"
-PURPOSE = "1 holds, 0 fails, #N/A can't be told because a number is missing: the lower table says which."
+PURPOSE = (
+    "1 holds, 0 fails, #N/A can't be told because a number is missing: the lower table says which. "
+    "- is not counted: Inputs says what a scenario is meant for."
+)
 
 
-def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation]) -> tuple[Page, str, dict[str, int]]:
+def write(
+    book: Workbook, plan: Plan, inputs: Inputs, sheets: Sequence[Calculation]
+) -> tuple[Page, str, dict[str, int]]:  # fmt: skip
     """Write the sheet; returns it, the formula that counts all failed checks, and where each summary stands."""
     page = Page(book, NAME, "Checks", PURPOSE)
     header_rows(page, plan, ("Check in names", "Meaning"))
@@ -30,15 +36,16 @@ def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation]) -> tuple[Pa
     writer.row(unique, "inputs.unique_id", "one id for each scenario", "selectors find a scenario by its id",
                lambda column: f"IF(SUMPRODUCT(({ids}={letter(column)}${layout.ID_ROW})*1)=1,1,0)")  # fmt: skip
     for sheet in sheets:
-        for row in sheet.template.of_kind("check"):
+        for row in (row for row in sheet.computed if row.kind == "check"):
             writer.row(f"{sheet.page.name}: {row.label}", f"{sheet.template.name}.{row.name}", row.formula,
                        "; ".join(text for text in (row.note, row.source) if text),
-                       partial(sheet.at, row.name))  # fmt: skip
+                       partial(_counted, plan, inputs, sheet, row.name))  # fmt: skip
     last = writer.at - 1
     writer.section("Missing numbers: 1 is N/A")
     missing = writer.at
+    counted: set[str] = set()
     for sheet in sheets:
-        _missing(writer, sheet)
+        _missing(writer, inputs, sheet, counted)
     missing_last = max(missing, writer.at - 1)
     writer.section("Summary")
     failed = writer.at
@@ -55,18 +62,34 @@ def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation]) -> tuple[Pa
     )
 
 
-def _missing(writer: _Writer, sheet: Calculation) -> None:
-    """A row for each lookup and input of a template: is its number missing in this scenario?"""
+def _missing(writer: _Writer, inputs: Inputs, sheet: Calculation, counted: set[str]) -> None:
+    """A row for each lookup and input of a sheet that none has counted: is its number missing in this scenario?"""
     kinds = {"model": "Models", "hardware": "Hardware", "input": "Inputs", "dtype": "Dtypes"}
-    for row in sheet.template.of_kind(*kinds):
+    for row in (row for row in sheet.template.of_kind(*kinds) if row.name in sheet.rows and row.name not in counted):
+        counted.add(row.name)
         where = f"{kinds[row.kind]}: {row.formula if row.kind in ('model', 'hardware') else row.name}"
         writer.row(f"{sheet.page.name}: {row.label}", f"missing.{sheet.template.name}.{row.name}", where,
                    f"column of {where}" if row.kind in ("model", "hardware") else where,
-                   partial(_is_missing, sheet, row.name))  # fmt: skip
+                   partial(_is_missing, writer.plan, inputs, sheet, row.name))  # fmt: skip
 
 
-def _is_missing(sheet: Calculation, name: str, column: int) -> str:
-    return f'IFERROR(IF({sheet.at(name, column)}="",1,0),1)'
+def _counted(plan: Plan, inputs: Inputs, sheet: Calculation, name: str, column: int) -> str:
+    """A check, where the scenario is meant for its workload."""
+    typed, text = _workload(inputs, column), f'"{workloads.NOT_COUNTED}"'
+    meant = [template for template in plan.workloads.templates if template is sheet.template]
+    return plan.workloads.guarded(meant, typed, sheet.at(name, column), text)
+
+
+def _is_missing(plan: Plan, inputs: Inputs, sheet: Calculation, name: str, column: int) -> str:
+    missing = f'IFERROR(IF({sheet.at(name, column)}="",1,0),1)'
+    meant = plan.workloads.having(name) if sheet.template in plan.workloads.templates else []
+    return plan.workloads.guarded(meant, _workload(inputs, column), missing, "0")
+
+
+def _workload(inputs: Inputs, column: int) -> str:
+    """The cell that says what a scenario is meant for; blank where a workbook has no such choice."""
+    at = inputs.input_rows.get(workloads.NAME)
+    return f"{inputs_sheet.NAME}!{cell(column, at)}" if at else ""
 
 
 class _Writer:
@@ -83,7 +106,7 @@ class _Writer:
     def row(self, label: str, name: str, in_names: str, meaning: str, formula: Callable[[int], str]) -> None:
         values = (label, "1", name, in_names, meaning)
         for column, value in enumerate(values, start=1):
-            self.page.put(column, self.at, value, "plan_label" if column == 1 else "plan_text")
+            self.page.put(column, self.at, value, DESCRIBED[column - 1])
         for column in self.plan.columns:
             text = formula(column)
             linked = "!" in text and text.replace("!", "").replace("_", "").isalnum()

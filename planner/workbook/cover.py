@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 from openpyxl.workbook import Workbook
@@ -13,9 +14,11 @@ from planner.workbook.page import Live, Page
 from planner.workbook.plan import Plan
 
 HOW_TO = (
-    "Another scenario: copy a column one to the right on Inputs, Dashboard, Checks and the calculation sheets.",
+    "Another scenario: copy a column one to the right on Inputs, Dashboard, Constraints, Checks and the calculation "
+    "sheets.",
     "Then type its id and name, choose its model and chip on Inputs; every dropdown already reaches the new column.",
 )
+SCENARIOS = "Your own scenarios"
 COLOURS = (
     ("plan_input", "a number or a choice that is yours to change"),
     ("plan_formula", "a formula; type an override on Inputs, not over it"),
@@ -25,35 +28,52 @@ COLOURS = (
 )
 
 
+@dataclass(frozen=True)
+class Front:
+    """What one workbook's Cover says of it: beside the versions, the sheets and the digests that every Cover has."""
+
+    title: str
+    purpose: str
+    counts: Sequence[tuple[str, str]]  # label and formula
+    colours: Sequence[tuple[str, str]]  # style and meaning
+    advice: tuple[str, Sequence[str]]  # a heading and its lines
+
+
+def plan_front(plan: Plan) -> Front:
+    """The front of a planning workbook."""
+    ids = plan.columns.across("Inputs", layout.ID_ROW)
+    purpose = "Predictions of a large language model's memory, speed and cost, as live formulas."
+    return Front(
+        "Plan", purpose, [("Scenarios", f'SUMPRODUCT(({ids}<>"")*1)')], COLOURS, (SCENARIOS, HOW_TO)
+    )  # fmt: skip
+
+
 def write_cover(
-    book: Workbook, plan: Plan, made: date, digests: Mapping[str, str], sheets: Sequence[str], master: str
+    book: Workbook, front: Front, made: date, digests: Mapping[str, str], sheets: Mapping[str, str], master: str
 ) -> Page:  # fmt: skip
-    """Write the Cover: title, date, contents, colour key, how to add a scenario, digests of every source."""
-    page = Page(
-        book,
-        "Cover",
-        "Plan",
-        "Predictions of a large language model's memory, speed and cost, as live formulas.",
-    )
+    """Write the Cover: title, date, contents, colour key, advice, digests of every source.
+
+    `sheets` holds what is said of each sheet, by its name; `master` counts the failed checks.
+    """
+    page = Page(book, "Cover", front.title, front.purpose)
     at = 4
     for label, value in (("Version", __version__), ("Made on", made)):
         page.put(1, at, label, "plan_label")
         page.put(2, at, value, "plan_fact", "yyyy-mm-dd" if isinstance(value, date) else None)
         at += 1
-    page.put(1, at, "Scenarios", "plan_label")
-    ids = plan.columns.across("Inputs", layout.ID_ROW)
-    page.put(2, at, Live(f'SUMPRODUCT(({ids}<>"")*1)'), "plan_formula_text", "0")
-    at += 1
-    page.put(1, at, "Failed checks", "plan_label")
-    page.put(2, at, Live(master), "plan_formula_text", "0")
-    at = _rows(page, at + 2, "Sheets", [(name, "") for name in sheets])
+    for label, formula in (*front.counts, ("Failed checks", master)):
+        page.put(1, at, label, "plan_label")
+        page.put(2, at, Live(formula), "plan_formula_text", "0")
+        at += 1
+    at = _rows(page, at + 1, "Sheets", list(sheets.items()))
     for row, name in enumerate(sheets, start=at - len(sheets) - 1):
         page.put(1, row, name, "plan_link")
         page.link(1, row, name, "A1")
-    at = _rows(page, at, "Colours", [("", meaning) for _, meaning in COLOURS])
-    for row, (style, _) in enumerate(COLOURS, start=at - len(COLOURS) - 1):
+    at = _rows(page, at, "Colours", [("", meaning) for _, meaning in front.colours])
+    for row, (style, _) in enumerate(front.colours, start=at - len(front.colours) - 1):
         page.put(1, row, style.removeprefix("plan_"), style)
-    at = _rows(page, at, "Your own scenarios", [(line, "") for line in HOW_TO])
+    heading, lines = front.advice
+    at = _rows(page, at, heading, [(line, "") for line in lines])
     _rows(page, at, "Made from (SHA-256)", list(digests.items()))
     page.widths(34, 72)
     page.pages_high = 1

@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from openpyxl.workbook import Workbook
+from openpyxl.worksheet.pagebreak import Break
 
-from planner import csvfile, data
 from planner.layer_ops import PHASES
 from planner.template import Row, Template
 from planner.workbook import layout
-from planner.workbook.calculation import Calculation, header_rows
+from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
+from planner.workbook.constraints import WORDS_HEIGHT, Constraints
+from planner.workbook.headlines import headlines
 from planner.workbook.page import Live, Page
+from planner.workbook.pictures import WIDTH as CHARTS_WIDTH
+from planner.workbook.pictures import Pictures
 from planner.workbook.plan import Plan
 from planner.workbook.styles import row_format
 
 NAME = "Dashboard"
 PURPOSE = "The headline numbers; each links to the row that calculates it."
-MOST = 12  # headlines of a template that names none
+WIDTHS = (38, 11, 26, 19, 30)
+PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
 SELECTOR_ROW = 13  # and the next: which scenario and which phase Roofline shows
 SELECTORS = {"scenario": f"{NAME}!$D${SELECTOR_ROW}", "phase": f"{NAME}!$D${SELECTOR_ROW + 1}"}
 
 
-def headlines(template: str) -> list[tuple[str, str]]:
-    """The headline rows that templates/dashboard.csv names for a template: (row, what binds it or blank)."""
-    path: Path = data.folder("templates") / "dashboard.csv"
-    sheet = csvfile.read(path, required=("template", "name", "bound_by"), known=("template", "name", "bound_by"))
-    return [(cells["name"], cells["bound_by"]) for _, cells in sheet.records() if cells["template"] == template]
-
-
-def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation], failed: Mapping[str, int]) -> Page:
+def write(
+    book: Workbook, plan: Plan, sheets: Sequence[Calculation], failed: Mapping[str, int],
+    constraints: Constraints | None, pictures: Pictures,
+) -> Page:  # fmt: skip
     """Write the sheet. `failed` is where Checks counts failed checks and missing numbers, by label."""
     page = Page(book, NAME, "Dashboard", PURPOSE)
     header_rows(page, plan, ("From", "Note and source"))
@@ -41,46 +42,65 @@ def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation], failed: Map
         for column in plan.columns:
             page.put(column, at, Live(f"Checks!{layout.cell(column, row)}"), "plan_check", "0")
         at += 1
-    if plan.layer_ops is not None:
+    chooses = plan.layer_ops is not None or bool(plan.sweeps)
+    if chooses:
         _selectors(page, plan)
-    at = SELECTOR_ROW + 2 if plan.layer_ops is not None else at + 1
+    at = SELECTOR_ROW + 2 if chooses else at + 1
     labels: set[str] = set()
     for sheet in sheets:
-        named = [pair for pair in headlines(sheet.template.name) if pair[0] in sheet.rows]
-        rows = named or [(row.name, "") for row in sheet.template.of_kind("output")[:MOST]]
-        at = _template(page, plan, sheet, rows, at + 1, labels)
-    page.widths(38, 11, 26, 19, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+        at = _template(page, plan, sheet, constraints, at + 1, labels)
+    page.widths(*WIDTHS, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    if chooses:
+        _charts(page, plan, pictures, at + 1)
     return page
 
 
+def _charts(page: Page, plan: Plan, pictures: Pictures, at: int) -> None:
+    """The charts of the chosen scenario, on a printed page of their own; a link beside the choice leads to them."""
+    page.section(at, "Charts of the scenario shown", layout.FIRST_SCENARIO + plan.columns.filled - 1)
+    page.put(layout.SOURCE, at, Live(f"${layout.letter(layout.FORMULA)}${SELECTOR_ROW}"), "plan_section")
+    page.put(layout.SOURCE, SELECTOR_ROW, f"its charts are in row {at}", "plan_link")
+    page.link(layout.SOURCE, SELECTOR_ROW, NAME, layout.cell(layout.LABEL, at))
+    page.sheet.row_breaks.append(Break(id=at - 1))
+    last = pictures.draw(page, at + 1)
+    page.sheet.print_area = f"A1:{layout.letter(_reach(plan))}{last}"
+
+
+def _reach(plan: Plan) -> int:
+    """The last column of a printed page: that of the last scenario, or further where the charts reach further."""
+    pixels = sum(7 * width + 5 for width in (*WIDTHS, *(layout.SCENARIO_WIDTH for _ in plan.columns)))
+    further = max(0, math.ceil((CHARTS_WIDTH - pixels) / PLAIN_COLUMN))
+    return layout.FIRST_SCENARIO + plan.columns.filled - 1 + further
+
+
 def _selectors(page: Page, plan: Plan) -> None:
-    """The choices that Roofline follows."""
-    page.section(SELECTOR_ROW - 1, "Shown on Roofline", layout.FIRST_SCENARIO + plan.columns.filled - 1)
+    """The choices that Roofline, Sweep and the charts follow."""
+    page.section(
+        SELECTOR_ROW - 1, "Shown on Roofline, Sweep and the charts", layout.FIRST_SCENARIO + plan.columns.filled - 1
+    )
     ids = plan.columns.across("Inputs", layout.ID_ROW)
     choices = (("Scenario", plan.scenarios[0].id, ids), ("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
     for at, (label, value, source) in enumerate(choices, start=SELECTOR_ROW):
         _describe(page, at, (f"{label} shown", "text", f"shown_{label.lower()}"))
         page.put(layout.FORMULA, at, value, "plan_input", "@")
         page.validate(layout.cell(layout.FORMULA, at), type="list", formula1=source, promptTitle=label,
-                      prompt="Roofline follows this choice.", errorTitle=label,
+                      prompt="Roofline, Sweep and the charts follow this choice.", errorTitle=label,
                       error="Choose from the list.")  # fmt: skip
 
 
 def _template(
-    page: Page, plan: Plan, sheet: Calculation, rows: Sequence[tuple[str, str]], at: int, labels: set[str]
+    page: Page, plan: Plan, sheet: Calculation, constraints: Constraints | None, at: int, labels: set[str]
 ) -> int:
     proved = _proved(sheet.template)
     page.section(at, sheet.template.name.capitalize(), layout.FIRST_SCENARIO + plan.columns.filled - 1)
     at += 1
-    for name, bound_by in rows:
+    for name in headlines(sheet.template):
         row = sheet.template.row(name)
         label = row.label if row.label not in labels else f"{sheet.page.name}: {row.label}"
         labels.add(label)
         _headline(page, plan, sheet, replace(row, label=label), at, row.name in proved)
         at += 1
-        if bound_by:
-            _bound(page, plan, sheet, row, bound_by, at)
-            at += 1
+        at += _bound(page, plan, sheet, replace(row, label=label), constraints, at)
     return at
 
 
@@ -98,7 +118,7 @@ def _proved(template: Template) -> set[str]:
 
 def _describe(page: Page, at: int, texts: tuple[str, ...]) -> None:
     for column, text in enumerate(texts, start=1):
-        page.put(column, at, text, "plan_label" if column == 1 else "plan_text")
+        page.put(column, at, text, DESCRIBED[column - 1])
 
 
 def _headline(page: Page, plan: Plan, sheet: Calculation, row: Row, at: int, is_proved: bool) -> None:
@@ -110,13 +130,14 @@ def _headline(page: Page, plan: Plan, sheet: Calculation, row: Row, at: int, is_
         page.put(column, at, Live(sheet.at(row.name, column)), "plan_cross", row_format(row))
 
 
-def _bound(page: Page, plan: Plan, sheet: Calculation, row: Row, bound_by: str, at: int) -> None:
-    """A text for each scenario: the largest of the parts that `name:what it is|...` lists."""
-    parts = [tuple(part.split(":", 1)) for part in bound_by.split("|")]
-    _describe(page, at, (f"{row.label}: bound by", "text", "", sheet.page.name, "the largest part"))
+def _bound(
+    page: Page, plan: Plan, sheet: Calculation, row: Row, constraints: Constraints | None, at: int
+) -> int:  # fmt: skip
+    """A text for each scenario: what binds the row above and how far the next is; the number of rows written."""
+    if constraints is None or constraints.place(sheet, row.name) is None:
+        return 0
+    _describe(page, at, (f"{row.label}: bound by", "text", "", constraints.page.name, "and how far the next part is"))
     for column in plan.columns:
-        cells = [sheet.at(name, column) for name, _ in parts]
-        text = f'"{parts[-1][1]}"'
-        for index in range(len(parts) - 2, -1, -1):
-            text = f'IF({cells[index]}>=MAX({",".join(cells[index:])}),"{parts[index][1]}",{text})'
-        page.put(column, at, Live(text), "plan_formula", "@")
+        page.put(column, at, Live(constraints.words(sheet, row.name, column)), "plan_words", "@")
+    page.sheet.row_dimensions[at].height = WORDS_HEIGHT
+    return 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from openpyxl.workbook import Workbook
@@ -72,17 +72,22 @@ def _header_rows(page: Page, plan: Plan, ranges: dict[str, str]) -> None:
         page.put(layout.UNIT, row, "text", "plan_text")
         page.put(layout.NAME, row, name, "plan_text")
     for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
-        values = (scenario.id, scenario.name, scenario.model, scenario.hardware)
+        given = scenario.name if scenario.is_named else None  # blank: the other sheets show the model on the chip
+        values = (scenario.id, given, scenario.model, scenario.hardware)
         for row, value in zip(layout.HEADER_NAMES, values, strict=True):
             page.put(column, row, value, "plan_input", "@")
     reach = _reach(plan.columns)
     for row, kind in ((layout.MODEL_ROW, "models"), (layout.HARDWARE_ROW, "hardware")):
         title = "Model" if kind == "models" else "Chip"
-        _dropdown(page, reach(row), ranges[kind], title, f"Choose an id of the {kind.capitalize()} sheet.")
-    for row, title in ((layout.ID_ROW, "Scenario id"), (layout.TITLE_ROW, "Scenario")):
+        dropdown(page, reach(row), ranges[kind], title, f"Choose an id of the {kind.capitalize()} sheet.")
+    texts = (
+        (layout.ID_ROW, "Scenario id", "A short text; ids are unique."),
+        (layout.TITLE_ROW, "Scenario", "A short text; blank shows the model on the chip."),
+    )
+    for row, title, prompt in texts:
         page.validate(
             reach(row), type="textLength", operator="between", formula1="1", formula2="80",
-            promptTitle=title, prompt="A short text; ids are unique.", errorTitle=title, error="1 to 80 characters.",
+            promptTitle=title, prompt=prompt, errorTitle=title, error="1 to 80 characters.",
         )  # fmt: skip
 
 
@@ -91,7 +96,8 @@ def _reach(columns: Columns) -> Callable[[int], str]:
     return lambda row: f"{cell(layout.FIRST_SCENARIO, row)}:{cell(columns.last, row)}"
 
 
-def _dropdown(page: Page, reference: str, source: str, title: str, prompt: str) -> None:
+def dropdown(page: Page, reference: str, source: str, title: str, prompt: str) -> None:
+    """Let the cells of `reference` be chosen from a list."""
     page.validate(
         reference, type="list", formula1=source, promptTitle=title, prompt=prompt,
         errorTitle=title, error="Choose from the list.",
@@ -113,12 +119,12 @@ def _block(
         for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
             value = scenario.values.get(row.name, None if overriding else row.default)
             missing = row.name in scenario.values and value is None
-            page.put(column, at, "#N/A" if missing else _held(value), "plan_input", number_format(row.unit))
-        _validate(page, row, _reach(plan.columns)(at), ranges, overriding)
+            page.put(column, at, "#N/A" if missing else held(value), "plan_input", number_format(row.unit))
+        validate(page, row, _reach(plan.columns)(at), ranges, overriding)
     return at + 2
 
 
-def _held(value: Value) -> Value:
+def held(value: Value) -> Value:
     """A whole number as an integer, so that the file holds 8 and not 8.0."""
     return int(value) if isinstance(value, float) and value == int(value) and abs(value) < 2**53 else value
 
@@ -127,15 +133,19 @@ def _describe(page: Page, at: int, row: Row) -> None:
     page.put(layout.LABEL, at, row.label, "plan_label")
     page.put(layout.UNIT, at, row.unit, "plan_text")
     page.put(layout.NAME, at, row.name, "plan_text")
-    page.put(layout.FORMULA, at, row.note, "plan_text")
-    page.put(layout.SOURCE, at, row.source or CHOSEN, "plan_text")
+    page.put(layout.FORMULA, at, row.note, "plan_told")
+    page.put(layout.SOURCE, at, row.source or CHOSEN, "plan_told")
 
 
-def _validate(page: Page, row: Row, reference: str, ranges: dict[str, str], overriding: bool) -> None:
+def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], overriding: bool) -> None:
+    """Hold the cells of `reference` to what a row may be: a dtype of the list, a flag, a number above 0."""
     prompt = "Blank takes the looked-up or calculated number." if overriding else (row.note or row.label)
     message = {"promptTitle": row.label[:32], "prompt": prompt[:255], "errorTitle": row.label[:32]}
     if row.unit == "text" and row.name.endswith("dtype"):
         page.validate(reference, type="list", formula1=ranges["dtypes"], error="Choose from the list.", **message)
+    elif row.choices:
+        listed = ",".join(row.choices)
+        page.validate(reference, type="list", formula1=f'"{listed}"', error="Choose from the list.", **message)
     elif row.unit == "text":
         page.validate(
             reference, type="textLength", operator="between", formula1="0", formula2="80",
@@ -157,5 +167,5 @@ def _constants(page: Page, plan: Plan, inputs: Inputs, at: int) -> None:
     for at, row in enumerate(plan.constants.values(), start=first):
         inputs.constant_rows[row.name] = at
         _describe(page, at, row)
-        page.put(layout.FORMULA, at, _held(row.default), "plan_constant", row_format(row))
-        page.put(layout.SOURCE, at, "; ".join(text for text in (row.source, row.note) if text), "plan_text")
+        page.put(layout.FORMULA, at, held(row.default), "plan_constant", row_format(row))
+        page.put(layout.SOURCE, at, "; ".join(text for text in (row.source, row.note) if text), "plan_told")

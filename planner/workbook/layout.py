@@ -23,7 +23,7 @@ HEADER_LABELS = {ID_ROW: "Scenario id", TITLE_ROW: "Scenario", MODEL_ROW: "Model
 TABLE_HEADER_ROW, TABLE_FIRST_ROW = 5, 6  # of a database sheet
 RESERVED = {
     "cover", "dashboard", "inputs", "models", "hardware", "dtypes", "operations", "roofline", "sweep", "comparison",
-    "calibration", "checks", "log", "history",
+    "calibration", "checks", "log", "history", "constraints",
 }  # fmt: skip
 SPARE_ROWS = 100  # of a database sheet, for an analyst's own models and chips
 UNPROVED = "no second derivation"  # said of a headline that no check reaches

@@ -83,7 +83,7 @@ def _leaf(operation: Operation, names: _Step) -> Leaf:
     def leaf(row: Row, at: int) -> tuple[object, str]:  # noqa: ARG001 (a Leaf)
         if row.name in operation.bindings:
             return Live(operation.bindings[row.name].substitute(names)), "plan_formula"
-        if row.name in names.step.rows or row.name in names.places:
+        if row.name in names.step.template.by_name or row.name in names.places:
             return Live(names(row.name)), "plan_cross"
         if row.kind != "input":
             return None, ""
@@ -119,8 +119,9 @@ class _Step:
     def __call__(self, name: str) -> str:
         if name in self.places:
             return self.places[name]
-        row = self.step.rows[name]
-        return f"INDEX({self.plan.columns.across(self.step.page.name, row)},{self.places['scenario_index']})"
+        home = self.step.home(name)
+        across = self.plan.columns.across(home.page.name, home.rows[name])
+        return f"INDEX({across},{self.places['scenario_index']})"
 
     def _put(self, name: str, label: str, unit: tuple[str, str], formula: str, names: str) -> None:
         self.last += 1

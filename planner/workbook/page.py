@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from copy import copy
 from typing import Any
 
@@ -17,8 +18,10 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.workbook import layout
 from planner.workbook.layout import Columns, cell
+from planner.xlsx.grid import Grid
 
 RED, PALE_RED, GREY, ORANGE = "FFB42318", "FFFEE4E2", "FF9CA3AF", "FFFDE9CF"
+TOLD, LINE_HEIGHT, PER_WIDTH = "plan_told", 13.0, 1.15  # the style of notes; points a line, letters a unit of width
 MASTER_CHECK = "C1"  # on every sheet: the count of failed checks
 
 
@@ -33,7 +36,8 @@ class Page:
         self.titles = titles  # the rows that each printed page repeats
         self.sheet: Worksheet = book.create_sheet(name)
         self.name = name
-        self._styles: dict[tuple[str, str | None], StyleArray] = {}
+        self.formulas = Grid()  # the other cells are openpyxl's
+        self._styles: dict[tuple[str, str | None], tuple[StyleArray, int]] = {}
         self.put(1, 1, title, "plan_title")
         if name != "Cover":
             self.link(1, 1, "Cover", "A1")
@@ -41,36 +45,41 @@ class Page:
 
     def put(self, column: int, row: int, value: object, style: str, number_format: str | None = None) -> None:
         """Write one cell. Only a Live text becomes a formula, whatever a text begins with."""
-        target = Cell(self.sheet, row=row, column=column, style_array=self._style(style, number_format))
-        self.sheet._cells[row, column] = target
+        array, number = self._style(style, number_format)
         if isinstance(value, Live):
-            target._value, target.data_type = f"={value}", "f"
-        elif isinstance(value, str):
-            target.value = value
+            self.formulas.put_formula(row, column, value, number)
+            self.sheet._cells.pop((row, column), None)
+            return
+        target = Cell(self.sheet, row=row, column=column, style_array=array)
+        self.sheet._cells[row, column] = target
+        self.formulas.discard(row, column)
+        target.value = value
+        if isinstance(value, str):
             target.data_type = "e" if value == "#N/A" else "s"
             if value[:1] in ("=", "+", "-", "@"):
                 target._style = copy(target._style)
                 target.quotePrefix = True
-        else:
-            target.value = value
-            if number_format:
-                target._style = self._style(style, number_format)  # a date would bring a format of its own
+        elif number_format:
+            target._style = array  # a date would bring a format of its own
 
-    def _style(self, style: str, number_format: str | None) -> StyleArray:
-        """The style as openpyxl keeps it, one array for all cells that look alike."""
+    def _style(self, style: str, number_format: str | None) -> tuple[StyleArray, int]:
+        """The style as openpyxl keeps it, one array for all cells that look alike, and its number in the workbook."""
         key = (style, number_format)
         if key not in self._styles:
             probe = Cell(self.sheet, row=1, column=1)
             probe.style = style
             if number_format:
                 probe.number_format = number_format
-            self._styles[key] = probe._style
+            self._styles[key] = probe._style, probe.style_id
         return self._styles[key]
 
     def link(self, column: int, row: int, sheet: str, target: str) -> None:
         """Make a cell a link to a place in this workbook."""
         reference = cell(column, row)
-        self.sheet.cell(row=row, column=column).hyperlink = Hyperlink(ref=reference, location=f"{sheet}!{target}")
+        holder = self.sheet.cell(row=row, column=column)
+        value = holder._value
+        holder.hyperlink = Hyperlink(ref=reference, location=f"{sheet}!{target}")
+        holder._value = value  # openpyxl would type the place into a cell that it takes for empty
 
     def header(self, titles: list[str], row: int = layout.HEADER_ROW) -> None:
         """A table's header row."""
@@ -83,9 +92,10 @@ class Page:
             self.put(column, row, title if column == 1 else None, "plan_section")
 
     def validate(self, reference: str, **rule: Any) -> None:
-        """A data validation with its message."""
+        """A data validation with its message, over the cells and ranges that `reference` lists."""
         validation = DataValidation(showErrorMessage=True, showInputMessage=True, allow_blank=True, **rule)
-        validation.add(reference)
+        for area in reference.split():
+            validation.add(area)
         self.sheet.add_data_validation(validation)
 
     def colour(self, reference: str, condition: str, *, ink: str, fill: str | None = None, bold: bool = False) -> None:
@@ -101,9 +111,20 @@ class Page:
         for column in scenarios or ():
             self.sheet.column_dimensions[layout.letter(column)].width = each
 
+    def fit(self) -> None:
+        """Make rows as high as their notes need, which wrap: not every program does when it opens the file."""
+        for (row, column), found in self.sheet._cells.items():
+            if isinstance(found.value, str) and found.style == TOLD:
+                width = self.sheet.column_dimensions[layout.letter(column)].width
+                lines = len(textwrap.wrap(found.value, max(int(width * PER_WIDTH), 8)))
+                height = self.sheet.row_dimensions[row].height or 0
+                if lines > 1:
+                    self.sheet.row_dimensions[row].height = max(height, LINE_HEIGHT * lines + 2)
+
     def finish(self, *, freeze: str, titles: str, master: str | None) -> None:
-        """Freeze panes, put the master check into the header, and set the page up for printing."""
+        """Freeze panes, put the master check into the header, fit the notes, and set the page up for printing."""
         sheet = self.sheet
+        self.fit()
         sheet.freeze_panes = freeze
         sheet.sheet_view.showGridLines = False
         sheet.sheet_view.zoomScale = 100

@@ -10,21 +10,28 @@ from planner.catalog import Table, Value
 from planner.comparison.cases import ComparisonCase
 from planner.errors import UserError, nearest
 from planner.layer_ops import LayerOps
+from planner.sweeps import Sweep, sweeps
 from planner.template import Row, Template
 from planner.workbook.layout import Columns, sheet_name
+from planner.workbook.sharing import Shares, shares
+from planner.workbook.workloads import Workloads, workloads
 
 OVERRIDABLE = ("model", "hardware")
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """One column of the workbook: an id and a name, a model and a chip, and the values typed for it."""
+    """One column of the workbook: an id and a name, a model and a chip, and the values typed for it.
+
+    A name that nobody gave (`is_named`) is that of the model on the chip, and follows when another is chosen.
+    """
 
     id: str
     name: str
     model: str | None = None
     hardware: str | None = None
     values: Mapping[str, Value] = field(default_factory=dict)
+    is_named: bool = True
 
 
 @dataclass(frozen=True)
@@ -49,9 +56,25 @@ class Plan:
         return {template.name: sheet_name(template.name) for template in self.templates}
 
     @cached_property
+    def shares(self) -> dict[str, Shares]:
+        """Template name -> what its sheet shows, and what it calls up from an earlier sheet."""
+        return shares(self.templates)
+
+    @cached_property
+    def sweeps(self) -> list[Sweep]:
+        """What is swept of the templates, by templates/sweep.csv."""
+        return sweeps(self.templates)
+
+    @cached_property
+    def workloads(self) -> Workloads:
+        """What a scenario may be meant for."""
+        return workloads(self.templates)
+
+    @cached_property
     def inputs(self) -> dict[str, Row]:
-        """Every input of every template, once."""
-        return _shared("input", self._rows())
+        """Every input of every template, once; first what the scenario is meant for, where that is a choice."""
+        chosen = self.workloads.row
+        return ({chosen.name: chosen} if chosen else {}) | _shared("input", self._rows())
 
     @cached_property
     def constants(self) -> dict[str, Row]:
@@ -66,7 +89,8 @@ class Plan:
         typed = {name for scenario in self.scenarios for name in scenario.values}
         rows: dict[str, Row] = {}
         for row in self._rows():
-            if row.kind in OVERRIDABLE or (row.kind not in ("input",) and row.name in typed):
+            is_calculated = row.kind not in OVERRIDABLE and row.name not in self.inputs
+            if row.kind in OVERRIDABLE or (is_calculated and row.name in typed):
                 rows.setdefault(row.name, row)
         return rows
 
@@ -75,7 +99,7 @@ class Plan:
 
     def check_values(self) -> None:
         """Raise UserError for a value that no template has a row for."""
-        known = {row.name for row in self._rows()}
+        known = {row.name for row in self._rows()} | self.inputs.keys()
         for scenario in self.scenarios:
             for name in scenario.values:
                 if name not in known:

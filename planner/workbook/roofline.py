@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from openpyxl.workbook import Workbook
 
@@ -21,10 +22,23 @@ TITLES = (
     ("Attained", "FLOP/s/chip"),
 )  # fmt: skip
 FIRST_ROW = 9
-BUCKETS_PER_DECADE = 8  # operations nearer than this share one label on the chart
+BUCKETS_PER_DECADE = 3  # operations nearer than this share one label on the chart
 
 
-def write(book: Workbook, operations: Operations) -> Page:
+@dataclass(frozen=True)
+class Roofline:
+    """Where the chart's rows stand: those of the operations' points and those of the roof, first and last."""
+
+    page: Page
+    points: tuple[int, int]
+    roof: tuple[int, int]
+
+    def draw(self, on: Page, anchor: str, size: tuple[float, float] = charts.SIZE) -> None:
+        """The chart on this sheet or another."""
+        charts.roofline(self.page, points=self.points, roof=self.roof, on=on, anchor=anchor, size=size)
+
+
+def write(book: Workbook, operations: Operations) -> Roofline:
     """Write the sheet below the chosen scenario's name: times first, then totals, shares and the roof's points."""
     page = Page(book, NAME, "Roofline", PURPOSE, corner="B9", titles="8:8")
     page.put(1, 4, "Scenario", "plan_label")
@@ -47,12 +61,11 @@ def write(book: Workbook, operations: Operations) -> Page:
     _points(page, points, shares, last)
     roof = points + (last - FIRST_ROW) + 4
     _roof(page, operations, roof)
-    charts.roofline(
-        page, points=(points, points + last - FIRST_ROW), roof=(roof, roof + 2), anchor=f"F{total + 2}"
-    )  # fmt: skip
+    done = Roofline(page, (points, points + last - FIRST_ROW), (roof, roof + 2))
+    done.draw(page, f"F{total + 2}")
     page.colour(f"A{FIRST_ROW}:J{roof + 2}", f"ISNA(A{FIRST_ROW})", ink=GREY)
     page.widths(28, 22, 26, 16, 16, 14, 12, 16, 16, 22)
-    return page
+    return done
 
 
 def _operation(page: Page, operations: Operations, operation: Operation, at: int) -> None:

@@ -1,7 +1,8 @@
 """Named cell styles that say what a cell is, and the number format of each unit.
 
 Formats scale what is shown and never the value. A format with conditions drops a minus sign, so it serves only
-units whose values can't be negative; seconds use the engineering format.
+units whose values can't be negative. A format scales by thousands, and down only: seconds below one are shown in the
+engineering format.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from planner.template import CALCULATED, Row
 FONT = "Calibri"
 COUNT = "[>=1000]#,##0;General"
 RATIO = "[>=1000]#,##0;[>=0.1]0.00;General"
-SECONDS = '##0.000E+0" s"'
+SECONDS = '[>=10000000]##0.000E+0" s";[>=1]#,##0.000" s";##0.000E+0" s"'
 ENGINEERING = "##0.000E+0"
 SMALL = 1e-3
 
@@ -41,6 +42,8 @@ FORMATS = {
     "USD": "#,##0.000",
     "USD/h": "#,##0.00",
     "USD/h/chip": "#,##0.00",
+    "FLOP/chip": _scaled("FLOP/chip"),
+    "1/chip": COUNT,
     "1/s": COUNT,
     "1/s/chip": COUNT,
     "FLOP/byte": COUNT,
@@ -70,13 +73,13 @@ _THIN = Border(bottom=Side(style="hair", color="FFD1D5DB"))
 
 def _style(
     name: str, *, fill: str | None = None, locked: bool = True, wrap: bool = False, side: str | None = None,
-    **font: object,
+    indent: int = 0, **font: object,
 ) -> NamedStyle:  # fmt: skip
     style = NamedStyle(name=name)
     style.font = Font(**{"name": FONT, "size": 10, "color": _DARK, **font})
     if fill:
         style.fill = PatternFill("solid", fgColor=fill)
-    style.alignment = Alignment(vertical="center", wrap_text=wrap, horizontal=side)
+    style.alignment = Alignment(vertical="center", wrap_text=wrap, horizontal=side, indent=indent)
     style.protection = Protection(locked=locked)
     return style
 
@@ -88,23 +91,31 @@ def styles() -> list[NamedStyle]:
         _style("plan_link", color=_BLUE, underline="single"),
         _style("plan_note", color=_GREY, wrap=True),
         _style("plan_header", bold=True, color="FFFFFFFF", fill="FF1F3A5F"),
+        _style("plan_header_right", side="right", bold=True, color="FFFFFFFF", fill="FF1F3A5F"),
         _style("plan_section", bold=True, fill="FFE5EAF2"),
         _style("plan_label"),
         _style("plan_text", color=_GREY),
+        _style("plan_wrapped", wrap=True),
+        _style("plan_told", wrap=True, color=_GREY),
+        _style("plan_beside", side="left", indent=1, color=_GREY),
+        _style("plan_verdict", side="left", indent=1),
         _style("plan_fact", side="left", color=_GREY),
         _style("plan_input", side="right", color=_BLUE, fill="FFFFFBE6", locked=False),
         _style("plan_constant", side="right", color=_BLUE),
         _style("plan_data", color=_DARK),
         _style("plan_formula", side="right"),
         _style("plan_formula_text", side="left"),
+        _style("plan_words", side="right", wrap=True),
+        _style("plan_column", bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
         _style("plan_output", side="right", bold=True),
+        _style("plan_answer", side="right", bold=True, fill="FFE3F1E9"),
         _style("plan_cross", side="right", color=_GREEN),
         _style("plan_check", side="right", bold=True),
         _style("plan_measured", side="right", color="FF5B2A86", fill="FFF5F0FA", locked=False),
         _style("plan_key", bold=True, color="FF000000"),
     ]
     for style in made:
-        if style.name not in ("plan_title", "plan_header", "plan_note"):
+        if style.name not in ("plan_title", "plan_header", "plan_header_right", "plan_column", "plan_note"):
             style.border = _THIN
     return made
 

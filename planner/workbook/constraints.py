@@ -1,0 +1,133 @@
+"""The Constraints sheet: for every MAX and MIN on the way to a headline, what binds and how far the next part is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from openpyxl.workbook import Workbook
+
+from planner.constraints import Constraint, on_the_way
+from planner.formula import parse
+from planner.workbook import layout
+from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
+from planner.workbook.headlines import headlines
+from planner.workbook.labels import within
+from planner.workbook.layout import cell, letter
+from planner.workbook.page import GREY, Live, Page
+from planner.workbook.plan import Plan
+from planner.workbook.ranking import Ranking
+from planner.workbook.styles import RATIO, row_format
+
+NAME = "Constraints"
+WORDS_HEIGHT = 40.0  # points: three lines
+PURPOSE = "What binds each scenario, and how far the next part is: every MAX and MIN on the way to a headline."
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Where each constraint is told in words: `rows` by the sheet and the row's name."""
+
+    page: Page
+    rows: dict[tuple[str, str], int]
+
+    def place(self, sheet: Calculation, name: str) -> int | None:
+        """The row that says in words what binds a row of a calculation sheet; None where nothing competes in it."""
+        return self.rows.get((sheet.home(name).page.name, name))
+
+    def words(self, sheet: Calculation, name: str, column: int) -> str:
+        """A reference to those words in a scenario's column."""
+        at = self.place(sheet, name)
+        assert at is not None, "the caller asked for its place"
+        return f"{NAME}!{cell(column, at)}"
+
+
+def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation]) -> Constraints | None:
+    """Write the sheet; None, and no sheet, where nothing competes on the way to any headline."""
+    found = list(_found(sheets))
+    if not found:
+        return None
+    page = Page(book, NAME, "Constraints", PURPOSE)
+    header_rows(page, plan, ("Read from", "What it is"))
+    constraints = Constraints(page, {})
+    at = layout.FIRST_ROW
+    several = {each.row.label for each, _ in found if sum(each.row.label == other.row.label for other, _ in found) > 1}
+    for each, sheet in found:
+        title = f"{sheet.page.name}: {each.row.label}" if each.row.label in several else each.row.label
+        at = _block(page, plan, each, sheet, title, at)
+        constraints.rows[sheet.page.name, each.row.name] = at - 1
+        at += 1
+    first = layout.FIRST_SCENARIO
+    page.colour(f"{cell(first, layout.FIRST_ROW)}:{cell(plan.columns.last, at)}",
+                f"ISNA({cell(first, layout.FIRST_ROW)})", ink=GREY)  # fmt: skip
+    page.widths(64, 11, 40, 46, 44, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    return constraints
+
+
+def _found(sheets: Sequence[Calculation]) -> Iterator[tuple[Constraint, Calculation]]:
+    """Every constraint on the way to a headline, once, with the sheet that computes its row."""
+    seen: set[tuple[str, str]] = set()
+    for sheet in sheets:
+        for each in on_the_way(sheet.template, headlines(sheet.template)):
+            home = sheet.home(each.row.name)
+            if (key := (home.page.name, each.row.name)) not in seen:
+                seen.add(key)
+                yield each, home
+
+
+def _block(page: Page, plan: Plan, each: Constraint, sheet: Calculation, title: str, at: int) -> int:
+    """One constraint: its parts, then what binds, the next part, how far it is, and all in words; the row below."""
+    page.section(at, title, layout.FIRST_SCENARIO + plan.columns.filled - 1)
+    first, last = at + 1, at + len(each.parts)
+    for row, part in enumerate(each.parts, start=first):
+        label = f"{title}: {within(_beside(part.label, each.row.label))}"
+        name, read = f"{each.row.name}.{part.name}", f"{sheet.page.name}[{part.text}]"
+        _describe(page, row, (label, each.row.unit, name, read, part.label))
+        for column in plan.columns:
+            formula = _part(part.text, sheet, column)
+            page.put(column, row, Live(formula), "plan_cross", row_format(each.row))
+    largest, over = ("largest", "above") if each.is_largest else ("smallest", "below")
+    said = (
+        ("what binds", "text", "binds", f"the {largest} of the {len(each.parts)}"),
+        ("the next", each.row.unit, "next", f"the second {largest} of the {len(each.parts)}"),
+        ("how far the next is", "1", "margin", "the larger of the two over the smaller"),
+        ("in words", "text", "words", f"what binds, and how far it is {over} the next"),
+    )
+    for row, (label, unit, name, text) in enumerate(said, start=last + 1):
+        _describe(page, row, (f"{title}: {label}", unit, f"{each.row.name}.{name}", text, ""))
+    for column in plan.columns:
+        for row, (formula, style, form) in enumerate(_said(each, column, first, last), start=last + 1):
+            page.put(column, row, Live(formula), style, form)
+    page.sheet.row_dimensions[last + len(said)].height = WORDS_HEIGHT
+    return last + len(said) + 1
+
+
+def _part(text: str, sheet: Calculation, column: int) -> str:
+    """A part's formula over the cells of its sheet, as another sheet writes it."""
+    return parse(text).substitute(lambda name: sheet.at(name, column))
+
+
+def _said(each: Constraint, column: int, first: int, last: int) -> Iterator[tuple[str, str, str]]:
+    """What stands below the parts in a scenario's column, from top to bottom: formula, style and number format."""
+    ranking = Ranking(
+        [cell(column, row) for row in range(first, last + 1)],
+        f"{letter(column)}{first}:{letter(column)}{last}",
+        f"${letter(layout.SOURCE)}${first}:${letter(layout.SOURCE)}${last}",
+        each.function,
+    )
+    binding, following, margin = (cell(column, last + step) for step in (1, 2, 3))
+    yield ranking.binding, "plan_formula", "@"
+    yield ranking.following, "plan_formula", row_format(each.row)
+    yield ranking.margin(following), "plan_output", RATIO
+    yield ranking.words(binding, following, margin), "plan_words", "@"
+
+
+def _beside(label: str, title: str) -> str:
+    """A part's label without the include that the title names already: `FSDP: ` of `FSDP: time by latency`."""
+    prefix, colon, _ = title.partition(": ")
+    return label.removeprefix(prefix + colon) if colon else label
+
+
+def _describe(page: Page, at: int, texts: tuple[str, ...]) -> None:
+    for column, text in enumerate(texts, start=1):
+        page.put(column, at, text, DESCRIBED[column - 1])

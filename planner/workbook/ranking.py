@@ -1,0 +1,65 @@
+"""Formulas that rank cells side by side: which is largest, which comes next, how far apart they are, and that in words.
+
+`values` and `labels` are ranges of as many cells; all of it is made of MIN, MAX, INDEX and MATCH alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The cells of the competing parts in order, their range, the range of their labels, and MAX or MIN."""
+
+    cells: Sequence[str]
+    values: str
+    labels: str
+    function: str
+
+    @property
+    def best(self) -> str:
+        """The value that binds."""
+        return f"{self.function}({self.values})"
+
+    @property
+    def binding(self) -> str:
+        """The label of what binds; the smallest of some parts binds at 0 too."""
+        which = self._label(self.best)
+        return f'IF({self.best}=0,"{NONE}",{which})' if self.function == "MAX" else which
+
+    @property
+    def following(self) -> str:
+        """The second largest, or smallest.
+
+        The second largest of all is the largest, over each cell, of the smaller of it and the largest after it.
+        """
+        other = "MIN" if self.function == "MAX" else "MAX"
+        pairs = []
+        for index, one in enumerate(self.cells[:-1]):
+            rest = self.cells[index + 1 :]
+            after = rest[0] if len(rest) == 1 else f"{self.function}({rest[0]}:{rest[-1]})"
+            pairs.append(f"{other}({one},{after})")
+        return pairs[0] if len(pairs) == 1 else f"{self.function}({','.join(pairs)})"
+
+    def margin(self, following: str) -> str:
+        """The larger of the two over the smaller; N/A where the smaller is 0. `following` is the cell of the second."""
+        small, large = self._ends(following)
+        return f"IF({small}>0,{large}/{small},NA())"
+
+    def words(self, binding: str, following: str, margin: str) -> str:
+        """`Compute, 1.8x above the next`; the arguments are the cells of the three formulas above."""
+        over = "above" if self.function == "MAX" else "below"
+        distance = f'ROUND({margin},2)&"x {over} "&{self._label(following)}'
+        said = f'IF(ROUND({margin},2)=1,"{LEVEL}",{distance})'
+        alone = f'{binding}&IF({binding}="{NONE}","",", {ALONE}")'
+        return f'IF({self._ends(following)[0]}>0,{binding}&", "&{said},{alone})'
+
+    def _ends(self, following: str) -> tuple[str, str]:
+        return (following, self.best) if self.function == "MAX" else (self.best, following)
+
+    def _label(self, value: str) -> str:
+        return f"INDEX({self.labels},MATCH({value},{self.values},0))"

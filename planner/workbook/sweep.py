@@ -1,0 +1,72 @@
+"""The Sweep sheet: tables over an input of the chosen scenario, one formula for each column and a case for each row.
+
+Only what depends on a table's own axis is calculated again; all else is the scenario's value, in a block above the
+tables. The working of a table is a group of columns, closed; what it shows stands to the right of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from openpyxl.workbook import Workbook
+from openpyxl.worksheet.pagebreak import Break
+
+from planner.sweeps import Sweep
+from planner.workbook.calculation import Calculation
+from planner.workbook.inputs import Inputs
+from planner.workbook.labels import within
+from planner.workbook.layout import letter
+from planner.workbook.page import Page
+from planner.workbook.plan import Plan
+from planner.workbook.sweep_scenario import ChosenScenario
+from planner.workbook.sweep_table import Columns, Table, TableWriter
+
+NAME = "Sweep"
+PURPOSE = "The scenario chosen on Dashboard, swept: blue values are yours to change; the + signs open the working."
+WIDTH, WORDS_WIDTH = 16.0, 60.0
+
+
+@dataclass
+class Sweeps:
+    """Where the tables stand."""
+
+    page: Page
+    tables: list[Table] = field(default_factory=list)
+
+    def drawn(self, chart: str) -> Iterator[Table]:
+        """The tables along whose axis a chart is drawn."""
+        return (table for table in self.tables if chart in table.axis.charts)
+
+
+def write(
+    book: Workbook, plan: Plan, sweeps: Sequence[tuple[Sweep, Calculation]], inputs: Inputs, selector: str
+) -> Sweeps:  # fmt: skip
+    """Write the sheet for each sweep with its template's sheet. `selector` is the cell of the chosen scenario."""
+    page = Page(book, NAME, "Sweep", PURPOSE, corner="B4", titles="1:2")
+    done = Sweeps(page)
+    scenario = ChosenScenario(page, plan, inputs, selector)
+    for sweep, sheet in sweeps:
+        scenario.look_up(sweep, sheet)
+    scenario.close()
+    right = max(Columns(sweep, sweep.axes[0]).end for sweep, _ in sweeps)  # where what is shown begins
+    last = right + max(len(sweep.shown) + len(sweep.bounds) for sweep, _ in sweeps) - 1
+    at, drawn_from = scenario.last + 2, last + 2
+    for index, (sweep, sheet) in enumerate(sweeps):
+        if index:
+            page.sheet.row_breaks.append(Break(id=at - 1))
+        for axis in sweep.axes:
+            table = TableWriter(page, plan, sweep, axis, scenario, right, drawn_from)
+            page.section(at, f"{sheet.page.name}: over {within(axis.row.label)}", table.last_column)
+            done.tables.append(table.write(at + 1))
+            at = done.tables[-1].rows.stop + 1
+    opened = max(Columns(sweep, sweep.axes[0]).first for sweep, _ in sweeps)
+    page.widths(20, 15, 15, 24, 16, *[WIDTH] * (right + 30))
+    for index in range(max(len(sweep.bounds) for sweep, _ in sweeps)):
+        page.sheet.column_dimensions[letter(right + index)].width = WORDS_WIDTH
+    for column in range(opened, right):
+        group = page.sheet.column_dimensions[letter(column)]
+        group.outlineLevel, group.hidden = 1, True
+    page.sheet.column_dimensions[letter(right)].collapsed = True
+    page.sheet.print_area = f"A1:{letter(last)}{at}"
+    return done

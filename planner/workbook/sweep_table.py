@@ -1,0 +1,209 @@
+"""One table of Sweep: a case for each row, the working in a closed group, and right of it what it shows and draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from planner.constraints import Constraint, constraint
+from planner.formula import parse
+from planner.limits import limits
+from planner.sweeps import Axis, Sweep
+from planner.template import CALCULATED, Row
+from planner.workbook.cells import calculated
+from planner.workbook.labels import within
+from planner.workbook.layout import cell, letter
+from planner.workbook.page import GREY, PALE_RED, RED, Live, Page
+from planner.workbook.plan import Plan
+from planner.workbook.ranking import Ranking
+from planner.workbook.styles import RATIO, number_format, row_format
+from planner.workbook.sweep_scenario import VALUE, ChosenScenario
+
+FEWEST = 11  # cases of a table
+DRAWN = ("memory", "time", "total")  # these have columns of their own, that are open: a chart draws no hidden cells
+MARKED = ("latency", "throughput")  # of which a chart marks the scenario's own
+DRAWN_WITHIN = 4  # of a chip's memory, or the scenario's step: bars beyond would leave nothing to be seen of the rest
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: its rows of cases, the column of each quantity that it shows or draws, and of the scenario's own."""
+
+    sweep: Sweep
+    axis: Axis
+    rows: range
+    columns: Mapping[str, int]
+    own: Mapping[str, int]
+
+
+class Columns:
+    """Which quantity stands in which column: the axes, the working, and the parts of each constraint."""
+
+    def __init__(self, sweep: Sweep, axis: Axis) -> None:
+        others = [each for each in sweep.axes if each is not axis]
+        self.axes = [axis.row.name, *(each.row.name for each in others)]
+        moved = {name for each in sweep.axes for name in sweep.depends(each)} - set(self.axes)
+        follows = [name for each in sweep.axes for name in each.follows]
+        self.beside = {"scenario": len(self.axes) + 1, "ratio": len(self.axes) + 2}
+        self.first = max(VALUE + 2, len(self.axes) + 3)  # the block's texts stand left of the working, and stay open
+        self.working = [*follows, *(name for name in sweep.in_order if name in moved and name not in follows)]
+        fixed = [name for name in sweep.used if name not in moved and name not in self.axes]
+        self.working += [name for name in fixed if name not in self.working]
+        self.places = {name: column for column, name in enumerate(self.axes, start=1)}
+        self.places |= {name: column for column, name in enumerate(self.working, start=self.first)}
+        self.bounds: list[tuple[Constraint, int]] = []
+        self.end = max(self.places.values()) + 1
+        for name in sweep.bounds:
+            if found := constraint(sweep.rows[name], sweep.rows):
+                self.bounds.append((found, self.end))
+                self.end += len(found.parts) + 3
+
+
+class TableWriter:
+    """The writing of one table, its rows of cases below two rows of titles."""
+
+    def __init__(
+        self, page: Page, plan: Plan, sweep: Sweep, axis: Axis, scenario: ChosenScenario, right: int, drawn_from: int
+    ) -> None:  # fmt: skip
+        self.page, self.plan, self.sweep, self.axis, self.scenario = page, plan, sweep, axis, scenario
+        self.columns = Columns(sweep, axis)
+        self.moved = sweep.depends(axis)
+        self.looked_up = set(scenario.names(sweep))
+        first = right + len(self.columns.bounds)
+        self.words = range(right, first)
+        self.shown = {name: column for column, name in enumerate(sweep.shown, start=first)}
+        self.last_column = first + len(sweep.shown) - 1
+        beside = dict.fromkeys(name for part in DRAWN for name in sweep.playing(part))
+        self.drawn = {name: column for column, name in enumerate(beside, start=drawn_from)}
+        marked = [name for part in MARKED for name in sweep.playing(part)[:1]]
+        self.own = {name: column for column, name in enumerate(marked, start=drawn_from + len(beside))}
+
+    def write(self, at: int) -> Table:
+        """Write the table with its titles in rows `at` and `at + 1`."""
+        self._titles(at)
+        cases = swept(self.axis.row, [scenario.values for scenario in self.plan.scenarios])
+        rows = range(at + 2, at + 2 + len(cases))
+        for row, value in zip(rows, cases, strict=True):
+            self.page.put(1, row, value, "plan_input", number_format(self.axis.row.unit))
+            self._case(row, at)
+        above = limits(self.axis.row).is_positive
+        self.page.validate(
+            f"A{rows.start}:A{rows.stop - 1}", type="decimal",
+            operator="greaterThan" if above else "greaterThanOrEqual",
+            formula1="0", promptTitle=self.axis.row.label[:32], prompt="A case of the table; the values are yours.",
+            errorTitle=self.axis.row.label[:32], error=f"A number of {self.axis.row.unit}.",
+        )  # fmt: skip
+        self._colour(rows)
+        if self.drawn:
+            first, last = (f"{letter(column)}" for column in (min(self.drawn.values()), max(self.drawn.values())))
+            area = f"{first}{rows.start}:{last}{rows.stop - 1}"
+            self.page.colour(area, f"ISNA({first}{rows.start})", ink=GREY)
+        return Table(self.sweep, self.axis, rows, {**self.columns.places, **self.shown, **self.drawn}, self.own)
+
+    def _titles(self, at: int) -> None:
+        """Labels with units above, machine names below; a part's label stands alone, for the words to call it up."""
+        titles = [(column, self.sweep.rows[name], name) for name, column in self.columns.places.items()]
+        titles += [(column, self.sweep.rows[name], name) for name, column in self.shown.items()]
+        titles += [(column, self.sweep.rows[name], f"chart.{name}") for name, column in self.drawn.items()]
+        for name, column in self.own.items():
+            row = self.sweep.rows[name]
+            self._title(column, at, f"The scenario: {within(row.label)} ({row.unit})", f"scenario.{name}")
+        self._title(self.columns.beside["scenario"], at, "Scenario", "scenario")
+        self._title(self.columns.beside["ratio"], at, "Over the scenario's (1)", f"{self.axis.row.name}.ratio")
+        for column, row, name in titles:
+            self._title(column, at, f"{row.label} ({row.unit})", name)
+        for index, (each, first) in enumerate(self.columns.bounds):
+            for column, part in enumerate(each.parts, start=first):
+                self._title(column, at, part.label, f"{each.row.name}.{part.name}")
+            names = ("binds", "next", "margin")
+            for column, name in enumerate(names, start=first + len(each.parts)):
+                self._title(column, at, f"{each.row.label}: {name}", f"{each.row.name}.{name}")
+            self._title(self.words[index], at, f"{each.row.label}: bound by", f"{each.row.name}.words")
+        self.page.sheet.row_dimensions[at].height = 42
+        self.page.sheet.row_dimensions[at + 1].height = 24
+
+    def _title(self, column: int, at: int, label: str, name: str) -> None:
+        self.page.put(column, at, label, "plan_note")
+        self.page.put(column, at + 1, name, "plan_column")
+
+    def _case(self, row: int, titles: int) -> None:
+        for name, column in self.columns.places.items():
+            if column > 1:
+                calculates = name in self.moved or name not in self.looked_up
+                text = self._formula(name, row) if calculates else self.scenario(self.sweep, name)
+                self.page.put(column, row, Live(text), "plan_formula", self._form(name))
+        ratio = f"{cell(1, row)}/{self.scenario(self.sweep, self.axis.row.name)}"
+        self.page.put(self.columns.beside["scenario"], row, Live(self.scenario.chosen), "plan_verdict", "@")
+        self.page.put(self.columns.beside["ratio"], row, Live(ratio), "plan_formula", RATIO)
+        for index, (each, first) in enumerate(self.columns.bounds):
+            self._bound(each, first, self.words[index], row, titles)
+        for name, column in self.shown.items():
+            self.page.put(column, row, Live(cell(self.columns.places[name], row)), "plan_output", self._form(name))
+        for name, column in self.drawn.items():
+            self.page.put(column, row, Live(self._drawn(name, row)), "plan_formula", self._form(name))
+        for name, column in self.own.items():
+            self.page.put(column, row, Live(self.scenario(self.sweep, name)), "plan_formula", self._form(name))
+
+    def _drawn(self, name: str, row: int) -> str:
+        """What a chart draws of a quantity: a bar only where the whole is within reach of what it is held against."""
+        own = cell(self.columns.places[name], row)
+        for part, whole, limit in (("memory", "held", "capacity"), ("time", "total", ""), ("total", "total", "")):
+            wholes = self.sweep.playing(whole)
+            if name in self.sweep.playing(part) and wholes:
+                rooms = self.sweep.playing(limit) if limit else []
+                most = self._reference(rooms[0], row) if rooms else self.scenario(self.sweep, wholes[0])
+                return f"IF({cell(self.columns.places[wholes[0]], row)}<={DRAWN_WITHIN}*{most},{own},NA())"
+        return own
+
+    def _form(self, name: str) -> str:
+        return row_format(self.sweep.rows[name])
+
+    def _formula(self, name: str, row: int) -> str:
+        """The row's own text, or what binds a following input to its axis; an override of the scenario goes before."""
+        if name in self.axis.follows:
+            return self.axis.follows[name].substitute(lambda each: self._reference(each, row))
+        own = self.sweep.rows[name]
+        assert own.kind in CALCULATED, f"{name} changes along {self.axis.row.name}, and is no calculated row"
+        return self.scenario.overridden(name, calculated(own, lambda each: self._reference(each, row)))
+
+    def _reference(self, name: str, row: int) -> str:
+        place = self.columns.places.get(name)
+        return cell(place, row) if place else self.scenario(self.sweep, name)
+
+    def _bound(self, each: Constraint, first: int, words: int, row: int, titles: int) -> None:
+        """The parts that compete in a row, which binds, the next, how far it is; and in words, further right."""
+        form, last = row_format(each.row), first + len(each.parts) - 1
+        for column, part in enumerate(each.parts, start=first):
+            text = parse(part.text).substitute(lambda name: self._reference(name, row))
+            self.page.put(column, row, Live(text), "plan_formula", form)
+        ranking = Ranking(
+            [cell(column, row) for column in range(first, last + 1)], f"{cell(first, row)}:{cell(last, row)}",
+            f"${letter(first)}${titles}:${letter(last)}${titles}", each.function,
+        )  # fmt: skip
+        binding, following, margin = (cell(last + step, row) for step in (1, 2, 3))
+        self.page.put(last + 1, row, Live(ranking.binding), "plan_formula", "@")
+        self.page.put(last + 2, row, Live(ranking.following), "plan_formula", form)
+        self.page.put(last + 3, row, Live(ranking.margin(following)), "plan_formula", RATIO)
+        self.page.put(words, row, Live(ranking.words(binding, following, margin)), "plan_verdict", "@")
+
+    def _colour(self, rows: range) -> None:
+        """What a chip is to hold stands out in red where it is more than the chip has."""
+        held, room = self.sweep.playing("held"), self.sweep.playing("capacity")
+        if held and room and held[0] in self.shown:
+            column = self.shown[held[0]]
+            over = f"{cell(column, rows.start)}>${cell(self.columns.places[room[0]], rows.start)}"
+            area = f"{cell(column, rows.start)}:{cell(column, rows.stop - 1)}"
+            self.page.colour(area, over, ink=RED, fill=PALE_RED)
+
+
+def swept(axis: Row, scenarios: Sequence[Mapping[str, object]]) -> list[int]:
+    """The first values of a table: powers of two about the first scenario's; chips from 1 past the most of all."""
+    typed = [values.get(axis.name, axis.default) for values in scenarios]
+    numbers = [float(value) for value in typed if isinstance(value, (int, float)) and value > 0] or [1.0]
+    if axis.unit == "chip":
+        count = max(FEWEST, math.ceil(math.log2(max(numbers))) + 3)
+        return [2**power for power in range(count)]
+    middle = round(math.log2(numbers[0]))
+    first = max(0, middle - FEWEST // 2)
+    return [2**power for power in range(first, first + FEWEST)]

@@ -1,0 +1,78 @@
+"""The charts that follow the chosen scenario: what they draw is there, open to the eye, and from live cells."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import openpyxl
+import pytest
+from openpyxl.utils import column_index_from_string
+
+from planner.scenarios import plan_of
+from planner.workbook.book import build
+from planner.xlsx.opc import Package
+
+SERIES = re.compile(rb"<(?:\w+:)?f>'?(\w+)'?!\$([A-Z]+)\$([0-9]+)(?::\$[A-Z]+\$([0-9]+))?</")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workbook that trains and serves."""
+    made = tmp_path_factory.mktemp("charts") / "plan.xlsx"
+    plan = plan_of(["llama3-70b"], ["tpu-v5p"], ("transformer", "training", "inference"), None, ["n_chips=64"])
+    made.write_bytes(build(plan))
+    return made
+
+
+def charts(path: Path) -> list[bytes]:
+    """The charts of the Dashboard, as XML."""
+    package = Package.read(path)
+    drawing = next(
+        link.target for link in package.relationships(package.sheets()["Dashboard"]) if link.kind == "drawing"
+    )
+    return [package.parts[link.target] for link in package.relationships(drawing) if link.kind == "chart"]
+
+
+def test_the_dashboard_has_the_charts(path: Path) -> None:
+    """A roofline, throughput over latency, and memory and time stacked for serving and for training."""
+    titles = [
+        b"".join(re.findall(rb"<(?:\w+:)?t>([^<]*)<", xml.split(b"plotArea")[0])).decode() for xml in charts(path)
+    ]
+    assert len(titles) == 6
+    for words in (
+        "Roofline",
+        "throughput",
+        "Inference: memory",
+        "Training: memory",
+        "Inference: step",
+        "Training: step",
+    ):
+        assert any(words in title for title in titles), words
+
+
+def test_charts_draw_open_live_cells(path: Path) -> None:
+    """Every range that a chart draws is of formulas or swept values, and no row or column of it is hidden."""
+    book, drawn = openpyxl.load_workbook(path), 0
+    for xml in charts(path):
+        for name, letters, first, last in SERIES.findall(xml):
+            sheet, column = book[name.decode()], letters.decode()
+            dimensions = sheet.column_dimensions
+            hidden = [each for each in dimensions.values() if each.hidden and each.min and each.max]
+            number = column_index_from_string(column)
+            assert not any(each.min <= number <= each.max for each in hidden), f"{name.decode()}!{column}"
+            for row in range(int(first), int(last or first) + 1):
+                assert not sheet.row_dimensions[row].hidden
+                assert sheet[f"{column}{row}"].value is not None
+                drawn += 1
+    assert drawn > 100
+
+
+def test_axes_have_titles(path: Path) -> None:
+    """Both axes of every chart are shown and titled."""
+    for xml in charts(path):
+        axes = re.findall(rb"<(?:\w+:)?(?:valAx|catAx)>.*?</(?:\w+:)?(?:valAx|catAx)>", xml, re.DOTALL)
+        assert len(axes) >= 2
+        for axis in axes[:2]:
+            assert b"title>" in axis
+            assert re.search(rb'delete val="0"', axis)

@@ -1,0 +1,200 @@
+"""The Sweep sheet: live tables over an input of the chosen scenario, held against the array functions."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pytest
+
+from planner import catalog, data, library
+from planner.evaluate import Facts, evaluate
+from planner.facts import bytes_of_dtypes
+from planner.recalc import recalculate
+from planner.scenarios import plan_of
+from planner.sweeps import followed, sweeps
+from planner.template import Row
+from planner.workbook.book import build
+from planner.workbook.plan import Plan, Scenario
+from planner.workbook.sweep_table import swept
+from planner.xlsx.cellvalue import CellError
+from planner.xlsx.opc import Package
+from planner.xlsx.parts import parse_sheets
+from tests.libreoffice import needs_libreoffice, recalculated
+from tests.workbooks import Grid, agree, by_name, cached
+
+TEMPLATES = ("transformer", "training", "inference")
+AXES = {"inference": ("batch", "context_len", "n_chips"), "training": ("batch_tokens", "seq_len", "n_chips")}
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Plan]:
+    """A workbook that serves and trains, on a torus and on a switch, with one calculated row overridden in one."""
+    folder = tmp_path_factory.mktemp("sweep")
+    scenarios = folder / "scenarios.csv"
+    scenarios.write_text(
+        "scenario,model,hardware,n_chips,batch,mesh_tensor,batch_tokens,read_bytes\n"
+        "torus,gemma3-27b,tpu-v5p,64,128,4,2097152,\n"
+        "switch,llama3-70b,h100-sxm,16,32,8,1048576,\n"
+        "typed,mixtral-8x7b,tpu-v5e,16,32,1,1048576,7e10\n"
+    )
+    plan = plan_of([], [], TEMPLATES, scenarios, [])
+    path = folder / "plan.xlsx"
+    path.write_bytes(build(plan))
+    return path, plan
+
+
+def tables(grid: Grid) -> Iterator[tuple[str, dict[str, str], list[int]]]:
+    """Each table of Sweep: its axis, the column of each name (what is shown where it stands twice), and its rows."""
+    sheet = grid["Sweep"]
+    last = max(int(re.sub(r"\D", "", ref)) for ref in sheet)
+    for row in range(1, last):
+        axis = sheet.get(f"A{row}")
+        if isinstance(axis, str) and sheet.get(f"E{row}") == f"{axis}.ratio":
+            columns = {str(value): ref.rstrip("0123456789") for ref, value in sheet.items()
+                       if value and re.fullmatch(rf"[A-Z]+{row}", ref)}  # fmt: skip
+            rows = []
+            while isinstance(sheet.get(f"A{row + 1 + len(rows)}"), (int, float)):
+                rows.append(row + 1 + len(rows))
+            yield axis, columns, rows
+
+
+def differences(grid: Grid, plan: Plan, chosen: Scenario) -> Iterator[str]:
+    """Where a table differs from the array functions at the chosen scenario's values with the axis's in their place."""
+    models, chips, dtypes = catalog.load_models(), catalog.load_hardware(), bytes_of_dtypes()
+    wanted = iter((sweep, axis) for sweep in plan.sweeps for axis in sweep.axes)
+    for name, columns, rows in tables(grid):
+        sweep, axis = next(wanted)
+        assert axis.row.name == name
+        assert rows
+        template = sweep.template
+        facts = Facts(models.row(str(chosen.model)), chips.row(str(chosen.hardware)), dtypes)
+        own = {key: value for key, value in chosen.values.items() if key in template.by_name}
+        given: dict[str, object] = {**own, name: np.array([grid["Sweep"][f"A{row}"] for row in rows])}
+        for follower, formula in axis.follows.items():
+            cells = [grid["Sweep"][f"{columns[follower]}{row}"] for row in rows]
+            followers = [None if isinstance(cell, CellError) else cell for cell in cells]
+            given[follower] = followers
+            for row, number in zip(rows, followers, strict=True):
+                value = followed(formula, template, {**own, name: grid["Sweep"][f"A{row}"]})
+                assert value in (None, number)
+        results = evaluate(template, facts, given)
+        for shown in columns.keys() & template.by_name.keys() - {name}:
+            expected = np.broadcast_to(results[shown], len(rows))
+            for row, number in zip(rows, expected.tolist(), strict=True):
+                found = grid["Sweep"].get(f"{columns[shown]}{row}")
+                if not agree(found, None if number != number else number):
+                    yield f"{template.name} over {name} in row {row}: {shown} is {found}, not {number}"
+
+
+def chosen(path: Path, scenario: str, folder: Path) -> Path:
+    """The workbook with another scenario chosen on Dashboard, recalculated."""
+    package = Package.read(path)
+    sheet = parse_sheets(package)["Dashboard"]
+    row = by_name(cached(path), "Dashboard")["shown_scenario"]
+    package.replace(package.sheets()["Dashboard"], sheet.with_values({f"D{row}": scenario}))
+    recalculate(package)
+    package.write(folder / "chosen.xlsx")
+    return folder / "chosen.xlsx"
+
+
+def test_the_tables(both: tuple[Path, Plan]) -> None:
+    """A table over batch, over context and over chips for serving, and over tokens, sequence and chips for training."""
+    found = [axis for axis, _, _ in tables(cached(both[0]))]
+    assert sorted(found) == sorted(axis for axes in AXES.values() for axis in axes)
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_each_case_is_the_arrays(both: tuple[Path, Plan], tmp_path: Path, index: int) -> None:
+    """Every quantity of every case is what the array functions give, for whichever scenario is chosen.
+
+    The third scenario overrides a calculated row, which no table calculates otherwise.
+    """
+    path, plan = both
+    scenario = plan.scenarios[index]
+    grid = cached(path if index == 0 else chosen(path, scenario.id, tmp_path))
+    assert list(differences(grid, plan, scenario)) == []
+
+
+def test_an_analyst_sweeps_other_values(both: tuple[Path, Plan], tmp_path: Path) -> None:
+    """Swept values are cells to type into: other ones give other cases."""
+    path, plan = both
+    axis, _, rows = next(tables(cached(path)))
+    package = Package.read(path)
+    sheet = parse_sheets(package)["Sweep"]
+    package.replace(package.sheets()["Sweep"], sheet.with_values({f"A{rows[0]}": 3, f"A{rows[1]}": 5}))
+    recalculate(package)
+    package.write(tmp_path / "typed.xlsx")
+    grid = cached(tmp_path / "typed.xlsx")
+    assert (axis, grid["Sweep"][f"A{rows[0]}"]) == ("batch", 3)
+    assert list(differences(grid, plan, plan.scenarios[0])) == []
+
+
+def test_what_does_not_depend_on_an_axis_is_looked_up(both: tuple[Path, Plan]) -> None:
+    """In the table over chips, what batch alone moves is the scenario's own value and no formula of its own."""
+    sheet = openpyxl.load_workbook(both[0])["Sweep"]
+    for axis, columns, rows in tables(cached(both[0])):
+        if axis == "n_chips" and "read_bytes" in columns:
+            assert re.fullmatch(r"=\$D\$\d+", sheet[f"{columns['read_bytes']}{rows[0]}"].value)
+            assert "*" in sheet[f"{columns['total_bandwidth']}{rows[0]}"].value
+
+
+@pytest.mark.slow
+@needs_libreoffice
+def test_libreoffice_agrees_on_serving_and_training(both: tuple[Path, Plan], tmp_path: Path) -> None:
+    """LibreOffice computes every number and text of Sweep, Constraints, Training and Dashboard to the cached one."""
+    grid, computed = cached(both[0]), recalculated(both[0], tmp_path)
+    sheets = parse_sheets(Package.read(both[0]))
+    compared = 0
+    for name in ("Sweep", "Constraints", "Training", "Dashboard", "Checks"):
+        for ref, cell in sheets[name].cells.items():
+            if cell.formula is not None:
+                value, theirs = grid[name][ref], computed[name].get(ref)
+                assert agree(theirs, value if isinstance(value, (int, float, str)) else None), f"{name}!{ref}: {theirs}"
+                compared += 1
+    assert compared > 5000
+
+
+def axis_row(unit: str, default: str = "1") -> Row:
+    """An input to sweep."""
+    return Row("some_input", "Some input", unit, "input", default)
+
+
+def test_the_first_values_of_a_table() -> None:
+    """Powers of two: chips from 1 past the most of all scenarios, anything else about the first scenario's value."""
+    assert swept(axis_row("chip"), [{"some_input": 16}]) == [2**power for power in range(11)]
+    assert swept(axis_row("chip"), [{"some_input": 16}, {"some_input": 8192}])[-1] == 2**15
+    assert swept(axis_row("1"), [{"some_input": 8192}]) == [2**power for power in range(8, 19)]
+    assert swept(axis_row("1"), [{"some_input": 3}]) == [2**power for power in range(11)]
+    assert swept(axis_row("1", ""), [{}]) == [2**power for power in range(11)]
+
+
+def test_every_name_of_the_data_is_a_row() -> None:
+    """Each name in templates/sweep.csv is a row of its template or has a formula over such rows."""
+    loaded = {name: library.load(name) for name in AXES}
+    by_template = {sweep.template.name: sweep for sweep in sweeps(list(loaded.values()))}
+    with (data.folder("templates") / "sweep.csv").open() as stream:
+        for cells in csv.DictReader(stream):
+            sweep = by_template[cells["template"]]
+            assert cells["name"] in sweep.rows, cells["name"]
+            if cells["kind"] == "axis":
+                axis = next(axis for axis in sweep.axes if axis.row.name == cells["name"])
+                assert bool(axis.follows) == bool(cells["formula"])
+
+
+def test_a_template_that_includes_serving_is_swept(tmp_path: Path) -> None:
+    """An analyst's own template that includes inference has the tables, with no Python written."""
+    mine = tmp_path / "mine.csv"
+    mine.write_text(
+        "name,label,unit,kind,formula,source,note\n.,Serving,,include,inference(),,\n"
+        "half_batch,Half of the batch,1,output,batch/doubling,mine,\n"
+    )
+    plan = plan_of(["llama3-70b"], ["tpu-v5e"], [str(mine)], None, ["n_chips=16"])
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(build(plan))
+    assert [sweep.template.name for sweep in plan.sweeps] == ["mine"]
+    assert list(differences(cached(path), plan, plan.scenarios[0])) == []

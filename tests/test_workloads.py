@@ -1,0 +1,98 @@
+"""What a scenario is meant for: training or serving, and which checks count in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planner.errors import UserError
+from planner.lint.run import check
+from planner.recalc import recalculate
+from planner.scenarios import plan_of
+from planner.workbook.book import build
+from planner.workbook.plan import Plan
+from planner.xlsx.opc import Package
+from planner.xlsx.parts import parse_sheets
+from tests.workbooks import Grid, by_name, cached
+
+BOTH = ("transformer", "training", "inference")
+
+
+def plan(*settings: str) -> Plan:
+    """A workbook that trains and serves, with these settings."""
+    return plan_of(["llama3-70b"], ["tpu-v5e"], BOTH, None, settings)
+
+
+def value(grid: Grid, sheet: str, name: str) -> object:
+    """A row's value in the first scenario."""
+    return grid[sheet][f"F{by_name(grid, sheet)[name]}"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "meant"),
+    [
+        (["n_chips=16"], "inference"),
+        (["batch=32"], "inference"),
+        (["mesh_tensor=4"], "training"),
+        (["batch=32", "mesh_tensor=4"], "all"),
+        (["batch=32", "workload=Training"], "training"),
+    ],
+)
+def test_what_a_scenario_is_meant_for(settings: list[str], meant: str) -> None:
+    """A scenario is meant for the workload whose own inputs it sets, for all where it sets both, else for serving."""
+    assert plan(*settings).scenarios[0].values["workload"] == meant
+
+
+def test_an_unknown_workload_is_refused() -> None:
+    """A workload that the workbook hasn't is one line."""
+    with pytest.raises(UserError, match="no such choice"):
+        plan("workload=serving")
+
+
+def test_a_workbook_of_one_workload_has_no_choice() -> None:
+    """Without training there is nothing to choose, and no row for it."""
+    alone = plan_of(["llama3-70b"], ["tpu-v5e"], ("transformer", "inference"), None, ["n_chips=16"])
+    assert "workload" not in alone.inputs
+    assert "workload" not in alone.scenarios[0].values
+
+
+def test_the_mesh_follows_the_chips() -> None:
+    """A scenario that names no FSDP ways has those that its chips and other ways leave, if it is a whole number."""
+    assert plan("n_chips=64", "mesh_tensor=4").scenarios[0].values["mesh_fsdp"] == 16
+    assert plan("n_chips=64", "mesh_fsdp=2").scenarios[0].values["mesh_fsdp"] == 2
+    assert "mesh_fsdp" not in plan("n_chips=6", "mesh_tensor=4").scenarios[0].values
+
+
+def test_checks_of_another_workload_are_not_counted(tmp_path: Path) -> None:
+    """A model that could not be trained on its chips fails no check of a scenario that serves, but of one that trains.
+
+    Both are calculated; the choice is a cell of Inputs, and the workbook is clean either way.
+    """
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(build(plan("n_chips=16", "batch=32", "context_len=4096", "weight_dtype=int8")))
+    grid = cached(path)
+    assert value(grid, "Training", "fits_memory") == 0
+    assert value(grid, "Checks", "training.fits_memory") == "-"
+    assert value(grid, "Checks", "inference.check_fits_memory") == 1
+    assert value(grid, "Checks", "checks.failed") == 0
+    assert not [found for found in check(Package.read(path)).found if found.rule in (12, 15, 21, 25, 27)]
+    package = Package.read(path)
+    sheet = parse_sheets(package)["Inputs"]
+    row = by_name(grid, "Inputs")["workload"]
+    package.replace(package.sheets()["Inputs"], sheet.with_values({f"F{row}": "training"}))
+    recalculate(package)
+    package.write(path)
+    grid = cached(path)
+    assert value(grid, "Checks", "training.fits_memory") == 0
+    assert value(grid, "Checks", "inference.check_fits_memory") == "-"
+    assert value(grid, "Checks", "checks.failed") == 1
+
+
+def test_a_typed_input_is_no_override_elsewhere(tmp_path: Path) -> None:
+    """The context that serving types is not that of training, which binds it to its sequence length."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(build(plan("n_chips=16", "context_len=2048", "seq_len=8192")))
+    grid = cached(path)
+    assert value(grid, "Inference", "context_len") == 2048
+    assert value(grid, "Training", "context_len") == 8192
