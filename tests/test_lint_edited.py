@@ -62,7 +62,9 @@ def test_what_an_analyst_adds_is_no_breach(tmp_path: Path) -> None:
     copy_scenario(path, 8, 9, {"scenario_id": "mine", "hardware_id": "h200-sxm", "n_chips": 4})
     book = openpyxl.load_workbook(path)
     own, sheet = book.create_sheet("My sheet", 2), book["Inference"]
-    own["A1"], own["B1"], own["B2"] = 12.5, "=AVERAGE(Inference!F20:I20)*my_rate+NOW()*0", "=1.07*Inputs!F14"
+    row = next(row for row in range(1, sheet.max_row) if sheet.cell(row, 3).value == "batch")
+    own["A1"], own["B1"] = 12.5, f"=AVERAGE(Inference!F{row}:I{row})*my_rate+NOW()*0"
+    own["B2"] = "=1.07*Inputs!F14"
     book.defined_names["my_rate"] = DefinedName("my_rate", attr_text="'My sheet'!$A$1")
     below, right = sheet.max_row + 3, 12
     sheet.cell(below, 1, "My margin")

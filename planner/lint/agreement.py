@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from planner.lint.book import Book
 from planner.lint.findings import Fault, rule
 from planner.lint.pattern import pattern
-from planner.lint.shape import usual_formula
-from planner.lint.tables import FOURTH, Line, LineTable
-from planner.lint.wording import StepWriter, UnreadableError, Writer
+from planner.lint.tables import Line, LineTable
+from planner.lint.usual import usual_formula, usual_of
+from planner.lint.wording import CALLED_UP, WRITERS, UnreadableError, Writer
 from planner.xlsx.address import address
 
 MISSING = "missing."
@@ -20,9 +20,9 @@ MISSING = "missing."
           "`hardware[hardware_id].hbm_bytes`.")  # fmt: skip
 def names_agree(book: Book) -> Iterator[Fault]:
     """A row whose names say one thing and whose cells another, and a link to another row than it is named for."""
-    for table in (*book.calculations, *book.working):
+    for table in (*book.named, *book.constraints):
         for line in table.lines:
-            if line.names:
+            if line.names and (table.kind != "constraints" or CALLED_UP.fullmatch(line.names)):
                 yield from _calculated(book, table, line)
     for table in (book.dashboard, book.checks):
         for line in table.lines:
@@ -30,20 +30,24 @@ def names_agree(book: Book) -> Iterator[Fault]:
 
 
 def _calculated(book: Book, table: LineTable, line: Line) -> Iterator[Fault]:
-    formula = usual_formula(table.sheet, ((line.row, column) for column in table.columns))
+    formula = usual_of(book, table, line)
     if formula is None:
         return
-    column = next(column for column in table.columns if table.sheet.patterns.get((line.row, column)) is formula)
-    make = StepWriter if table.kind == "working" else Writer
+    column = next(column for column in table.columns if table.sheet.shapes.get((line.row, column)) is formula)
+    number = book.alignment.standard(table.sheet.name, column)
+    make = WRITERS.get(table.kind, Writer)
     cell, remedy = address(line.row, column), "correct the one or the other"
     try:
-        expected = make(book, table, line, column, formula).write(line.names)
+        expected = make(book, table, line, number, formula).write(line.names)
     except UnreadableError as error:
         what = f"{line.name} in names, {line.names}, can't be told in cells: {error}"
         yield Fault(table.sheet.name, cell, what, remedy)
         return
-    if pattern(expected, line.row, column) is not formula:
-        what = f"{line.name} is ={formula.at(line.row, column)}, but {line.names} in names, which is ={expected}"
+    wanted = pattern(expected, line.row, number)
+    if wanted is not formula:
+        own = table.sheet.patterns[line.row, column].at(line.row, column)
+        meant = book.alignment.shown(table.sheet.name, (line.row, column), wanted)
+        what = f"{line.name} is ={own}, but {line.names} in names, which is ={meant}"
         yield Fault(table.sheet.name, cell, what, remedy)
 
 
@@ -63,4 +67,4 @@ def _linked(book: Book, table: LineTable, line: Line) -> Iterator[Fault]:
             yield Fault(table.sheet.name, address(line.row, table.columns[0]), what, "point it at the row of that name")
         elif table.kind == "checks" and not line.name.startswith(MISSING) and line.names != named.names:
             what = f"{line.name} is {named.names} on {source.sheet.name}, not {line.names}"
-            yield Fault(table.sheet.name, address(line.row, FOURTH), what, "copy the text from there")
+            yield Fault(table.sheet.name, address(line.row, table.head.fourth), what, "copy the text from there")

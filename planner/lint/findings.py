@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from planner.lint.book import Book
 
 Severity = Literal["fault", "override", "note"]
-"""A breach, a number that an analyst typed over a formula, or what could not be told."""
+"""What is wrong; what an analyst put in a formula's place; and what is only worth knowing."""
+
+Kind = Literal[
+    "breach", "override", "broken_reference", "error_value", "stale_value", "out_of_range", "failed_check", "note"
+]
+"""What a finding is about; a breach is of the form that planner gave the workbook."""
 
 
 class Fault(NamedTuple):
@@ -22,10 +27,21 @@ class Fault(NamedTuple):
     what: str
     remedy: str
     severity: Severity = "fault"
+    kind: Kind = "breach"
+    name: str = ""
+    scenario: str = ""
+    before: Value = None
+    after: Value = None
+    cells: tuple[str, ...] = ()
 
 
 class Finding(NamedTuple):
-    """A fault with the number of the rule that it breaks."""
+    """A fault with the number of the rule that it breaks.
+
+    `name` and `scenario` say whose cell it is, where it is a row's. `before` and `after` are the saved and the
+    recalculated value of a stale one, the usual formula and what stands there of an override. `cells` are all that
+    one finding stands for, where it is more than `cell`.
+    """
 
     rule: int
     sheet: str
@@ -33,6 +49,12 @@ class Finding(NamedTuple):
     what: str
     remedy: str
     severity: Severity
+    kind: Kind
+    name: str
+    scenario: str
+    before: Value
+    after: Value
+    cells: tuple[str, ...]
 
     @property
     def place(self) -> str:

@@ -54,6 +54,23 @@ def origins(book: Book, cells: Collection[Address]) -> list[Address]:
     return [cell for cell in cells if next(graph.precedents(cell), cell) == cell]
 
 
+def spread(graph: Graph, cells: Iterable[Address], causes: Iterable[Address]) -> dict[Address, set[Address]]:
+    """The cells of the graph that each cause reaches along formulas, the cause among them."""
+    readers: dict[Address, list[Address]] = defaultdict(list)
+    for cell in cells:
+        for read in graph.precedents(cell):
+            readers[read].append(cell)
+    reached: dict[Address, set[Address]] = {}
+    for cause in causes:
+        waiting, seen = [cause], {cause}
+        while waiting:
+            ahead = [cell for cell in readers[waiting.pop()] if cell not in seen]
+            seen.update(ahead)
+            waiting += ahead
+        reached[cause] = seen
+    return reached
+
+
 def circles(book: Book) -> Iterator[list[Address]]:
     """Circles of formulas that share no cell, each as the cells along it; a depth-first search without recursion."""
     cells = [(name, *at) for name, sheet in book.sheets.items() for at in sheet.patterns]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from planner.formula import Binary, Call, FormulaError, Node, Number, children, parse
 from planner.lint.book import Book
 from planner.lint.findings import Fault, rule
-from planner.lint.tables import LABEL, MACHINE_NAME, TABLE_UNIT_ROW, UNIT
+from planner.lint.tables import BESIDE, MACHINE_NAME
 from planner.units import parse_unit
 from planner.xlsx.address import address
 
@@ -22,7 +22,7 @@ def labels(book: Book) -> Iterator[Fault]:
     for table in (book.inputs, *book.lines):
         seen: dict[str, int] = {}
         for line in table.lines:
-            cell = address(line.row, LABEL)
+            cell = address(line.row, table.head.label)
             if not line.label:
                 yield Fault(table.sheet.name, cell, f"{line.name} has no label", "write what a reader calls it")
             elif line.label in seen:
@@ -49,11 +49,11 @@ def _units(book: Book) -> Iterator[tuple[str, str, str, str]]:
     """Sheet, cell, machine name and unit of every row and column."""
     for table in (book.inputs, *book.lines):
         for line in table.lines:
-            yield table.sheet.name, address(line.row, UNIT), line.name or line.label, line.unit
+            yield table.sheet.name, address(line.row, table.head.unit), line.name or line.label, line.unit
     for database in book.databases.values():
         for name, column in database.columns.items():
-            if MACHINE_NAME.fullmatch(name) and column > 1:
-                at = TABLE_UNIT_ROW, column
+            if MACHINE_NAME.fullmatch(name) and column > database.id_column:
+                at = database.header_row - 1, column
                 yield database.sheet.name, address(*at), name, database.sheet.text(*at)
     for cases in book.cases:
         for column, name in cases.columns.items():
@@ -66,9 +66,9 @@ def _units(book: Book) -> Iterator[tuple[str, str, str, str]]:
           "between two literals; text may be compared.")  # fmt: skip
 def literals(book: Book) -> Iterator[Fault]:
     """A number that stands in a formula in names, where no reader finds its unit and its source."""
-    for table in (*book.calculations, *book.working):
+    for table in book.named:
         for line in table.lines:
-            column = 5 if table.kind == "working" else 4
+            column = table.head.fifth if table.kind in BESIDE else table.head.fourth
             for what in _literal_faults(line.names.removeprefix(_OVERRIDE)):
                 yield Fault(
                     table.sheet.name, address(line.row, column), f"{line.name} has {what}", "make it a constant row"

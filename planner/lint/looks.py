@@ -63,7 +63,7 @@ def locks(book: Book) -> Iterator[Fault]:
         look = looks.of(book.inputs.sheet, at)
         if look.style == "plan_input" and look.is_locked:
             yield _lock(book.inputs.sheet, at, "the input is locked", "unlock it: Format Cells > Protection")
-    for table in book.calculations:
+    for table in book.named:
         for at in _cells(table):
             look = looks.of(table.sheet, at)
             if not look.is_locked and at in table.sheet.patterns and _is_ours(look):

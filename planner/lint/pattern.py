@@ -7,6 +7,7 @@ spelt.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -34,6 +35,10 @@ _R1C1 = re.compile(
        | (?P<name>[^\W\d][\w.]*)(?![\w.!\[])""",
     re.VERBOSE,
 )
+PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+CELL_NAME = re.compile(r"[A-Za-z]{1,3}[0-9]+|[Rr][0-9]*[Cc][0-9]*|[Rr]|[Cc]")
+"""A sheet's name that needs no quotes in a reference, unless it reads as a cell."""
+
 _PLACE_OF = re.compile(r"\b(?:ROWS?|COLUMNS?)\([^()]*\)")
 """A call that asks where cells are and reads none: `ROW(A5)` in A5 is no circle."""
 _CORNER = re.compile(r"(\$?)([A-Z]*)(\$?)([0-9]*)")
@@ -98,6 +103,28 @@ def pattern(formula: str, row: int, column: int) -> Pattern:
         return "" if kind == "space" else match[0]
 
     return _parsed(_A1.sub(relative, formula))
+
+
+Ends = Callable[[str, Corner, Corner], tuple[Corner, Corner]]
+"""What becomes of a reference: its sheet, blank for the formula's own, and its two corners."""
+
+
+def rewritten(formula: Pattern, ends: Ends) -> Pattern:
+    """A formula with other corners in its references; each keeps its sheet."""
+
+    def changed(match: re.Match[str]) -> str:
+        if not match["reference"]:
+            return match[0]
+        reference = _reference(match)
+        first, last = ends(reference.sheet, reference.first, reference.last)
+        return (match["sheet"] or "") + (f"{first}:{last}" if ":" in match["reference"] else f"{first}")
+
+    return _parsed(_R1C1.sub(changed, formula.text))
+
+
+def renamed(formula: Pattern, told: Callable[[Reference], str]) -> str:
+    """A formula's text with every reference, its sheet included, as `told` has it."""
+    return _R1C1.sub(lambda match: told(_reference(match)) if match["reference"] else match[0], formula.text)
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from planner.formula import Call, FormulaError, parse, walk
 from planner.lint.book import Book
 from planner.lint.findings import Fault, rule
-from planner.lint.tables import FIFTH, FOURTH, CaseTable
+from planner.lint.tables import BESIDE, CaseTable
 from planner.xlsx.address import address
 
 MOST_CHARACTERS, MOST_NAMES = 240, 8  # a prefix of 8 names may double the 120 characters of a template
@@ -20,14 +20,16 @@ OVERRIDE = "override or "
 def sources(book: Book) -> Iterator[Fault]:
     """A constant, a database row or a measured row that doesn't say where it comes from."""
     for line in book.inputs.section("Constants").values():
-        if not book.inputs.sheet.text(line.row, FIFTH):
-            yield Fault(book.inputs.sheet.name, address(line.row, FIFTH), f"{line.name} has no source", "name one")
+        fifth = book.inputs.head.fifth
+        if not book.inputs.sheet.text(line.row, fifth):
+            yield Fault(book.inputs.sheet.name, address(line.row, fifth), f"{line.name} has no source", "name one")
     for database in book.databases.values():
         named = [column for name, column in database.columns.items() if name.startswith("source")]
-        for row in range(6, database.last_row + 1):
-            if database.sheet.text(row, 1) and not any(database.sheet.text(row, column) for column in named):
-                what = f"{database.sheet.text(row, 1)} has no source"
-                cell = address(row, min(named)) if named else address(row, 1)
+        at = database.id_column
+        for row in range(database.first_row, database.last_row + 1):
+            if database.sheet.text(row, at) and not any(database.sheet.text(row, column) for column in named):
+                what = f"{database.sheet.text(row, at)} has no source"
+                cell = address(row, min(named)) if named else address(row, at)
                 yield Fault(database.sheet.name, cell, what, "name where its numbers are from")
     for table in book.cases:
         yield from _measured(table)
@@ -56,7 +58,7 @@ def _measured(table: CaseTable) -> Iterator[Fault]:
 )
 def limits(book: Book) -> Iterator[Fault]:
     """A formula in names that is too long to be read."""
-    for table in (*book.calculations, *book.working):
+    for table in book.named:
         for line in table.lines:
             text = line.names.removeprefix(OVERRIDE)
             try:
@@ -71,5 +73,5 @@ def limits(book: Book) -> Iterator[Fault]:
                 ("\n" in text, "a line break"),
             ]
             if said := [what for is_wrong, what in wrong if is_wrong]:
-                cell = address(line.row, FIFTH if table.kind == "working" else FOURTH)
+                cell = address(line.row, table.head.fifth if table.kind in BESIDE else table.head.fourth)
                 yield Fault(table.sheet.name, cell, f"the formula has {', '.join(said)}", "split it into rows")

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from planner.formula import FUNCTIONS
 from planner.lint.book import Book, Sheet
+from planner.lint.broken import broken, defined
 from planner.lint.findings import Fault, rule
 from planner.lint.graph import circles
 from planner.lint.pattern import Reference
 from planner.xlsx.address import Area, address
-from planner.xlsx.opc import local_name
 
 ALLOWED = frozenset(FUNCTIONS) | {"INDEX", "MATCH", "COUNTIF", "SUMPRODUCT", "IFERROR", "SUM"}
 VOLATILE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY", "OFFSET", "INDIRECT", "INFO", "CELL"})
@@ -23,11 +23,7 @@ _ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}|R|C|R[0-9]*C[0-9]*|TRUE|FALSE", re.
           "earlier one, Cover and Dashboard excepted; no cycle of cells.")  # fmt: skip
 def direction(book: Book) -> Iterator[Fault]:
     """A broken reference, one that points down, right or to a later sheet, and a circle."""
-    for sheet in book.sheets.values():
-        for at, formula in sheet.patterns.items():
-            if formula.is_broken:
-                remedy = "point it at a cell, or undo the deletion that broke it"
-                yield Fault(sheet.name, address(*at), f"the reference is broken: ={formula.at(*at)}", remedy)
+    yield from broken(book)
     for (sheet_name, row, column), formula in book.formulas.items():
         if sheet_name != book.dashboard.sheet.name:
             for reference in formula.references:
@@ -51,8 +47,8 @@ def _astray(book: Book, sheet: Sheet, reference: Reference, row: int, column: in
         return ""  # rule 18 reports a link to another file
     other = book.sheets.get(reference.sheet)
     if other is None:
-        return f"there is no sheet {reference.sheet}"
-    return f"{reference.sheet}!{_corner(area)} is on a later sheet" if other.position > sheet.position else ""
+        return ""  # a broken reference
+    return f"{reference.sheet}!{_corner(area)} is on a later sheet" if book.is_later(other, sheet) else ""
 
 
 def _corner(area: Area) -> str:
@@ -80,9 +76,12 @@ def defined_names(book: Book) -> Iterator[Fault]:
             remedy = "write the cell's address, which traces by a click"
             yield Fault(sheet, address(row, column), f"the formula reads the name {name}", remedy)
     seen: set[tuple[str, str]] = set()
-    for name, scope, text in _defined(book):
+    for name, scope, text in defined(book):
         if "#REF!" in text:
-            yield Fault("", "", f"the defined name {name} is broken: {text}", "delete it, or point it at cells")
+            remedy = "delete it, or point it at cells"
+            yield Fault(
+                "", "", f"the defined name {name} is broken: {text}", remedy, kind="broken_reference", name=name
+            )
         if name.startswith("_xlnm."):
             continue
         if not _LEGAL.fullmatch(name) or _ADDRESS.fullmatch(name):
@@ -91,10 +90,3 @@ def defined_names(book: Book) -> Iterator[Fault]:
         if (scope, name.lower()) in seen:
             yield Fault("", "", f"the defined name {name} exists twice, but for its capitals", "rename one of the two")
         seen.add((scope, name.lower()))
-
-
-def _defined(book: Book) -> Iterator[tuple[str, str, str]]:
-    """Each defined name, the sheet that it belongs to or blank, and what it stands for."""
-    for element in book.package.tree(book.package.workbook_part()).iter():
-        if local_name(element) == "definedName":
-            yield element.get("name", ""), element.get("localSheetId", ""), element.text or ""

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from planner.lint import (  # noqa: F401 (each registers its rules)
     agreement,
+    checks,
     contents,
     lines,
     looks,
+    overrides,
     provenance,
     references,
     shape,
@@ -19,6 +21,8 @@ from planner.lint import (  # noqa: F401 (each registers its rules)
 )
 from planner.lint.book import Book
 from planner.lint.findings import RULES, Finding, Severity
+from planner.lint.lesson import open_book
+from planner.xlsx.address import coordinates
 from planner.xlsx.opc import Package
 
 
@@ -41,6 +45,16 @@ class Report:
 
 def check(package: Package) -> Report:
     """Every rule's findings. Raises UserError for a workbook that planner did not build, or that can't be read."""
-    book = Book(package)
-    found = [Finding(number, *fault) for number in sorted(RULES) for fault in RULES[number].check(book)]
+    book = open_book(package)
+    found = [_placed(book, Finding(number, *fault)) for number in sorted(RULES) for fault in RULES[number].check(book)]
     return Report(package.name, tuple(found))
+
+
+def _placed(book: Book, finding: Finding) -> Finding:
+    """A finding with the row and the scenario of its cell, and its kind where it is but a note."""
+    if finding.severity == "note" and finding.kind == "breach":
+        finding = finding._replace(kind="note")
+    if not finding.cell or finding.name or finding.sheet not in book.sheets:
+        return finding
+    name, scenario = book.owner(finding.sheet, *coordinates(finding.cell))
+    return finding._replace(name=name, scenario=scenario)

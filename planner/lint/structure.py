@@ -5,66 +5,77 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from planner.lint.book import CASE_SHEETS, DATABASES, Book, Sheet
+from planner.lint.book import Book, Sheet
 from planner.lint.findings import Fault, rule
 from planner.lint.frame import Frame
-from planner.lint.tables import FIRST_SCENARIO
+from planner.lint.pattern import CELL_NAME, PLAIN_NAME, Position
+from planner.lint.tables import SEARCHED
 from planner.xlsx.address import Area, address
 from planner.xlsx.opc import local_name
 
-PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
-CELL_NAME = re.compile(r"[A-Za-z]{1,3}[0-9]+|[Rr][0-9]*[Cc][0-9]*|[Rr]|[Cc]")
-FIRST_CELL = address(8, FIRST_SCENARIO)  # the first scenario cell below the header rows
 COVER_SAYS = ("Version", "Made on", "Failed checks", "Sheets", "Colours", "Made from (SHA-256)")
 VERSION, LOG_HEADER_ROW = 1, 5
+TITLE_AND_PURPOSE = 2  # texts above the rest
 
 
 @rule(1, "The sheets and their order are the design's.")
 def order(book: Book) -> Iterator[Fault]:
     """One of planner's sheets that is gone or stands elsewhere; an analyst's own sheets may stand anywhere."""
-    calculations = [table.sheet.name for table in book.calculations]
-    design = ["Cover", "Dashboard", "Inputs", *DATABASES, *calculations, *CASE_SHEETS, "Checks", "Log"]
-    needed = [name for name in design if name not in CASE_SHEETS]
-    for name in needed:
-        if name not in book.sheets:
-            yield Fault("", "", f"the sheet {name} is missing", "build the workbook anew, and keep your inputs")
-    present = [name for name in book.sheets if name in design]
-    wanted = [name for name in design if name in book.sheets]
+    designed = book.designed
+    for name in book.needed:
+        if name not in designed:
+            yield Fault("", "", f"the sheet {name} is missing", "take it from a fresh build, or undo the deletion")
+    for name, sheet in designed.items():
+        if name != sheet.name:
+            yield Fault(sheet.name, "", f"the sheet {name} is called {sheet.name} now", "nothing needs doing", "note")
+    present = sorted(designed.values(), key=lambda sheet: sheet.position)
+    wanted = list(designed.values())
     if present != wanted:
-        first = next(name for name, other in zip(present, wanted, strict=True) if name != other)
-        yield Fault(first, "", f"the sheets stand in another order than {', '.join(wanted)}", "move it back")
+        first = next(sheet for sheet, other in zip(present, wanted, strict=True) if sheet is not other)
+        names = ", ".join(sheet.name for sheet in wanted)
+        yield Fault(first.name, "", f"the sheets stand in another order than {names}", "move it back")
 
 
 @rule(2, "Cover has title, purpose, version, date, generator version, hash of each source CSV and template, colour "
          "key, live count of failed checks.")  # fmt: skip
 def cover(book: Book) -> Iterator[Fault]:
     """What Cover ought to say and doesn't."""
-    sheet = book.sheets.get("Cover")
+    sheet = book.designed.get("Cover")
     if sheet is None:
         return
-    said = {sheet.text(row, column) for row, column in sheet.cells if column == 1}
+    said = {sheet.text(*at) for at in sheet.cells}
     missing = [title for title in COVER_SAYS if title not in said]
-    if not sheet.text(1, 1) or not sheet.text(2, 1):
+    version = min((row for row, column in sheet.cells if sheet.text(row, column) == COVER_SAYS[0]), default=SEARCHED)
+    if len([at for at in sheet.cells if at[0] < version and sheet.text(*at)]) < TITLE_AND_PURPOSE:
         missing.append("a title and a purpose")
-    hashes = [at for at in sheet.cells if at[1] == 2 and re.fullmatch(r"[0-9a-f]{64}", sheet.text(*at))]
+    hashes = [at for at in sheet.cells if re.fullmatch(r"[0-9a-f]{64}", sheet.text(*at))]
     if not hashes:
         missing.append("the hash of each source")
     if missing:
-        yield Fault("Cover", "A1", f"Cover doesn't say: {', '.join(missing)}", "copy Cover from a fresh build")
+        yield Fault(sheet.name, "A1", f"Cover doesn't say: {', '.join(missing)}", "copy Cover from a fresh build")
 
 
 @rule(3, "Cover links to every sheet; every sheet's A1 links back.")
 def links(book: Book) -> Iterator[Fault]:
-    """A sheet that Cover has no link to, or whose A1 has none back."""
-    if "Cover" not in book.sheets:
+    """A sheet that Cover has no link to, or that has none back; a link to a renamed sheet's old name is noted."""
+    front = book.designed.get("Cover")
+    if front is None:
         return
-    targets = {_target(link.get("location", "")) for link in Frame(book.sheets["Cover"]).all("hyperlink")}
-    for sheet in (*book.our_sheets, *(book.sheets[name] for name in ("Log",) if name in book.sheets)):
+    old = {sheet.name: name for name, sheet in book.designed.items() if name != sheet.name}
+    targets = {_target(link.get("location", "")) for link in Frame(front).all("hyperlink")}
+    for sheet in (*book.our_sheets, *(found for name, found in book.designed.items() if name == "Log")):
         if sheet.name not in targets:
-            yield Fault("Cover", "", f"Cover has no link to {sheet.name}", "link the sheet's name on Cover to it")
-        back = [link for link in Frame(sheet).all("hyperlink") if link.get("ref") == "A1"]
-        if not any(_target(link.get("location", "")) == "Cover" for link in back):
-            yield Fault(sheet.name, "A1", "A1 doesn't link back to Cover", "link it to Cover!A1")
+            what, remedy = f"Cover has no link to {sheet.name}", "link the sheet's name on Cover to it"
+            was = old.get(sheet.name, sheet.title)
+            renamed = was in targets and was not in book.sheets
+            yield Fault(front.name, "", what, remedy, "note" if renamed else "fault")
+        corner = address(*sheet.title_at)
+        back = {
+            _target(link.get("location", "")) for link in Frame(sheet).all("hyperlink") if link.get("ref") == corner
+        }
+        if front.name not in back:
+            what, remedy = f"{corner} doesn't link back to {front.name}", f"link it to {front.name}!A1"
+            yield Fault(sheet.name, corner, what, remedy, "note" if old.get(front.name) in back else "fault")
 
 
 def _target(location: str) -> str:
@@ -99,12 +110,13 @@ def names(book: Book) -> Iterator[Fault]:
 @rule(7, "Panes are frozen at the first scenario cell.")
 def panes(book: Book) -> Iterator[Fault]:
     """A sheet of scenarios whose panes are frozen elsewhere; none at all is noted: some programs save none."""
-    for table in (book.inputs, book.dashboard, *book.calculations, book.checks):
+    for table in book.by_scenario:
+        corner = address(*table.corner)
         pane = Frame(table.sheet).first("pane")
         if pane is None or pane.get("state") not in ("frozen", "frozenSplit"):
-            yield Fault(table.sheet.name, FIRST_CELL, "panes are not frozen", f"freeze them at {FIRST_CELL}", "note")
-        elif (at := pane.get("topLeftCell", "")) != FIRST_CELL:
-            yield Fault(table.sheet.name, FIRST_CELL, f"panes are frozen at {at}", f"freeze them at {FIRST_CELL}")
+            yield Fault(table.sheet.name, corner, "panes are not frozen", f"freeze them at {corner}", "note")
+        elif (at := pane.get("topLeftCell", "")) != corner:
+            yield Fault(table.sheet.name, corner, f"panes are frozen at {at}", f"freeze them at {corner}")
 
 
 @rule(8, "No merged cells; no blank column inside a table.")
@@ -118,24 +130,34 @@ def merged(book: Book) -> Iterator[Fault]:
                 yield Fault(sheet.name, address(area.top, area.left), f"{area} is merged", "unmerge it")
     for database in book.databases.values():
         columns = set(database.columns.values())
-        for column in set(range(1, max(columns) + 1)) - columns:
-            yield Fault(database.sheet.name, address(5, column), "a blank column inside the table", "delete it")
+        for column in set(range(database.id_column, max(columns) + 1)) - columns:
+            yield Fault(
+                database.sheet.name,
+                address(database.header_row, column),
+                "a blank column inside the table",
+                "delete it",
+            )
 
 
 @rule(30, "The Log's last version is the Cover's; two builds of the same inputs with the same SOURCE_DATE_EPOCH are "
           "byte-identical under any path, locale, time zone and hash seed.")  # fmt: skip
 def log(book: Book) -> Iterator[Fault]:
     """A Log whose last version is another than Cover's."""
-    cover, log_sheet = book.sheets.get("Cover"), book.sheets.get("Log")
+    cover, log_sheet = book.designed.get("Cover"), book.designed.get("Log")
     if cover is None or log_sheet is None:
         return
-    stated = next((_shown(cover, row) for row, column in cover.cells if cover.text(row, column) == "Version"), "")
-    rows = sorted(row for row, column in log_sheet.cells if column == VERSION and row > LOG_HEADER_ROW)
-    versions = [text for row in rows if (text := log_sheet.text(row, VERSION))]
-    if versions and versions[-1] != stated:
-        cell = address(rows[-1], VERSION)
-        yield Fault("Log", cell, f"the last version is {versions[-1]}, and Cover says {stated}", "make them agree")
+    stated = next((_beside(cover, at) for at in sorted(cover.cells) if cover.text(*at) == "Version"), "")
+    heads = (at for at in sorted(log_sheet.cells) if log_sheet.text(*at) == "Version")
+    header, version = next(heads, (LOG_HEADER_ROW, VERSION))
+    rows = sorted(row for row, column in log_sheet.cells if column == version and row > header)
+    versions = [(row, text) for row in rows if (text := log_sheet.text(row, version))]
+    if versions and versions[-1][1] != stated:
+        row, last = versions[-1]
+        what = f"the last version is {last}, and Cover says {stated}"
+        yield Fault(log_sheet.name, address(row, version), what, "make them agree")
 
 
-def _shown(sheet: Sheet, row: int) -> str:
-    return str(sheet.value(row, 2) or "")
+def _beside(sheet: Sheet, at: Position) -> str:
+    """The first thing that stands to the right of a cell, as text."""
+    right = (column for row, column in sorted(sheet.cells) if row == at[0] and column > at[1])
+    return next((str(value) for column in right if (value := sheet.value(at[0], column)) not in (None, "")), "")

@@ -8,8 +8,8 @@ from planner.formula import FormulaError, parse
 from planner.lint.book import Book, Sheet
 from planner.lint.findings import Fault, rule
 from planner.lint.pattern import Position
-from planner.lint.shape import usual_formula
-from planner.lint.tables import NAME, Line, LineTable
+from planner.lint.tables import SEARCHED, Line, LineTable
+from planner.lint.usual import usual_formula
 from planner.xlsx.address import address
 
 MASTER = 1, 3
@@ -35,27 +35,29 @@ def dead_inputs(book: Book) -> Iterator[Fault]:
     for line in book.inputs.lines:
         if line.row not in read:
             what = f"no formula reads {line.name}"
-            yield Fault(inputs.name, address(line.row, NAME), what, "delete the row, or use it")
+            yield Fault(inputs.name, address(line.row, book.inputs.head.name), what, "delete the row, or use it")
 
 
 @rule(24, "Each headline (what Dashboard shows) is named in a check with the shared relative tolerance; the master "
           "check is on Cover and in every header.")  # fmt: skip
 def proofs(book: Book) -> Iterator[Fault]:
     """A headline that no check reaches, and a sheet without the count of failed checks."""
+    if not book.checks.lines:
+        return  # rule 1 says that the sheet is missing
     for table in book.calculations:
         checked = _checked(book, table)
         for line in _reading(book.dashboard, table):
             if line.name and line.name not in checked and not line.note.startswith(UNPROVED):
                 what = f"no check of {table.sheet.name} reaches the headline {line.name}"
                 remedy = "give the template a second derivation of it, as a check"
-                yield Fault(book.dashboard.sheet.name, address(line.row, NAME), what, remedy)
+                yield Fault(book.dashboard.sheet.name, address(line.row, book.dashboard.head.name), what, remedy)
     remedy = "copy the formula from another sheet's C1"
     for sheet in book.our_sheets:
-        if not _counts_failures(book, sheet, MASTER):
+        if not any(_counts_failures(book, sheet, at) for at in sheet.patterns if at[0] <= SEARCHED):
             yield Fault(sheet.name, address(*MASTER), "the count of failed checks is not in the header", remedy)
-    cover = book.sheets.get("Cover")
-    if cover is None or not any(_counts_failures(book, cover, at) for at in cover.patterns):
-        yield Fault("Cover", "", "the count of failed checks is not on Cover", remedy)
+    cover = book.designed.get("Cover")
+    if cover is not None and not any(_counts_failures(book, cover, at) for at in cover.patterns):
+        yield Fault(cover.name, "", "the count of failed checks is not on Cover", remedy)
 
 
 def _reading(table: LineTable, source: LineTable) -> Iterator[Line]:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from planner.lint.book import Book, Sheet
+from planner.limits import Limits, is_flag
+from planner.lint.book import Address, Book, Sheet
 from planner.lint.findings import Fault, rule, shown
 from planner.lint.graph import Cells
-from planner.lint.pattern import pattern
-from planner.lint.tables import LineTable
+from planner.lint.pattern import Position, pattern
+from planner.lint.tables import HEADER
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import local_name
@@ -44,23 +45,42 @@ def validations(book: Book) -> Iterator[Fault]:
     """An input without a validation, and a typed value that its validation would not let in."""
     for sheet in book.our_sheets:
         found = _validations(book, sheet)
+        reported: set[str] = set()
         typed = Cells((sheet.name, *at) for at in sheet.cells if found and sheet.is_typed(*at))
         for validation in found:
-            yield from _out_of_range(book, sheet, validation, typed)
+            faults = list(_out_of_range(book, sheet, validation, typed))
+            reported |= {fault.cell for fault in faults}
+            yield from faults
+        areas = [area for known in found if known.has_message for area in known.areas]
+        yield from _unguarded(sheet, book.open_cells(sheet), areas)
         if sheet is book.inputs.sheet:
-            yield from _unguarded(book.inputs, [area for known in found if known.has_message for area in known.areas])
+            yield from _beyond_limits(book, reported)
 
 
-def _unguarded(inputs: LineTable, guarded: list[Area]) -> Iterator[Fault]:
-    """The inputs in no area of a validation; a constant needs none."""
-    wanted = [(inputs.sheet.name, line.row, column) for line in inputs.lines if line.section != "Constants"
-              for column in inputs.columns]  # fmt: skip
+def _unguarded(sheet: Sheet, positions: list[Position], guarded: list[Area]) -> Iterator[Fault]:
+    """Those of the cells that are there to be typed into which are in no area of a validation."""
+    wanted = [(sheet.name, *at) for at in positions]
     cells = Cells(wanted)
-    known = {cell for area in guarded for cell in cells.within(inputs.sheet.name, area)}
-    for sheet, row, column in wanted:
-        if (sheet, row, column) not in known:
+    known = {cell for area in guarded for cell in cells.within(sheet.name, area)}
+    for name, row, column in wanted:
+        if (name, row, column) not in known:
             what, remedy = "the input has no data validation with a message", "copy another input's validation"
-            yield Fault(sheet, address(row, column), what, remedy)
+            yield Fault(name, address(row, column), what, remedy)
+
+
+def _beyond_limits(book: Book, reported: set[str]) -> Iterator[Fault]:
+    """The inputs that no validation has judged, as when they were pasted over it, held to the limits of their row."""
+    table = book.inputs
+    for line in (line for line in table.lines if line.unit not in ("", "text") and line.name not in HEADER):
+        columns = (table.head.fourth,) if line.section == "Constants" else table.columns
+        for column in columns:
+            value, cell = table.sheet.value(line.row, column), (table.sheet.name, line.row, column)
+            if address(*cell[1:]) in reported or isinstance(value, CellError) or not table.sheet.is_typed(*cell[1:]):
+                continue
+            if not isinstance(value, (int, float)) or isinstance(value, bool):
+                yield out_of_range(book, cell, f"a number in {line.unit} is wanted")
+            elif wanted := Limits(is_flag(line.name, line.unit), False).fault(value):
+                yield out_of_range(book, cell, wanted)
 
 
 def _out_of_range(book: Book, sheet: Sheet, validation: Validation, typed: Cells) -> Iterator[Fault]:
@@ -71,16 +91,27 @@ def _out_of_range(book: Book, sheet: Sheet, validation: Validation, typed: Cells
             value = sheet.value(row, column)
             wanted = "" if isinstance(value, CellError) else _breach(validation, value, allowed)
             if wanted:
-                yield Fault(
-                    name, address(row, column), f"{shown(value)} is out of range: {wanted}", "type another value"
-                )
+                yield out_of_range(book, (name, row, column), wanted)
+
+
+def out_of_range(book: Book, cell: Address, wanted: str) -> Fault:
+    """The finding that a typed value is not what its cell may hold."""
+    name, *at = cell
+    value = book.sheets[name].value(*at)
+    what, scenario = book.owner(name, *at)
+    subject = " of ".join(part for part in (what, scenario) if part)
+    said = f"{shown(value)} is out of range: {wanted}"
+    if isinstance(value, str) and number_in(value) is not None:
+        said = f"the text '{value}' stands where a number is wanted"
+    text = f"{subject}: {said}" if subject else said
+    return Fault(name, address(*at), text, "type another value", kind="out_of_range", after=value)
 
 
 def _breach(validation: Validation, value: Value, allowed: set[str] | None) -> str:
     """What a validation asks where a value doesn't hold to it; blank where it does, or where it can't be told."""
     if validation.type == "list":
         return "" if allowed is None or _key(value) in allowed else f"it is not in the list {validation.first}"
-    low, high = _number(validation.first), _number(validation.second or validation.first)
+    low, high = number_in(validation.first), number_in(validation.second or validation.first)
     if validation.type not in ("decimal", "whole", "textLength") or low is None or high is None:
         return ""
     number = len(str(value)) if validation.type == "textLength" else value
@@ -109,7 +140,8 @@ def _key(value: Value) -> str:
     return f"{value:g}" if isinstance(value, (int, float)) else str(value).lower()
 
 
-def _number(text: str) -> float | None:
+def number_in(text: str) -> float | None:
+    """The number that a text spells; None where it spells none."""
     with contextlib.suppress(ValueError):
         return float(text)
     return None

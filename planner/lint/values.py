@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 
 from planner.lint.book import Address, Book
 from planner.lint.findings import Fault, rule, shown
-from planner.lint.graph import Graph, origins
+from planner.lint.graph import Graph, origins, spread
 from planner.recalc.engine import EngineError
-from planner.recalc.trust import computed
-from planner.xlsx.address import address, coordinates
+from planner.xlsx.address import address
 from planner.xlsx.cellvalue import NA, CellError, Value, same_value
-from planner.xlsx.opc import Package
 
 EXACT, ROUNDED = 1e-12, 1e-9
 RECALCULATE = "run planner recalc on the file, or save it in a spreadsheet program"
@@ -30,17 +27,34 @@ def cached_values(book: Book) -> Iterator[Fault]:
         blank = [at for at in sheet.patterns if sheet.value(*at) is None]
         if blank:
             rest = f", nor have {len(blank) - 1:,} others here" if len(blank) > 1 else ""
-            what = f"the formula has no cached value{rest}"
-            yield Fault(sheet.name, address(*blank[0]), what, RECALCULATE)
+            what, cells = f"the formula has no cached value{rest}", tuple(address(*at) for at in blank)
+            after = book.value(sheet.name, *blank[0])
+            yield Fault(sheet.name, cells[0], what, RECALCULATE, kind="stale_value", after=after, cells=cells)
     errors = {(name, *at): value for name, sheet in book.sheets.items() for at in sheet.cells
-              if isinstance(value := sheet.value(*at), CellError)}  # fmt: skip
-    for name, row, column in origins(book, errors):
-        formula, error = book.sheets[name].patterns.get((row, column)), errors[name, row, column]
-        is_known = formula is not None and formula.is_broken  # rule 15 reports a broken reference
-        if not is_known and not (error == NA and _is_missing(book, (name, row, column))):
-            what = f"{error} comes from here: ={formula.at(row, column)}" if formula else f"{error} is typed"
-            remedy = "is what it looks up there?" if error == NA else "correct the formula, or what it reads"
-            yield Fault(name, address(row, column), what, remedy)
+              if isinstance(value := book.value(name, *at), CellError)}  # fmt: skip
+    graph = Graph(book, errors)
+    causes = [cell for cell in errors if next(graph.precedents(cell), cell) == cell]
+    told = [cell for cell in causes if not _is_explained(book, cell, errors[cell])]
+    reached = spread(graph, errors, told)
+    for cell in told:
+        (name, *at), error = cell, errors[cell]
+        formula = book.sheets[name].patterns.get((at[0], at[1]))
+        what = f"{error} comes from here: ={formula.at(*at)}" if formula else f"{error} is typed"
+        if others := len(reached[cell]) - 1:
+            what += f", and reaches {others:,} more cell{'s' * (others > 1)}"
+        remedy = "is what it looks up there?" if error == NA else "correct the formula, or what it reads"
+        yield Fault(name, address(*at), what, remedy, kind="error_value", after=error)
+
+
+def _is_explained(book: Book, cell: Address, error: CellError) -> bool:
+    """Whether an error says that a number is missing, or is another rule's: a reference that is broken."""
+    name, *at = cell
+    formula = book.sheets[name].patterns.get((at[0], at[1]))
+    if formula is not None and (formula.is_broken or any(
+        reference.sheet and reference.sheet not in book.sheets for reference in formula.references
+    )):  # fmt: skip
+        return True
+    return error == NA and _is_missing(book, cell)
 
 
 def _is_missing(book: Book, cell: Address) -> bool:
@@ -61,11 +75,11 @@ def _is_missing(book: Book, cell: Address) -> bool:
 def recalculated(book: Book) -> Iterator[Fault]:
     """The first cells whose saved value is not what their formula gives, and how many could not be computed."""
     try:
-        verdict = computed(_stripped(book), book.parsed)
+        verdict = book.computed
     except EngineError as error:
         yield Fault("", "", f"nothing was recalculated: {error}", "recalculate in a spreadsheet program", "note")
         return
-    fresh = {(name, *coordinates(ref)): value for (name, ref), value in verdict.values.items()}
+    fresh = book.fresh
     stale = {cell for cell, value in fresh.items() if not _is_current(book, cell, value)}
     stale -= _moving(book, stale)
     first = origins(book, stale)
@@ -73,7 +87,8 @@ def recalculated(book: Book) -> Iterator[Fault]:
     for name, row, column in first:
         old, new = book.sheets[name].value(row, column), fresh[name, row, column]
         what = f"the saved value is {shown(old)}, the formula gives {shown(new)}"
-        yield Fault(name, address(row, column), what, RECALCULATE)
+        yield Fault(name, address(row, column), what, RECALCULATE, kind="stale_value",
+                    before=old, after=fresh[name, row, column])  # fmt: skip
     if rest:
         also = ", ".join(f"{count:,} on {name}" for name, count in rest.items())
         yield Fault("", "", f"further stale cells depend on these: {also}", "", "note")
@@ -81,18 +96,6 @@ def recalculated(book: Book) -> Iterator[Fault]:
         (name, ref), reason = next(iter(verdict.doubts.items()))
         what = f"{len(verdict.doubts):,} cells were not recalculated, such as {name}!{ref}: {reason}"
         yield Fault("", "", what, "recalculate in a spreadsheet program", "note")
-
-
-def _stripped(book: Book) -> Package:
-    """The workbook without its cached values, which a program that calculates could take for true."""
-    package = replace(book.package, parts=dict(book.package.parts))
-    for name, part in package.sheets().items():
-        sheet = book.parsed[name]
-        formulas = (ref for ref, cell in sheet.cells.items() if cell.formula is not None)
-        package.replace(
-            part, sheet.with_cached({ref: None for formula in formulas for ref in sheet.filled_by(formula)})
-        )
-    return package
 
 
 def _is_current(book: Book, cell: Address, new: Value) -> bool:

@@ -1,0 +1,38 @@
+"""`planner diff`: what changed between two workbooks, and what it did to the headline numbers."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+
+
+@click.command("diff")
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One object with a list for each kind of change.")
+@click.option(
+    "--html", "page", type=click.Path(path_type=Path, dir_okay=False),
+    help="Write one HTML file that asks for nothing else.",
+)  # fmt: skip
+@click.option("--all", "whole", is_flag=True, help="List every change, and not the first of many.")
+@click.pass_context
+def command(ctx: click.Context, old: Path, new: Path, as_json: bool, page: Path | None, whole: bool) -> None:
+    """Tell what changed from OLD to NEW: inputs, formulas, sheets, rows, notes, formats, and the headlines.
+
+    Rows are matched by machine name and scenarios by id, wherever they stand; both workbooks are recalculated in
+    memory and neither is touched. Exit code 0: no differences; 1: differences; 2: a file can't be read.
+    """
+    from planner.diffing.compare import compare
+    from planner.diffing.page import as_html
+    from planner.diffing.show import as_object, as_text
+    from planner.reading import read_plan
+    from planner.xlsx.atomic import write_atomically
+
+    found = compare(read_plan(old), read_plan(new))
+    if page is not None:
+        write_atomically(page, as_html(found).encode())
+    width = shutil.get_terminal_size((100, 24)).columns
+    click.echo(as_object(found) if as_json else as_text(found, max(40, width), whole=whole))
+    ctx.exit(0 if found.is_empty else 1)

@@ -1,0 +1,40 @@
+"""`planner show`: a workbook as text, fit for `git diff`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("show")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--sheet", "names", multiple=True, metavar="NAME", help="This sheet alone; may be given again.")
+@click.option("--formulas/--values", "formulas", default=None, help="Formulas alone, or values alone; both by default.")
+def command(file: Path, names: tuple[str, ...], formulas: bool | None) -> None:
+    """Print FILE as text: each row by its machine name, each value by its scenario.
+
+    The same workbook gives the same text, and inserted rows and moved columns change no other line. For `git diff`:
+    put `*.xlsx diff=planner` into .gitattributes and run `git config diff.planner.textconv "planner show"`.
+    """
+    from planner.diffing.text import Shown, lines, plain_lines
+    from planner.errors import Place, UserError, nearest
+    from planner.reading import read_plan
+    from planner.xlsx.opc import Package
+    from planner.xlsx.parts import parse_sheets
+
+    shown: Shown = "both" if formulas is None else "formulas" if formulas else "values"
+    package = Package.read(file)
+    known = list(package.sheets())
+    for name in names:
+        if name not in known:
+            raise UserError(f"there is no sheet {name!r}", place=Place(file), remedy=nearest(name, known))
+    wanted = names or known
+    try:
+        plan = read_plan(package)
+    except UserError:  # no workbook of planner's, which is text all the same
+        sheets = parse_sheets(package)
+        for name in wanted:
+            click.echo("\n".join(plain_lines(name, sheets[name], shown)))
+        return
+    click.echo("\n".join(lines(plan, wanted, shown)))

@@ -1,0 +1,59 @@
+"""A formula by what it reads and not by where that stands, so that it can be compared across two workbooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from planner.diffing.grid import BEYOND, Side, Token
+from planner.lint.pattern import Pattern, Reference, renamed
+from planner.xlsx.address import Area
+
+
+@dataclass(frozen=True)
+class Meanings:
+    """Formulas of one workbook; `sides` are its sheets by name, `names` what each was called in the old workbook."""
+
+    sides: Mapping[str, Side]
+    names: Mapping[str, str]
+
+    def of(self, sheet: str, row: int, column: int, formula: Pattern) -> str:
+        """The formula with every reference as sheet, row and column tokens; its own scenario is `same`."""
+        own = self.sides[sheet]
+
+        def told(reference: Reference) -> str:
+            name = reference.sheet or sheet
+            side = self.sides.get(name)
+            if side is None:
+                return f"[{name}!{reference.area(row, column)}]"
+            where = "" if name == sheet else f"{self.names.get(name, name)}!"
+            return f"[{where}{_area(side, reference.area(row, column), own, column)}]"
+
+        return renamed(formula, told)
+
+
+def _area(side: Side, area: Area, own: Side, own_column: int) -> str:
+    same = own.scenarios.get(own_column)
+
+    def column(number: int) -> Token:
+        scenario = side.scenarios.get(number)
+        if scenario is not None:
+            return ("same",) if scenario == same else ("scenario", scenario)
+        if not own.scenarios and side is own and number == own_column:
+            return ("same",)
+        return side.column(number)
+
+    if (area.top, area.left) == (area.bottom, area.right):
+        return f"{side.row(area.top)} {column(area.left)}"
+    rows = f"{_end(side.row, area.top, side.last_row)}..{_end(side.row, area.bottom, side.last_row)}"
+    covered = {number for number in side.scenarios if area.left <= number <= area.right}
+    if side.scenarios and covered == set(side.scenarios) and area.right > area.left:
+        return f"{rows} all scenarios"
+    if area.left == area.right:
+        return f"{rows} {column(area.left)}"
+    return f"{rows} {column(area.left)}..{_end(column, area.right, side.last_column)}"
+
+
+def _end(token: Callable[[int], Token], number: int, last: int) -> Token:
+    """The token of a range's end; all that lies behind the last filled row or column is one."""
+    return BEYOND if number > last else token(number)

@@ -1,0 +1,110 @@
+"""What `planner check` tells apart: each kind of finding, its words, its JSON and the exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from planner.cli import group
+from tests.test_lint import ALL, Seeded, fixture_built, fixture_plan, fixture_rows  # noqa: F401
+
+KEYS = {"kind", "severity", "rule", "sheet", "cell", "cells", "name", "scenario", "what", "remedy", "before", "after"}
+
+
+def told(plan: Seeded, folder: Path) -> tuple[int, dict[str, Any]]:
+    """Exit code and JSON of the command; every entry has the keys that are promised."""
+    path = folder / "plan.xlsx"
+    plan.package.write(path)
+    done = CliRunner().invoke(group, ["check", str(path), "--json"])
+    found: dict[str, Any] = json.loads(done.output)
+    assert found.keys() == {"file", "clean", "findings", "overrides", "notes", "rules_checked"}
+    assert all(entry.keys() == KEYS for entry in (*found["findings"], *found["overrides"], *found["notes"]))
+    return done.exit_code, found
+
+
+def kinds(found: dict[str, Any]) -> set[str]:
+    """The kinds of the findings."""
+    return {entry["kind"] for entry in found["findings"]}
+
+
+def test_a_check_that_fails(plan: Seeded, tmp_path: Path) -> None:
+    """A plan that doesn't fit: the scenario, the check in words, and the numbers that it compares; exit code 1."""
+    plan.type("Inputs", plan.at("Inputs", "n_chips", "F"), 1)
+    plan.recalculated()
+    code, found = told(plan, tmp_path)
+    entry = next(entry for entry in found["findings"] if "memory" in entry["what"])
+    assert (code, entry["kind"], entry["scenario"]) == (1, "failed_check", "llama3_70b_on_tpu_v5e")
+    assert "memory_bytes" in entry["what"]
+    assert "hbm_bytes" in entry["what"]
+
+
+def test_a_stale_workbook_fails_its_checks_too(plan: Seeded, tmp_path: Path) -> None:
+    """The check is recalculated: that it still holds in the file as saved is another finding, and no excuse."""
+    plan.type("Inputs", plan.at("Inputs", "n_chips", "F"), 1)
+    found = told(plan, tmp_path)[1]
+    assert kinds(found) == {"failed_check", "stale_value"}
+    stale = [entry for entry in found["findings"] if entry["kind"] == "stale_value"]
+    assert all(entry["before"] != entry["after"] for entry in stale)
+
+
+def test_an_override_in_its_cell_is_listed_and_no_finding(plan: Seeded, tmp_path: Path) -> None:
+    """It is what the cell is for: exit code 0; a number typed over a formula is an override with exit code 1."""
+    plan.type("Inputs", plan.at("Inputs", "hbm_bytes", "F"), 64e9)
+    plan.recalculated()
+    code, found = told(plan, tmp_path)
+    (entry,) = found["overrides"]
+    assert (code, found["clean"], entry["severity"], entry["name"]) == (0, True, "note", "hbm_bytes")
+    plan.type("Inference", plan.at("Inference", "decode_flops", "G"), 5)
+    plan.recalculated()
+    code, found = told(plan, tmp_path)
+    assert (code, {entry["severity"] for entry in found["overrides"]}) == (1, {"note", "override"})
+
+
+def test_an_error_at_its_first_cell(plan: Seeded, tmp_path: Path) -> None:
+    """One finding for a chain of errors, with how many cells it reaches."""
+    for ref, formula in (("A30", "1/0"), ("A31", "A30+1"), ("A32", "A31+1")):
+        plan.formula("Log", ref, formula)
+    plan.recalculated()
+    code, found = told(plan, tmp_path)
+    (entry,) = found["findings"]
+    assert (code, entry["kind"], entry["cell"], entry["after"]) == (1, "error_value", "A30", "#DIV/0!")
+    assert "reaches 2 more cells" in entry["what"]
+
+
+def test_broken_references_of_a_column_are_one_finding(plan: Seeded, tmp_path: Path) -> None:
+    """A cell that is gone, a sheet and a name that aren't there: each with every cell that is broken so."""
+    for ref, formula in (("A30", "#REF!*2"), ("A31", "#REF!*3"), ("B30", "Lost!A1"), ("C30", "no_such_name*2")):
+        plan.formula("Log", ref, formula)
+    plan.recalculated()
+    found = told(plan, tmp_path)[1]
+    broken = {tuple(entry["cells"]) for entry in found["findings"] if entry["kind"] == "broken_reference"}
+    assert broken == {("A30", "A31"), ("B30",), ("C30",)}
+
+
+def test_a_number_typed_as_text(plan: Seeded, tmp_path: Path) -> None:
+    """It is out of range, and said in words, even where its validation was pasted over."""
+    part = plan.part("Inputs")
+    xml = plan.package.parts[part].decode()
+    start, end = xml.index("<dataValidations"), xml.index("</dataValidations>") + len("</dataValidations>")
+    plan.package.replace(part, (xml[:start] + xml[end:]).encode())
+    plan.type("Inputs", plan.at("Inputs", "batch", "F"), "32")
+    plan.recalculated()
+    (entry,) = (entry for entry in told(plan, tmp_path)[1]["findings"] if entry["kind"] == "out_of_range")
+    assert "the text '32' stands where a number is wanted" in entry["what"]
+    assert (entry["name"], entry["scenario"]) == ("batch", "llama3_70b_on_tpu_v5e")
+
+
+def test_the_odd_formula_is_the_override(plan: Seeded, tmp_path: Path) -> None:
+    """Where most scenarios were changed the row's text in names tells which formula is the row's own."""
+    for column in ALL[:2]:
+        plan.formula(
+            "Inference", plan.at("Inference", "decode_flops", column), f"{plan.at('Inference', 'batch', column)}*7"
+        )
+    plan.recalculated()
+    found = told(plan, tmp_path)[1]
+    assert {entry["cell"] for entry in found["overrides"]} == {
+        plan.at("Inference", "decode_flops", column) for column in ALL[:2]
+    }

@@ -1,0 +1,248 @@
+"""`planner diff` and `planner show`: what they name, in which order, and in which form."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from planner.cli import group
+from planner.diffing.changes import OutcomeChange
+from planner.diffing.show import both, percent
+from planner.reading import read_plan
+from planner.xlsx.cellvalue import NA
+from planner.xlsx.opc import Package
+from tests.test_lint import Seeded, fixture_built, fixture_plan, fixture_rows  # noqa: F401
+from tests.xlsx_samples import package, sheet
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def invoked(*arguments: object) -> tuple[int, str]:
+    """Exit code and output of the command."""
+    done = CliRunner().invoke(group, [str(argument) for argument in arguments])
+    return done.exit_code, done.output
+
+
+@pytest.fixture(name="pair")
+def fixture_pair(plan: Seeded, tmp_path: Path) -> tuple[Path, Path]:
+    """A workbook, and a place for the same after an edit."""
+    plan.package.write(tmp_path / "old.xlsx")
+    return tmp_path / "old.xlsx", tmp_path / "new.xlsx"
+
+
+def told(pair: tuple[Path, Path], plan: Seeded) -> dict[str, list[dict[str, object]]]:
+    """What `diff --json` tells after an edit."""
+    plan.package.write(pair[1])
+    code, output = invoked("diff", "--json", *pair)
+    assert code == 1
+    found: dict[str, list[dict[str, object]]] = json.loads(output)
+    return found
+
+
+def test_a_workbook_and_itself(pair: tuple[Path, Path]) -> None:
+    """Nothing differs: exit code 0, one line of text, and empty lists."""
+    old = pair[0]
+    assert invoked("diff", old, old) == (0, f"{old} and {old}: no differences\n")
+    found = json.loads(invoked("diff", old, old, "--json")[1])
+    assert found.pop("same") is True
+    assert {key for key, value in found.items() if value} == {"old", "new"}
+
+
+def test_one_input(plan: Seeded, pair: tuple[Path, Path]) -> None:
+    """It is named with its old and new value; the headlines are those of its scenario that depend on it, no other."""
+    plan.type("Inputs", plan.at("Inputs", "prompt_len", "G"), 100)
+    found = told(pair, plan)
+    (change,) = found["inputs"]
+    assert (change["scenario"], change["name"], change["new"]) == ("llama3_70b_on_h100_sxm", "prompt_len", 100)
+    assert {one["scenario"] for one in found["headlines"]} == {"llama3_70b_on_h100_sxm"}
+    assert "prefill_time" in {one["name"] for one in found["headlines"]}
+    assert not {"n_params_total", "weight_bytes", "decode_step_time"} & {one["name"] for one in found["headlines"]}
+    assert [key for key in ("formulas", "structure", "cells", "notes", "formats") if found[key]] == []
+
+
+def test_a_stale_workbook_is_recalculated(plan: Seeded, pair: tuple[Path, Path]) -> None:
+    """The edited file still has the old cached values, and its headlines move all the same; it is not touched."""
+    plan.type("Inputs", plan.at("Inputs", "batch", "F"), 5)
+    found = told(pair, plan)
+    assert any(one["name"] == "decode_tokens_per_second" for one in found["headlines"])
+    assert pair[1].read_bytes() == plan.package.to_bytes()
+
+
+def test_the_largest_comes_first(plan: Seeded, pair: tuple[Path, Path]) -> None:
+    """A number that is lost stands above all, then the largest share, whatever its sign."""
+    plan.type("Inputs", plan.at("Inputs", "n_chips", "F"), 64)
+    plan.type("Inputs", plan.at("Inputs", "batch", "G"), "many")
+    found = told(pair, plan)
+    relative = [one["relative"] for one in found["headlines"] if one["unit"] != "text"]
+    shares = [abs(float(str(share))) for share in relative if share is not None]
+    assert relative[0] is None
+    assert relative[-1] is not None
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_formulas_are_told_apart(plan: Seeded, pair: tuple[Path, Path]) -> None:
+    """One is overridden by a number, one edited, one emptied: each in its scenario."""
+    cells = {name: plan.at("Inference", name, "G") for name in ("decode_flops", "param_time", "kv_time")}
+    plan.type("Inference", cells["decode_flops"], 5)
+    plan.formula("Inference", cells["param_time"], "G20*2")
+    plan.type("Inference", cells["kv_time"], None)
+    found = {str(one["name"]): (one["how"], one["cell"]) for one in told(pair, plan)["formulas"]}
+    assert found == {"decode_flops": ("overridden", f"Inference!{cells['decode_flops']}"),
+                     "param_time": ("edited", f"Inference!{cells['param_time']}"),
+                     "kv_time": ("removed", f"Inference!{cells['kv_time']}")}  # fmt: skip
+
+
+def test_a_database(plan: Seeded, pair: tuple[Path, Path]) -> None:
+    """A number of the chip's row is an input, named by its row and column."""
+    sheet_name = "Hardware"
+    database = read_plan(pair[0]).book.databases["hardware"]
+    row = next(row for row in range(6, 20) if database.sheet.text(row, 1) == "tpu-v5e")
+    ref = f"{_letters(database.columns['hbm_bandwidth'])}{row}"
+    plan.type(sheet_name, ref, 1e12)
+    (change,) = told(pair, plan)["inputs"]
+    assert (change["name"], change["cell"], change["new"]) == (
+        "Hardware[tpu-v5e].hbm_bandwidth",
+        f"Hardware!{ref}",
+        1e12,
+    )
+
+
+def _letters(column: int) -> str:
+    from planner.xlsx.address import column_letters
+
+    return column_letters(column)
+
+
+def test_the_page_escapes(plan: Seeded, pair: tuple[Path, Path], tmp_path: Path) -> None:
+    """The HTML has no tag that a workbook's text brought, no script, and no address of anything else."""
+    plan.type("Inputs", plan.at("Inputs", "scenario_name", "F"), "<script>alert(1)</script> & co.")
+    plan.package.write(pair[1])
+    page = tmp_path / "diff.html"
+    assert invoked("diff", *pair, "--html", page)[0] == 1
+    text = page.read_text(encoding="utf-8")
+    seen: set[str] = set()
+    parser = html.parser.HTMLParser()
+    parser.handle_starttag = lambda tag, attributes: seen.update({tag, *(name for name, _ in attributes)})  # type: ignore[method-assign]
+    parser.feed(text)
+    assert "&lt;script&gt;" in text
+    assert not seen & {"script", "link", "img", "iframe", "src", "href", "onclick"}
+
+
+def test_text_fits(pair: tuple[Path, Path], plan: Seeded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No line is longer than the terminal, but for a single word."""
+    plan.type("Inputs", plan.at("Inputs", "batch", "F"), 5)
+    plan.type("Inputs", plan.at("Inputs", "scenario_name", "F"), "a scenario with a long name " * 5)
+    plan.package.write(pair[1])
+    monkeypatch.setenv("COLUMNS", "72")
+    lines = invoked("diff", *pair)[1].splitlines()
+    assert [line for line in lines if len(line) > 72 and not line.startswith(("---", "+++"))] == []
+
+
+@pytest.mark.parametrize(("old", "new", "words"), [
+    (1.0, 2.0, "1 -> 2 s"), (None, 3.0, "(blank) -> 3 s"), (1.0, NA, "1 -> N/A"),
+    (8.0, "8", "the number 8 -> the text '8'"), (1.0000001, 1.0000002, "1.0000001 -> 1.0000002 s"),
+])  # fmt: skip
+def test_values_in_words(old: float, new: float, words: str) -> None:
+    """What changed can be seen, where six digits are too few and where only the kind differs too."""
+    assert both(old, new, "s") == words
+
+
+@pytest.mark.parametrize(("old", "new", "words"), [
+    (4.0, 6.0, "+50.0%"), (4.0, 400.0, "x100"), (1.0, NA, "lost"), (NA, 1.0, "now there"), (0.0, 1.0, "changed"),
+])  # fmt: skip
+def test_relative_changes_in_words(old: float, new: float, words: str) -> None:
+    """A share up to tenfold, a factor beyond, and words where there is no ratio."""
+    assert percent(OutcomeChange("one", "time", "Time", "s", old, new)) == words
+
+
+def test_what_cannot_be_compared(tmp_path: Path) -> None:
+    """A file that is missing or is none of planner's: one line, and exit code 2."""
+    foreign = tmp_path / "foreign.xlsx"
+    package({"Sheet": sheet('<row r="1"><c r="A1"><v>1</v></c></row>')}).write(foreign)
+    for other, why in ((tmp_path / "none.xlsx", "no such file"), (foreign, "header of Inputs")):
+        code, output = invoked("diff", GOLDEN / "default.xlsx", other)
+        assert code == 2
+        assert why in output
+        assert len(output.splitlines()) == 1
+
+
+def test_show_names_rows_and_scenarios(plan: Seeded, pair: tuple[Path, Path]) -> None:
+    """An input, a formula in names, a value; a changed input changes the lines that say so and no address."""
+    before = invoked("show", pair[0])[1]
+    assert "batch  Sequences decoded together (1)\n" in before
+    assert "  =batch*forward_flops_per_token\n" in before
+    plan.type("Inputs", plan.at("Inputs", "batch", "G"), 48)
+    plan.package.write(pair[1])
+    after = invoked("show", pair[1], "--sheet", "Inputs")[1]
+    assert "  llama3_70b_on_h100_sxm: 48\n" in after
+    assert "# Inference" not in after
+
+
+def test_show_formulas_or_values(pair: tuple[Path, Path]) -> None:
+    """Either alone; a sheet that is not there is one line."""
+    formulas, values = (
+        invoked("show", pair[0], f"--{what}", "--sheet", "Inference")[1] for what in ("formulas", "values")
+    )
+    assert "  =batch*forward_flops_per_token\n" in formulas
+    assert "=batch*" not in values
+    assert "llama3_70b_on_h100_sxm: " in values
+    code, output = invoked("show", pair[0], "--sheet", "Inferrence")
+    assert (code, "did you mean Inference?" in output) == (2, True)
+
+
+def test_show_of_a_workbook_that_is_not_ours(tmp_path: Path) -> None:
+    """git may hand any workbook over: its cells are printed by address."""
+    path = tmp_path / "foreign.xlsx"
+    package({"Sheet": sheet('<row r="1"><c r="A1"><v>1.5</v></c><c r="B1"><f>A1*2</f><v>3</v></c></row>')}).write(path)
+    assert invoked("show", path) == (0, "# Sheet\nA1: 1.5\nB1: 3  =A1*2\n\n")
+
+
+def test_git_diff(plan: Seeded, tmp_path: Path) -> None:
+    """With the two lines that the guide names, `git diff` tells which input changed."""
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b", *arguments],
+                              capture_output=True, text=True, check=True)  # fmt: skip
+        return done.stdout
+
+    git("init", "-q")
+    (tmp_path / ".gitattributes").write_text("*.xlsx diff=planner\n", encoding="utf-8")
+    git("config", "diff.planner.textconv", f"{sys.executable} -m planner show")
+    plan.package.write(tmp_path / "plan.xlsx")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    plan.type("Inputs", plan.at("Inputs", "batch", "G"), 48)
+    plan.package.write(tmp_path / "plan.xlsx")
+    assert "+  llama3_70b_on_h100_sxm: 48" in git("diff").splitlines()
+
+
+def test_reading_a_plan(plan: Seeded) -> None:
+    """Scenarios, inputs, overrides, headlines and checks by name; values are those of now, whatever is cached."""
+    plan.type("Inputs", plan.at("Inputs", "hbm_bandwidth", "F"), 1e12)
+    plan.type("Inputs", plan.at("Inputs", "batch", "F"), 7)
+    read = read_plan(Package.from_bytes(plan.package.to_bytes(), "plan.xlsx"))
+    assert [scenario.key for scenario in read.scenarios] == [
+        "llama3_70b_on_tpu_v5e",
+        "llama3_70b_on_h100_sxm",
+        "mixtral",
+    ]
+    assert read.value("batch", "llama3_70b_on_tpu_v5e") == 7
+    assert read.value("hbm_bandwidth", "llama3_70b_on_tpu_v5e") == 1e12
+    filled = [(row.name, key) for row in read.overrides for key, entry in row.cells.items() if not entry.is_blank]
+    assert ("hbm_bandwidth", "llama3_70b_on_tpu_v5e") in filled
+    step = next(row for row in read.headlines if row.name == "decode_step_time")
+    param, kv, matmul = (read.value(name, "mixtral") for name in ("param_time", "kv_time", "matmul_time"))
+    assert isinstance(param, float)
+    assert isinstance(kv, float)
+    assert isinstance(matmul, float)
+    assert step.value("mixtral") == pytest.approx(kv + max(param, matmul), rel=1e-12)
+    assert {stale.spot.sheet for stale in read.stale} >= {"Inference", "Dashboard"}
+    assert all(
+        check.holds(key) or check.failed(key) or check.value(key) for check in read.checks for key in read.by_key
+    )
