@@ -336,6 +336,15 @@ def test_an_unreached_formula_that_the_engine_does_not_know_keeps_its_value() ->
     result = recalculate(book, before=before)
     assert [cached(book)[ref] for ref in ("B1", "C2", "D2")] == [6.0, 100.0, 105.0]
     assert result.skipped == []
+
+
+def test_a_kept_value_is_named() -> None:
+    """What the engine was asked for and doesn't know keeps its value if the edit doesn't reach it, and is named."""
+    more = '<c r="C2"><f>NOSUCH(A2)</f><v>100</v></c></row><row r="3"><c r="C3"><f>A1</f><v>1</v></c>'
+    before = package({"S": sheet(SAVED.format(more=more))})
+    book = edited(before, A1=5)
+    result = recalculate(book, before=before)
+    assert [cached(book)[ref] for ref in ("B1", "C2", "C3")] == [6.0, 100.0, 5.0]
     assert [skip.ref for skip in result.kept] == ["C2"]
     assert "1 keep" in result.note
 

@@ -114,8 +114,9 @@ def _load(kind: str, path: Path, fields: Sequence[Field]) -> Table:
     sources: dict[str, str] = {}
     citing = [at for at, name in enumerate(reader.names) if name.startswith("source")]
     seen: set[str] = set()
+    named = reader.names.index("id")
     for line, cells in reader.read():
-        identifier = str(cells[reader.names.index("id")])
+        identifier = str(cells[named])
         if identifier.lower() in seen:
             what = f'the id "{identifier}" is there already'
             raise UserError(what, place=Place(path, line, "id"), remedy="give each row an id of its own")

@@ -11,6 +11,7 @@ from planner.catalog.columns import Field, Rule, Value
 from planner.csvfile import Sheet
 from planner.errors import Place, UserError
 
+REMEMBERED = 4096  # texts of a column whose values are kept
 NEAR_MISS = 0.85  # similarity from which an unknown column counts as a misspelt one
 
 Given = tuple[Value, ...]  # what a row's own cells hold
@@ -29,6 +30,12 @@ class Reader:
         self._shared, self._rules = _completion(fields, self.names)
         self._required = [field.name for field in fields if field.required]
         self._bounds = [(field.name, field.at_most) for field in self._columns.values() if field.at_most]
+        self._ways: dict[str, tuple[set[str], list[tuple[str, Rule]]]] = {}  # what a field follows from
+        self._at = {name: at for at, name in enumerate(self.names)}
+        # Where each column stands, and the values of its texts: most columns hold a few again and again.
+        self._cells: list[tuple[int, str, Field, dict[str, Value]]] = [
+            (sheet.header.index(header), header, field, {}) for header, field in self._columns.items()
+        ]
 
     def read(self) -> Iterator[tuple[int, Given]]:
         """Each row as (line number, values of `names`).
@@ -36,7 +43,7 @@ class Reader:
         Raises UserError for a cell that its column can't hold, a required one left blank, a number above the
         one that bounds it.
         """
-        for line, cells in self._sheet.records():
+        for line, cells in self._sheet.rows():
             given = self._parsed(line, cells)
             self._check(line, given)
             yield line, given
@@ -53,25 +60,59 @@ class Reader:
         own = zip(self.names, given, strict=True)
         return self._shared | {name: value for name, value in own if value is not None}
 
-    def _parsed(self, line: int, cells: Mapping[str, str]) -> Given:
+    def _parsed(self, line: int, cells: Sequence[str]) -> Given:
         values = []
-        for header, field in self._columns.items():
+        for at, header, field, known in self._cells:
+            text = cells[at]
+            if text in known:
+                values.append(known[text])
+                continue
             try:
-                values.append(parse(field, cells[header]))
+                value = parse(field, text)
             except CellError as error:
                 raise self._fault(error.what, line, header, error.remedy) from None
+            if len(known) < REMEMBERED:
+                known[text] = value
+            values.append(value)
         return tuple(values)
 
     def _check(self, line: int, given: Given) -> None:
-        row = self._known(given)
         for name in self._required:
-            if row[name] is None and self.complete(given)[name] is None:
+            if self._value(given, name) is None and self.complete(given)[name] is None:
                 raise self._fault(f"{name} is blank", line, name, "every row needs it")
         for name, bound in self._bounds:
-            value, most = row[name], row[bound] or self.complete(given)[bound]
-            if isinstance(value, float) and isinstance(most, float) and value > most:
+            value = self._value(given, name)
+            if not isinstance(value, float):
+                continue
+            most = self._value(given, bound)
+            if most is None:
+                most = self._completed(given, bound)
+            if isinstance(most, float) and value > most:
                 what = f"{name} {value:g} is more than {bound} {most:g}"
                 raise self._fault(what, line, name, "correct one of the two")
+
+    def _completed(self, given: Given, name: str) -> Value:
+        """The value of one field, as `complete` has it."""
+        if name not in self._ways:
+            wanted: set[str] = {name}
+            rules: list[tuple[str, Rule]] = []
+            for at, rule in reversed(self._rules):
+                if at in wanted:
+                    wanted.update(rule.inputs)
+                    rules.insert(0, (at, rule))
+            self._ways[name] = wanted, rules
+        wanted, rules = self._ways[name]
+        row = {at: self._value(given, at) for at in wanted}
+        for at, rule in rules:
+            if row[at] is None:
+                row[at] = rule(row)
+        return row[name]
+
+    def _value(self, given: Given, name: str) -> Value:
+        """What a row has for a field before any rule: its own, or what all rows share."""
+        at = self._at.get(name)
+        own = None if at is None else given[at]
+        return self._shared[name] if own is None else own
 
     def _fault(self, what: str, line: int, column: str, remedy: str) -> UserError:
         return UserError(what, place=Place(self._sheet.path, line, column), remedy=remedy)

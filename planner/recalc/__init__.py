@@ -39,8 +39,9 @@ class Skip(NamedTuple):
 class Recalculated:
     """What `recalculate` did.
 
-    `changed` are the cells that had a value and have another, `skipped` those left without one, `kept` those
-    whose saved value the engine doesn't reproduce and the edits don't reach. `n_changed` counts every cell
+    `changed` are the cells that had a value and have another, `skipped` those left without one, `kept` those that
+    the engine was asked for, whose saved value it doesn't reproduce and the edits don't reach. A formula that edits
+    plainly don't reach is not asked for (`planner.recalc.scope`) and keeps its value. `n_changed` counts every cell
     that was rewritten, the first values of a built workbook included.
     """
 
@@ -148,21 +149,16 @@ def _conclude(package: Package, verdict: Verdict, result: Recalculated) -> None:
 
 def _cached(sheets: Mapping[str, SheetXml], verdict: Verdict, result: Recalculated) -> dict[str, dict[str, Value]]:
     """The values to put into each sheet's formula cells, None where one is in doubt; `result` counts them."""
-    caches: dict[str, dict[str, Value]] = {}
-    for name, sheet in sheets.items():
-        new = caches[name] = {}
-        for ref, cell in sheet.cells.items():
-            if not cell.kind:
-                continue
-            result.n_formulas += 1
-            if (name, ref) in verdict.doubts:
-                new |= dict.fromkeys(sheet.filled_by(ref))
-            elif (name, ref) in verdict.values:
-                old, value = cell.value, verdict.values[name, ref]
-                if same_value(old, value):
-                    continue
-                new[ref] = value
-                if old is not None:
-                    result.changed.append(Change(name, ref, old, value))
-        result.n_changed += len(new)
+    caches: dict[str, dict[str, Value]] = {name: {} for name in sheets}
+    for name, ref in verdict.doubts:
+        caches[name] |= dict.fromkeys(sheets[name].filled_by(ref))
+    for (name, ref), value in verdict.values.items():
+        cell = sheets[name].cells.get(ref)
+        if cell is None or not cell.kind or same_value(old := cell.value, value):
+            continue
+        caches[name][ref] = value
+        if old is not None:
+            result.changed.append(Change(name, ref, old, value))
+    result.n_formulas += sum(sheet.n_formulas for sheet in sheets.values())
+    result.n_changed += sum(len(new) for new in caches.values())
     return {name: new for name, new in caches.items() if new}

@@ -40,6 +40,7 @@ _REASONS = {
 }
 _LIMITS = {"max_input_bytes": 1 << 31, "max_entries": 1 << 16, "max_expanded_bytes": 1 << 31, "max_part_bytes": 1 << 31}
 _UNPLAIN = re.compile(rb"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_DATE = re.compile(rb"""\st\s*=\s*["']d["']""")
 _STRICT = {
     b"http://purl.oclc.org/ooxml/spreadsheetml/main": b"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
     b"http://purl.oclc.org/ooxml/officeDocument/relationships": b"http://schemas.openxmlformats.org/officeDocument/2006/relationships",
@@ -58,7 +59,10 @@ class Unknown:
 
 
 class Engine:
-    """A workbook in the engine. Raises EngineError where it can't be loaded or evaluated."""
+    """A workbook in the engine. Raises EngineError where it can't be loaded or evaluated.
+
+    `sheets` may be left empty for a workbook that has no date written as text.
+    """
 
     def __init__(self, package: Package, sheets: Mapping[str, SheetXml]) -> None:
         self._formualizer = formualizer = _import()
@@ -83,7 +87,7 @@ class Engine:
                 )
             self._put_dates(sheets, config.date_system)
             self._book.evaluate_all()
-        lost = set(sheets) - set(self._book.sheet_names)
+        lost = set(package.sheets()) - set(self._book.sheet_names)
         if lost:
             raise EngineError(f"the engine doesn't load the sheet {min(lost)}")
 
@@ -101,7 +105,15 @@ class Engine:
             if place is None:
                 place = places[cell] = coordinates(cell[1])
             value = get(cell[0], *place)
-            found[cell] = value if type(value) is float and math.isfinite(value) else _understood(value)
+            found[cell] = value if type(value) is float and math.isfinite(value) else understood(value)
+        return found
+
+    def block(self, sheet: str, rows: int, columns: int) -> list[list[Any]]:
+        """A sheet's cells from A1 on as the engine has them: what isn't a number is for `understood` to read."""
+        if not rows or not columns:
+            return []
+        area = self._formualizer.RangeAddress(sheet, 1, 1, rows, columns)
+        found: list[list[Any]] = self._book.sheet(sheet).get_values(area)
         return found
 
     def put(self, cell: Address, value: Value) -> None:
@@ -132,7 +144,7 @@ class Engine:
         """Dates written as ISO text are numbers, which the engine takes for texts."""
         first = datetime(1904, 1, 1) if system == "1904" else datetime(1899, 12, 30)
         for name, sheet in sheets.items():
-            for cell in sheet.cells.values():
+            for cell in sheet.cells.values() if _DATE.search(sheet.xml) else ():
                 if cell.type == "d" and cell.text and cell.formula is None:
                     moment = datetime.fromisoformat(cell.text).replace(tzinfo=None)
                     self.put((name, cell.ref), (moment - first) / timedelta(days=1))
@@ -142,7 +154,7 @@ class Engine:
         return self._book.inspect_cell(f"'{sheet}'!{cell[1]}", include_values=False).cell
 
 
-def _understood(value: Any) -> Value | Unknown:
+def understood(value: Any) -> Value | Unknown:
     """What the engine answers, as a cell's value."""
     if isinstance(value, float):
         return value if math.isfinite(value) else Unknown("its result is not a finite number")

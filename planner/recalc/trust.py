@@ -12,14 +12,17 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from planner.recalc.engine import Address, Engine, Unknown
+from planner.recalc.scope import scope_of
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
 
 AGREEMENT = 1e-9
-_BAD_NAME = CellError("#NAME?")
-_ARRAY = Unknown("its result is an array")
+BAD_NAME = CellError("#NAME?")
+ARRAY = Unknown("its result is an array")
+UNKNOWN_NAME = "it has a name or function that the engine doesn't know"
+TAINTED = "it is volatile or depends on a cell without a value"
 _CLOCK_OR_DICE = re.compile(r"\b(NOW|TODAY|RAND|RANDBETWEEN|RANDARRAY)\(", re.IGNORECASE)
 
 Sheets = Mapping[str, SheetXml]
@@ -47,7 +50,7 @@ def computed(package: Package, sheets: Sheets) -> Verdict:
     formulas = formula_cells(sheets)
     engine = Engine(package, sheets)
     values = _values(engine, sheets, formulas)
-    values |= dict.fromkeys(engine.spills(formulas), _ARRAY)
+    values |= dict.fromkeys(engine.spills(formulas), ARRAY)
     doubts = _with_dependents(engine, sheets, formulas, _unknown(values, formulas))
     return Verdict(_sound(values, doubts), doubts)
 
@@ -74,8 +77,9 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits) -> Verdict:
 
     Raises EngineError as `computed` does.
     """
-    formulas = formula_cells(sheets)
-    engine = Engine(before, sheets)
+    scope = scope_of(before, sheets, [*edits.typed, *edits.added])
+    formulas = {(name, ref): sheets[name].cells[ref] for name, ref in scope.formulas(sheets)}
+    engine = Engine(scope.reduced(before, sheets), sheets)
     base, doubts, kept = _weighed(engine, sheets, formulas, [*edits.typed, *edits.added])
     for cell, value in edits.typed.items():
         engine.put(cell, value)
@@ -142,7 +146,7 @@ def _agree(saved: Value, value: Value | Unknown) -> bool:
     if saved is None:
         return True
     if isinstance(saved, CellError) and isinstance(value, CellError):
-        return _BAD_NAME not in (saved, value) or saved == value
+        return BAD_NAME not in (saved, value) or saved == value
     return same_value(saved, value, AGREEMENT)
 
 
@@ -152,7 +156,7 @@ def _difference(saved: Value, value: Value | Unknown) -> str:
 
 def _values(engine: Engine, sheets: Sheets, cells: Iterable[Address]) -> Values:
     """What the engine has for each formula cell; for a formula that fills several it has no sound value."""
-    arrays: Values = {(name, ref): _ARRAY for name, sheet in sheets.items() for ref in sheet.arrays}
+    arrays: Values = {(name, ref): ARRAY for name, sheet in sheets.items() for ref in sheet.arrays}
     found = engine.values(cells)
     return found | {cell: arrays[cell] for cell in arrays.keys() & found.keys()} if arrays else found
 
@@ -166,24 +170,31 @@ def _unknown(values: Values, formulas: Formulas) -> Reasons:
     odd = {cell: value for cell, value in values.items() if type(value) is not float}
     doubts = {cell: value.reason for cell, value in odd.items() if isinstance(value, Unknown)}
     return doubts | {
-        cell: "it has a name or function that the engine doesn't know"
+        cell: UNKNOWN_NAME
         for cell, value in odd.items()
-        if value == _BAD_NAME and (cell not in formulas or formulas[cell].value != _BAD_NAME)
+        if value == BAD_NAME and (cell not in formulas or formulas[cell].value != BAD_NAME)
     }
 
 
 def _with_dependents(engine: Engine, sheets: Sheets, formulas: Formulas, doubts: Reasons) -> Reasons:
-    """`doubts` and all that may depend on them, what is volatile included.
+    """`doubts` and all that may depend on them, what is volatile included; it ends the engine's use."""
+    filled = ((name, cell) for name, ref in doubts for cell in sheets[name].filled_by(ref))
+    return with_dependents(engine, formulas, doubts, filled)
+
+
+def with_dependents(
+    engine: Engine, formulas: Collection[Address], doubts: Reasons, filled: Iterable[Address]
+) -> Reasons:
+    """`doubts`, whose formulas fill the cells `filled`, and all that may depend on them, what is volatile included.
 
     It ends the engine's use, since the cells in doubt are overwritten there.
     """
     if not doubts:
         return doubts
-    for name, ref in doubts:
-        for filled in sheets[name].filled_by(ref):
-            engine.put((name, filled), None)
+    for cell in filled:
+        engine.put(cell, None)
     tainted = sorted(engine.stale(formulas) - doubts.keys())
-    return doubts | dict.fromkeys(tainted, "it is volatile or depends on a cell without a value")
+    return doubts | dict.fromkeys(tainted, TAINTED)
 
 
 def _edited(old: Sheets, new: Sheets) -> list[Address]:

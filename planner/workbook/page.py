@@ -38,6 +38,7 @@ class Page:
         self.name = name
         self.formulas = Grid()  # the other cells are openpyxl's
         self._styles: dict[tuple[str, str | None], tuple[StyleArray, int]] = {}
+        self._told: dict[tuple[int, int], str] = {}  # the notes that wrap
         self.put(1, 1, title, "plan_title")
         if name != "Cover":
             self.link(1, 1, "Cover", "A1")
@@ -53,14 +54,17 @@ class Page:
         target = Cell(self.sheet, row=row, column=column, style_array=array)
         self.sheet._cells[row, column] = target
         self.formulas.discard(row, column)
-        target.value = value
         if isinstance(value, str):
-            target.data_type = "e" if value == "#N/A" else "s"
+            target._value, target.data_type = target.check_string(value), "e" if value == "#N/A" else "s"
             if value[:1] in ("=", "+", "-", "@"):
                 target._style = copy(target._style)
                 target.quotePrefix = True
-        elif number_format:
-            target._style = array  # a date would bring a format of its own
+            if style == TOLD:
+                self._told[row, column] = value
+        elif value is not None:
+            target.value = value
+            if number_format:
+                target._style = array  # a date would bring a format of its own
 
     def _style(self, style: str, number_format: str | None) -> tuple[StyleArray, int]:
         """The style as openpyxl keeps it, one array for all cells that look alike, and its number in the workbook."""
@@ -113,13 +117,12 @@ class Page:
 
     def fit(self) -> None:
         """Make rows as high as their notes need, which wrap: not every program does when it opens the file."""
-        for (row, column), found in self.sheet._cells.items():
-            if isinstance(found.value, str) and found.style == TOLD:
-                width = self.sheet.column_dimensions[layout.letter(column)].width
-                lines = len(textwrap.wrap(found.value, max(int(width * PER_WIDTH), 8)))
-                height = self.sheet.row_dimensions[row].height or 0
-                if lines > 1:
-                    self.sheet.row_dimensions[row].height = max(height, LINE_HEIGHT * lines + 2)
+        for (row, column), text in self._told.items():
+            width = self.sheet.column_dimensions[layout.letter(column)].width
+            lines = len(textwrap.wrap(text, max(int(width * PER_WIDTH), 8)))
+            height = self.sheet.row_dimensions[row].height or 0
+            if lines > 1:
+                self.sheet.row_dimensions[row].height = max(height, LINE_HEIGHT * lines + 2)
 
     def finish(self, *, freeze: str, titles: str, master: str | None) -> None:
         """Freeze panes, put the master check into the header, fit the notes, and set the page up for printing."""

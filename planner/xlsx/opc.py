@@ -141,6 +141,19 @@ class Package:
             raise KeyError(part)
         self.parts[part] = data
 
+    def add(self, part: str, data: bytes) -> None:
+        """Put a new part behind the others; what links to it, and its content type, are the caller's to write."""
+        if part in self.parts:
+            raise KeyError(part)
+        latest = max((info.date_time for info in self._infos.values()), default=(1980, 1, 1, 0, 0, 0))
+        info = zipfile.ZipInfo(part, latest)
+        info.compress_type = zipfile.ZIP_DEFLATED
+        self.parts[part], self._infos[part] = data, info
+
+    def remove(self, part: str) -> None:
+        """Take a part out; what links to it, and its content type, are the caller's to take out."""
+        del self.parts[part], self._infos[part]
+
     def to_bytes(self, *, stamp: Stamp | None = None) -> bytes:
         """The file: every part in its place, with its time and attributes; `stamp` is one time for all."""
         buffer = io.BytesIO()

@@ -22,6 +22,7 @@ _OPEN = b"<sheetData>"
 class Scan:
     """The cells and rows of a sheet, in the order of the file; `arrays` are the ranges that one cell fills.
 
+    `is_plain` says that a regular expression could read it.
     A cell of type s has the text itself where the shared `strings` are given, else the text's number.
     Raises UserError for XML that is not sound or not UTF-8.
     """
@@ -39,6 +40,7 @@ class Scan:
         if xml[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise UserError("the sheet's XML is not UTF-8")
         quick = quickscan.body(xml, strings)
+        self.is_plain = quick is not None
         self._parse(xml if quick is None else xml[: quick.start + len(_OPEN)] + xml[quick.end :])
         if quick is not None:
             self._take(quick)

@@ -11,11 +11,12 @@ from operator import itemgetter
 from xml.sax.saxutils import escape
 
 from planner.errors import Place, UserError
-from planner.xlsx.address import Area, coordinates
+from planner.xlsx.address import Area, column_number, coordinates
 from planner.xlsx.cell import Cell, Span
 from planner.xlsx.cellvalue import Formula, Value, same_value, written_value
 from planner.xlsx.markup import Edit, apply_edits, element_end, inside, is_empty, prefix, retagged, tag_end
 from planner.xlsx.moving import moved
+from planner.xlsx.quickscan import QuickCell
 from planner.xlsx.sheetscan import Scan
 
 Content = Value | Formula
@@ -41,6 +42,7 @@ class SheetXml:
         if len(self.cells) != len(scan.cells):
             raise UserError("the sheet has a cell twice")
         self.arrays = scan.arrays
+        self.is_plain = scan.is_plain  # its cells are written as every program writes them, with no comment between
 
     def with_values(
         self, values: Mapping[str, Content], like: Mapping[str, str] | None = None,
@@ -118,6 +120,29 @@ class SheetXml:
         stop = rows[at + 1].first if at + 1 < len(rows) else len(cells)
         return [(cell.ref, cell) for cell in cells[rows[at].first : stop]]
 
+    @property
+    def n_formulas(self) -> int:
+        """How many cells have a formula."""
+        if self.is_plain:
+            return sum(self.xml.count(start) for start in (b"<f>", b"<f ", b"<f/>"))
+        return sum(bool(cell.kind) for cell in self._scan.cells)
+
+    def grid(self) -> dict[int, dict[int, Cell]]:
+        """The cells by row and by column."""
+        found: dict[int, dict[int, Cell]] = {}
+        if not self.is_plain:
+            for ref, cell in self.cells.items():
+                row, column = coordinates(ref)
+                found.setdefault(row, {})[column] = cell
+            return found
+        stops = [*(each.first for each in self._scan.rows[1:]), len(self._scan.cells)]
+        for each, stop in zip(self._scan.rows, stops, strict=False):
+            digits = len(str(each.number))
+            found[each.number] = {
+                column_number(cell.ref[:-digits]): cell for cell in self._scan.cells[each.first : stop]
+            }  # fmt: skip
+        return found
+
     @cached_property
     def _masters(self) -> dict[bytes, Cell]:
         """The first cell of each shared formula, by the number that its other cells name."""
@@ -167,6 +192,9 @@ class SheetXml:
 
     def _rewrite(self, cell: Cell, type_: str, content: bytes, drop: tuple[bytes, ...]) -> Iterator[Edit]:
         """Give a cell another type and content; its style, its formula and what else it has stay."""
+        if isinstance(cell, QuickCell):
+            yield cell.rewritten(type_, content, drop)
+            return
         start, end = cell.span[0], tag_end(self.xml, cell.span[0])
         tag = self.xml[start:end]
         if type_ != cell.type or b"m" in tag:  # vm and cm are all that has an m, so this is seldom in vain
