@@ -9,6 +9,7 @@ from typing import Any
 
 from planner.errors import Place, UserError
 
+REMEDY = "give the config.json that lies beside the weights"
 LARGEST_FILE = 2**24  # bytes; configs have a few thousand
 
 # Where a multimodal model keeps its language model.
@@ -126,7 +127,7 @@ class Config:
 def read(path: Path) -> Mapping[str, Any]:
     """The fields of a config.json.
 
-    Raises UserError: can't be read, not JSON, holds NaN, not an object, no model_type.
+    Raises UserError: can't be read, not JSON, holds NaN, not an object.
     """
     text = _text(path)
     try:
@@ -136,13 +137,8 @@ def read(path: Path) -> Mapping[str, Any]:
         raise UserError(what, place=Place(path, error.lineno), remedy="give a Hugging Face config.json") from None
     except (ValueError, RecursionError):
         raise UserError("not JSON that can be read: a number too long, or nested too deep", place=Place(path)) from None
-    remedy = "give the config.json that lies beside the weights"
     if not isinstance(fields, dict):
-        raise UserError("not a Hugging Face config: no object in braces", place=Place(path), remedy=remedy)
-    if not fields.get("model_type"):
-        raise UserError("not a Hugging Face config: it has no model_type", place=Place(path), remedy=remedy)
-    if not isinstance(fields["model_type"], str):
-        raise Config(path, fields).fault("model_type", "is not a text", remedy)
+        raise UserError("not a Hugging Face config: no object in braces", place=Place(path), remedy=REMEDY)
     return fields
 
 
@@ -150,7 +146,7 @@ def _text(path: Path) -> str:
     try:
         if path.stat().st_size > LARGEST_FILE:
             what = f"{path.stat().st_size:,} bytes are no config"
-            raise UserError(what, place=Place(path), remedy="give the config.json that lies beside the weights")
+            raise UserError(what, place=Place(path), remedy=REMEDY)
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise UserError("there is no such file", place=Place(path)) from None

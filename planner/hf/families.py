@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import Place, UserError, nearest
-from planner.hf import gated, latent, linear, plain, sparse
-from planner.hf.config import TEXT_PARTS, Config
+from planner.hf import gated, gemma, hybrid, latent, linear, plain, sparse
+from planner.hf.config import REMEDY, TEXT_PARTS, Config
 from planner.hf.defaults import CLASS_DEFAULTS
 from planner.hf.rules import Family
 
+_HEAD = re.compile("(ForCausalLM|LMHeadModel|ForConditionalGeneration)$")
 _TYPES: Mapping[str, Family] = {
     "llama yi deepseek_llm aquila granite": gated.LLAMA,
+    "cwm": gated.CWM,
     "mistral ministral": gated.MISTRAL,
     "ministral3": gated.MINISTRAL3,
-    "gemma": gated.GEMMA,
-    "gemma2": gated.GEMMA2,
-    "gemma3_text": gated.GEMMA3,
+    "gemma": gemma.GEMMA,
+    "gemma2": gemma.GEMMA2,
+    "gemma3_text": gemma.GEMMA3,
+    "vaultgemma": gemma.VAULTGEMMA,
+    "gemma3n_text": gemma.GEMMA3N,
+    "gemma4_text": gemma.GEMMA4,
+    "gemma4_unified_text": gemma.GEMMA4_UNIFIED,
+    "recurrent_gemma": hybrid.RECURRENT_GEMMA,
     "qwen": gated.QWEN,
-    "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text mimo": gated.QWEN2,
+    "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text mimo": gated.QWEN2,
     "qwen3 qwen3_vl_text": gated.QWEN3,
-    "phi3 phi3_v": gated.PHI3,
+    "phi3 phi3_v phi4mm": gated.PHI3,
+    "phi3small": gated.PHI3_SMALL,
+    "phi4_multimodal": gated.PHI4_MULTIMODAL,
     "olmo": gated.OLMO,
     "olmo2": gated.OLMO2,
     "olmo3": gated.OLMO3,
@@ -35,7 +45,7 @@ _TYPES: Mapping[str, Family] = {
     "smollm3": gated.SMOLLM3,
     "internlm internlm2": gated.INTERNLM,
     "baichuan": gated.BAICHUAN,
-    "internlm3": gated.INTERNLM3,
+    "internlm3 iquestcoder": gated.INTERNLM3,
     "exaone4": gated.EXAONE4,
     "hunyuan_v1_dense": gated.HUNYUAN,
     "seed_oss": gated.SEED_OSS,
@@ -43,7 +53,8 @@ _TYPES: Mapping[str, Family] = {
     "stablelm": gated.STABLELM,
     "gpt2": plain.GPT2,
     "gpt_bigcode": plain.GPT_BIGCODE,
-    "gptj": plain.GPTJ,
+    "gptj codegen": plain.GPTJ,
+    "gpt_neo": plain.GPT_NEO,
     "gpt_neox": plain.GPT_NEOX,
     "bloom": plain.BLOOM,
     "opt": plain.OPT,
@@ -55,14 +66,14 @@ _TYPES: Mapping[str, Family] = {
     "arcee": plain.ARCEE,
     "mixtral": sparse.MIXTRAL,
     "phimoe": sparse.PHIMOE,
-    "olmoe": sparse.OLMOE,
+    "olmoe flex_olmo": sparse.OLMOE,
     "gpt_oss": sparse.GPT_OSS,
     "minimax_m2": sparse.MINIMAX_M2,
     "llama4_text": sparse.LLAMA4,
     "granitemoe": sparse.GRANITEMOE,
     "granitemoeshared": sparse.GRANITEMOESHARED,
     "qwen2_moe": sparse.QWEN2_MOE,
-    "qwen3_moe qwen3_vl_moe_text": sparse.QWEN3_MOE,
+    "qwen3_moe qwen3_vl_moe_text qwen3_omni_moe_text": sparse.QWEN3_MOE,
     "deepseek": sparse.DEEPSEEK,
     "glm4_moe": sparse.GLM4_MOE,
     "dots1": sparse.DOTS1,
@@ -70,19 +81,36 @@ _TYPES: Mapping[str, Family] = {
     "dbrx": sparse.DBRX,
     "deepseek_v2": latent.DEEPSEEK_V2,
     "deepseek_v3 kimi_k2 glm4_moe_lite": latent.DEEPSEEK_V3,
+    "mistral4": latent.MISTRAL4,
     "deepseek_v32 glm_moe_dsa": latent.DEEPSEEK_V32,
     "qwen3_next qwen3_5_moe_text": linear.QWEN3_NEXT,
     "qwen3_5_text": linear.QWEN3_5,
+    "olmo_hybrid": hybrid.OLMO_HYBRID,
+    "falcon_h1": hybrid.FALCON_H1,
+    "granitemoehybrid": hybrid.GRANITE_HYBRID,
+    "kimi_linear": hybrid.KIMI_LINEAR,
+    "mllama_text_model": hybrid.MLLAMA,
     "minimax minimax_text_01 minimax_m1": linear.MINIMAX,
 }
 FAMILIES: Mapping[str, Family] = {name: family for names, family in _TYPES.items() for name in names.split()}
+
+# Families that are known and have no row in columns of one attention layer for all.
+_UNREADABLE = {
+    "deepseek_v4": "its compressed caches and its output in groups have no columns",
+    "mimo_v2_flash": "its windowed layers have key and value heads of other numbers and widths",
+    "nemotron_h": "its layers are attention, feed-forward block or state space, not all in one",
+    "nemotron-nas": "its layers differ in attention and feed-forward block",
+    **dict.fromkeys(("falcon_mamba", "mamba", "mamba2"), "it has no attention"),
+}  # fmt: skip
 
 # The language model's type where a nested config leaves it out, as the outer class has it.
 _INNER = {
     "gemma3": "gemma3_text", "llama4": "llama4_text", "mistral3": "mistral", "llava": "llama", "llava_next": "llama",
     "paligemma": "gemma", "qwen2_vl": "qwen2_vl_text", "qwen2_5_vl": "qwen2_5_vl_text", "qwen3_vl": "qwen3_vl_text",
     "qwen3_vl_moe": "qwen3_vl_moe_text", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text",
-    "kimi_k25": "deepseek_v3",
+    "kimi_k25": "deepseek_v3", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text",
+    "gemma4_unified": "gemma4_unified_text", "mllama": "mllama_text_model",
+    "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text",
 }  # fmt: skip
 
 
@@ -91,6 +119,10 @@ def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
 
     Raises UserError for a model_type that isn't known, with the nearest, or a multimodal one without that part.
     """
+    fields = _named(path, fields)
+    outer = fields.get("thinker_config")
+    if isinstance(outer, dict) and not any(name in fields for name in TEXT_PARTS):
+        fields = {"model_type": f"{fields['model_type']}_thinker", **outer}
     part = next((name for name in TEXT_PARTS if isinstance(fields.get(name), dict)), None)
     config = Config(path, fields) if part is None else _inner(path, fields, part)
     _check(config)
@@ -104,11 +136,28 @@ def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
     return config
 
 
+def _named(path: Path, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields with a model_type; where none is written, that of the class which `architectures` names."""
+    if fields.get("model_type"):
+        if not isinstance(fields["model_type"], str):
+            raise Config(path, fields).fault("model_type", "is not a text", REMEDY)
+        return fields
+    architectures = fields.get("architectures")
+    for architecture in architectures if isinstance(architectures, list) else []:
+        stem = _HEAD.sub("", str(architecture)).lower()
+        for name in (*FAMILIES, *_INNER):
+            if name.replace("_", "") == stem:
+                return {**fields, "model_type": name}
+    raise UserError("not a Hugging Face config: it has no model_type", place=Place(path), remedy=REMEDY)
+
+
 def _inner(path: Path, fields: Mapping[str, Any], part: str) -> Config:
     inner = dict(fields[part])
     if not inner.get("model_type"):
         inner["model_type"] = _INNER.get(fields["model_type"], "")
-    if inner.get("tie_word_embeddings") is None and fields.get("tie_word_embeddings") is not None:
+    # Qwen's outer classes hold the head; those of others leave it to the inner one, where it says so.
+    outer = str(fields["model_type"]).startswith("qwen") or inner.get("tie_word_embeddings") is None
+    if outer and fields.get("tie_word_embeddings") is not None:
         inner["tie_word_embeddings"] = fields["tie_word_embeddings"]
     return Config(path, inner, CLASS_DEFAULTS.get(str(inner["model_type"]).lower()), f"{part}.")
 
@@ -122,6 +171,9 @@ def _check(config: Config) -> None:
     if name in _INNER and not config.prefix:
         what, remedy = f"{name} keeps its language model in text_config, which is not in the config", "add it"
         raise UserError(what, place=Place(config.path), remedy=remedy)
+    if name.lower() in _UNREADABLE:
+        what = f'{config.prefix}model_type "{name}" has no row: {_UNREADABLE[name.lower()]}'
+        raise UserError(what, place=Place(config.path), remedy="use another template, or a model of a like size")
     needed = ", ".join(field.name for field in MODEL_FIELDS if field.required)
     what = f'{config.prefix}model_type "{name[:60]}" is not a family that can be read'
     remedy = f"{nearest(name, FAMILIES)} Or type the row by hand; it needs {needed}"

@@ -48,18 +48,22 @@ KV_SAID: Family = {"n_kv_heads": kv_heads_said}
 
 LLAMA: Family = {**GENERAL, **ATTENTION_BIAS, "mlp_bias": flag("mlp_bias")}
 
+
+def _first_of_four_full(_: Config, row: Row) -> list[str]:
+    return ["local" if index % 4 else "full" for index in range(row.count("n_layers"))]
+
+
+CWM: Family = {**LLAMA, **KV_SAID, **attention(_first_of_four_full, window(8192)), "head_dim": head_dim(128)}
+
 MISTRAL: Family = {**GENERAL, **KV_SAID, **attention(all_local, window(4096))}
 MINISTRAL3: Family = {**MISTRAL, **attention(all_local, window(None)), "head_dim": head_dim(128)}
 PHI3: Family = {**GENERAL, **attention(all_local, window(None))}
-
-GEMMA: Family = {
-    **GENERAL, **KV_SAID, **ATTENTION_BIAS, "head_dim": head_dim(256), "tied_embeddings": tied(True),
+# Its sparse layers see blocks of the context, which is counted as the whole.
+PHI3_SMALL: Family = {
+    **GENERAL, **KV_SAID, "d_ff": size("ff_intermediate_size", "intermediate_size"), "tied_embeddings": tied(True),
+    "norm": "layernorm", "qkv_bias": True, "o_bias": True, "mlp_bias": True,
 }  # fmt: skip
-GEMMA2: Family = {**GEMMA, **attention(one_full_in(2), window(4096)), "norms_per_layer": 4}
-GEMMA3: Family = {
-    **GEMMA2, "qk_norm": "per_head",
-    **attention(one_full_in(6, "sliding_window_pattern", "_sliding_window_pattern"), window(4096)),
-}  # fmt: skip
+PHI4_MULTIMODAL: Family = {**PHI3, **KV_SAID}
 
 QWEN2: Family = {**GENERAL, **KV_SAID, **attention(after_first_full, window(4096)), "qkv_bias": True}
 QWEN3: Family = {**QWEN2, **ATTENTION_BIAS, "head_dim": head_dim(128), "qk_norm": "per_head"}
@@ -118,7 +122,7 @@ INTERNLM3: Family = {
     "o_bias": flag("bias", "attention_bias"), "mlp_bias": flag("bias", "mlp_bias"),
 }  # fmt: skip
 EXAONE4: Family = {
-    **GENERAL, "qk_norm": "per_head", **attention(one_full_in(4, "sliding_window_pattern"), window(4096)),
+    **GENERAL, **KV_SAID, "qk_norm": "per_head", **attention(one_full_in(4, "sliding_window_pattern"), window(4096)),
 }  # fmt: skip
 HUNYUAN: Family = {**GENERAL, **ATTENTION_BIAS, "qk_norm": "per_head"}
 SEED_OSS: Family = {
@@ -130,6 +134,6 @@ ERNIE: Family = {
     "qkv_bias": flag("use_bias"), "o_bias": flag("use_bias"), "mlp_bias": flag("use_bias"),
 }  # fmt: skip
 STABLELM: Family = {
-    **GENERAL, "norm": "layernorm", "norms_per_layer": where("use_parallel_residual", 1, 2),
+    **GENERAL, **KV_SAID, "norm": "layernorm", "norms_per_layer": where("use_parallel_residual", 1, 2),
     "qkv_bias": flag("use_qkv_bias"), "qk_norm": where("qk_layernorm", "full", "none"),
 }  # fmt: skip

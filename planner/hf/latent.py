@@ -57,16 +57,28 @@ def _n_indexers(config: Config, row: Row) -> int:
     return sum(max(index - first + 1, 0) % step == 0 for index in range(layers))
 
 
-def _indexer_of_each(config: Config, row: Row) -> Cell:
-    return _indexer(config, row) if _n_indexers(config, row) == row.count("n_layers") else None
-
-
-def _indexers_of_some(config: Config, row: Row) -> Cell:
+def _indexer_share(config: Config, row: Row) -> Cell:
+    """All indexers in equal parts over all layers, so that their work counts; the rest of the division is elsewhere."""
     number, layers = _n_indexers(config, row), row.count("n_layers")
-    if number == layers:
+    if number != layers:
+        config.note(f"the indexers of {number} of {layers} layers are spread over all")
+    return number * _indexer(config, row) // layers
+
+
+def _indexer_rest(config: Config, row: Row) -> Cell:
+    """What the division leaves. A size that isn't said is asked for by the column of the share."""
+    try:
+        return _n_indexers(config, row) * _indexer(config, row) % row.count("n_layers") or None
+    except UnsaidError:
         return None
-    config.note(f"the indexers of {number} of {layers} layers stand in extra_params_total")
-    return number * _indexer(config, row)
+
+
+def _shared_biases(config: Config, row: Row) -> Cell:
+    """`mlp_bias`: biases of the shared experts, which are one block. The dense layers' have a column."""
+    width = row.count("moe_shared_experts") * row.count("moe_d_ff")
+    sparse = row.count("n_layers") - row.count("n_dense_layers")
+    biased = config.flag("mlp_bias") and width
+    return sparse * (2 * width + row.count("d_model")) if biased else None
 
 
 DEEPSEEK_V2: Family = {
@@ -74,9 +86,12 @@ DEEPSEEK_V2: Family = {
     "kv_lora_rank": size("kv_lora_rank"), "q_lora_rank": _query_rank, "qk_rope_dim": size("qk_rope_head_dim"),
     "qk_nope_dim": size("qk_nope_head_dim"), "v_head_dim": size("v_head_dim"), "n_kv_heads": of("n_heads"),
     "head_dim": lambda _, row: row.count("qk_nope_dim") + row.count("qk_rope_dim"),
-    "o_bias": flag("attention_bias"), "extra_params_per_layer": _latent_biases,
+    "o_bias": flag("attention_bias"), "extra_params_per_layer": _latent_biases, "mlp_bias": flag("mlp_bias"),
+    "extra_params_total": _shared_biases,
 }  # fmt: skip
-DEEPSEEK_V3: Family = {**DEEPSEEK_V2, **_score_bias(otherwise=True)}
+# The second alone has biases in its feed-forward blocks (transformers).
+DEEPSEEK_V3: Family = {**DEEPSEEK_V2, **_score_bias(otherwise=True), "mlp_bias": None, "extra_params_total": None}
+MISTRAL4: Family = {**DEEPSEEK_V3, **_score_bias(otherwise=False)}
 DEEPSEEK_V32: Family = {
-    **DEEPSEEK_V3, "indexer_params_per_layer": _indexer_of_each, "extra_params_total": _indexers_of_some,
+    **DEEPSEEK_V3, "indexer_params_per_layer": _indexer_share, "extra_params_total": _indexer_rest,
 }  # fmt: skip

@@ -15,14 +15,14 @@ _KINDS = {
 }  # fmt: skip
 
 
-def attention(kinds: Kinds, window: Rule, linear_params: Rule | None = None) -> Family:
+def attention(kinds: Kinds, window: Rule, linear_params: Rule | None = None, *, whole: bool = False) -> Family:
     """The columns of a family whose layers differ in what they see. A list `layer_types` goes before `kinds`.
 
-    A window as long as the context is none.
+    A window as long as the context is none. `whole`: `kinds` reads that list itself (`listed`).
     """
 
     def found(config: Config, row: Row) -> list[str]:
-        return _listed(config, row) or kinds(config, row)
+        return (None if whole else listed(config, row)) or kinds(config, row)
 
     def full_layers(config: Config, row: Row) -> Cell:
         layers = found(config, row)
@@ -46,15 +46,16 @@ def attention(kinds: Kinds, window: Rule, linear_params: Rule | None = None) -> 
     return columns
 
 
-def _listed(config: Config, row: Row) -> list[str] | None:
-    listed = config.items("layer_types", str)
-    if listed is None:
+def listed(config: Config, row: Row) -> list[str] | None:
+    """The kinds that `layer_types` lists, or None. Raises UserError for a kind that isn't known, or a wrong length."""
+    names = config.items("layer_types", str)
+    if names is None:
         return None
-    unknown = next((kind for kind in listed if kind not in _KINDS), None)
+    unknown = next((kind for kind in names if kind not in _KINDS), None)
     if unknown is not None:
         raise config.fault("layer_types", f'has the kind "{unknown}"', f"known: {', '.join(_KINDS)}")
-    check_length(config, row, "layer_types", len(listed))
-    return [_KINDS[kind] for kind in listed]
+    check_length(config, row, "layer_types", len(names))
+    return [_KINDS[kind] for kind in names]
 
 
 def check_length(config: Config, row: Row, name: str, length: int) -> None:
@@ -107,6 +108,13 @@ def after_first_full(config: Config, row: Row) -> list[str]:
     return ["full" if index < first else "local" for index in range(layers)]
 
 
+def first_odd_local(config: Config, row: Row) -> list[str]:
+    """Qwen 2 MoE: where `use_sliding_window` is true, each second of the first `max_window_layers` sees a window."""
+    said = config.count("max_window_layers")
+    last = 0 if not config.flag("use_sliding_window") else 28 if said is None else said
+    return ["local" if index % 2 == 0 and index < last else "full" for index in range(row.count("n_layers"))]
+
+
 def all_where_used(config: Config, row: Row) -> list[str]:
     """Where `use_sliding_window` is true, every layer sees a window."""
     return (all_local if config.flag("use_sliding_window") else all_full)(config, row)
@@ -126,21 +134,21 @@ def local_where_no_rope(config: Config, row: Row) -> list[str]:
 def _rope(config: Config, row: Row) -> list[int]:
     """1 for each layer with rotary positions: `no_rope_layers` is called after its zeros."""
     step = config.count("no_rope_layer_interval", least=1) or 4
-    listed = config.items("no_rope_layers", int)
-    if not listed:
+    marks = config.items("no_rope_layers", int)
+    if not marks:
         return [int(number % step != 0) for number in range(1, row.count("n_layers") + 1)]
-    check_length(config, row, "no_rope_layers", len(listed))
-    return listed
+    check_length(config, row, "no_rope_layers", len(marks))
+    return marks
 
 
 def marked_full(name: str) -> Kinds:
     """A list has 1 for a layer with softmax attention and 0 for a linear one (MiniMax-Text-01)."""
 
     def kinds(config: Config, row: Row) -> list[str]:
-        listed = config.items(name, int)
-        if listed is None:
+        marks = config.items(name, int)
+        if marks is None:
             raise UnsaidError(config.prefix + name)
-        check_length(config, row, name, len(listed))
-        return ["full" if mark else "linear" for mark in listed]
+        check_length(config, row, name, len(marks))
+        return ["full" if mark else "linear" for mark in marks]
 
     return kinds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.hf.config import Config
 from planner.hf.gated import GENERAL, KV_SAID, LLAMA
-from planner.hf.layers import all_local, attention, window
+from planner.hf.layers import all_local, attention, check_length, window
 from planner.hf.rules import (
     Cell,
     Family,
@@ -42,6 +42,28 @@ GPTJ: Family = {
     **GPT2, "tied_embeddings": tied(False), "norms_per_layer": 1, "qkv_bias": False, "o_bias": False,
     "lm_head_bias": True, "pos_emb_rows": 0,
 }  # fmt: skip
+
+
+def _neo_kinds(config: Config, row: Row) -> list[str]:
+    """`attention_layers` names each layer's; `attention_types` has patterns with the number of their turns."""
+    names = config.items("attention_layers", str)
+    if names is None:
+        types = config.value("attention_types") or [[["global", "local"], row.count("n_layers") // 2]]
+        try:
+            names = [str(name) for pattern, turns in types for _ in range(turns) for name in pattern]
+        except (TypeError, ValueError):
+            what = "is no list of patterns with the number of their turns"
+            raise config.fault("attention_types", what, "correct it in the config") from None
+    check_length(config, row, "attention_layers" if config.says("attention_layers") else "attention_types", len(names))
+    return ["local" if name == "local" else "full" for name in names]
+
+
+GPT_NEO: Family = {
+    **PLAIN, **attention(_neo_kinds, window(256, "window_size")), "n_layers": layers("num_layers", "num_hidden_layers"),
+    "n_heads": size("num_heads", "num_attention_heads"), "n_kv_heads": of("n_heads"),
+    "d_ff": times(4, "d_model", "intermediate_size"), "tied_embeddings": tied(True), "o_bias": True, "mlp_bias": True,
+    "max_context": size("max_position_embeddings"), "pos_emb_rows": of("max_context"),
+}  # fmt: skip
 GPT_NEOX: Family = {
     **PLAIN, "n_kv_heads": of("n_heads"), "mlp_bias": True,
     "qkv_bias": flag("attention_bias", default=True), "o_bias": flag("attention_bias", default=True),
@@ -63,7 +85,8 @@ def _opt_d_model(config: Config, _: Row) -> Cell:
 
 
 def _opt_final_norm(config: Config, row: Row) -> Cell:
-    return bool(row["norms_per_layer"]) and config.flag("do_layer_norm_before", default=True)
+    kept = config.flag("do_layer_norm_before", default=True) and not config.flag("_remove_final_layer_norm")
+    return bool(row["norms_per_layer"]) and kept
 
 
 # Two rows of positions stand before the first (OPTLearnedPositionalEmbedding.offset).

@@ -119,6 +119,14 @@ def head_dim(default: int | None = None) -> Rule:
     return rule
 
 
+def taken(config: Config, name: str, default: int) -> int:
+    """A whole number that the config says, 0 where it is null, or what the family takes where nothing is written."""
+    if config.says(name):
+        return config.count(name) or 0
+    config.note(f"{name} is not said: {default}, as {config.model_type} has it")
+    return default
+
+
 def divided(_: Config, row: Row) -> Cell:
     """The head dimension of a family that has no field for it."""
     return row.count("d_model") // max(1, row.count("n_heads"))

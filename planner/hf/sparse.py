@@ -5,7 +5,15 @@ from __future__ import annotations
 from planner.hf.config import Config
 from planner.hf.experts import after_first_dense, all_sparse, between, by_step, experts, interleaved, where_experts
 from planner.hf.gated import ATTENTION_BIAS, ERNIE, GENERAL, KV_SAID, LLAMA, OLMO2, QWEN2, QWEN3
-from planner.hf.layers import all_local, all_where_used, attention, local_where_rope, one_full_in, window
+from planner.hf.layers import (
+    all_local,
+    all_where_used,
+    attention,
+    first_odd_local,
+    local_where_rope,
+    one_full_in,
+    window,
+)
 from planner.hf.rules import Cell, Family, Row, flag, head_dim, layers, maybe, size, where, within
 
 _CHOSEN = size("num_experts_per_tok", "experts_per_token")
@@ -46,8 +54,8 @@ GRANITEMOESHARED: Family = {**GRANITEMOE, **one_shared("shared_intermediate_size
 
 _QWEN = experts(size("num_experts", "num_local_experts"), _CHOSEN, size("moe_intermediate_size"), by_step)
 QWEN2_MOE: Family = {
-    **QWEN2, **_QWEN, "qkv_bias": flag("qkv_bias", default=True), "moe_shared_gate": True,
-    "moe_shared_experts": 1, "moe_shared_d_ff": size("shared_expert_intermediate_size"),
+    **QWEN2, **attention(first_odd_local, window(4096)), **_QWEN, "qkv_bias": flag("qkv_bias", default=True),
+    "moe_shared_gate": True, "moe_shared_experts": 1, "moe_shared_d_ff": size("shared_expert_intermediate_size"),
 }  # fmt: skip
 QWEN3_MOE: Family = {**QWEN3, **attention(all_where_used, window(4096)), **_QWEN, "head_dim": head_dim()}
 

@@ -1,0 +1,152 @@
+"""The Gemma families: all layers alike up to Gemma 3; in Gemma 3n and Gemma 4 they differ (planner.hf.uneven)."""
+
+from __future__ import annotations
+
+from planner.hf.config import Config
+from planner.hf.experts import where_experts
+from planner.hf.gated import ATTENTION_BIAS, GENERAL, KV_SAID
+from planner.hf.layers import attention, listed, one_full_in, window
+from planner.hf.rules import Cell, Family, Row, head_dim, size, taken, tied, where
+from planner.hf.uneven import Layer, by_layer
+
+GEMMA: Family = {
+    **GENERAL, **KV_SAID, **ATTENTION_BIAS, "head_dim": head_dim(256), "tied_embeddings": tied(True),
+}  # fmt: skip
+GEMMA2: Family = {**GEMMA, **attention(one_full_in(2), window(4096)), "norms_per_layer": 4}
+GEMMA3: Family = {
+    **GEMMA2, "qk_norm": "per_head",
+    **attention(one_full_in(6, "sliding_window_pattern", "_sliding_window_pattern"), window(4096)),
+}  # fmt: skip
+VAULTGEMMA: Family = {**GEMMA2, "norms_per_layer": 2}
+
+
+def _first_shared(config: Config, row: Row, default: int) -> int:
+    """The layer from which on each uses the keys and values of an earlier one, `num_kv_shared_layers` in all."""
+    layers = row.count("n_layers")
+    shared = min(taken(config, "num_kv_shared_layers", default), layers)
+    if shared:
+        config.note(
+            f"{shared} of {layers} layers use the keys and values of an earlier layer: they stand as linear layers, "
+            "which keep no cache; their attention work is not counted, nor key and value matrices that a checkpoint "
+            "may hold for them"
+        )
+    return layers - shared
+
+
+def _table(config: Config, row: Row) -> tuple[int, int, int]:
+    """An embedding for each layer: matrices of all layers, parameters of the table and its norm, width."""
+    width, layers = taken(config, "hidden_size_per_layer_input", 256), row.count("n_layers")
+    if not width:
+        return 0, 0, 0
+    table = taken(config, "vocab_size_per_layer_input", 262144) * layers * width
+    return 3 * layers * row.count("d_model") * width, table + width, width  # into the layer, out of it, the model's
+
+
+# Gemma 3n
+
+
+def _kinds_3n(config: Config, row: Row) -> list[str]:
+    first = _first_shared(config, row, 15)
+    kinds = listed(config, row) or one_full_in(5)(config, row)
+    return ["linear" if index >= first else kind for index, kind in enumerate(kinds)]
+
+
+def _widths_3n(config: Config, row: Row) -> list[int]:
+    """The feed-forward dimension of each layer: one number, or a list."""
+    if isinstance(config.value("intermediate_size"), list):
+        widths = config.items("intermediate_size", int) or []
+        if len(widths) != row.count("n_layers") or min(widths) < 1:
+            what = f"is no list of {row.count('n_layers')} numbers above 0, one for each layer"
+            raise config.fault("intermediate_size", what, "correct it in the config")
+        return widths
+    return [config.said("intermediate_size", least=1)] * row.count("n_layers")
+
+
+def _layers_3n(config: Config, row: Row) -> list[Layer]:
+    heads, kv_heads, width = row.count("n_heads"), row.count("n_kv_heads"), row.count("head_dim")
+    biased = config.flag("attention_bias")
+    first, usual = _first_shared(config, row, 15), Layer(row.count("d_model"), heads, kv_heads, width, 2, biased)
+    return [usual if index < first else usual.without_kv() for index in range(row.count("n_layers"))]
+
+
+def _beside_3n(config: Config, row: Row) -> tuple[int, int]:
+    """Alternating updates, learned residuals and the embeddings of each layer: matrices, and what is none."""
+    d_model, layers, widths = row.count("d_model"), row.count("n_layers"), _widths_3n(config, row)
+    inputs, rank = taken(config, "altup_num_inputs", 4), taken(config, "laurel_rank", 64)
+    of_layers, others, _ = _table(config, row)
+    updates = layers * (inputs * d_model + inputs**2 + inputs**3) + 2 * (inputs - 1) * d_model**2
+    wider = 3 * d_model * (sum(widths) - layers * min(widths))
+    return of_layers + updates + 2 * layers * rank * d_model + wider, others
+
+
+GEMMA3N: Family = {
+    **GEMMA, **by_layer(_kinds_3n, _layers_3n, _beside_3n, window(512)), "qk_norm": "per_head",
+    "d_ff": lambda config, row: min(_widths_3n(config, row)), "norms_per_layer": 8,
+}  # fmt: skip
+
+
+# Gemma 4
+
+
+def _seen(config: Config, row: Row) -> list[str]:
+    """Whether each layer sees a window; the last never does."""
+    return [*(listed(config, row) or one_full_in(6)(config, row))[:-1], "full"]
+
+
+def _kinds_4(config: Config, row: Row) -> list[str]:
+    first = _first_shared(config, row, 0)
+    return ["linear" if index >= first else kind for index, kind in enumerate(_seen(config, row))]
+
+
+def _layers_4(config: Config, row: Row) -> list[Layer]:
+    """Layers without a window have heads of their own, and with `attention_k_eq_v` one matrix for keys and values."""
+    one_matrix, biased = config.flag("attention_k_eq_v"), config.flag("attention_bias")
+    d_model, heads = row.count("d_model"), row.count("n_heads")
+    local = Layer(d_model, heads, row.count("n_kv_heads"), row.count("head_dim"), 2, biased)
+    kv_heads = (config.count("num_global_key_value_heads", least=1) if one_matrix else None) or local.kv_heads
+    width = taken(config, "global_head_dim", 512) or local.width
+    full = Layer(d_model, heads, kv_heads, width, 1 if one_matrix else 2, biased)
+    overrides = config.part("per_layer_config")
+    named = {int(name): name for name in overrides.fields if name.isdecimal()}  # "05" among them
+    first = _first_shared(config, row, 0)
+    layers = []
+    for index, kind in enumerate(_seen(config, row)):
+        layer = full if kind == "full" else local
+        if config.value("per_layer_config") is not None:
+            own = overrides.part(named.get(index, ""))
+            layer = layer.of(own.count("num_key_value_heads") or local.kv_heads, own.count("head_dim") or local.width)
+        layers.append(layer if index < first else layer.without_kv())
+    return layers
+
+
+def _wide_4(config: Config, row: Row) -> tuple[int, int]:
+    """In layers that share keys and values the feed-forward block may be twice as wide."""
+    shared = row.count("n_layers") - _first_shared(config, row, 0) if config.flag("use_double_wide_mlp") else 0
+    return 3 * shared * row.count("d_model") * config.said("intermediate_size", least=1), 0
+
+
+def _beside_4(config: Config, row: Row) -> tuple[int, int]:
+    """The embeddings of each layer, and wider blocks."""
+    matrices, others, _ = _table(config, row)
+    return matrices + _wide_4(config, row)[0], others
+
+
+def _norms_4(config: Config, row: Row) -> Cell:
+    """Two before and two after; one after a layer's embedding; three and the router's scale beside the experts."""
+    return 4 + (_table(config, row)[2] > 0) + (4 if row["moe_experts"] else 0)
+
+
+GEMMA4: Family = {
+    **GEMMA, **by_layer(_kinds_4, _layers_4, _beside_4, window(512)), "qk_norm": "per_head",
+    "norms_per_layer": _norms_4,
+    "moe_experts": lambda config, _: config.said("num_experts", least=1) if config.flag("enable_moe_block") else 0,
+    "moe_top_k": where_experts(size("top_k_experts")), "moe_d_ff": where_experts(size("moe_intermediate_size")),
+    # The dense block works beside the experts, as a shared one would.
+    "moe_shared_experts": where_experts(lambda _, __: 1), "moe_shared_d_ff": where_experts(size("intermediate_size")),
+    "router_score_bias": where("enable_moe_block", True, None),
+}  # fmt: skip
+# The one without an encoder has no embeddings of layers.
+GEMMA4_UNIFIED: Family = {
+    **GEMMA4, **by_layer(_kinds_4, _layers_4, _wide_4, window(1024)),
+    "norms_per_layer": 4, "moe_experts": 0,
+}  # fmt: skip

@@ -1,0 +1,159 @@
+"""Families with other kinds of layers: Falcon-H1, Granite 4, OLMo Hybrid, Griffin, Kimi Linear, Llama 3.2 Vision."""
+
+from __future__ import annotations
+
+from planner.hf.config import Config, UnsaidError
+from planner.hf.gated import GENERAL, KV_SAID, LLAMA, OLMO2
+from planner.hf.latent import DEEPSEEK_V3
+from planner.hf.layers import attention, check_length, listed, one_full_in, window
+from planner.hf.linear import delta_net
+from planner.hf.rules import Cell, Family, Row, Rule, flag, maybe, taken, tied
+from planner.hf.sparse import GRANITEMOESHARED, n_routed
+
+
+def _mamba(config: Config, row: Row, *, norm: bool, biased_out: bool) -> tuple[int, int]:
+    """A state-space block (Mamba-2): matrices, and what is none."""
+    heads, d_model = config.said("mamba_n_heads", least=1), row.count("d_model")
+    inner = config.count("mamba_d_ssm", least=1) or config.said("mamba_expand", least=1) * d_model
+    states = 2 * config.said("mamba_n_groups", least=1) * config.said("mamba_d_state", least=1)
+    convolved, projected = inner + states, 2 * inner + states + heads
+    matrices = d_model * (projected + inner) + convolved * config.said("mamba_d_conv", least=1)
+    vectors = 3 * heads + (inner if norm else 0)  # time steps, decay, skip; a norm
+    vectors += convolved if config.flag("mamba_conv_bias", default=True) else 0
+    vectors += projected if config.flag("mamba_proj_bias") else 0
+    return matrices, vectors + (d_model if biased_out else 0)
+
+
+def _falcon_mamba(config: Config, row: Row) -> tuple[int, int]:
+    return _mamba(config, row, norm=config.flag("mamba_rms_norm"), biased_out=config.flag("projectors_bias"))
+
+
+def _mamba_rest(config: Config, row: Row) -> Cell:
+    config.note("the state-space block of each layer counts with its matrices; its scan is not counted")
+    return row.count("n_layers") * _falcon_mamba(config, row)[1]
+
+
+FALCON_H1: Family = {
+    **LLAMA, **KV_SAID, "extra_params_per_layer": lambda config, row: _falcon_mamba(config, row)[0],
+    "extra_params_total": _mamba_rest,
+}  # fmt: skip
+
+
+def _granite_kinds(config: Config, row: Row) -> list[str]:
+    names = config.items("layer_types", str) or config.items("layers_block_type", str)
+    if names is None:
+        raise UnsaidError(f"{config.prefix}layer_types")
+    check_length(config, row, "layer_types" if config.says("layer_types") else "layers_block_type", len(names))
+    return ["linear" if name in ("mamba", "linear_attention") else "full" for name in names]
+
+
+def _granite_mamba(config: Config, row: Row) -> Cell:
+    return sum(_mamba(config, row, norm=True, biased_out=config.flag("mamba_proj_bias")))
+
+
+def _granite_width(config: Config, row: Row) -> Cell:
+    """Without experts the shared block is the dense one."""
+    return config.said("intermediate_size" if row["moe_experts"] else "shared_intermediate_size", least=1)
+
+
+GRANITE_HYBRID: Family = {
+    **GRANITEMOESHARED, **attention(_granite_kinds, maybe(), _granite_mamba, whole=True), "d_ff": _granite_width,
+    "moe_experts": lambda config, _: config.said("num_local_experts"),
+}  # fmt: skip
+
+
+def _olmo_kinds(config: Config, row: Row) -> list[str]:
+    """Each fourth layer has softmax attention, or the last where there are fewer."""
+    kinds = one_full_in(4, other="linear")(config, row)
+    return kinds if "full" in kinds else [*kinds[:-1], "full"]
+
+
+OLMO_HYBRID: Family = {**OLMO2, **attention(_olmo_kinds, maybe(), delta_net)}
+
+
+def _griffin_kinds(config: Config, row: Row) -> list[str]:
+    """Blocks in turn, recurrent or attention; attention sees a window."""
+    pattern = config.items("block_types", str) or ["recurrent", "recurrent", "attention"]
+    known = listed(config, row)
+    number = row.count("n_layers")
+    return known or ["linear" if pattern[i % len(pattern)] == "recurrent" else "local" for i in range(number)]
+
+
+def _griffin_block(config: Config, row: Row) -> Cell:
+    """A recurrent block: two ways in and one out with biases, a convolution, gates of one square for each head."""
+    d_model, width = row.count("d_model"), config.count("lru_width", least=1) or row.count("d_model")
+    ways = 2 * (d_model * width + width) + width * d_model + d_model
+    convolution = width * config.said("conv1d_width", least=1) + width
+    return ways + convolution + 2 * (width * width // row.count("n_heads") + width) + width
+
+
+RECURRENT_GEMMA: Family = {
+    **GENERAL, **attention(_griffin_kinds, window(2048, "attention_window_size"), _griffin_block),
+    "tied_embeddings": tied(True), "qkv_bias": flag("attention_bias"), "o_bias": True, "mlp_bias": True,
+    "d_ff": lambda config, _: config.said("intermediate_size", least=2) // 2,
+}  # fmt: skip
+
+
+def _kimi_kinds(config: Config, row: Row) -> list[str]:
+    """`linear_attn_config` counts its layers from 1; else each fourth after the first sees the whole context."""
+    full = config.part("linear_attn_config").items("full_attn_layers", int)
+    number = row.count("n_layers")
+    full = [index + 1 for index in range(4, number, 4)] if full is None else full
+    return ["full" if index + 1 in full else "linear" for index in range(number)]
+
+
+def _kimi_delta(config: Config, row: Row) -> Cell:
+    """Kimi delta attention: a convolution over queries, keys and values, gates of low rank, a decay of each channel."""
+    part = config.part("linear_attn_config") if config.value("linear_attn_config") is not None else None
+    source, names = (
+        (config, ("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim")) if part is None
+        else (part, ("num_heads", "head_dim", "short_conv_kernel_size"))
+    )  # fmt: skip
+    heads, width, kernel = (source.said(name, least=1) for name in names)
+    d_model, all_heads = row.count("d_model"), heads * width
+    projections = 4 * d_model * all_heads + 2 * (d_model * width + width * all_heads) + d_model * heads
+    return projections + 3 * all_heads * kernel + all_heads + heads + width
+
+
+def _kimi_experts(config: Config, row: Row) -> Cell:
+    return config.count("num_local_experts", "num_experts") or n_routed(config, row)
+
+
+def _shared(config: Config, _: Row) -> Cell:
+    return config.count("n_shared_experts", "num_shared_experts")
+
+
+def _first(*names: str) -> Rule:
+    return lambda config, _: config.said(*names, least=1)
+
+
+def _kimi_query_rank(config: Config, _: Row) -> Cell:
+    return taken(config, "q_lora_rank", 0)
+
+
+KIMI_LINEAR: Family = {
+    **DEEPSEEK_V3, **attention(_kimi_kinds, maybe(), _kimi_delta), "q_lora_rank": _kimi_query_rank,
+    "moe_experts": _kimi_experts, "moe_top_k": _first("num_experts_per_token", "num_experts_per_tok"),
+    "moe_shared_experts": _shared,
+}  # fmt: skip
+
+
+def _mllama_kinds(config: Config, row: Row) -> list[str]:
+    crossing = config.items("cross_attention_layers", int)
+    if crossing is None:
+        crossing = [3, 8, 13, 18, 23, 28, 33, 38]
+        config.note("cross_attention_layers is not said: 3, 8, ... 38, as mllama_text_model has it")
+    config.note("layers that attend to images keep no cache of a text: they stand as linear layers")
+    return ["linear" if index in crossing else "full" for index in range(row.count("n_layers"))]
+
+
+def _crossing(_: Config, row: Row) -> Cell:
+    """Attention to images, shaped as attention to text is; norms of its queries and keys, and two gates."""
+    width, d_model = row.count("head_dim"), row.count("d_model")
+    return 2 * d_model * width * (row.count("n_heads") + row.count("n_kv_heads")) + 2 * width + 2
+
+
+MLLAMA: Family = {
+    **GENERAL, **KV_SAID, **attention(_mllama_kinds, maybe(), _crossing),
+    "extra_params_total": lambda _, row: 8 * row.count("d_model"),  # tokens of images, in the embedding alone
+}  # fmt: skip

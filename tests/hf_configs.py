@@ -1,0 +1,58 @@
+"""What the tests of Hugging Face configs share: the hub's configs, counts made elsewhere, and a command to run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from planner import cli, library
+from planner.catalog import Value, load_models
+from planner.evaluate import Facts, evaluate
+from planner.facts import bytes_of_dtypes
+from planner.hf.store import completed
+from planner.hf.understand import understand
+
+FOLDER = Path(__file__).parent / "data" / "hf"
+CONFIGS = {path.stem: path for path in sorted(FOLDER.glob("[!_]*.json"))}
+COUNTED = json.loads((FOLDER / "_counted.json").read_text(encoding="utf-8"))
+MODELS = load_models()
+TRANSFORMER = library.load("transformer")
+
+Run = Callable[..., Result]
+Config = dict[str, Any]
+
+
+def row_of(path: Path, **settings: str) -> Mapping[str, Value]:
+    """The complete row that a config makes."""
+    return completed({"id": "mine", **understand(path, settings).cells}, path)
+
+
+def value(row: Mapping[str, Value], name: str) -> Value:
+    """What the transformer template says of a model."""
+    return evaluate(TRANSFORMER, Facts(model=row, dtypes=bytes_of_dtypes())).value(name)
+
+
+def config_of(identifier: str, **changes: Any) -> Config:
+    """A config of the hub with fields changed, or left out where the change is `...`."""
+    config: Config = json.loads(CONFIGS[identifier].read_text(encoding="utf-8")) | changes
+    return {name: value for name, value in config.items() if value is not ...}
+
+
+def add_config(config: Config | str | bytes | None, *words: str) -> Result:
+    """Run `planner models add config.json --to mine.csv` with further words, in the working folder."""
+    if config is not None:
+        text = json.dumps(config) if isinstance(config, dict) else config
+        Path("config.json").write_bytes(text if isinstance(text, bytes) else text.encode())
+    return CliRunner().invoke(cli.group, ["models", "add", "config.json", "--to", "mine.csv", *words])
+
+
+def refused(done: Result) -> str:
+    """The one line of a refusal."""
+    assert done.exit_code == 2, done.output
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    return done.stderr.removeprefix("Error: ").rstrip()

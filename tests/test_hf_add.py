@@ -1,0 +1,133 @@
+"""`planner models add`: what it prints, the id that it takes, and the row that it makes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from planner import cli
+from planner.catalog import load_models
+from tests.hf_configs import MODELS, Config, Run, add_config, config_of
+
+
+@pytest.fixture
+def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Add a config to mine.csv in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return add_config
+
+
+def test_prints_what_it_understood(add: Run) -> None:
+    """The id, the exact counts and the cache of a token in its dtype are printed, with notes of what is not counted."""
+    done = add(config_of("deepseek-v3"), "--id", "mine")
+    assert done.exit_code == 0, done.output
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert done.stdout.startswith("Added mine to mine.csv\n")
+    assert lines[2][:2] == ["n_params_total", "671,026,419,200"]
+    assert lines[3][:2] == ["n_params_active", "37,552,297,472"]
+    assert lines[4][:3] == ["kv_bytes_per_token", "70,272", "byte"]
+    assert lines[4][-1] == "bf16"
+    assert "Note: 1 layer of multi-token prediction (MTP) not counted\n" in done.stdout
+    assert "Note: quantised weights are counted as the numbers that they stand for, without scales\n" in done.stdout
+
+
+def test_notes_what_it_assumed(add: Run) -> None:
+    """What the config leaves to its class, and what of a multimodal model is left out, is said."""
+    stdout = add(config_of("gemma3-4b")).stdout
+    assert "Note: text_config.vocab_size is not said: 262208, as gemma3_text has it\n" in stdout
+    assert "Note: tie_word_embeddings is not said: true, as gemma3_text has it\n" in stdout
+    assert "Note: head_dim is not said: 256, as gemma3_text has it\n" in stdout
+    assert "Note: gemma3: its language model alone (text_config, gemma3_text)\n" in stdout
+    assert "Note: vision_config is not counted\n" in stdout
+
+
+def test_layers_of_different_sizes(add: Run) -> None:
+    """Gemma 4: layers that share keys and values keep no cache, and what columns can't say of wider heads is said."""
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "vocab_size": 64}
+    layers = {"num_hidden_layers": 9, "num_kv_shared_layers": 2, "global_head_dim": 32, "intermediate_size": 64}
+    done = add({"model_type": "gemma4_text", **sizes, **layers}, "--id", "mine")
+    assert done.exit_code == 0, done.output
+    row = load_models(Path("mine.csv")).row("mine")
+    assert [row[name] for name in ("n_full_attention_layers", "n_local_layers", "n_linear_layers")] == [7, 6, 2]
+    assert "Note: 2 of 9 layers use the keys and values of an earlier layer: they stand as linear layers" in done.stdout
+    assert "Note: 1 of 7 layers have heads of 32 where the others have 8: their parameters are exact" in done.stdout
+
+
+def test_the_row_works_with_calc(add: Run) -> None:
+    """The CSV serves as --models."""
+    add(config_of("qwen3-next-80b-a3b"), "--id", "next", "--name", "Next")
+    words = ["calc", "transformer", "--models", "mine.csv", "-m", "next", "--get", "n_params_total", "--json"]
+    assert json.loads(CliRunner().invoke(cli.group, words).stdout) == {"n_params_total": 79_674_391_296}
+    assert load_models(Path("mine.csv")).row("next")["name"] == "Next"
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "identifier"),
+    [
+        ("my-llama.json", {"_name_or_path": "meta-llama/Meta-Llama-3-8B"}, "my-llama"),
+        ("config.json", {"_name_or_path": "meta-llama/Meta-Llama-3-8B"}, "Meta-Llama-3-8B"),
+        ("config.json", {"_name_or_path": "./checkpoint"}, "the-folder"),
+        ("config.json", {}, "the-folder"),
+    ],
+)
+def test_the_id_that_it_takes(tmp_path: Path, name: str, fields: Config, identifier: str) -> None:
+    """Without --id the file's name is the id if it is not config.json, else the checkpoint's, else the folder's."""
+    folder = tmp_path / "the-folder"
+    folder.mkdir()
+    (folder / name).write_text(json.dumps(config_of("llama3-8b", **fields)))
+    done = CliRunner().invoke(cli.group, ["models", "add", str(folder / name), "--to", str(folder / "mine.csv")])
+    assert done.exit_code == 0, done.output
+    assert load_models(folder / "mine.csv").ids() == [identifier]
+
+
+def test_a_new_file_has_the_columns_that_the_row_needs(add: Run) -> None:
+    """A dense model needs few columns; one of experts and windows has its own besides."""
+    add(config_of("llama3-8b"), "--id", "plain")
+    few = "id,name,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,max_context,source"
+    assert Path("mine.csv").read_text().splitlines()[0] == few
+    Path("mine.csv").unlink()
+    add(config_of("gpt-oss-20b"), "--id", "sparse")
+    header = Path("mine.csv").read_text().splitlines()[0].split(",")
+    needed = {
+        "moe_experts",
+        "moe_top_k",
+        "sliding_window",
+        "n_global_layers",
+        "attn_sinks",
+        "expert_bias",
+        "router_bias",
+    }
+    assert needed <= set(header)
+
+
+def test_the_shipped_columns_are_enough(add: Run) -> None:
+    """To a copy of the shipped database every config of the tests is appended, and not a byte before it changes."""
+    before = MODELS.path.read_bytes()
+    for identifier in (
+        "llama3-8b",
+        "deepseek-v3",
+        "qwen3-next-80b-a3b",
+        "gpt-oss-20b",
+        "llama4-scout",
+        "glm-5.2",
+        "falcon-40b",
+    ):
+        Path("mine.csv").write_bytes(before)
+        assert add(config_of(identifier), "--id", "mine").exit_code == 0
+        after = Path("mine.csv").read_bytes()
+        assert after.startswith(before)
+        assert after[len(before) :].count(b"\n") == 1
+
+
+def test_a_row_says_where_it_is_from(add: Run) -> None:
+    """The source of a row names the config, its checkpoint and its digest, whatever characters those hold."""
+    assert add(config_of("llama3-8b", _name_or_path="o/\ud800\n" + "x" * 1000), "--id", "mine").exit_code == 0
+    with Path("mine.csv").open(newline="", encoding="utf-8") as stream:
+        (row,) = csv.DictReader(stream)
+    assert row["source"].startswith("HF config.json of o/??xxx")
+    assert ", SHA-256 " in row["source"]
+    assert len(row["source"]) < 200

@@ -1,0 +1,157 @@
+"""What a Hugging Face config doesn't say, or says wrongly, and what is typed in its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planner.catalog import load_models
+from tests.hf_configs import MODELS, Config, Run, add_config, config_of, refused, value
+
+
+@pytest.fixture
+def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Add a config to mine.csv in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return add_config
+
+
+@pytest.mark.parametrize(
+    ("identifier", "left_out", "columns"),
+    [
+        ("llama3-8b", "hidden_size", "d_model"),
+        ("llama3-8b", "num_hidden_layers vocab_size", "n_layers vocab"),
+        ("llama3-8b", "intermediate_size", "d_ff"),
+        ("mistral-7b-v0.1", "num_key_value_heads", "n_kv_heads"),
+        ("mixtral-8x7b", "num_local_experts", "moe_experts"),
+        ("qwen2-57b-a14b", "shared_expert_intermediate_size", "moe_shared_d_ff"),
+        ("qwen3-30b-a3b", "moe_intermediate_size num_experts_per_tok", "moe_d_ff moe_top_k"),
+        ("deepseek-v3", "q_lora_rank first_k_dense_replace", "q_lora_rank n_dense_layers"),
+        ("deepseek-v3", "n_routed_experts n_shared_experts", "moe_experts moe_shared_experts"),
+        ("deepseek-v3.2", "index_n_heads", "indexer_params_per_layer"),
+        ("gpt2", "n_embd n_layer", "d_model n_layers"),
+        ("falcon-7b", "num_attention_heads", "n_heads"),
+        ("opt-125m", "ffn_dim", "d_ff"),
+        ("minimax-text-01", "attn_type_list", "n_full_attn_layers"),
+    ],
+)
+def test_asks_by_name_for_what_the_config_leaves_out(add: Run, identifier: str, left_out: str, columns: str) -> None:
+    """A size that the config doesn't say is named, with the column to set; nothing is written."""
+    what, remedy = refused(add(config_of(identifier, **dict.fromkeys(left_out.split(), ...)))).split("; ")
+    place, _, rest = what.partition(": ")
+    assert place == "config.json"
+    assert set(rest.replace(" are ", " is ").removesuffix(" is not in the config").split(" and ")) == set(
+        left_out.split()
+    )
+    asked = [word.removesuffix("=...") for word in remedy.split() if word.endswith("=...")]
+    assert sorted(asked) == sorted(columns.split())
+    assert not Path("mine.csv").exists()
+
+
+@pytest.mark.parametrize("identifier", ["llama3-8b", "qwen3-30b-a3b", "deepseek-v3", "gpt2", "falcon-7b", "mpt-7b"])
+def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
+    """Setting what is asked for, again and again, ends in the count of the whole config."""
+    sizes = {
+        "hidden_size",
+        "num_hidden_layers",
+        "vocab_size",
+        "num_experts",
+        "q_lora_rank",
+        "n_layer",
+        "n_embd",
+        "d_model",
+    }
+    config, known, words = config_of(identifier, **dict.fromkeys(sizes, ...)), MODELS.rows[identifier], list[str]()
+    natural = {"moe_experts": "n_experts"}
+    while (done := add(config, "--id", "mine", *words)).exit_code:
+        asked = [word.removesuffix("=...") for word in refused(done).split() if word.endswith("=...")]
+        assert asked
+        words += [f"--set={name}={known[natural.get(name, name)]}" for name in asked]
+    assert words
+    assert value(load_models(Path("mine.csv")).row("mine"), "n_params_total") == known["n_params_published"]
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ("{", "config.json, line 1: not JSON: "),
+        ("[1]", "not a Hugging Face config: no object in braces"),
+        ("{}", "not a Hugging Face config: it has no model_type"),
+        ({"architectures": ["BertModel"]}, "not a Hugging Face config: it has no model_type"),
+        (b"\xff\xfe", "not JSON: the file is not UTF-8 text"),
+        ("[" * 100_000, "not JSON that can be read"),
+        ('{"model_type": "llama", "hidden_size": ' + "9" * 5000 + "}", "not JSON that can be read"),
+        ('{"model_type": "llama", "rms_norm_eps": NaN}', "NaN is no number"),
+        (None, "config.json: there is no such file"),
+        ({"model_type": 7}, "model_type 7 is not a text"),
+        ({"model_type": "lama"}, 'model_type "lama" is not a family that can be read; did you mean llama'),
+        ({"model_type": "rwkv7"}, "Or type the row by hand; it needs id, n_layers, d_model, n_heads"),
+        ({"model_type": "falcon_mamba"}, 'model_type "falcon_mamba" has no row: it has no attention'),
+        ({"model_type": "deepseek_v4"}, "its compressed caches and its output in groups have no columns"),
+        ({"model_type": "gemma3"}, "gemma3 keeps its language model in text_config, which is not in the config"),
+        ({"model_type": "x", "text_config": {"model_type": "y"}}, 'text_config.model_type "y" is not a family'),
+        (config_of("llama3-8b", hidden_size="4096"), 'hidden_size "4096" is not a whole number'),
+        (config_of("llama3-8b", hidden_size=4096.5), "hidden_size 4096.5 is not a whole number"),
+        (config_of("llama3-8b", hidden_size=True), "hidden_size true is not a whole number"),
+        (config_of("llama3-8b", hidden_size=[4096]), "hidden_size [4096] is not a whole number"),
+        (config_of("llama3-8b", hidden_size=0), "hidden_size 0 is out of range; it must be 1 or more"),
+        (config_of("llama3-8b", hidden_size=float("inf")), "hidden_size Infinity is not a whole number"),
+        (config_of("llama3-8b", num_hidden_layers=10**12), "num_hidden_layers 1000000000000 is out of range"),
+        (config_of("llama3-8b", vocab_size=10**20), "100000000000000000000 is not a count"),
+        (config_of("llama3-8b", num_key_value_heads=64), "n_kv_heads 64 is more than n_heads 32"),
+        (config_of("llama3-8b", tie_word_embeddings="no"), 'tie_word_embeddings "no" is not true or false'),
+        (config_of("gemma3-270m", layer_types=["full_attention"]), "has 1 entries for 18 layers"),
+        (config_of("gemma3-270m", layer_types=["mamba"] * 18), 'has the kind "mamba"; known: full_attention'),
+        (config_of("qwen3-30b-a3b", mlp_only_layers="0"), 'mlp_only_layers "0" is not a list of whole numbers'),
+        (config_of("dbrx", ffn_config=3), "ffn_config 3 is not an object"),
+        (config_of("opt-125m", word_embed_proj_dim=512), "word_embed_proj_dim 512 differs from hidden_size 768"),
+    ],
+)
+def test_wrong_configs(add: Run, config: Config | str | bytes | None, says: str) -> None:
+    """What is no config, or has a wrong field, ends in one line that says what is wrong; nothing is written."""
+    assert says in refused(add(config))
+    assert not Path("mine.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--set", "n_layer=3"], "--set n_layer=3: no column n_layer; did you mean n_layers"),
+        (["--set", "n_layers=3.5"], "--set n_layers=3.5: 3.5 is not a count"),
+        (["--set", "n_layers"], "--set 'n_layers' is not name=value"),
+        (["--set", "id=mine"], "--set id=mine: the id has an option of its own; write --id mine"),
+        (["--set", "n_heads="], "n_heads is blank; every row needs it"),
+        (["--set", "norm=batchnorm"], '"batchnorm" is not one of'),
+        (["--id", "a*"], 'column id: "a*" can\'t be an id'),
+    ],
+)
+def test_wrong_settings(add: Run, words: list[str], says: str) -> None:
+    """A setting that is no column, or no value of it, ends in one line; nothing is written."""
+    assert says in refused(add(config_of("llama3-8b"), *words))
+    assert not Path("mine.csv").exists()
+
+
+def test_settings_go_before_the_config(add: Run) -> None:
+    """Columns typed, one --set or several words after it, take the place of what the config says."""
+    done = add(config_of("llama3-8b"), "--set", "n_layers=2", "vocab=1000", "window=64", "--id", "mine")
+    assert done.exit_code == 0, done.output
+    row = load_models(Path("mine.csv")).row("mine")
+    assert [row[name] for name in ("n_layers", "vocab", "window", "n_local_layers")] == [2, 1000, 64, 2]
+
+
+def test_a_setting_takes_the_familys_own_name(add: Run) -> None:
+    """A column typed under another of its names is the family's column, not a second one."""
+    assert add(config_of("gemma3-1b"), "--set", "window=", "--id", "mine").exit_code == 0
+    assert load_models(Path("mine.csv")).row("mine")["n_local_layers"] == 0
+
+
+@pytest.mark.parametrize(
+    ("identifier", "architecture"), [("llama3-8b", "LlamaForCausalLM"), ("gpt2", "GPT2LMHeadModel")]
+)
+def test_an_architecture_stands_for_a_model_type(add: Run, identifier: str, architecture: str) -> None:
+    """A config without model_type is read as the class that it names under architectures is."""
+    done = add(config_of(identifier, model_type=..., architectures=[architecture]), "--id", "mine")
+    assert done.exit_code == 0, done.output
+    found = value(load_models(Path("mine.csv")).row("mine"), "n_params_total")
+    assert found == MODELS.rows[identifier]["n_params_published"]

@@ -1,0 +1,137 @@
+"""A model from its Hugging Face config: its count equals the database's, transformers' and the published one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from planner.hf.defaults import CLASS_DEFAULTS
+from planner.hf.families import FAMILIES
+from tests.hf_configs import CONFIGS, COUNTED, MODELS, Config, config_of, row_of, value
+
+SHARED = sorted(set(CONFIGS) & set(MODELS.rows))
+
+# Columns that no config says, or that count what isn't the language model.
+NOT_IN_A_CONFIG = {
+    "name", "year", "published_kind", "n_params_published", "n_params_active_published", "train_tokens", "hf_id",
+    "source", "extra_params_total",
+}  # fmt: skip
+
+# MiniMax-Text-01's config allows 10,240,000 positions; the database has the context that is advertised.
+DIFFER = {"minimax-text-01": {"max_context", "window"}}
+
+# Of families whose code lies beside the weights: the counts of their safetensors headers on the hub; Kimi K2's is
+# what transformers counts for the same architecture in Kimi K2.5, Mistral Small 3.1's text that of Mistral Small 3,
+# untied (transformers 4.57; 5.23 would tie it, and the checkpoint has a head of its own).
+PUBLISHED = {
+    "baichuan-7b": 7_505_973_248, "chatglm3-6b": 6_243_584_000, "internlm2-7b": 7_737_708_544,
+    "kimi-k2": 1_026_408_232_448, "mistral-small-3.1-24b": 23_572_403_200, "qwen-1.8b": 1_836_828_672,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("identifier", SHARED)
+def test_equals_the_database(identifier: str) -> None:
+    """A config of the hub makes every architecture column of the database's row, and the published count."""
+    row, known = row_of(CONFIGS[identifier]), MODELS.rows[identifier]
+    skipped = NOT_IN_A_CONFIG | DIFFER.get(identifier, set())
+    columns = [column.name for column in MODELS.columns if column.name not in skipped]
+    assert {name: row[name] for name in columns} == {name: known[name] for name in columns}
+    published, elsewhere = known["n_params_published"], known["extra_params_total"]
+    if isinstance(published, float) and isinstance(elsewhere, float):
+        assert value(row, "n_params_total") == published - elsewhere
+
+
+def test_most_of_the_database_is_covered() -> None:
+    """Of 82 models all that have a config on the hub are held against it: 74, of which 71 have an exact count."""
+    assert len(SHARED) == 74
+    assert sum(MODELS.rows[identifier]["n_params_published"] is not None for identifier in SHARED) == 71
+
+
+@pytest.mark.parametrize("identifier", sorted(set(CONFIGS) - set(SHARED)))
+def test_equals_an_independent_count(identifier: str) -> None:
+    """A config of a model outside the database has the count that transformers makes of it, or its header's."""
+    assert value(row_of(CONFIGS[identifier]), "n_params_total") == (COUNTED["models"] | PUBLISHED)[identifier]
+
+
+def test_variations_equal_an_independent_count(tmp_path: Path) -> None:
+    """Small configs with every field of each family changed, left out or null count as transformers counts them."""
+    path = tmp_path / "config.json"
+    for case in COUNTED["variations"]:
+        path.write_text(json.dumps(case["config"]))
+        row = row_of(path)
+        assert value(row, "n_params_total") == case["n_params"], case
+        for column in {"n_local_layers", "window", "n_linear_layers"} & set(case):
+            assert row[column] == case[column], case
+
+
+def test_indexers_of_some_layers_count_as_work() -> None:
+    """GLM-5.2: 21 of 78 layers have an indexer; its parameters, as matrices of all layers, make 21 of them."""
+    config = json.loads(CONFIGS["glm-5.2"].read_text(encoding="utf-8"))
+    names = ("index_n_heads", "index_head_dim", "q_lora_rank", "hidden_size", "num_hidden_layers")
+    heads, width, rank, d_model, layers = (config[name] for name in names)
+    indexer = rank * heads * width + d_model * (width + heads) + 2 * width
+    share, rest = (row_of(CONFIGS["glm-5.2"])[name] for name in ("indexer_params_per_layer", "extra_params_total"))
+    assert isinstance(share, float)
+    assert isinstance(rest, float)
+    assert share * layers + rest == config["indexer_types"].count("full") * indexer
+    assert rest < layers
+
+
+@pytest.mark.parametrize("model_type", CLASS_DEFAULTS)
+def test_class_defaults_are_those_of_transformers(model_type: str) -> None:
+    """What a nested config leaves out stands for what transformers' class has."""
+    known = COUNTED["class_defaults"][model_type]
+    assert {name: known[name] for name in CLASS_DEFAULTS[model_type]} == CLASS_DEFAULTS[model_type]
+
+
+_WEB = {"bias": False, "alibi": False, "multi_query": True, "parallel_attn": True, "vocab_size": 65024}
+
+_OLDER: dict[str, tuple[int, Config]] = {
+    "Falcon 40B": (41_303_293_952, {
+        **_WEB, "model_type": "RefinedWeb", "hidden_size": 8192, "n_head": 128, "n_head_kv": 8, "n_layer": 60,
+    }),
+    "Falcon 7B": (6_921_720_704, {
+        **_WEB, "model_type": "RefinedWebModel", "hidden_size": 4544, "n_head": 71, "n_layer": 32,
+    }),
+    "Phi-2": (2_779_683_840, {
+        "model_type": "phi-msft", "n_embd": 2560, "n_head": 32, "n_head_kv": None, "n_inner": None, "n_layer": 32,
+        "n_positions": 2048, "vocab_size": 51200, "tie_word_embeddings": False,
+    }),
+    "Phi-3-small 8K": (7_392_272_384, {
+        "model_type": "phi3small", "hidden_size": 4096, "ff_intermediate_size": 14336, "num_hidden_layers": 32,
+        "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 100352, "max_position_embeddings": 8192,
+    }),
+    "Yi 34B": (34_388_917_248, config_of("yi-34b", model_type="Yi")),
+    "InternLM 7B": (7_321_948_160, config_of("llama-7b", model_type="internlm", vocab_size=103168)),
+    "Qwen 7B": (7_721_324_544, {
+        "model_type": "qwen", "hidden_size": 4096, "intermediate_size": 22016, "num_attention_heads": 32,
+        "num_hidden_layers": 32, "no_bias": True, "vocab_size": 151936, "seq_length": 8192,
+    }),
+    "ChatGLM2 6B": (6_243_584_000, config_of("chatglm3-6b", head_dim=..., kv_channels=..., post_layer_norm=...)),
+    "Llama 4 Scout": (107_769_861_120, config_of("llama4-scout")["text_config"]),
+    "DeepSeek-V3 as transformers saves it": (671_026_419_200, config_of(
+        "deepseek-v3", topk_method=..., first_k_dense_replace=..., mlp_layer_types=["dense"] * 3 + ["sparse"] * 58,
+    )),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _OLDER)
+def test_a_family_under_other_names(tmp_path: Path, name: str) -> None:
+    """Configs as a checkpoint's own code or a later transformers writes them count as the same model does."""
+    count, config = _OLDER[name]
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    assert value(row_of(path), "n_params_total") == count
+
+
+def test_every_family_is_held_against_a_count() -> None:
+    """Each model_type that is known has a config or a variation whose count is known, but for names of the same."""
+    nested = [part for path in CONFIGS.values() for part in [json.loads(path.read_text()).get("text_config")] if part]
+    configs = [json.loads(path.read_text()) for path in CONFIGS.values()] + nested
+    tried = {str(config["model_type"]).lower() for config in configs}
+    tried |= {case["config"]["model_type"] for case in COUNTED["variations"]}
+    tried |= {str(config["model_type"]).lower() for _, config in _OLDER.values()}
+    families = [FAMILIES[name] for name in tried if name in FAMILIES]
+    assert [name for name, family in FAMILIES.items() if not any(family is each for each in families)] == []
