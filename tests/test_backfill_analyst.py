@@ -11,7 +11,7 @@ import pytest
 from planner.xlsx.opc import Package
 from tests import libreoffice
 from tests.backfills import backfill, changed, keys, measurement, rows
-from tests.workbooks import write_plan
+from tests.workbooks import write_comparison
 from tests.xlsx_samples import zipped
 
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -37,9 +37,9 @@ X14 = (
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The default workbook."""
+    """A small workbook with a Comparison."""
     path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_plan(path)
+    write_comparison(path)
     return path.read_bytes()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, changed, keys, measurement, rows
-from tests.workbooks import write_plan
+from tests.workbooks import write_comparison
 from tests.xlsx_samples import zipped
 
 MAIN, OFFICE = (
@@ -27,9 +27,9 @@ Parts = dict[str, bytes]
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The default workbook."""
+    """A small workbook with a Comparison."""
     path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_plan(path)
+    write_comparison(path)
     return path.read_bytes()
 
 

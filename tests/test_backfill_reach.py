@@ -14,7 +14,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.parts import tables
 from tests import libreoffice
 from tests.backfills import backfill, changed, keys, measurement, rows
-from tests.workbooks import write_plan
+from tests.workbooks import write_comparison
 from tests.xlsx_samples import zipped
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -31,9 +31,9 @@ X14 = (
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The default workbook."""
+    """A small workbook with a Comparison."""
     path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_plan(path)
+    write_comparison(path)
     return path.read_bytes()
 
 

@@ -9,14 +9,14 @@ from click.testing import CliRunner, Result
 
 from planner.cli import group
 from tests.backfills import changed, keys, rows
-from tests.workbooks import write_plan
+from tests.workbooks import write_comparison
 
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Path:
-    """The default workbook."""
+    """A small workbook with a Comparison."""
     path = tmp_path / "plan.xlsx"
-    write_plan(path)
+    write_comparison(path)
     return path
 
 

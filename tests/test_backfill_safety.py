@@ -24,16 +24,16 @@ from planner.errors import UserError
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, keys, measurement, rows
-from tests.workbooks import write_plan
+from tests.workbooks import write_comparison
 
 BACKFILL = [sys.executable, "-m", "planner", "backfill"]
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The default workbook."""
+    """A small workbook with a Comparison."""
     path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_plan(path)
+    write_comparison(path)
     return path.read_bytes()
 
 

@@ -1,64 +1,192 @@
-"""The documentation is true: the guide's commands are run and their outputs compared."""
+"""The documentation is true: its commands are run and their outputs compared, its links lead somewhere, its lists are whole."""
 
 from __future__ import annotations
 
-import os
+import ast
 import re
-import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from planner import __version__
 from planner.cli import COMMANDS
+from planner.workbook.cover import COLOURS
+from planner.xlsx.opc import Package
+from tests.pages import DOCS, ROOT, blocks, environment, follow
+from tests.workbooks import write_plan
 
-ROOT = Path(__file__).parent.parent
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-CSV_FILES = {"scenario,": "scenarios.csv", "id,": "tiny.csv", "name,": "users.csv"}
-
-
-def run(line: str, folder: Path) -> str:
-    """What a command line prints, stdout and stderr together."""
-    words = shlex.split(line)
-    assert words[0] == "planner", line
-    done = subprocess.run(
-        [sys.executable, "-m", "planner", *words[1:]], cwd=folder, text=True, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False,
-    )  # fmt: skip
-    return done.stdout
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+WIDEST = 250_000
+"""Bytes of a picture in the documentation."""
 
 
-def matches(printed: str, shown: str) -> bool:
-    """Whether the output is what the page shows; `...` stands for lines, or a part of a line, that vary."""
-    lines = [
-        r"(.*\n)*" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*") + "\n"
-        for line in shown.strip("\n").split("\n")
-    ]
-    return re.fullmatch("".join(lines), printed.strip("\n") + "\n") is not None
+def text_of(page: str) -> str:
+    """A page of the documentation, by its path from the root."""
+    return (ROOT / page).read_text(encoding="utf-8")
 
 
-def test_guide_commands_print_what_the_guide_shows(tmp_path: Path) -> None:
-    """Each console block of the guide, run in order in one folder, prints what stands below it."""
-    for kind, body in BLOCK.findall((ROOT / "docs/guide.md").read_text(encoding="utf-8")):
-        if kind == "csv":
-            name = next(name for start, name in CSV_FILES.items() if body.startswith(start))
-            (tmp_path / name).write_text(body, encoding="utf-8")
-        for command in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:] if kind == "console" else []:
-            line, _, shown = command.partition("\n")
-            printed = run(line, tmp_path)
-            assert matches(printed, shown), f"$ {line}\n{printed}\nbut the guide shows\n{shown}"
+@pytest.mark.parametrize("page", ["guide", "tutorial", "extending"])
+def test_commands_print_what_the_page_shows(page: str, tmp_path: Path) -> None:
+    """Each console block of the page, run in order in one folder, prints what stands below it."""
+    follow(DOCS / f"{page}.md", tmp_path)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_in_the_readme(command: str) -> None:
-    """The README names every command."""
-    assert f"planner {command}" in (text := (ROOT / "README.md").read_text(encoding="utf-8")) or command in text
+    """The README's table of commands and the guide name every command."""
+    (table,) = (body for body in blocks(ROOT / "README.md", "text") if "planner build" in body)
+    assert re.search(rf"^planner (\S+ \| )*{command}\b", table, re.MULTILINE)
+    assert re.search(rf"planner {command}\b", text_of("docs/guide.md"))
 
 
 def test_readme_begins_with_the_two_blocks() -> None:
     """The README's first shell block builds, its second one tests."""
-    shell = [body for kind, body in BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")) if kind == "sh"]
+    shell = blocks(ROOT / "README.md", "sh")
     assert len(shell) == 2
     assert "planner build" in shell[0]
     assert "pytest" in shell[1]
+
+
+@pytest.fixture(scope="module")
+def sheets(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The sheets of the default workbook."""
+    path = tmp_path_factory.mktemp("default") / "plan.xlsx"
+    write_plan(path)
+    return list(Package.read(path).sheets())
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/analysts.md"])
+def test_the_tables_of_sheets_are_whole(page: str, sheets: list[str]) -> None:
+    """The page's table of sheets names every sheet of the default workbook, in their order, and no other."""
+    rows = text_of(page).partition("| sheet |")[2].partition("\n\n")[0].splitlines()[2:]
+    named = [name for row in rows for name in row.split("|")[1].strip().split(", ")]
+    assert named == sheets
+
+
+def test_the_analysts_page_is_for_people_without_a_terminal() -> None:
+    """The analysts' page never speaks of Python, and has a line for each colour that the Cover explains."""
+    page = text_of("docs/analysts.md")
+    assert "python" not in page.lower()
+    shown = page.partition("| colour |")[2]
+    for style, word in zip(
+        (style for style, _ in COLOURS), ("input", "formula", "link", "measured", "check"), strict=True
+    ):
+        assert style, "the Cover explains it"
+        assert word in shown
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    """Each relative link is a file of the repository, and its anchor a heading there; no fault in another site's is looked for."""
+    for link in LINK.findall(re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)):
+        if "://" in link:
+            continue
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file) if file else page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as a code host makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_pictures_are_shown_and_small() -> None:
+    """Each picture stands on a page, and a page with pictures still loads quickly."""
+    shown = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for picture in (DOCS / "images").iterdir():
+        assert f"images/{picture.name})" in shown, picture.name
+        assert picture.stat().st_size < WIDEST, picture.name
+
+
+def modules() -> dict[str, set[str]]:
+    """Each room of the house, and the rooms that its files import."""
+    rooms: dict[str, set[str]] = {}
+    for base in ("planner", "measure"):
+        for path in (ROOT / base).rglob("*.py"):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            room = "measure" if base == "measure" else parts[1]
+            if not room.startswith("__"):
+                rooms.setdefault(room, set()).update(imported(path) - {room})
+    return rooms
+
+
+def imported(path: Path) -> set[str]:
+    """The rooms that a file imports, at its top or later."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == "planner":
+            found |= {alias.name for alias in node.names if not alias.name.startswith("__")}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            first, _, rest = node.module.partition(".")
+            found |= {rest.partition(".")[0]} if first == "planner" else {first} & {"measure"}
+    return found
+
+
+def test_the_house_has_every_room() -> None:
+    """The architecture's table names every package and module of planner, and measure."""
+    table = text_of("docs/architecture.md").partition("| room |")[2].partition("\n\n")[0]
+    rooms = "".join(row.split("|")[1] for row in table.splitlines() if row.startswith("| `"))
+    for room in modules():
+        assert re.search(rf"[`/]{room}(\.py|/)?[`/]", rooms), room
+
+
+def test_imports_run_one_way() -> None:
+    """A room imports only rooms below its own line of the architecture's list, which has every room once."""
+    (listed,) = (body for body in blocks(DOCS / "architecture.md", "text") if body.startswith("commands"))
+    level = {room: at for at, line in enumerate(listed.splitlines()) for room in line.split()}
+    rooms = modules()
+    assert sorted(level) == sorted(rooms)
+    wrong = [(room, other) for room, others in rooms.items() for other in others if level[other] <= level[room]]
+    assert wrong == []
+
+
+def test_git_speaks_of_inputs(tmp_path: Path) -> None:
+    """With the lines of docs/checking.md, git diff of a workbook whose input changed has that input's line."""
+    git = shutil.which("git")
+    if git is None:
+        pytest.skip("git is not installed")
+    attributes = next(body for body in blocks(DOCS / "checking.md", "text") if "diff=planner" in body)
+    (settings,) = (body for body in blocks(DOCS / "checking.md", "sh") if "textconv" in body)
+
+    def run(*words: str) -> str:
+        done = subprocess.run([str(git), *words], cwd=tmp_path, text=True, capture_output=True, check=True,
+                              env=environment())  # fmt: skip
+        return done.stdout
+
+    run("init", "-q")
+    for line in settings.splitlines():
+        name, value = re.fullmatch(r"git config (\S+) \"?(.*?)\"?", line).groups()  # type: ignore[union-attr]
+        run(
+            "config", name, value.replace("planner show", f"'{sys.executable}' -m planner show --sheet Inputs --values")
+        )
+    (tmp_path / ".gitattributes").write_text(attributes, encoding="utf-8")
+    write_plan(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e"], batch=1)
+    run("add", ".")
+    write_plan(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e"], batch=64)
+    changed = [line for line in run("diff").splitlines() if re.match(r"[+-] ", line)]
+    assert [line.split(": ")[1] for line in changed] == ["1", "64"]
+
+
+def test_ways_to_start() -> None:
+    """`python -m planner --version` says the version, and the shells' completion scripts of the guide are made."""
+
+    def run(words: list[str], **variables: str) -> str:
+        done = subprocess.run([sys.executable, "-m", "planner", *words], text=True, capture_output=True, check=True,
+                              env=environment() | variables)  # fmt: skip
+        return done.stdout
+
+    assert run(["--version"]) == f"planner, version {__version__}\n"
+    guide = text_of("docs/guide.md")
+    for shell in ("zsh", "fish"):
+        assert f"_PLANNER_COMPLETE={shell}_source planner" in guide
+        assert "planner" in run([], _PLANNER_COMPLETE=f"{shell}_source")
+    words = run([], _PLANNER_COMPLETE="zsh_complete", COMP_WORDS="planner sc", COMP_CWORD="1")
+    assert "scenario" in words

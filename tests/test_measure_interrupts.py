@@ -18,7 +18,7 @@ from measure.samples import summarize
 from measure.timing import LoopTime, Timing
 from planner.cli import group
 from tests.backfills import rows
-from tests.workbooks import write_plan
+from tests.workbooks import write_comparison
 
 STEADY = summarize([2e-3] * 7)
 CANNED = Timing("cpu", STEADY, 1.0, 1e-5, loop=LoopTime(STEADY, 15, 3.0, 1e-4), device=STEADY)
@@ -41,9 +41,9 @@ def press() -> None:
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Path:
-    """The default workbook."""
+    """A small workbook with a Comparison."""
     path = tmp_path / "plan.xlsx"
-    write_plan(path)
+    write_comparison(path)
     return path
 
 

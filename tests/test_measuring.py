@@ -12,21 +12,22 @@ from planner.comparison import measuring
 from planner.comparison import sheet as filling
 from planner.errors import UserError
 from planner.xlsx.opc import Package
-from tests.workbooks import cached, write_plan
+from tests.workbooks import cached, write_comparison
 
 ONLY = ("--case", "Add 4M")
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
-    """The default workbook as built, after a measurement of one case, and after a second one."""
+    """A small workbook as built, after a measurement of one case, and after a second one."""
     folder = tmp_path_factory.mktemp("measured")
     path, built, once = folder / "plan.xlsx", folder / "built.xlsx", folder / "once.xlsx"
-    write_plan(path)
+    write_comparison(path)
     built.write_bytes(path.read_bytes())
     for kept in (once, None):
         done = CliRunner().invoke(group, ["measure", str(path), *ONLY])
         assert done.exit_code == 0, done.output
+        assert "1 row predicts tpu-v5e and was timed on cpu: flagged other_hardware" in done.output
         if kept:
             kept.write_bytes(path.read_bytes())
     return built, once, path
@@ -70,6 +71,15 @@ def test_a_second_run_updates_in_place(measured: tuple[Path, Path, Path]) -> Non
     _, once, path = measured
     assert case(once).text("run_id") != case(path).text("run_id")
     assert len(filling.find(Package.read(once)).rows) == len(filling.find(Package.read(path)).rows)
+
+
+def test_an_unknown_case_is_refused_with_the_closest(measured: tuple[Path, Path, Path]) -> None:
+    """A few labels instead of every key, and how to see all."""
+    done = CliRunner().invoke(group, ["measure", str(measured[0]), "--case", "ad 4M"])
+    assert done.exit_code == 2
+    assert "the closest: Add 4M fp32" in done.output
+    assert f"planner measure {measured[0]} --list shows all" in done.output
+    assert "activation_dtype" not in done.output
 
 
 def test_a_workbook_without_comparison_is_refused(tmp_path: Path) -> None:

@@ -98,11 +98,11 @@ def test_the_other_formats_have_the_same_numbers(default: ReportData) -> None:
 
 def test_what_the_report_has(default: ReportData) -> None:
     """Title, date, hashes, sources, what fits and binds, sweeps, cases and pictures of the default workbook."""
-    assert default.title == "llama3-70b on tpu-v5e, tpu-v6e and h100-sxm"
-    assert [scenario.fits for scenario in default.scenarios] == [True] * 3
+    assert default.title == "A plan of 4 scenarios"
+    assert [scenario.fits for scenario in default.scenarios] == [True] * 4
     assert all(scenario.binds for scenario in default.scenarios)
     assert {picture.id for picture in default.pictures} >= {
-        "memory-serving", "step-time-decode", "latency-throughput", "roofline",
+        "memory-serving", "step-time-decode", "memory-training", "latency-throughput", "roofline",
     }  # fmt: skip
     assert len(default.file_digest) == 64
     assert {"models.csv", "accelerators.csv"} <= {source.what for source in default.sources}
@@ -274,7 +274,7 @@ def test_a_house_style(tmp_path: Path, default: ReportData) -> None:
     page = tmp_path / "house.html"
     page.write_text('{% extends "report.html" %}{% block footer %}House of {{ report.title }}{% endblock %}')
     text = html(default, page)
-    assert "House of llama3-70b" in text
+    assert "House of A plan of 4" in text
     assert "What fits, what binds" in text
     style = tmp_path / "house.typ"
     style.write_text('#import sys.inputs.page: *\n#show: style.with(accent: rgb("#b00020"))\nHouse rules\n#body\n')

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
 from planner.xlsx.opc import Package
 from tests.workbooks import write_plan
@@ -28,22 +31,25 @@ def schema_of(part: str) -> str | None:
     return next((schema for start, schema in OF_PART.items() if part.startswith(start)), None)
 
 
+def invalid_parts(package: Package) -> Iterator[str]:
+    """The parts that their schema doesn't accept, each with the first reason."""
+    for part, data in package.parts.items():
+        if (name := schema_of(part)) and not (schema := loaded(name)).validate(etree.fromstring(data)):
+            yield f"{part}: {schema.error_log[0]}"
+
+
+@functools.cache
+def loaded(name: str) -> etree.XMLSchema:
+    """A schema by its file."""
+    return etree.XMLSchema(etree.parse(SCHEMAS / name))
+
+
 @pytest.mark.skipif(not SCHEMAS.is_dir(), reason="the ISO schemas are not beside the checkout (PLANNER_SCHEMAS)")
 def test_every_part_is_valid(tmp_path: Path) -> None:
     """The default workbook, and one of several models with overrides, validate part by part."""
-    from lxml import etree
-
-    schemas: dict[str, etree.XMLSchema] = {}
-    faults = []
+    faults: list[str] = []
     for number, settings in enumerate(({}, {"hbm_bandwidth": 1e12, "weight_bytes": 1e9})):
         path = tmp_path / f"{number}.xlsx"
         write_plan(path, ["gpt2", "deepseek-v3"] if settings else [], ["tpu-v5e"] if settings else [], **settings)
-        for part, data in Package.read(path).parts.items():
-            name = schema_of(part)
-            if name is None:
-                continue
-            if name not in schemas:
-                schemas[name] = etree.XMLSchema(etree.parse(SCHEMAS / name))
-            if not schemas[name].validate(etree.fromstring(data)):
-                faults.append(f"{part}: {schemas[name].error_log[0]}")
+        faults += invalid_parts(Package.read(path))
     assert faults == []

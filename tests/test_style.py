@@ -29,10 +29,10 @@ def test_data_folders_hold_data() -> None:
 
 
 def test_only_clock_and_cases_import_jax() -> None:
-    """Of measure only the cases, the clock and the transfers import JAX: ingest, records and fit run without it."""
+    """Of measure only the cases, the clock, its turns and the transfers import JAX; records and ingest run without."""
     importing = {
         path.stem
         for path in (ROOT / "measure").glob("*.py")
         if "\nimport jax" in (text := path.read_text(encoding="utf-8")) or "\nfrom jax" in text
     }
-    assert {name for name in importing if not name.startswith("cases")} <= {"clock", "transfer"}
+    assert {name for name in importing if not name.startswith("cases")} <= {"clock", "transfer", "turns"}

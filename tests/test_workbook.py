@@ -4,21 +4,42 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import openpyxl
 import pytest
 
 from planner import catalog
+from planner.lint.run import check
 from planner.recalc import recalculate
+from planner.scenarios import plan_of
 from planner.workbook import layout
+from planner.workbook.book import build
+from planner.workbook.plan import Plan
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
-from tests.workbooks import agree, by_name, cached, copy_scenario, differences, write_plan
+from tests.workbooks import agree, by_name, cached, copy_scenario, differences, typed_of, write_plan
 
 FIRST = layout.FIRST_SCENARIO
+SERVING = ("transformer", "inference")
+# Tori of three, two and one axes, switches of 8 and 72, a network that is neither, and none.
+NETWORKS = ("tpu-v5p", "tpu-v5e", "trainium2", "h100-pcie", "h100-sxm", "gb200", "mi300x", "cpu-generic")
+_NAMES = ("n_chips", "n_slices", "mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline",
+          "mesh_context", "n_microbatches", "slice_x", "slice_y", "slice_z", "zero_stage", "axes_overlap", "remat",
+          "optimizer", "host_offload", "batch", "kv_head_sharding", "n_draft_tokens", "acceptance_rate")  # fmt: skip
+MESHES = [
+    dict(zip(_NAMES, values, strict=True))
+    for values in (
+        (1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 3, 1, "block", "adam", 0, 1, 0, 0, 0),
+        (256, 1, 1, 32, 8, 1, 1, 1, 1, 16, 16, 1, 3, 1, "none", "adam_master", 0, 64, 0, 4, 0.8),
+        (2048, 2, 2, 16, 4, 8, 1, 1, 1, 0, 1, 1, 2, 0, "matmuls", "muon", 0.5, 4096, 1, 2, 1),
+        (64, 1, 1, 2, 2, 1, 4, 4, 8, 4, 4, 4, 1, 1, "mlp", "adam8bit", 0, 16, 1, 0, 0),
+        (72, 1, 1, 9, 8, 1, 1, 1, 4, 0, 1, 1, 3, 0, "block", "sgd", 1, 7, 0, 1, 0.5),
+    )
+]
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +68,7 @@ def test_over_a_thousand_formulas_all_cached(default: Path) -> None:
 def test_calculation_sheets_hold_no_typed_number(default: Path) -> None:
     """Every scenario cell of a calculation sheet is a formula: nothing calculated is typed."""
     book = openpyxl.load_workbook(default)
-    for name in ("Transformer", "Inference", "Checks"):
+    for name in ("Transformer", "Training", "Inference", "Collectives", "Checks"):
         for row in book[name].iter_rows(min_row=layout.FIRST_ROW, min_col=FIRST):
             typed = [cell.coordinate for cell in row if cell.value is not None and cell.data_type != "f"]
             assert typed == [], f"{name}: {typed}"
@@ -56,8 +77,8 @@ def test_calculation_sheets_hold_no_typed_number(default: Path) -> None:
 def test_sheets_are_the_designs(default: Path) -> None:
     """The sheets stand in the design's order."""
     assert openpyxl.load_workbook(default, read_only=True).sheetnames == [
-        "Cover", "Dashboard", "Inputs", "Models", "Hardware", "Dtypes", "Transformer", "Inference", "Operations",
-        "Roofline", "Comparison", "Checks", "Log",
+        "Cover", "Dashboard", "Inputs", "Models", "Hardware", "Dtypes", "Transformer", "Training", "Inference",
+        "Collectives", "Constraints", "Operations", "Roofline", "Sweep", "Comparison", "Checks", "Log",
     ]  # fmt: skip
 
 
@@ -85,7 +106,7 @@ def edited(default: Path, tmp_path: Path) -> tuple[Path, list[tuple[int, str, st
     sheet = parse_sheets(package)["Inputs"]
     package.replace(part, sheet.with_values({f"F{rows[name]}": value for name, value in typed.items()}))
     package.write(path)
-    values = {name: value for name, value in typed.items() if not name.endswith("_id")}
+    values = {"mesh_fsdp": 16} | {name: value for name, value in typed.items() if not name.endswith("_id")}
     return path, [(FIRST, "mixtral-8x7b", "tpu-v5p", values)]
 
 
@@ -111,9 +132,9 @@ def test_a_copied_column_is_a_scenario(default: Path, tmp_path: Path) -> None:
     path = tmp_path / "copied.xlsx"
     path.write_bytes(default.read_bytes())
     values = {"scenario_id": "mine", "model_id": "deepseek-v3", "hardware_id": "tpu-v4i", "batch": 64}
-    copy_scenario(path, FIRST + 2, FIRST + 3, values)
-    kept = {"n_chips": 8, "batch": 64, "context_len": 8192}
-    scenarios = [(FIRST + 3, "deepseek-v3", "tpu-v4i", kept)]
+    copy_scenario(path, FIRST + 2, FIRST + 4, values)
+    kept = {"n_chips": 8, "batch": 64, "context_len": 8192, "mesh_fsdp": 8}
+    scenarios = [(FIRST + 4, "deepseek-v3", "tpu-v4i", kept)]
     assert list(differences(recalculated(path, tmp_path), scenarios)) == []
     package = Package.read(path)
     recalculate(package)
@@ -159,10 +180,8 @@ def test_every_model_on_every_chip(first: int, last: int, tmp_path: Path) -> Non
     """For every model on every chip the workbook's cached values are the array functions' values."""
     models, chips = catalog.load_models().ids()[first:last], catalog.load_hardware().ids()
     path = tmp_path / "many.xlsx"
-    plan = write_plan(path, models, chips, n_chips=8, batch=32)
-    scenarios = [(column, str(each.model), str(each.hardware), dict(each.values))
-                 for column, each in zip(plan.columns, plan.scenarios, strict=True)]  # fmt: skip
-    assert list(differences(cached(path), scenarios)) == []
+    plan = write_plan(path, models, chips, SERVING, n_chips=8, batch=32)
+    assert list(differences(cached(path), typed_of(plan))) == []
 
 
 @pytest.mark.slow
@@ -172,7 +191,39 @@ def test_libreoffice_on_many_models_and_chips(first: int, tmp_path: Path) -> Non
     """On models and chips of every kind LibreOffice computes what the array functions compute."""
     models, chips = catalog.load_models().ids()[first : first + 30 : 3], catalog.load_hardware().ids()[::2]
     path = tmp_path / "many.xlsx"
-    plan = write_plan(path, models, chips, n_chips=8, batch=32)
-    scenarios = [(column, str(each.model), str(each.hardware), dict(each.values))
-                 for column, each in zip(plan.columns, plan.scenarios, strict=True)]  # fmt: skip
-    assert list(differences(recalculated(path, tmp_path), scenarios)) == []
+    plan = write_plan(path, models, chips, SERVING, n_chips=8, batch=32)
+    assert list(differences(recalculated(path, tmp_path), typed_of(plan))) == []
+
+
+def meshes(folder: Path, models: Sequence[str], chips: Sequence[str]) -> Plan:
+    """A plan of each model on each chip, each with the next of the meshes: training, serving and collectives."""
+    rows = [",".join(("scenario", "model", "hardware", *MESHES[0]))]
+    pairs = [(model, chip) for model in models for chip in chips]
+    for at, (model, chip) in enumerate(pairs):
+        rows.append(",".join((f"s{at}", model, chip, *(str(value) for value in MESHES[at % len(MESHES)].values()))))
+    path = folder / "meshes.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return plan_of((), (), (), path, ())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 82, 14))
+def test_every_model_on_a_spread_of_meshes(first: int, tmp_path: Path) -> None:
+    """For every model on chips of every network and a spread of meshes, the cells are the array functions' values,
+    and nothing is wrong in the workbook but plans that really fail."""
+    plan = meshes(tmp_path, catalog.load_models().ids()[first : first + 14], NETWORKS)
+    path = tmp_path / "meshes.xlsx"
+    path.write_bytes(build(plan))
+    assert list(differences(cached(path), typed_of(plan))) == []
+    assert {finding.rule for finding in check(Package.read(path)).findings} <= {32}
+
+
+@pytest.mark.slow
+@needs_libreoffice
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_libreoffice_on_a_spread_of_meshes(first: int, tmp_path: Path) -> None:
+    """On every third model, with chips of every network and a spread of meshes, LibreOffice agrees with the arrays."""
+    plan = meshes(tmp_path, catalog.load_models().ids()[first::9], NETWORKS[first::3])
+    path = tmp_path / "meshes.xlsx"
+    path.write_bytes(build(plan))
+    assert list(differences(recalculated(path, tmp_path), typed_of(plan))) == []

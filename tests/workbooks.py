@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from functools import cache
 from pathlib import Path
 
 import openpyxl
@@ -20,15 +21,35 @@ from planner.workbook.book import build
 from planner.workbook.plan import Plan
 from planner.xlsx.cellvalue import CellError, Value
 
-CALCULATION_SHEETS = {"Transformer": "transformer", "Inference": "inference"}
+CALCULATION_SHEETS = {
+    "Transformer": "transformer", "Training": "training", "Inference": "inference", "Collectives": "collectives",
+}  # fmt: skip
 Grid = Mapping[str, Mapping[str, Value]]
 
 
-def write_plan(path: Path, models: Sequence[str] = (), chips: Sequence[str] = (), **settings: object) -> Plan:
+def write_plan(
+    path: Path, models: Sequence[str] = (), chips: Sequence[str] = (), templates: Sequence[str] = (), **settings: object
+) -> Plan:
     """Build a workbook of models on chips at `path`; without any, the default one."""
-    plan = plan_of(models, chips, (), None, [f"{name}={value}" for name, value in settings.items()])
-    path.write_bytes(build(plan))
+    words = tuple(f"{name}={value}" for name, value in settings.items())
+    plan, data = built(tuple(models), tuple(chips), words, tuple(templates))
+    path.write_bytes(data)
     return plan
+
+
+def write_comparison(path: Path) -> Plan:
+    """The smallest workbook with a Comparison: one matmul. Its cases predict tpu-v5e, as in every workbook."""
+    return write_plan(path, chips=["tpu-v5e"], templates=["matmul"])
+
+
+@cache
+def built(
+    models: tuple[str, ...] = (), chips: tuple[str, ...] = (), settings: tuple[str, ...] = (),
+    templates: tuple[str, ...] = (),
+) -> tuple[Plan, bytes]:  # fmt: skip
+    """A plan and its workbook, built once for all tests of a process."""
+    plan = plan_of(models, chips, templates, None, settings)
+    return plan, build(plan)
 
 
 def by_name(grid: Grid, sheet: str) -> dict[str, int]:
@@ -53,12 +74,16 @@ def cached(path: Path) -> dict[str, dict[str, Value]]:
 def differences(grid: Grid, scenarios: Sequence[tuple[int, str, str, Mapping[str, Value]]]) -> Iterator[str]:
     """Where a workbook's values differ from the array functions, for (column, model, chip, typed values)."""
     models, chips, dtypes = catalog.load_models(), catalog.load_hardware(), bytes_of_dtypes()
-    for sheet, name in CALCULATION_SHEETS.items():
-        template, rows = library.load(name), by_name(grid, sheet)
+    templates = {sheet: library.load(name) for sheet, name in CALCULATION_SHEETS.items() if sheet in grid}
+    inputs = {row.name for template in templates.values() for row in template.of_kind("input")}
+    for sheet, template in templates.items():
+        rows = by_name(grid, sheet)
         for column, model, chip, values in scenarios:
-            known = {key: value for key, value in values.items() if key in template.by_name}
+            # What is an input of another sheet and calculated on this one is not typed over here.
+            kinds = {key: template.by_name[key].kind for key in values.keys() & template.by_name.keys()}
+            known = {key: values[key] for key, kind in kinds.items() if kind == "input" or key not in inputs}
             results = evaluate(template, Facts(models.row(model), chips.row(chip), dtypes), known)
-            for row in template.rows:
+            for row in (row for row in template.rows if row.name in rows):
                 found = grid[sheet].get(f"{get_column_letter(column)}{rows[row.name]}")
                 expected = results.value(row.name)
                 if not agree(found, expected):
@@ -77,7 +102,9 @@ def agree(found: Value, expected: Value, tolerance: float = 1e-9) -> bool:
 def copy_scenario(path: Path, source: int, target: int, values: Mapping[str, object]) -> None:
     """Copy a scenario's column as the Cover says, then type its id, model, chip and inputs."""
     book = openpyxl.load_workbook(path)
-    for name in ("Inputs", *CALCULATION_SHEETS, "Checks", "Dashboard"):
+    for name in ("Inputs", *CALCULATION_SHEETS, "Constraints", "Checks", "Dashboard"):
+        if name not in book.sheetnames:
+            continue
         sheet = book[name]
         for row in range(1, sheet.max_row + 1):
             cell = sheet.cell(row=row, column=source)
