@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from planner import __version__
+from planner import __version__, progress
 from planner.errors import UserError
 
 COMMANDS = {
@@ -17,12 +17,18 @@ COMMANDS = {
     "build": "Write a planning workbook whose cells are live formulas.",
     "calc": "Calculate a template on the command line: the napkin.",
     "check": "Hold a workbook against the rules it must keep.",
+    "diff": "Tell what changed between two workbooks, and what it did to the headlines.",
+    "export-inputs": "Write a workbook's scenarios as a CSV that build reads.",
     "hardware": "List the accelerators, or show one.",
     "measure": "Time a workbook's cases, or a suite of ours, on this machine.",
     "models": "List the models, show one, or add one from its config.json.",
     "recalc": "Refresh the cached values of a workbook.",
     "record": "Write a time of your own run into a workbook's Comparison sheet.",
+    "report": "Write a workbook as a report: HTML, PDF, Markdown, CSV or JSON.",
+    "scenario": "Add a scenario to a workbook.",
+    "show": "Print a workbook as text, fit for git diff.",
     "templates": "List the templates, or show one.",
+    "update": "Bring an edited workbook to newer templates and databases.",
 }
 
 
@@ -35,7 +41,7 @@ class Lazy(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
         if name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"planner.commands.{name}").command
+        command: click.Command = importlib.import_module(f"planner.commands.{name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -45,7 +51,8 @@ class Lazy(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; what went wrong outside the program is one line on stderr and exit code 2."""
         try:
-            return super().invoke(ctx)
+            with progress.cleared():
+                return super().invoke(ctx)
         except UserError as error:
             what = str(error)
         except KeyboardInterrupt:
@@ -60,8 +67,11 @@ class Lazy(click.Group):
 
 @click.command(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="planner")
-def group() -> None:
+@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is being done, and how long it took.")
+def group(verbose: bool) -> None:
     """Planning workbooks for large language models: live formulas, and measurements beside them."""
+    if verbose:
+        progress.be_verbose()
 
 
 def main() -> None:

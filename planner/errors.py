@@ -42,6 +42,12 @@ class UserError(Exception):
         return " ".join(f"{where}{self.what}{then}".split())
 
 
+def closest(name: str, known: Iterable[str], count: int = 4) -> list[str]:
+    """The few known names that are most like a text, whatever the case of its letters: the likest first."""
+    lowered = {known_name.lower(): known_name for known_name in sorted(set(known))}
+    return [lowered[match] for match in difflib.get_close_matches(name.lower(), lowered, n=count, cutoff=0.3)]
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The remedy that names the nearest known name, or lists a few where none is near."""
     names = sorted(set(known))

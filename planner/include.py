@@ -59,7 +59,7 @@ def parse_include(row: Row, scope: Scope) -> tuple[str, dict[str, Formula]]:
         raise row.fault(f"{text!r} is no include", "write template(input=expression, ...)")
     bindings: dict[str, Formula] = {}
     at = len(name) + 1
-    for piece in _arguments(rest[:-1]):
+    for piece in arguments(rest[:-1]):
         bound, equals, expression = (part.strip() for part in piece.partition("="))
         if piece.strip():
             if not equals:
@@ -83,8 +83,8 @@ def _bound(row: Row, expression: str, scope: Scope, at: int) -> Formula:
     return formula
 
 
-def _arguments(text: str) -> list[str]:
-    """The text split at its commas outside brackets and quotes."""
+def arguments(text: str) -> list[str]:
+    """An include's arguments: the text within its brackets split at the commas outside brackets and quotes."""
     pieces, depth, quoted, start = [], 0, False, 0
     for index, character in enumerate(text):
         if character == '"':

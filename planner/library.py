@@ -27,10 +27,11 @@ def load(name: str | Path) -> Template:
 
     Raises UserError: no such template (with the nearest), or any fault in it or in what it includes.
     """
-    return _load(_find(str(name), beside=None), ())
+    return _load(find(str(name), beside=None), ())
 
 
-def _find(name: str, beside: Path | None) -> Path:
+def find(name: str, beside: Path | None) -> Path:
+    """The file of a template: by its path, beside another template, or on the shelf. Raises UserError for none."""
     if name.endswith(".csv"):
         return Path(name)
     if beside is not None and (beside / f"{name}.csv").exists():
@@ -52,7 +53,7 @@ def _load(path: Path, including: tuple[Path, ...]) -> Template:
     below = {row.name: row for row in rows if row.kind != "include"}
 
     def fetch(name: str) -> Template:
-        return _load(_find(name, beside=path.parent), (*including, resolved))
+        return _load(find(name, beside=path.parent), (*including, resolved))
 
     for row in rows:
         if row.kind == "include":

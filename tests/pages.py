@@ -8,6 +8,7 @@ A comment of Markdown, which no reader sees, says what the text around it asks a
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -16,6 +17,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from click.testing import CliRunner
+
+from planner.cli import group
 from planner.reading import read_plan
 from planner.recalc import edit
 from planner.xlsx.opc import Package
@@ -52,16 +56,20 @@ def follow(page: Path, folder: Path) -> None:
 
 
 def run(line: str, folder: Path) -> str:
-    """What a command line prints, stdout and stderr together."""
+    """What a command line prints, stdout and stderr together; `planner` itself runs in this process."""
     words = shlex.split(line)
     if words[0] == "cp":
         shutil.copyfile(folder / words[1], folder / words[2])
         return ""
-    python = words[:3] == ["python", "-m", "planner"]
-    assert python or words[0] == "planner", line
+    if words[0] == "planner":
+        with contextlib.chdir(folder):
+            ran = CliRunner().invoke(group, words[1:], prog_name="planner")
+        assert ran.exception is None or isinstance(ran.exception, SystemExit), ran.exception
+        return ran.output
+    assert words[:3] == ["python", "-m", "planner"], line
     done = subprocess.run(
-        [sys.executable, "-m", "planner", *words[3 if python else 1 :]], cwd=folder, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(), check=False,
+        [sys.executable, *words[1:]], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env=environment(), check=False,
     )  # fmt: skip
     return done.stdout
 

@@ -1,4 +1,4 @@
-"""The documentation is true: its commands are run and their outputs compared, its links lead somewhere, its lists are whole."""
+"""The documentation is true: commands print what the pages show, links lead somewhere, lists are whole."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_analysts_page_is_for_people_without_a_terminal() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    """Each relative link is a file of the repository, and its anchor a heading there; no fault in another site's is looked for."""
+    """Each relative link is a file of the repository, and its anchor a heading there; other sites are not asked."""
     for link in LINK.findall(re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)):
         if "://" in link:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -48,10 +49,10 @@ def shown(value: Value) -> str:
     return "missing" if value in (None, "") or str(value).startswith("#") else str(value)
 
 
-def random_csv(seed: int) -> str:
+def random_csv(seed: int, templates: Sequence[str]) -> str:
     """Scenarios with random models, chips, names, inputs and overrides, N/A among them."""
     pick = random.Random(seed)
-    rows = [row for name in DEFAULT_TEMPLATES for row in library.load(name).rows if row.unit != "text"]
+    rows = [row for name in templates for row in library.load(name).rows if row.unit != "text"]
     inputs = {row.name: row for row in rows if row.kind == "input"}
     others = {row.name: row for row in rows if row.kind in ("model", "hardware", "calc", "output")}
     columns = {**dict(pick.sample(sorted(inputs.items()), 5)), **dict(pick.sample(sorted(others.items()), 4))}
@@ -77,15 +78,18 @@ def random_csv(seed: int) -> str:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
-def test_there_and_back(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "templates"),
+    [(1, ["inference"]), *(pytest.param(seed, DEFAULT_TEMPLATES, marks=pytest.mark.slow) for seed in (1, 2, 3))],
+)
+def test_there_and_back(tmp_path: Path, seed: int, templates: Sequence[str]) -> None:
     """A workbook built of what was exported says the same of every scenario: inputs, overrides and every result."""
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
     one, other = tmp_path / "one.xlsx", tmp_path / "other.xlsx"
-    first.write_text(random_csv(seed), encoding="utf-8")
-    one.write_bytes(build(plan_of((), (), DEFAULT_TEMPLATES, first, ())))
+    first.write_text(random_csv(seed, templates), encoding="utf-8")
+    one.write_bytes(build(plan_of((), (), templates, first, ())))
     assert run("export-inputs", one, "-o", second).exit_code == 0
-    other.write_bytes(build(plan_of((), (), DEFAULT_TEMPLATES, second, ())))
+    other.write_bytes(build(plan_of((), (), templates, second, ())))
     before, after = said(read_plan(one)), said(read_plan(other))
     assert {key: (before.get(key), after.get(key)) for key in before.keys() | after.keys()
             if before.get(key) != after.get(key)} == {}  # fmt: skip
@@ -109,7 +113,7 @@ def test_what_an_analyst_did_is_exported_or_named(tmp_path: Path) -> None:
 def test_changes_to_the_databases_and_constants(tmp_path: Path) -> None:
     """A number of the workbook's own databases is an override; a model of its own and a constant are named."""
     path = tmp_path / "plan.xlsx"
-    path.write_bytes(build(plan_of(["llama3-8b"], ["tpu-v5e"], DEFAULT_TEMPLATES, None, ())))
+    path.write_bytes(build(plan_of(["llama3-8b"], ["tpu-v5e"], ["inference"], None, ())))
     package = Package.read(path)
     reading = read_plan(package)
     sheets, parts = parse_sheets(package), package.sheets()

@@ -6,6 +6,7 @@ import io
 from datetime import date
 
 import openpyxl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl.comments import Comment
@@ -144,9 +145,13 @@ def test_pages_read_back() -> None:
     assert recalculate(made).n_changed == 0
 
 
-def test_built_by_the_same_rules_as_recalculated() -> None:
-    """A build writes, to the byte, what a recalculation of the workbook writes, and leaves no formula without."""
-    made = Package.from_bytes(built()[1], "plan")
+@pytest.mark.parametrize("template", ["attention", pytest.param("", marks=pytest.mark.slow)])
+def test_built_by_the_same_rules_as_recalculated(template: str) -> None:
+    """A build writes, to the byte, what a recalculation of the workbook writes, and leaves no formula without: of one template, and the
+    default one.
+    """  # fmt: skip
+    small = ((), ("tpu-v5e",), (), (template,))
+    made = Package.from_bytes((built(*small) if template else built())[1], "plan")
     before = dict(made.parts)
     recalculate(made)
     assert made.parts == before

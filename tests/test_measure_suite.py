@@ -45,6 +45,7 @@ def test_the_course_sweep_is_there() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_suite_into_a_csv_needs_no_spreadsheet(tmp_path: Path) -> None:
     """A process of its own: one case measured, a second run updates in place, and no openpyxl or formualizer."""
     path = tmp_path / "m.csv"
@@ -131,6 +132,7 @@ def test_flags_go_to_who_knows_them(monkeypatch: pytest.MonkeyPatch) -> None:
     assert variants.environment("") == {}
 
 
+@pytest.mark.slow
 def test_variants_stand_side_by_side(tmp_path: Path) -> None:
     """The same case twice, with its flags; each in a process of its own."""
     path = tmp_path / "m.csv"
@@ -147,6 +149,7 @@ def test_flags_that_stop_the_program_are_told(tmp_path: Path) -> None:
         variants.measured(["--xla_no_such=1"], ["--suite", "quick", "--case", "Matmul 128"])
 
 
+@pytest.mark.slow
 def test_a_step_of_many_layers_is_extrapolated_and_says_so() -> None:
     """Two of eight layers are run, and one alone; the method names it and the time is that of eight."""
     shape = {"batch": 1, "query_len": 16, "kv_len": 16, "d_model": 128, "n_heads": 4, "n_kv_heads": 2,

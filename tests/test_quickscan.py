@@ -66,10 +66,13 @@ def test_unusual_xml_is_left_to_expat(kind: str) -> None:
     assert quickscan.body(sheet(UNUSUAL[kind]).encode(), ()) is None
 
 
-def test_a_built_workbook_is_read_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every sheet of the default one."""
+@pytest.mark.parametrize("templates", [["matmul"], pytest.param([], marks=pytest.mark.slow)])
+def test_a_built_workbook_is_read_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, templates: list[str]
+) -> None:
+    """Every sheet of a small one, and of the default one."""
     path = tmp_path / "plan.xlsx"
-    write_plan(path)
+    write_plan(path, chips=["tpu-v5e"] if templates else [], templates=templates)
     package = Package.read(path)
     strings = shared_strings(package)
     for part in package.sheets().values():

@@ -418,6 +418,7 @@ def test_different_formulas_are_no_edit_of_values() -> None:
         recalculate(package({"S": sheet(formula_rows(["1+1"]))}), before=package({"S": sheet(formula_rows(["1+2"]))}))
 
 
+@pytest.mark.slow
 def test_more_cells_and_columns_than_the_cache_only_path_takes() -> None:
     """110,000 formulas in 400 columns are computed in less than 12 s of CPU (2.7 measured)."""
     letters = list(pairwise(column_letters(column) for column in range(1, 401)))

@@ -29,9 +29,9 @@ Edit = Callable[[openpyxl.Workbook], None]
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A workbook of one scenario."""
+    """A workbook of one scenario and one template."""
     path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["tpu-v5e"], batch=8, n_chips=4, hbm_bandwidth=7e11)
+    write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], batch=8, n_chips=4, hbm_bandwidth=7e11)
     return path.read_bytes()
 
 
@@ -79,8 +79,11 @@ def test_it_computes_what_its_template_does(plan: Path) -> None:
     assert [found for found in check(Package.read(plan)).found if found.kind != "override"] == []
 
 
-def test_the_new_column_agrees_with_the_array_functions(plan: Path) -> None:
-    """So do all rows of every calculation sheet."""
+@pytest.mark.parametrize("templates", [["inference"], pytest.param([], marks=pytest.mark.slow)])
+def test_the_new_column_agrees_with_the_array_functions(tmp_path: Path, templates: list[str]) -> None:
+    """So do all rows of every calculation sheet: of one, and of those that `planner build` makes."""
+    plan = tmp_path / "plan.xlsx"
+    write_plan(plan, ["llama3-8b"], ["tpu-v5e"], templates, batch=8, n_chips=4, hbm_bandwidth=7e11)
     add(plan, "mine", "-m", "llama3-70b", "--set", "batch=16")
     models, chips = catalog.load_models(), catalog.load_hardware()
     found = Facts(models.row("llama3-70b"), chips.row("tpu-v5e"), bytes_of_dtypes())

@@ -209,13 +209,13 @@ def meshes(folder: Path, models: Sequence[str], chips: Sequence[str]) -> Plan:
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 82, 14))
 def test_every_model_on_a_spread_of_meshes(first: int, tmp_path: Path) -> None:
-    """For every model on chips of every network and a spread of meshes, the cells are the array functions' values,
-    and nothing is wrong in the workbook but plans that really fail."""
-    plan = meshes(tmp_path, catalog.load_models().ids()[first : first + 14], NETWORKS)
+    """For every model, on chips of half of the networks and a spread of meshes, the cells are the array functions'
+    values, and nothing is wrong in the workbook but plans that really fail."""
+    plan = meshes(tmp_path, catalog.load_models().ids()[first : first + 14], NETWORKS[first // 14 % 2 :: 2])
     path = tmp_path / "meshes.xlsx"
     path.write_bytes(build(plan))
     assert list(differences(cached(path), typed_of(plan))) == []
-    assert {finding.rule for finding in check(Package.read(path)).findings} <= {32}
+    assert {finding.rule for finding in check(Package.read(path)).of("fault")} <= {32}
 
 
 @pytest.mark.slow

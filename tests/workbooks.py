@@ -52,6 +52,14 @@ def built(
     return plan, build(plan)
 
 
+def typed_of(plan: Plan) -> list[tuple[int, str, str, Mapping[str, Value]]]:
+    """Each scenario of a plan as its column, model, chip and what is typed in it."""
+    return [
+        (column, str(each.model), str(each.hardware), dict(each.values))
+        for column, each in zip(plan.columns, plan.scenarios, strict=True)
+    ]
+
+
 def by_name(grid: Grid, sheet: str) -> dict[str, int]:
     """The row of each machine name on a sheet."""
     column = layout.letter(layout.NAME)

@@ -8,6 +8,8 @@ import click
 
 from planner.commands.options import Greedy, databases, settings
 
+BOOK = "book"  # not a template but templates/book.csv: problems, each of which names its template
+
 
 @click.command("build", cls=Greedy)
 @click.argument("models", nargs=-1, metavar="[MODEL ...]")
@@ -39,10 +41,11 @@ def command(
     models: tuple[str, ...], hardware: tuple[str, ...], templates: tuple[str, ...], scenarios_csv: Path | None,
     settings: tuple[str, ...], models_csv: Path | None, hardware_csv: Path | None, output: Path, force: bool,
 ) -> None:  # fmt: skip
-    """Write a workbook for each MODEL on each CHIP; without arguments, Llama 3 70B on three chips."""
+    """Write a workbook for each MODEL on each CHIP; without arguments, Llama 3 70B on three chips.
+
+    --template book writes the workbook that teaches: the worked problems of the field's sources, each a live formula.
+    """
     from planner.errors import Place, UserError
-    from planner.scenarios import plan_of
-    from planner.workbook.book import build
     from planner.xlsx.atomic import write_atomically
 
     if output.suffix.lower() != ".xlsx":
@@ -53,9 +56,33 @@ def command(
             place=Place(output),
             remedy="choose another with -o, or replace it with --force",
         )
+    if BOOK in templates:
+        if len(templates) > 1 or models or hardware or scenarios_csv or settings:
+            raise UserError("the book's problems bring their own models, chips and values",
+                            remedy=f"build it alone: planner build --template {BOOK} -o book.xlsx")  # fmt: skip
+        click.echo(f"Wrote {output}: {_book(output, models_csv, hardware_csv)}.")
+        return
+    from planner import progress
+    from planner.scenarios import plan_of
+    from planner.workbook.book import build
+
+    progress.step("reading templates and databases")
     plan = plan_of(models, hardware, templates, scenarios_csv, settings, models_csv, hardware_csv)
-    write_atomically(output, build(plan))
     count = len(plan.scenarios)
+    progress.step(f"writing and computing {count} scenario{'s' if count != 1 else ''}")
+    write_atomically(output, build(plan))
+    progress.clear()
     click.echo(
         f"Wrote {output}: {count} scenario{'s' if count != 1 else ''}, sheets {', '.join(plan.sheets.values())}."
     )
+
+
+def _book(output: Path, models_csv: Path | None, hardware_csv: Path | None) -> str:
+    """Write the workbook that teaches; returns what it holds, in words."""
+    from planner import catalog
+    from planner.teaching.workbook import build
+    from planner.xlsx.atomic import write_atomically
+
+    made, count = build(catalog.load_models(models_csv), catalog.load_hardware(hardware_csv), catalog.load_dtypes())
+    write_atomically(output, made)
+    return f"{count} worked problems, listed on the sheet Book"

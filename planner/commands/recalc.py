@@ -11,10 +11,15 @@ import click
 @click.argument("file", type=click.Path(path_type=Path))
 def command(file: Path) -> None:
     """Refresh the cached values of FILE. Formats, charts, notes and every other part stay byte for byte."""
+    from planner import progress
     from planner.recalc import recalculate
+    from planner.xlsx.locked import locked
     from planner.xlsx.opc import Package
 
-    package = Package.read(file)
-    result = recalculate(package)
-    package.write(file)
+    with locked(file):
+        progress.step(f"computing {file}")
+        package = Package.read(file)
+        result = recalculate(package)
+        package.write(file)
+    progress.clear()
     click.echo(f"{file}: {result.note}")

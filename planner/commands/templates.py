@@ -1,15 +1,16 @@
-"""`planner templates`: the shipped templates, and the rows of one."""
+"""`planner templates`: the shipped templates, the rows of one, and a page of Markdown for each."""
 
 from __future__ import annotations
 
 import json as jsonlib
+from pathlib import Path
 
 import click
 
 
 @click.group("templates")
 def command() -> None:
-    """List the templates, or show one row by row."""
+    """List the templates, show one row by row, or write a page for each."""
 
 
 @command.command("list")
@@ -43,3 +44,26 @@ def show_template(template: str, as_json: bool) -> None:
         return
     body = [[row.name, row.unit, row.kind, in_names(row) or row.formula, row.source] for row in rows]
     click.echo(aligned(["name", "unit", "kind", "formula", "source"], body))
+
+
+@command.command("page")
+@click.argument("templates", nargs=-1, metavar="[TEMPLATE ...]")
+@click.option("--to", "folder", type=click.Path(path_type=Path), help="Write the pages, their includes' and an index.")
+def page_of_template(templates: tuple[str, ...], folder: Path | None) -> None:
+    """A page of Markdown for TEMPLATE (a name, or a path that ends in .csv); without one, for all shipped."""
+    from planner import library
+    from planner.errors import UserError
+    from planner.template_page import page, pages
+    from planner.xlsx.atomic import write_atomically
+
+    if folder is None and len(templates) != 1:
+        raise UserError("several pages need a folder", remedy="name one template, or the folder with --to")
+    loaded = [library.load(name) for name in templates or library.names()]
+    if folder is None:
+        click.echo(page(loaded[0]), nl=False)
+        return
+    written = pages(loaded)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in written.items():
+        write_atomically(folder / name, text.encode())
+    click.echo(f"Wrote {len(written)} pages to {folder}.")
