@@ -5,14 +5,31 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from planner import library
 from planner.errors import UserError
 from planner.template import COLUMNS, Template
 
 Write = Callable[..., Path]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Everyday, where slow tests are left out, a property is tried on fewer examples."""
+    settings.register_profile("everyday", max_examples=25)
+    if "not slow and" in config.option.markexpr:
+        settings.load_profile("everyday")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file's tests run in one process, so that the workbook that they share is built once: `--dist loadfile`."""
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log)
 
 
 @pytest.fixture

@@ -27,6 +27,8 @@ from planner.xlsx.parts import parse_sheets
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+COLUMNS = "100"
+"""How wide the terminal is in which the pages' commands were run: some commands wrap their text."""
 STEP = re.compile(r"^<!-- (file|type): (.*?) -->\n|^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -44,7 +46,8 @@ def follow(page: Path, folder: Path) -> None:
             name = what
         elif told == "type":
             file, row, value = what.split(", ")
-            type_in(folder / file, *row.split(" of "), value)
+            name_of_row, _, scenario = row.partition(" of ")
+            type_in(folder / file, name_of_row, scenario, value)
         elif kind == "console":
             for command in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
                 line, _, shown = command.partition("\n")
@@ -63,7 +66,7 @@ def run(line: str, folder: Path) -> str:
         return ""
     if words[0] == "planner":
         with contextlib.chdir(folder):
-            ran = CliRunner().invoke(group, words[1:], prog_name="planner")
+            ran = CliRunner(env={"COLUMNS": COLUMNS}).invoke(group, words[1:], prog_name="planner")
         assert ran.exception is None or isinstance(ran.exception, SystemExit), ran.exception
         return ran.output
     assert words[:3] == ["python", "-m", "planner"], line

@@ -18,6 +18,7 @@ from planner.reading import read_plan
 from planner.xlsx.cellvalue import NA
 from planner.xlsx.opc import Package
 from tests.test_lint import Seeded, fixture_built, fixture_plan, fixture_rows  # noqa: F401
+from tests.workbooks import write_plan
 from tests.xlsx_samples import package, sheet
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -52,6 +53,13 @@ def test_a_workbook_and_itself(pair: tuple[Path, Path]) -> None:
     found = json.loads(invoked("diff", old, old, "--json")[1])
     assert found.pop("same") is True
     assert {key for key, value in found.items() if value} == {"old", "new"}
+
+
+def test_a_headline_of_two_sheets(tmp_path: Path) -> None:
+    """Training and Inference both show the memory of a chip: each is compared with its own."""
+    path = tmp_path / "both.xlsx"
+    write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["transformer", "training", "inference"])
+    assert invoked("diff", path, path) == (0, f"{path} and {path}: no differences\n")
 
 
 def test_one_input(plan: Seeded, pair: tuple[Path, Path]) -> None:

@@ -30,6 +30,7 @@ def text_of(page: str) -> str:
 
 
 @pytest.mark.parametrize("page", ["guide", "tutorial", "extending"])
+@pytest.mark.slow
 def test_commands_print_what_the_page_shows(page: str, tmp_path: Path) -> None:
     """Each console block of the page, run in order in one folder, prints what stands below it."""
     follow(DOCS / f"{page}.md", tmp_path)
@@ -148,6 +149,7 @@ def test_imports_run_one_way() -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_git_speaks_of_inputs(tmp_path: Path) -> None:
     """With the lines of docs/checking.md, git diff of a workbook whose input changed has that input's line."""
     git = shutil.which("git")

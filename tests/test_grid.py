@@ -147,9 +147,10 @@ def test_pages_read_back() -> None:
 
 @pytest.mark.parametrize("template", ["attention", pytest.param("", marks=pytest.mark.slow)])
 def test_built_by_the_same_rules_as_recalculated(template: str) -> None:
-    """A build writes, to the byte, what a recalculation of the workbook writes, and leaves no formula without: of one template, and the
-    default one.
-    """  # fmt: skip
+    """A build writes, to the byte, what a recalculation of the workbook writes, and leaves no formula without a value.
+
+    This holds for one template, and for the default workbook.
+    """
     small = ((), ("tpu-v5e",), (), (template,))
     made = Package.from_bytes((built(*small) if template else built())[1], "plan")
     before = dict(made.parts)

@@ -82,14 +82,16 @@ class Seeded:
 
 @pytest.fixture(name="built", scope="session")
 def fixture_built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The file of a small workbook: one template, three scenarios, and short databases."""
+    """The file of a small workbook: one template, three scenarios, short databases, one sweep, and a few cases."""
     folder, models, chips = tmp_path_factory.mktemp("lint"), ["llama3-70b", "mixtral-8x7b"], ["tpu-v5e", "h100-sxm"]
     databases = [
         _shortened(*which, folder) for which in (("model_db/models", models), ("hardware_db/accelerators", chips))
     ]
     plan = plan_of(models[:1], chips, ["inference"], None, ["n_chips=16"], *databases)
     third = replace(plan.scenarios[0], id="mixtral", model=models[1], values={"n_chips": 16.0})
-    return build(replace(plan, scenarios=[*plan.scenarios, third]))
+    small = replace(plan, scenarios=[*plan.scenarios, third], comparison=plan.comparison[:6])
+    small.__dict__["sweeps"] = [replace(sweep, axes=sweep.axes[:1]) for sweep in plan.sweeps]  # a cached property
+    return build(small)
 
 
 def _shortened(name: str, ids: list[str], folder: Path) -> Path:

@@ -147,6 +147,7 @@ def test_attention_sees_the_keys_up_to_its_own_place():
         assert np.asarray(result) == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_cached_step_continues_a_prefill():
     """The last token of a prefill, done alone over the cache of the others, has the same output."""
     shape = {"d_model": 32, "n_heads": 4, "n_kv_heads": 2, "qk_nope_dim": 8, "d_ff": 64, "query_len": 6, "kv_len": 6}
@@ -161,6 +162,7 @@ def test_a_cached_step_continues_a_prefill():
     assert np.asarray(alone[:, 0]) == pytest.approx(np.asarray(output[:, -1]), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_training_returns_a_gradient_for_every_array():
     """Nothing can be left out of the backward pass: each gradient is an output, and so is the primal one."""
     shape = {"d_model": 32, "n_heads": 4, "n_kv_heads": 2, "qk_nope_dim": 8, "d_ff": 64, "query_len": 6, "kv_len": 6}

@@ -67,9 +67,7 @@ def test_unusual_xml_is_left_to_expat(kind: str) -> None:
 
 
 @pytest.mark.parametrize("templates", [["matmul"], pytest.param([], marks=pytest.mark.slow)])
-def test_a_built_workbook_is_read_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, templates: list[str]
-) -> None:
+def test_a_built_workbook_is_read_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, templates: list[str]) -> None:
     """Every sheet of a small one, and of the default one."""
     path = tmp_path / "plan.xlsx"
     write_plan(path, chips=["tpu-v5e"] if templates else [], templates=templates)

@@ -66,7 +66,7 @@ def overwritten(tmp_path: Path, cell: str, content: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["default", "hostile"])
+@pytest.mark.parametrize("name", [pytest.param("default", marks=pytest.mark.slow), "hostile"])
 def test_every_number_of_the_page_is_its_cell(name: str, request: pytest.FixtureRequest) -> None:
     """The value behind a number is its cell's to the last bit, and what is shown is that to the digits shown."""
     values = cached(default_workbook() if name == "default" else hostile_workbook())
@@ -101,6 +101,9 @@ def test_what_the_report_has(default: ReportData) -> None:
     assert default.title == "A plan of 4 scenarios"
     assert [scenario.fits for scenario in default.scenarios] == [True] * 4
     assert all(scenario.binds for scenario in default.scenarios)
+    (served,) = default.scenarios[0].memory
+    assert (served.what, served.needed.cell.partition("!")[0]) == ("serving", "Inference")
+    assert served.needed.value < served.room.value
     assert {picture.id for picture in default.pictures} >= {
         "memory-serving", "step-time-decode", "memory-training", "latency-throughput", "roofline",
     }  # fmt: skip
@@ -193,6 +196,7 @@ def test_what_can_not_be_computed_is_refused(tmp_path: Path, default: ReportData
         gather(path)
 
 
+@pytest.mark.slow
 def test_a_number_typed_over_a_formula_is_named(tmp_path: Path) -> None:
     """It stands among the notices with its cell, and the numbers that depend on it follow it."""
     path = overwritten(tmp_path, "F17", "<v>123</v>")
@@ -201,6 +205,7 @@ def test_a_number_typed_over_a_formula_is_named(tmp_path: Path) -> None:
     assert "Dashboard!F17" in html(report)
 
 
+@pytest.mark.slow
 def test_measured_cases_and_their_error(tmp_path: Path) -> None:
     """A measured case has its ratio from the sheet and its error beside it; a flagged one is named."""
     sheet = parse_sheets(Package.read(default_workbook()))["Comparison"]
@@ -244,6 +249,7 @@ def test_numbers_as_people_read_them(value: float | str | None, unit: str, text:
     assert shown(value, unit).replace("\N{NO-BREAK SPACE}", " ") == text
 
 
+@pytest.mark.slow
 def test_the_same_report_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Under SOURCE_DATE_EPOCH every format is the same to the byte, and dated by it."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
@@ -253,6 +259,7 @@ def test_the_same_report_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         assert make(one, None) == make(two, None), ending
 
 
+@pytest.mark.slow
 def test_a_pdf_has_its_text_and_its_fonts(tmp_path: Path) -> None:
     """The PDF's text can be extracted, foreign letters included; its fonts are embedded; it is tagged."""
     from pypdf import PdfReader
@@ -269,6 +276,7 @@ def test_a_pdf_has_its_text_and_its_fonts(tmp_path: Path) -> None:
         assert {"/FontFile2", "/FontFile3"} & set(descriptor.keys())
 
 
+@pytest.mark.slow
 def test_a_house_style(tmp_path: Path, default: ReportData) -> None:
     """A template that extends ours changes a block and keeps the rest; a Typst one may import ours."""
     page = tmp_path / "house.html"
@@ -304,7 +312,7 @@ def test_bad_input_gets_one_line(tmp_path: Path, arguments: list[str], said: str
     (tmp_path / "unknown.html").write_text("first\n{{ report.nothing.at_all }}\n")
     (tmp_path / "broken.typ").write_text("#let = nothing\n")
     (tmp_path / "text.xlsx").write_text("no workbook")
-    given = [text.format(book=default_workbook(), tmp=tmp_path) for text in arguments]
+    given = [text.format(book=hostile_workbook(), tmp=tmp_path) for text in arguments]
     result = CliRunner().invoke(group, ["report", *given])
     assert result.exit_code == 2, result.output
     assert said in result.output
@@ -319,5 +327,5 @@ def test_the_command_loads_no_large_library(tmp_path: Path) -> None:
         "write(Path(sys.argv[1]), Path(sys.argv[2])); "
         "print([m for m in ('pandas', 'openpyxl', 'jax', 'matplotlib', 'typst') if m in sys.modules])"
     )
-    command = [sys.executable, "-c", code, str(default_workbook()), str(tmp_path / "report.html")]
+    command = [sys.executable, "-c", code, str(hostile_workbook()), str(tmp_path / "report.html")]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == "[]"

@@ -142,6 +142,7 @@ def test_overrides_come_along_where_that_is_asked(plan: Path) -> None:
     assert read_plan(plan).value("hbm_bandwidth", "mine") == 7e11
 
 
+@pytest.mark.slow
 def test_it_is_chosen_like_any_other(plan: Path) -> None:
     """Roofline follows the selector to the new scenario."""
     add(plan, "mine", "-m", "llama3-70b")
@@ -157,6 +158,7 @@ def test_it_is_chosen_like_any_other(plan: Path) -> None:
     assert (before, after) == ("llama3_8b_on_tpu_v5e", "mine")
 
 
+@pytest.mark.slow
 def test_a_second_one_is_like_the_scenario_that_is_named(plan: Path) -> None:
     """--like takes an id or a name, whatever its capitals."""
     add(plan, "First one", "--set", "batch=64")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import openpyxl
+import pytest
 
 from planner import library
 from planner.lint.run import check
@@ -105,6 +106,7 @@ def test_a_failed_check_counts_once(tmp_path: Path) -> None:
     assert grid["Checks"][f"F{rows['checks.failed']}"] == len(failing)
 
 
+@pytest.mark.slow
 def test_an_override_is_honoured_where_it_is_called_up(tmp_path: Path) -> None:
     """A number typed over a shared row moves the sheets that call it up, and the workbook stays clean."""
     path = tmp_path / "plan.xlsx"

@@ -275,6 +275,7 @@ def test_addresses(column: int, row: int) -> None:
     assert Area.parse(str(Area(1, 1, row, column))) == Area(1, 1, row, column)
 
 
+@pytest.mark.slow
 def test_speed() -> None:
     """100,000 formula cells are parsed and given values in less than 4 s of CPU (0.8 + 0.7 measured)."""
     row = "".join(

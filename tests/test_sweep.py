@@ -108,7 +108,7 @@ def test_the_tables(both: tuple[Path, Plan]) -> None:
     assert sorted(found) == sorted(axis for axes in AXES.values() for axis in axes)
 
 
-@pytest.mark.parametrize("index", [0, 1, 2])
+@pytest.mark.parametrize("index", [0, pytest.param(1, marks=pytest.mark.slow), 2])
 def test_each_case_is_the_arrays(both: tuple[Path, Plan], tmp_path: Path, index: int) -> None:
     """Every quantity of every case is what the array functions give, for whichever scenario is chosen.
 

@@ -83,6 +83,7 @@ def test_sheets_are_the_designs(default: Path) -> None:
 
 
 @needs_libreoffice
+@pytest.mark.slow
 def test_libreoffice_agrees_on_every_cell(default: Path, tmp_path: Path) -> None:
     """LibreOffice, made to recalculate, computes every formula to the cached value within 1e-9."""
     computed = recalculated(default, tmp_path)
@@ -120,6 +121,7 @@ def test_recalc_follows_changed_inputs(default: Path, tmp_path: Path) -> None:
 
 
 @needs_libreoffice
+@pytest.mark.slow
 def test_libreoffice_follows_changed_inputs(default: Path, tmp_path: Path) -> None:
     """After changes on Inputs, LibreOffice gives what the array functions give."""
     path, scenarios = edited(default, tmp_path)
@@ -127,6 +129,7 @@ def test_libreoffice_follows_changed_inputs(default: Path, tmp_path: Path) -> No
 
 
 @needs_libreoffice
+@pytest.mark.slow
 def test_a_copied_column_is_a_scenario(default: Path, tmp_path: Path) -> None:
     """A scenario column copied one to the right, with a chip that lacks numbers, is a scenario like the others."""
     path = tmp_path / "copied.xlsx"
@@ -156,6 +159,7 @@ def test_a_blank_input_is_missing_and_not_zero(default: Path, tmp_path: Path) ->
     assert grid["Checks"][f"F{by_name(grid, 'Checks')['missing.inference.batch']}"] == 1
 
 
+@pytest.mark.slow
 def test_two_builds_are_byte_identical(tmp_path: Path) -> None:
     """Two builds with one SOURCE_DATE_EPOCH are equal to the byte, under another folder, zone and hash seed."""
     outputs = []

@@ -64,6 +64,7 @@ def test_the_mesh_follows_the_chips() -> None:
     assert "mesh_fsdp" not in plan("n_chips=6", "mesh_tensor=4").scenarios[0].values
 
 
+@pytest.mark.slow
 def test_checks_of_another_workload_are_not_counted(tmp_path: Path) -> None:
     """A model that could not be trained on its chips fails no check of a scenario that serves, but of one that trains.
 

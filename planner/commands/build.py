@@ -41,7 +41,7 @@ def command(
     models: tuple[str, ...], hardware: tuple[str, ...], templates: tuple[str, ...], scenarios_csv: Path | None,
     settings: tuple[str, ...], models_csv: Path | None, hardware_csv: Path | None, output: Path, force: bool,
 ) -> None:  # fmt: skip
-    """Write a workbook for each MODEL on each CHIP; without arguments, Llama 3 70B on three chips.
+    """Write a workbook for each MODEL on each CHIP; without arguments, Llama 3 70B in four scenarios.
 
     --template book writes the workbook that teaches: the worked problems of the field's sources, each a live formula.
     """

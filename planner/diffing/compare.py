@@ -195,9 +195,9 @@ class _Comparison:
 
     def _headlines(self) -> Iterator[OutcomeChange]:
         """The headlines of both workbooks that moved, and what binds them where that is another."""
-        rows = {row.name: row for row in self.new.headlines}
+        rows = {(row.origin, row.name): row for row in self.new.headlines}
         for row in self.old.headlines:
-            other = rows.get(row.name)
+            other = rows.get((self.pairs.sheets.get(row.origin, row.origin), row.name))
             for key, now in self.pairs.scenarios.items() if other else ():
                 assert other is not None, "there is one here"
                 values = row.value(key), other.value(now)

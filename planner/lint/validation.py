@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 from planner.limits import Limits, is_flag
 from planner.lint.book import Address, Book, Sheet
 from planner.lint.findings import Fault, rule, shown
+from planner.lint.frame import Frame
 from planner.lint.graph import Cells
 from planner.lint.pattern import Position, pattern
 from planner.lint.tables import HEADER
@@ -44,7 +45,7 @@ class Validation(NamedTuple):
 def validations(book: Book) -> Iterator[Fault]:
     """An input without a validation, and a typed value that its validation would not let in."""
     for sheet in book.our_sheets:
-        found = _validations(book, sheet)
+        found = _validations(sheet)
         reported: set[str] = set()
         typed = Cells((sheet.name, *at) for at in sheet.cells if found and sheet.is_typed(*at))
         for validation in found:
@@ -147,10 +148,9 @@ def number_in(text: str) -> float | None:
     return None
 
 
-def _validations(book: Book, sheet: Sheet) -> list[Validation]:
+def _validations(sheet: Sheet) -> list[Validation]:
     """A sheet's validations, those of the extension too, in which Excel keeps lists of other sheets."""
-    root = book.package.tree(book.package.sheets()[sheet.name])
-    return [_validation(element) for element in root.iter() if local_name(element) == "dataValidation"]
+    return [_validation(element) for element in Frame(sheet).all("dataValidation")]
 
 
 def _validation(element: ElementTree.Element) -> Validation:

@@ -23,7 +23,7 @@ from planner.xlsx.opc import Package
 
 MAIN = (
     "decode_step_time", "decode_tokens_per_second_per_chip", "prefill_time", "cost_per_million_tokens",
-    "step_time_lower_bound", "mfu", "model_flops_utilisation", "training_time", "training_cost",
+    "step_time_lower_bound", "mfu", "train_time", "train_cost",
 )  # fmt: skip
 """The headlines that one asks for first; of a workbook without them, its first ones."""
 MOST_MAIN, MOST_BINDS, FITS = 4, 3, "fits_memory"
@@ -32,7 +32,8 @@ MEMORY = (
     ("serving", "inference", "memory_bytes_total", "usable_hbm_bytes"),
     ("training", "training", "memory_bytes_per_chip", "hbm_bytes"),
 )
-TRAINS = "optimizer_bytes_per_chip"
+MARKS = {"serving": "usable_hbm_bytes", "training": "optimizer_bytes_per_chip"}
+"""A row that only the sheet of that kind of plan has."""
 
 
 def gather(path: Path) -> ReportData:
@@ -166,8 +167,7 @@ def _scenario(cells: Cells, index: int) -> Scenario:
 def _memory(cells: Cells, key: str) -> Iterator[Memory]:
     """Of each kind of plan in the workbook, what its memory holds and what there is."""
     for what, checks, needed, room in MEMORY:
-        names = (TRAINS, needed, room) if what == "training" else (needed, room)
-        for table in cells.table_with(*names):
+        for table in cells.table_with(MARKS[what], needed, room):
             if cells.counts(checks, key):
                 yield Memory(
                     what, _fits(cells.plan, key, checks), cells.of(table[needed], key), cells.of(table[room], key)
