@@ -17,8 +17,10 @@ def names() -> list[str]:
 
 
 def is_template(path: Path) -> bool:
-    """Whether a CSV's header is a template's."""
-    with path.open(encoding="utf-8-sig") as stream:
+    """Whether a CSV's header is a template's; whatever else stands in the folder is none."""
+    if not path.is_file():
+        return False
+    with path.open(encoding="utf-8-sig", errors="replace") as stream:
         return tuple(stream.readline().strip().split(",")) == COLUMNS
 
 

@@ -15,10 +15,11 @@ OR_ZERO = ("hop_latency", "zero_stage")  # inputs whose 0 means something, thoug
 
 
 class Limits(NamedTuple):
-    """A flag is 0 or 1; a number is not below 0, and above 0 where `is_positive`."""
+    """A flag is 0 or 1; a number is not below 0, above 0 where `is_positive`, and not above `most`."""
 
     is_flag: bool
     is_positive: bool
+    most: float = LARGEST
 
     def fault(self, number: float) -> str:
         """What is wrong with a number, or nothing."""
@@ -26,13 +27,17 @@ class Limits(NamedTuple):
             return "" if number in (0, 1) else "1 is yes and 0 is no"
         if number < 0 or (self.is_positive and number == 0):
             return "a number above 0 is wanted" if self.is_positive else "a number of at least 0 is wanted"
-        return "" if number <= LARGEST else f"a number of at most {LARGEST:g} is wanted"
+        return "" if number <= self.most else f"a number of at most {self.most:g} is wanted"
 
 
 def limits(row: Row) -> Limits:
-    """The limits of a row's value: what has a default above 0 is itself above 0; anything else may be 0."""
+    """The limits of a row's value: what has a default above 0 is itself above 0; anything else may be 0.
+
+    An input that is a share of something is at most 1.
+    """
     is_positive = row.kind == "input" and isinstance(row.default, float) and row.default > 0
-    return Limits(is_flag(row.name, row.unit), is_positive and not row.name.endswith(OR_ZERO))
+    most = 1.0 if row.kind == "input" and is_share(row) else LARGEST
+    return Limits(is_flag(row.name, row.unit), is_positive and not row.name.endswith(OR_ZERO), most)
 
 
 def is_flag(name: str, unit: str) -> bool:

@@ -6,6 +6,8 @@ import pytest
 
 from tests.test_lint import ALL, Seeded, fixture_built, fixture_plan, fixture_rows, places, rules  # noqa: F401
 
+SLOW = pytest.mark.slow
+
 
 def test_names_that_say_something_else(plan: Seeded) -> None:
     """A formula in names edited, its cells not."""
@@ -53,7 +55,9 @@ def test_names_of_the_chosen_step(plan: Seeded) -> None:
     assert len(places(found)) == 2
 
 
-@pytest.mark.parametrize(("sheet", "name"), [("Dashboard", "max_batch"), ("Checks", "inference.check_cost")])
+@pytest.mark.parametrize(
+    ("sheet", "name"), [("Dashboard", "max_batch"), pytest.param("Checks", "inference.check_cost", marks=SLOW)]
+)
 def test_a_link_to_another_row(plan: Seeded, sheet: str, name: str) -> None:
     """A headline and a check that are named for one row and read the next."""
     row = plan._rows["Inference"][name.rpartition(".")[2]]
@@ -96,7 +100,7 @@ def test_a_missing_number_is_no_fault(plan: Seeded) -> None:
     assert [finding for finding in plan.recalculated() if finding.kind != "override"] == []
 
 
-@pytest.mark.parametrize("wrong", ["1", "139003428864.5", "139003428865"])
+@pytest.mark.parametrize("wrong", ["1", pytest.param("139003428864.5", marks=SLOW), "139003428865"])
 def test_a_stale_value(plan: Seeded, wrong: str) -> None:
     """A cached value that its formula does not give, be it by little."""
     ref, part = plan.at("Inference", "forward_flops_per_token"), plan.part("Inference")
@@ -153,7 +157,10 @@ def test_a_headline_without_a_check(plan: Seeded) -> None:
     assert places(found) == {f"Dashboard!{plan.at('Dashboard', 'max_batch', 'C')}"}
 
 
-@pytest.mark.parametrize(("sheet", "ref"), [("Inference", "C1"), ("Comparison", "C1"), ("Hardware", "C1")])
+@pytest.mark.parametrize(
+    ("sheet", "ref"),
+    [("Inference", "C1"), *(pytest.param(sheet, "C1", marks=SLOW) for sheet in ("Comparison", "Hardware"))],
+)
 def test_a_header_without_the_master_check(plan: Seeded, sheet: str, ref: str) -> None:
     """A sheet that no longer says how many checks fail."""
     plan.type(sheet, ref, 0)
@@ -170,7 +177,9 @@ def test_a_cover_without_the_master_check(plan: Seeded) -> None:
     assert rules(plan.recalculated()) == {24}
 
 
-@pytest.mark.parametrize(("name", "value"), [("batch", -1), ("n_chips", "many"), ("kv_dtype", "int3")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("batch", -1), pytest.param("n_chips", "many", marks=SLOW), ("kv_dtype", "int3")]
+)
 def test_an_input_out_of_range(plan: Seeded, name: str, value: str | float) -> None:
     """A typed value that the input's validation does not let in; what it leads to is another rule's."""
     ref = plan.at("Inputs", name)

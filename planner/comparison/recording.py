@@ -17,10 +17,13 @@ from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
 
 METHOD = "recorded"
+ON_TRUST = "as its recorder says"  # the device of a row that names no chip
 
 
 def record(path: Path, key: str, seconds: float, note: str | None = None) -> str:
     """Type a time in s into the row that `key` means, and say what follows from it.
+
+    It stands as one sample, on the chip that the row predicts, of a run of its own.
 
     Raises UserError for a time that is none, and for a key that means no row, or several.
     """
@@ -32,7 +35,10 @@ def record(path: Path, key: str, seconds: float, note: str | None = None) -> str
         sheet = comparison.find(package, parsed)
         row = _row(package.name, sheet, key)
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        measured = Measurement(case_key=key, t_median=seconds, source="manual", method=METHOD, timestamp=now)
+        measured = Measurement(
+            case_key=key, t_median=seconds, source="manual", method=METHOD, timestamp=now,
+            run_id=f"{METHOD} {now}", device_kind=row.text("hardware_id") or ON_TRUST, n_samples=1,
+        )  # fmt: skip
         cells = cells_of(row, measured) | ({NOTE: note} if note else {})
         write_values(package, parsed, sheet, {row.number: cells})
         package.write(path)

@@ -47,7 +47,7 @@ def update_file(
 ) -> tuple[Updated, Path | None]:  # fmt: skip
     """Bring the workbook at `path` up to date, in place, and keep the old one beside it; returns where that is.
 
-    With `output` the new one is written there instead. Nothing is written where nothing is to be done.
+    With `output` the new one is written there instead, a copy where nothing is to be done; in place, nothing is.
     Raises UserError for what can't be carried over safely, and as reading and writing do.
     """
     with locked(path):
@@ -55,6 +55,8 @@ def update_file(
         old = path.read_bytes()
         updated = update(package, templates, models_csv, hardware_csv)
         if not updated.is_needed:
+            if output is not None:
+                write_atomically(output, old)
             return updated, None
         if output is not None:
             package.write(output)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from openpyxl.workbook import Workbook
 
 from planner.catalog import Value
-from planner.limits import limits
+from planner.limits import LARGEST, limits
 from planner.template import Row
 from planner.workbook import layout
 from planner.workbook.layout import Columns, cell, letter
@@ -153,6 +153,11 @@ def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], ov
         )  # fmt: skip
     elif limits(row).is_flag:
         page.validate(reference, type="list", formula1='"0,1"', error="1 is yes and 0 is no.", **message)
+    elif (most := limits(row).most) < LARGEST:
+        page.validate(
+            reference, type="decimal", operator="between", formula1="0", formula2=f"{most:g}",
+            error=f"A share, from 0 to {most:g}.", **message,
+        )  # fmt: skip
     else:
         above = limits(row).is_positive
         page.validate(
