@@ -94,11 +94,11 @@ def _products(
 ) -> list[Scenario]:  # fmt: skip
     wants_model = any(template.of_kind("model") for template in templates)
     wants_chip = any(template.of_kind("hardware") for template in templates)
+    named: list[str | None] = [model_table.identify(model) for model in models] or [None]
     if wants_model and not models:
         raise UserError("no model is named", remedy="name one, as `planner models list` shows them")
     if wants_chip and not chips:
         raise UserError("no chip is named", remedy="name one with -H, as `planner hardware list` shows them")
-    named: list[str | None] = [model_table.identify(model) for model in models] or [None]
     on: list[str | None] = [hardware_table.identify(chip) for chip in chips] or [None]
     return [_scenario(model, chip, common) for model in named for chip in on]
 

@@ -31,7 +31,8 @@ def typed(row: Row, text: str) -> float | str | None:
     if row.unit == "text":
         return _known(row, text)
     if not NUMBER.fullmatch(text):
-        remedy = "write a decimal point, not a comma" if "," in text else f"{row.name} is in {row.unit}"
+        counted = "a plain number" if row.unit == "1" else f"in {row.unit}"
+        remedy = "write a decimal point, not a comma" if "," in text else f"{row.name} is {counted}"
         raise UserError(f"{row.name}={text}: {text!r} is no number", remedy=remedy)
     number = float(text)
     if number in (float("inf"), float("-inf")):
@@ -49,7 +50,7 @@ def _known(row: Row, text: str) -> str:
         return text
     written = {choice.lower(): choice for choice in row.choices}
     if text.lower() not in written:
-        raise UserError(f"{row.name}={text}: no such choice", remedy=f"choose of {' '.join(row.choices)}")
+        raise UserError(f"{row.name}={text}: no such choice", remedy=f"choose one of {', '.join(row.choices)}")
     return written[text.lower()]
 
 

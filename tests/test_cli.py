@@ -53,7 +53,7 @@ def imported(*words):
         ([*MATMUL, "--set", "tokens"], "--set 'tokens' is not name=value; write --set batch=32"),
         ([*MATMUL, "--set", "=4"], "--set '=4' is not name=value; write --set batch=32"),
         ([*MATMUL, "--set", "tokens=4,5"], "'4,5' is no number; write a decimal point, not a comma"),
-        ([*MATMUL, "--set", "tokens=4_000"], "'4_000' is no number; tokens is in 1"),
+        ([*MATMUL, "--set", "tokens=4_000"], "'4_000' is no number; tokens is a plain number"),
         ([*MATMUL, "--set", "tokens=1e999"], "not a finite number; write N/A for a missing number"),
         ([*MATMUL, "--get", "flosp"], "matmul has no row 'flosp'; did you mean flops?"),
         ([*MATMUL, "--why", "flosp"], "matmul has no row 'flosp'; did you mean flops?"),
