@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -32,6 +32,14 @@ sys.meta_path.insert(0, Press())
 from planner.cli import main
 main()
 """
+
+
+@pytest.fixture(autouse=True)
+def as_at_a_terminal() -> Iterator[None]:
+    """SIGINT is heard here and in what is started: a run in the background is told to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def press() -> None:
