@@ -9,6 +9,7 @@ from planner.template import Row
 LARGEST = 1e30  # beyond it products overflow
 VERBS = ("is_", "has_", "keeps_", "shares_", "scatters_")  # how the name of a yes or no begins
 SWITCHES = ("axes_overlap", "kv_head_sharding")  # and those of the field's own terms
+BOUNDED = frozenset({"efficiency", "mfu", "offload", "rate", "fraction"})  # of these, the inputs that are at most 1
 SHARES = frozenset({"efficiency", "fraction", "share", "mfu", "offload", "rate"})  # words of a share's name
 COUNTED = ("1", "chip")  # units in which things are counted
 OR_ZERO = ("hop_latency", "zero_stage")  # inputs whose 0 means something, though their default is above it
@@ -33,10 +34,11 @@ class Limits(NamedTuple):
 def limits(row: Row) -> Limits:
     """The limits of a row's value: what has a default above 0 is itself above 0; anything else may be 0.
 
-    An input that is a share of something is at most 1.
+    An efficiency, a rate or another such share of a plan is at most 1; one that is read off a profile may be more.
     """
     is_positive = row.kind == "input" and isinstance(row.default, float) and row.default > 0
-    most = 1.0 if row.kind == "input" and is_share(row) else LARGEST
+    is_bounded = row.kind == "input" and is_share(row) and not BOUNDED.isdisjoint(row.name.split("_"))
+    most = 1.0 if is_bounded else LARGEST
     return Limits(is_flag(row.name, row.unit), is_positive and not row.name.endswith(OR_ZERO), most)
 
 

@@ -20,6 +20,8 @@ NAME = "Inputs"
 CHOSEN = "the plan's choice"  # the source of an input that its template gives none
 PURPOSE = "Blue cells are yours to change. A blank override takes the database's number; a blank input is N/A."
 
+LEAST = "0.000000001"  # a validation between two numbers lets both in: this stands for above 0
+
 
 @dataclass
 class Inputs:
@@ -154,9 +156,10 @@ def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], ov
     elif limits(row).is_flag:
         page.validate(reference, type="list", formula1='"0,1"', error="1 is yes and 0 is no.", **message)
     elif (most := limits(row).most) < LARGEST:
+        above = limits(row).is_positive
         page.validate(
-            reference, type="decimal", operator="between", formula1="0", formula2=f"{most:g}",
-            error=f"A share, from 0 to {most:g}.", **message,
+            reference, type="decimal", operator="between", formula1=LEAST if above else "0", formula2=f"{most:g}",
+            error=f"A share, {'above' if above else 'from'} 0 and at most {most:g}.", **message,
         )  # fmt: skip
     else:
         above = limits(row).is_positive
