@@ -11,8 +11,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from planner.formula import Binary, Call, Formula, Name, Node, children, walk
+from planner.formula import Binary, Call, Formula, Name, Node, children, parse, walk
 from planner.template import CALCULATED, Row, Template
+from planner.units import parse_unit, unit_of
 
 RANKED = ("MAX", "MIN")
 
@@ -28,11 +29,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Constraint:
-    """The parts that compete in a row, and whether the largest or the smallest of them binds."""
+    """The parts that compete in a row, their unit, and whether the largest or the smallest of them binds.
+
+    The unit is the row's own where the parts are the whole of it, and another where they are a factor of it.
+    """
 
     row: Row
     function: str
     parts: tuple[Part, ...]
+    unit: str
 
     @property
     def is_largest(self) -> bool:
@@ -78,7 +83,8 @@ def constraint(row: Row, rows: Mapping[str, Row]) -> Constraint | None:
         if _ranks(node):
             assert isinstance(node, Call)
             nodes = list(_parts(_whole(formula.root, node), node.function))
-            return Constraint(row, node.function, tuple(_named(formula, nodes, row, rows)))
+            parts = tuple(_named(formula, nodes, row, rows))
+            return Constraint(row, node.function, parts, _unit(parts, row, rows))
     return _sum(row, rows)
 
 
@@ -90,7 +96,16 @@ def _sum(row: Row, rows: Mapping[str, Row]) -> Constraint | None:
         return None
     inner = {name: found for name in names if (found := constraint(rows[name], rows)) and found.is_largest}
     parts = [part for name in names for part in (inner[name].parts if name in inner else [_plain(name, rows)])]
-    return Constraint(row, "MAX", tuple(parts)) if inner else None
+    return Constraint(row, "MAX", tuple(parts), row.unit) if inner else None
+
+
+def _unit(parts: Iterable[Part], row: Row, rows: Mapping[str, Row]) -> str:
+    """The unit of competing parts: the first's that has one."""
+    for formula in (parse(part.text) for part in parts):
+        unit = unit_of(formula, {name: parse_unit(rows[name].unit) for name in formula.names})
+        if unit is not None:
+            return str(unit)
+    return row.unit
 
 
 def _plain(name: str, rows: Mapping[str, Row]) -> Part:
@@ -103,22 +118,11 @@ def on_the_way(template: Template, names: Iterable[str]) -> list[Constraint]:
     Of what a template includes, only rows with a dimension: times, bytes and bandwidths, and not the flags and the
     counts of ways and nodes that an included template clips.
     """
-    reached = closure(template, names)
+    reached = template.closure(names)
     rows = (row for row in template.rows if row.name in reached)
     own = (row for row in rows if row.unit != "1" or row.template == template.name)
     found = (constraint(row, template.by_name) for row in own)
     return [each for each in found if each is not None]
-
-
-def closure(template: Template, names: Iterable[str]) -> set[str]:
-    """These rows and every row that they are made of."""
-    waiting, reached = list(names), set[str]()
-    while waiting:
-        name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            waiting += template.row(name).reads
-    return reached
 
 
 def _ranks(node: Node) -> bool:

@@ -169,13 +169,7 @@ def _refuse(template: Template, row: Row, values: Mapping[str, Value], target: T
 
 def _readers(template: Template, target: Row) -> set[str]:
     """The numbers that a row is made of, and that can be solved for."""
-    waiting, seen = [target.name], set()
-    while waiting:
-        name = waiting.pop()
-        if name not in seen:
-            seen.add(name)
-            waiting += template.row(name).reads
-    return {name for name in seen
+    return {name for name in template.closure([target.name])
             if template.row(name).kind in SOLVABLE and template.row(name).unit != "text"}  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -109,6 +109,16 @@ class Template:
     def of_kind(self, *kinds: str) -> list[Row]:
         """The rows of these kinds, in order."""
         return [row for row in self.rows if row.kind in kinds]
+
+    def closure(self, names: Iterable[str]) -> set[str]:
+        """These names, those that their rows are made of, and so on."""
+        waiting, reached = list(names), set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name not in reached:
+                reached.add(name)
+                waiting += self.row(name).reads
+        return reached
 
 
 def read_rows(path: Path) -> tuple[list[Row], str]:

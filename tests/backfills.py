@@ -1,4 +1,4 @@
-"""What the tests of backfill share: a workbook, a CSV of measurements for it, and what is in it afterwards."""
+"""What the tests of backfill share: a CSV of measurements for a workbook, and what is in it afterwards."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from hypothesis import settings
 from planner import library
 from planner.errors import UserError
 from planner.template import COLUMNS, Template
+from tests.workbooks import write_comparison
 
 Write = Callable[..., Path]
 
@@ -74,3 +75,19 @@ def fault(load: Callable[..., Template], tmp_path: Path) -> Callable[..., str]:
         return str(caught.value).replace(f"{tmp_path}/", "")
 
     return fault_of
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A small workbook with a Comparison."""
+    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
+    write_comparison(path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def plan(built: bytes, tmp_path: Path) -> Path:
+    """A copy of it."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(built)
+    return path

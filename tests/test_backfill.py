@@ -13,25 +13,8 @@ from planner.comparison.prediction import judge, predict
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, changed, keys, measurement, rows
-from tests.workbooks import write_comparison
 
 MATMUL = "matmul|activation_dtype=bf16,compute_dtype=bf16,output_dtype=bf16,weight_dtype=bf16|d_in={0},d_out={0},epilogue_passes=0,n_chips=1,n_matmuls=1,tokens={0}"  # noqa: E501
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A small workbook with a Comparison."""
-    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_comparison(path)
-    return path.read_bytes()
-
-
-@pytest.fixture
-def plan(built: bytes, tmp_path: Path) -> Path:
-    """A copy of it."""
-    path = tmp_path / "plan.xlsx"
-    path.write_bytes(built)
-    return path
 
 
 def test_known_rows_are_updated_and_nothing_else(plan: Path, built: bytes) -> None:

@@ -11,7 +11,6 @@ import pytest
 from planner.xlsx.opc import Package
 from tests import libreoffice
 from tests.backfills import backfill, changed, keys, measurement, rows
-from tests.workbooks import write_comparison
 from tests.xlsx_samples import zipped
 
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -33,14 +32,6 @@ X14 = (
     b'<ext uri="{05C60535-1F16-4fd2-B633-F4F36F0B64E0}" '
     b'xmlns:x14="http://schemas.microsoft.com/office/spreadsheetml/2009/9/main"><x14:sparklineGroups/></ext></extLst>'
 )
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A small workbook with a Comparison."""
-    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_comparison(path)
-    return path.read_bytes()
 
 
 def edited(built: bytes) -> dict[str, bytes]:

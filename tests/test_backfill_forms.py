@@ -12,7 +12,6 @@ import pytest
 
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, changed, keys, measurement, rows
-from tests.workbooks import write_comparison
 from tests.xlsx_samples import zipped
 
 MAIN, OFFICE = (
@@ -23,14 +22,6 @@ STRICT = {
     MAIN: "http://purl.oclc.org/ooxml/spreadsheetml/main", OFFICE: "http://purl.oclc.org/ooxml/officeDocument/relationships",
 }  # fmt: skip
 Parts = dict[str, bytes]
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A small workbook with a Comparison."""
-    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_comparison(path)
-    return path.read_bytes()
 
 
 def comparison_part(parts: Parts) -> str:

@@ -14,7 +14,6 @@ from planner.xlsx.opc import Package
 from planner.xlsx.parts import tables
 from tests import libreoffice
 from tests.backfills import backfill, changed, keys, measurement, rows
-from tests.workbooks import write_comparison
 from tests.xlsx_samples import zipped
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -27,14 +26,6 @@ X14 = (
     "<x14:formula1><xm:f>Models!$A$2:$A$9</xm:f></x14:formula1><xm:sqref>B6:B23</xm:sqref></x14:dataValidation>"
     "</x14:dataValidations></ext></extLst>"
 )
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A small workbook with a Comparison."""
-    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_comparison(path)
-    return path.read_bytes()
 
 
 def put(path: Path, parts: dict[str, bytes]) -> bytes:

@@ -24,25 +24,8 @@ from planner.errors import UserError
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, keys, measurement, rows
-from tests.workbooks import write_comparison
 
 BACKFILL = [sys.executable, "-m", "planner", "backfill"]
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A small workbook with a Comparison."""
-    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_comparison(path)
-    return path.read_bytes()
-
-
-@pytest.fixture
-def plan(built: bytes, tmp_path: Path) -> Path:
-    """A copy of it."""
-    path = tmp_path / "plan.xlsx"
-    path.write_bytes(built)
-    return path
 
 
 def with_member(data: bytes, name: str, content: bytes) -> bytes:

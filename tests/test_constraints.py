@@ -66,6 +66,21 @@ def test_a_sum_of_rows_takes_their_parts(load: Load) -> None:
     assert [part.text for part in each.parts] == ["alpha", "beta_2", "gamma_2"]
 
 
+@pytest.mark.parametrize(
+    ("formula", "row_unit", "unit"),
+    [
+        ("MAX(alpha,beta_2)", "s", "s"),
+        ("alpha*MAX(share_2,share_2+1)", "s", "1"),
+        ("share_2/MIN(alpha,beta_2)", "1/s", "s"),
+    ],
+)
+def test_parts_have_a_unit_of_their_own(load: Load, formula: str, row_unit: str, unit: str) -> None:
+    """Parts that are a factor of the row are shown in their unit, not in the row's."""
+    each = found(load, formula, row_unit)
+    assert each is not None
+    assert each.unit == unit
+
+
 def test_labels_say_what_a_part_is(load: Load) -> None:
     """A part is called by its one name that is no constant, or by the one of the row's unit; else by its formula."""
     each = found(load, "MAX(alpha/share_2,share_2*unit_2,alpha+beta_2)")

@@ -17,7 +17,7 @@ from planner.workbook.layout import cell, letter
 from planner.workbook.page import GREY, Live, Page
 from planner.workbook.plan import Plan
 from planner.workbook.ranking import Ranking
-from planner.workbook.styles import RATIO, row_format
+from planner.workbook.styles import RATIO, number_format, row_format
 
 NAME = "Constraints"
 WORDS_HEIGHT = 40.0  # points: three lines
@@ -82,14 +82,14 @@ def _block(page: Page, plan: Plan, each: Constraint, sheet: Calculation, title: 
     for row, part in enumerate(each.parts, start=first):
         label = f"{title}: {within(_beside(part.label, each.row.label))}"
         name, read = f"{each.row.name}.{part.name}", f"{sheet.page.name}[{part.text}]"
-        _describe(page, row, (label, each.row.unit, name, read, part.label))
+        _describe(page, row, (label, each.unit, name, read, part.label))
         for column in plan.columns:
             formula = _part(part.text, sheet, column)
-            page.put(column, row, Live(formula), "plan_cross", row_format(each.row))
+            page.put(column, row, Live(formula), "plan_cross", _format(each))
     largest, over = ("largest", "above") if each.is_largest else ("smallest", "below")
     said = (
         ("what binds", "text", "binds", f"the {largest} of the {len(each.parts)}"),
-        ("the next", each.row.unit, "next", f"the second {largest} of the {len(each.parts)}"),
+        ("the next", each.unit, "next", f"the second {largest} of the {len(each.parts)}"),
         ("how far the next is", "1", "margin", "the larger of the two over the smaller"),
         ("in words", "text", "words", f"what binds, and how far it is {over} the next"),
     )
@@ -100,6 +100,11 @@ def _block(page: Page, plan: Plan, each: Constraint, sheet: Calculation, title: 
             page.put(column, row, Live(formula), style, form)
     page.sheet.row_dimensions[last + len(said)].height = WORDS_HEIGHT
     return last + len(said) + 1
+
+
+def _format(each: Constraint) -> str:
+    """How the parts are shown: as their row, where they are of its unit."""
+    return row_format(each.row) if each.unit == each.row.unit else number_format(each.unit)
 
 
 def _part(text: str, sheet: Calculation, column: int) -> str:
@@ -117,7 +122,7 @@ def _said(each: Constraint, column: int, first: int, last: int) -> Iterator[tupl
     )
     binding, following, margin = (cell(column, last + step) for step in (1, 2, 3))
     yield ranking.binding, "plan_formula", "@"
-    yield ranking.following, "plan_formula", row_format(each.row)
+    yield ranking.following, "plan_formula", _format(each)
     yield ranking.margin(following), "plan_output", RATIO
     yield ranking.words(binding, following, margin), "plan_words", "@"
 

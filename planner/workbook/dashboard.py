@@ -42,9 +42,9 @@ def write(
         for column in plan.columns:
             page.put(column, at, Live(f"Checks!{layout.cell(column, row)}"), "plan_check", "0")
         at += 1
-    chooses = plan.layer_ops is not None or bool(plan.sweeps)
+    chooses = pictures.roofline is not None or bool(plan.sweeps)
     if chooses:
-        _selectors(page, plan)
+        _selectors(page, plan, has_roofline=pictures.roofline is not None)
     at = SELECTOR_ROW + 2 if chooses else at + 1
     labels: set[str] = set()
     for sheet in sheets:
@@ -73,18 +73,20 @@ def _reach(plan: Plan) -> int:
     return layout.FIRST_SCENARIO + plan.columns.filled - 1 + further
 
 
-def _selectors(page: Page, plan: Plan) -> None:
-    """The choices that Roofline, Sweep and the charts follow."""
-    page.section(
-        SELECTOR_ROW - 1, "Shown on Roofline, Sweep and the charts", layout.FIRST_SCENARIO + plan.columns.filled - 1
-    )
+def _selectors(page: Page, plan: Plan, *, has_roofline: bool) -> None:
+    """The choices that the charts and the sheets of one scenario follow; only a roofline has phases."""
+    followers = ["Roofline"] * has_roofline + ["Sweep"] * bool(plan.sweeps)
+    shown = f"{', '.join(followers)} and the charts"
+    page.section(SELECTOR_ROW - 1, f"Shown on {shown}", layout.FIRST_SCENARIO + plan.columns.filled - 1)
     ids = plan.columns.across("Inputs", layout.ID_ROW)
-    choices = (("Scenario", plan.scenarios[0].id, ids), ("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
+    choices = [("Scenario", plan.scenarios[0].id, ids)]
+    if has_roofline:
+        choices.append(("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
     for at, (label, value, source) in enumerate(choices, start=SELECTOR_ROW):
         _describe(page, at, (f"{label} shown", "text", f"shown_{label.lower()}"))
         page.put(layout.FORMULA, at, value, "plan_input", "@")
         page.validate(layout.cell(layout.FORMULA, at), type="list", formula1=source, promptTitle=label,
-                      prompt="Roofline, Sweep and the charts follow this choice.", errorTitle=label,
+                      prompt=f"{shown} follow this choice.", errorTitle=label,
                       error="Choose from the list.")  # fmt: skip
 
 
@@ -106,14 +108,7 @@ def _template(
 
 def _proved(template: Template) -> set[str]:
     """The rows that a check of the template is made of, and what those are made of, and so on."""
-    waiting = [row.name for row in template.of_kind("check")]
-    reached: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            waiting += template.row(name).reads
-    return reached
+    return template.closure(row.name for row in template.of_kind("check"))
 
 
 def _describe(page: Page, at: int, texts: tuple[str, ...]) -> None:
