@@ -1,7 +1,9 @@
 """Times of a compiled function: per call, per iteration of a loop inside one program, and from a profile.
 
 All three run on the same buffers. Each call writes into the output of the one before (donated), as a
-program in steady state does: a fresh 64 MiB output costs a CPU ten times the work, in page faults.
+program in steady state does: a fresh 64 MiB output costs a CPU ten times the work, in page faults. And each
+is queued behind the one before, without waiting for it: a call that is waited for alone pays for putting the
+pool's threads to sleep and waking them up, which takes a CPU a fifth of a 512 x 512 matmul.
 """
 
 from __future__ import annotations
@@ -17,17 +19,18 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from measure import interrupts, transfer
-from measure.cases import Workload, random_arrays
+from measure import interrupts, room, transfer
+from measure.cases import CaseSkipped, Workload, random_arrays
 from measure.samples import STANDARD, Rules, Timer, drift, sample, summarize
 from measure.timing import Timing
 from measure.turns import in_turns
 
 Arrays = tuple[jax.Array, ...]
 State = tuple[Arrays, Any]  # what a loop carries: its operands and its latest output
-Feed = Callable[[jax.Array, jax.Array], jax.Array]
+Feed = Callable[[Arrays, Any], Arrays]
 
 NO_OPS = 200
+ABSURD = 1e30  # no output of random operands is as large
 
 
 def devices() -> list[jax.Device]:
@@ -40,6 +43,7 @@ def time_workload(
 ) -> Timing:
     """Compile a workload, run it on random inputs and time it in the three ways.
 
+    Raises CaseSkipped where it doesn't fit.
     `floor_s` is the predicted least time in seconds; the profile is kept in the folder `keep`, if given.
     """
     if workload.transfer:
@@ -47,7 +51,7 @@ def time_workload(
     call = Call(workload)
     taken = in_turns(call, _loop(workload, call.buffers), _warm_up(call, rules), rules, keep)
     return Timing(
-        platform=jax.default_backend(), wall=summarize(taken.walls), drift=drift(taken.calls),
+        platform=jax.default_backend(), wall=summarize(taken.walls), drift=drift(taken.course),
         dispatch_s=dispatch_floor(), loop=taken.loop, device=summarize(taken.devices) if taken.devices else None,
         floor_s=floor_s, compile_s=call.compile_s, xla_flops=call.cost.get("flops", math.nan),
         xla_bytes=call.cost.get("bytes accessed", math.nan), temp_bytes=call.temp_bytes,
@@ -78,7 +82,7 @@ class Buffers:
 
 
 class Call:
-    """A workload compiled ahead of time; calling it runs it once and returns the seconds until it is done."""
+    """A workload compiled ahead of time; calling it with n runs it n times in a row and returns the seconds."""
 
     def __init__(self, workload: Workload) -> None:
         def measured(_: Any, *arrays: jax.Array) -> Any:
@@ -94,36 +98,66 @@ class Call:
         self.compile_s = time.perf_counter() - begin
         self.cost: dict[str, float] = lowered.cost_analysis() or {}
         self.temp_bytes = float(getattr(self._program.memory_analysis(), "temp_size_in_bytes", math.nan))
+        room.check(devices()[0], room.of_program(self._program, are_arguments_there=False), "the program takes")
         self.buffers = Buffers(workload, output)
 
-    def __call__(self) -> float:
-        seconds, self.buffers.output = _timed(self._program, self.buffers.output, *self.buffers.arrays)
+    def __call__(self, n: int = 1) -> float:
+        interrupts.check()
+        output, arrays = self.buffers.output, self.buffers.arrays
+        begin = time.perf_counter()
+        for _ in range(n):
+            output = self._program(output, *arrays)
+        jax.block_until_ready(output)
+        seconds = time.perf_counter() - begin
+        self.buffers.output = output
         return seconds
 
 
-def feed(operand: jax.Array, output: jax.Array) -> jax.Array:
-    """The operand with its first element taken from the output: the next iteration can't run before this one.
+def feed(operands: Arrays, output: Any) -> Arrays:
+    """The operands with their first elements taken from an output, clipped so that no value runs away.
 
-    Clipped, so that no value runs away; one element in place costs next to nothing.
+    The next iteration can't run before this one, and one element in place costs next to nothing.
     """
-    element = lax.slice(output, (0,) * output.ndim, (1,) * output.ndim).reshape((1,) * operand.ndim)
-    value = jnp.clip(element, -1, 1).astype(operand.dtype)
-    return lax.dynamic_update_slice(operand, value, (0,) * operand.ndim)
+    first = jax.tree.leaves(output)[0]
+    value = jnp.clip(lax.slice(first, (0,) * first.ndim, (1,) * first.ndim).reshape(()), -1, 1)
+    return tuple(
+        lax.dynamic_update_slice(array, value.astype(array.dtype).reshape((1,) * array.ndim), (0,) * array.ndim)
+        for array in operands
+    )
+
+
+def feed_if_absurd(operands: Arrays, output: Any) -> Arrays:
+    """The operands, fed where an output holds an absurd number alone: XLA can't know that it never does.
+
+    For a CPU, which has no bf16 in place: feeding one element it widens the array to fp32 and back, and an add takes
+    five times as long. Elsewhere a condition would wait for the host.
+    """
+    first = jax.tree.leaves(output)[0]
+    is_absurd = lax.slice(first, (0,) * first.ndim, (1,) * first.ndim).reshape(()).astype(jnp.float32) > ABSURD
+    fed: Arrays = lax.cond(is_absurd, lambda arrays: feed(arrays, output), lambda arrays: arrays, operands)
+    return fed
 
 
 class Loop:
     """A function n times in one program; calling it with n returns the seconds.
 
-    Every operand is fed, for XLA would hoist the cast of one that never changes. Feeding comes after the
-    function: before it, XLA fuses the update into the work and the work is another (add: four times slower).
+    Every operand is fed, for XLA would hoist the cast of one that never changes. Feeding comes after the function:
+    before it, XLA fuses the update into the work and the work is another (add: four times slower). A condition
+    comes before it, and reads the output that the last iteration left: after it, the operands are still in use, and
+    are copied.
     """
 
-    def __init__(self, workload: Workload, buffers: Buffers, feed: Feed = feed) -> None:
+    def __init__(self, workload: Workload, buffers: Buffers, feed_with: Feed | None = None) -> None:
+        is_cpu = jax.default_backend() == "cpu"
+        fed = feed_with or (feed_if_absurd if is_cpu else feed)
+
         def body(_: jax.Array, state: State) -> State:
-            arrays, _old = state
+            arrays, output = state
+            if is_cpu:
+                arrays = fed(arrays, output)
+                return arrays, workload.function(*arrays)
             output = workload.function(*arrays)
-            first = jax.tree.leaves(output)[0]
-            return tuple(feed(array, first) for array in arrays), output
+            return fed(arrays, output), output
 
         def repeated(n: jax.Array, state: State) -> State:
             done: State = lax.fori_loop(0, n, body, state)
@@ -133,6 +167,7 @@ class Loop:
         lowered = jax.jit(repeated, donate_argnums=1).lower(jnp.int32(1), state)
         interrupts.check()
         self._program = lowered.compile(compiler_options=workload.compiler_options)
+        room.check(devices()[0], room.of_program(self._program, are_arguments_there=True), "the loop takes")
 
     def __call__(self, n: int) -> float:
         state = self._buffers.arrays, self._buffers.output
@@ -145,10 +180,10 @@ class Loop:
 
 
 def _loop(workload: Workload, buffers: Buffers) -> Loop | None:
-    """The loop of a workload; None for a compiler that can't make one."""
+    """The loop of a workload; None for a compiler that can't make one, or one that doesn't fit."""
     try:
         return Loop(workload, buffers)
-    except jax.errors.JaxRuntimeError:
+    except (jax.errors.JaxRuntimeError, CaseSkipped):
         return None
 
 
@@ -161,9 +196,11 @@ def dispatch_floor() -> float:
 
 
 def _warm_up(call: Timer, rules: Rules) -> float:
-    """Call it for a while; the seconds of the quickest call."""
+    """Call it for a while; the seconds of the quickest call. One that lasts longer than patience is called once."""
     begin, seconds = time.perf_counter(), [call()]
-    while len(seconds) < rules.warmup_calls or time.perf_counter() - begin < rules.warmup_s:
+    while (elapsed := time.perf_counter() - begin) < rules.patience_s:
+        if len(seconds) >= rules.warmup_calls and elapsed >= rules.warmup_s:
+            break
         seconds.append(call())
     return min(seconds)
 

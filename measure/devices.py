@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 MEMINFO = Path("/proc/meminfo")
+CGROUP = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,26 @@ def free_memory(device: Any) -> float | None:
     if "bytes_limit" in stats:
         return float(stats["bytes_limit"] - stats.get("bytes_in_use", 0))
     if device.platform == "cpu":
-        with suppress(OSError):
-            for line in MEMINFO.read_text().splitlines():
-                if line.startswith("MemAvailable:"):
-                    return float(line.split()[1]) * 1024  # given in KiB
+        return min((free for free in (_host_memory(), _group_memory()) if free is not None), default=None)
+    return None
+
+
+def _host_memory() -> float | None:
+    """Bytes that the host can still give; None where it doesn't say."""
+    with suppress(OSError):
+        for line in MEMINFO.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return float(line.split()[1]) * 1024  # given in KiB
+    return None
+
+
+def _group_memory() -> float | None:
+    """Bytes that a container may still take (cgroup v2); None without a limit. Its page cache is given back."""
+    with suppress(OSError, ValueError):
+        limit = float((CGROUP / "memory.max").read_text())  # `max` where there is none: a ValueError
+        used = float((CGROUP / "memory.current").read_text())
+        stat = dict(line.split() for line in (CGROUP / "memory.stat").read_text().splitlines())
+        return max(0.0, limit - used + float(stat.get("inactive_file", 0)))
     return None
 
 

@@ -24,6 +24,7 @@ from planner.errors import Place, UserError
 
 PS = 1e-12  # seconds
 HOST = "/host:CPU"
+COPIES = ("memcpy", "memset", "copybuffer", "fillbuffer")
 
 
 def newest(folder: Path) -> Path:
@@ -62,8 +63,8 @@ def _tpu_runs(plane: Plane, module: str) -> list[float]:
 def _gpu_runs(plane: Plane, module: str, n_runs: int) -> list[float]:
     """The kernels dealt out to runs in order: every run launches the same ones, and no two runs overlap.
 
-    Kernels of a CUDA graph or a library carry no module and count; those of another module don't. Where they
-    can't be dealt out evenly, every run is given the mean.
+    Kernels of a CUDA graph or a library carry no module and count; those of another module don't, nor do copies
+    without one, which are the host's. Where they can't be dealt out evenly, every run is given the mean.
     """
     kernels = sorted(
         (
@@ -71,7 +72,7 @@ def _gpu_runs(plane: Plane, module: str, n_runs: int) -> list[float]:
             for line in plane.lines
             if line.name.startswith("Stream")
             for event in line.events
-            if event.stats.get("hlo_module", module) == module
+            if event.stats.get("hlo_module", "" if _is_copy(event.name) else module) == module
         ),
         key=lambda event: event.start_ps,
     )
@@ -101,6 +102,11 @@ def busy_time(events: Iterable[Event]) -> float:
         total += max(0, end - max(start, until))
         until = max(until, end)
     return total * PS
+
+
+def _is_copy(kernel: str) -> bool:
+    """Whether a GPU's event copies or fills memory: MemcpyH2D of CUDA, say, or __amd_rocclr_copyBuffer.kd of ROCm."""
+    return any(word in kernel.lower() for word in COPIES)
 
 
 def _base(name: str) -> str:

@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from measure import cases as registry
-from measure import clock, devices, interrupts
+from measure import clock, devices, interrupts, room
 from measure.keys import Inputs, case_key, inputs_json
 from measure.records import Measurement
 from measure.samples import STANDARD, Rules
 from measure.timing import Timing
+from planner import progress as screen
 from planner.errors import UserError
 
-MEMORY_SHARE = 0.9  # of what is free; the rest is for the program's scratch memory
+PREFIXES = {12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "u", -9: "n"}
 UNSUPPORTED = ("RESOURCE_EXHAUSTED", "UNIMPLEMENTED", "unsupported", "not supported", "not implemented")
 
 
@@ -27,13 +28,15 @@ UNSUPPORTED = ("RESOURCE_EXHAUSTED", "UNIMPLEMENTED", "unsupported", "not suppor
 class Case:
     """A row to measure: `key` is its row in the workbook, the figures are what its template predicts.
 
-    A `hardware_id` keeps the row to that hardware. `floor_s` is the lower bound of its time in s, `flops`
-    and `memory_bytes` its work on one device; NaN where unknown. `skip` says why not to measure it at all.
+    `label` is what a person calls it. A `hardware_id` keeps the row to that hardware. `floor_s` is the lower bound of
+    its time in s, `flops` and `memory_bytes` its work on one device; NaN where unknown. `skip` says why not to measure
+    it at all.
     """
 
     key: str
     template: str
     inputs: Inputs
+    label: str = ""
     hardware_id: str = ""
     floor_s: float = math.nan
     flops: float = math.nan
@@ -56,13 +59,16 @@ def measure_cases(
     with interrupts.noted():
         for number, case in enumerate(cases, start=1):
             row = replace(common, **_identity(case, device.hardware_ids))
+            at = f"{number}/{len(cases)} {case.label or row.case_key}"
+            screen.step(at)
             if time.monotonic() - begin > budget_s:
                 row = replace(row, status="skipped", reason=f"the time budget of {budget_s:g} s is spent")
             else:
                 keep = profiles_to / f"case_{number}" if profiles_to else None
                 row = replace(row, **_tried(case, device, rules, keep, len(cases) - number))
+            screen.clear()
             if progress:
-                progress(f"{number}/{len(cases)} {outcome(row)}")
+                progress(f"{at}: {outcome(row)}")
             yield row
             if row.status == "interrupted":
                 return
@@ -78,11 +84,19 @@ def _tried(case: Case, device: devices.Device, rules: Rules, keep: Path | None, 
 
 
 def outcome(row: Measurement) -> str:
-    """One line for a person: the case and its time, or why it has none."""
+    """What a person is told of a case: its time and rates, and the guards that it failed, or why it has no time."""
     if row.status != "measured":
-        return f"{row.case_key}: {row.status}, {row.reason}"
-    flags = f" [{row.flags}]" if row.flags else ""
-    return f"{row.case_key}: {row.t_median:.4g} s by {row.method}, {row.n_samples} samples{flags}"
+        return f"{row.status}, {row.reason}"
+    rates = [(row.achieved_flops, "FLOP/s"), (row.achieved_bandwidth, "B/s")]
+    said = [f"{_scaled(row.t_median, 's')} by {row.method}", f"{row.n_samples} samples"]
+    said += [_scaled(rate, unit) for rate, unit in rates if rate > 0]
+    return ", ".join(said) + (f" [{row.flags.replace(';', '; ')}]" if row.flags else "")
+
+
+def _scaled(value: float, unit: str) -> str:
+    """A number with the prefix that leaves it between 1 and 1000: 0.0025 s is 2.5 ms."""
+    exponent = next((each for each in PREFIXES if abs(value) >= 10.0**each), min(PREFIXES))
+    return f"{value / 10.0**exponent:.4g} {PREFIXES[exponent]}{unit}"
 
 
 def _attempt(case: Case, device: devices.Device, rules: Rules, keep: Path | None) -> dict[str, Any]:
@@ -108,9 +122,7 @@ def _workload(case: Case, device: devices.Device) -> registry.Workload:
     if case.hardware_id and case.hardware_id not in device.hardware_ids:
         raise registry.CaseSkipped(f"the row is for {case.hardware_id}, and this is {device.device_kind!r}")
     workload = registry.workload(case.template, case.inputs)
-    free = devices.free_memory(clock.devices()[0])
-    if free is not None and workload.array_bytes > MEMORY_SHARE * free:
-        raise registry.CaseSkipped(f"its arrays take {workload.array_bytes:.3g} bytes; {free:.3g} are free")
+    room.check(clock.devices()[0], workload.array_bytes, "its arrays take")
     return workload
 
 
@@ -152,6 +164,9 @@ def _extrapolated(workload: registry.Workload, deep: Timing, flat: Timing, case:
     columns = _columns(deep, case)
     scaled = {name: value * factor for name, value in columns.items() if name.startswith(("t_", "ci95"))}
     scaled["t_dispatch"] = columns["t_dispatch"]
+    for name in ("xla_flops", "xla_bytes"):
+        one, all_timed = getattr(flat, name), getattr(deep, name)
+        scaled[name] = one + (workload.n_layers - 1) * (all_timed - one) / (workload.timed_layers - 1)
     work = {name: columns[name] / factor for name in ("achieved_flops", "achieved_bandwidth")}
     label = f"{columns['method']}, extrapolated from {workload.timed_layers} of {workload.n_layers} layers"
     flags = dict.fromkeys(flag for timing in (deep, flat) for flag in timing.flags if flag != "above_peak")

@@ -25,18 +25,19 @@ class Rules:
 
     warmup_calls: int = 2  # the first calls pay for page faults and thread start
     warmup_s: float = 0.5  # clocks and power ramp up within half a second
-    min_samples: int = 7
+    min_samples: int = 8  # two for each of the quarters that `drift` compares
     max_samples: int = 50
     half_width: float = 0.02  # of the median: stop when its 95 % interval is this narrow
     sample_s: float = 2.0  # stop here too, once there are min_samples
+    contested_s: float = 4.0  # or here, where times of one thing differ and are not settled
     patience_s: float = 30.0  # stop here whatever the number of samples: one call may take minutes
-    loop_s: float = 0.030  # the short loop lasts this long, 100 times a dispatch or more
+    loop_s: float = 0.030  # a sample lasts this long, 100 times a dispatch or more
     profiled_calls: int = 30  # in one profile, or fewer where they last longer than a loop
 
 
 STANDARD = Rules()
 BRISK = Rules(
-    warmup_s=0.2, max_samples=30, loop_s=0.02, sample_s=0.5, patience_s=5.0, profiled_calls=15
+    warmup_s=0.2, max_samples=30, loop_s=0.02, sample_s=0.5, contested_s=1.5, patience_s=5.0, profiled_calls=15
 )  # of the quick suite
 
 
@@ -89,27 +90,29 @@ def summarize(samples: Sequence[float]) -> Summary:
 def sample(take: Timer, rules: Rules, now: Timer = time.perf_counter) -> list[float]:
     """Timings from `take`, as many as settle their median: adaptive between the bounds of `rules`."""
     samples: list[float] = []
-    begin, next_check = now(), rules.min_samples
-    while len(samples) < rules.max_samples:
-        samples.append(take())
-        elapsed = now() - begin
-        if elapsed > rules.patience_s:
-            break
-        if len(samples) < next_check:
-            continue
-        if elapsed > rules.sample_s or summarize(samples).half_width < rules.half_width:
-            break
-        # a bootstrap between any two samples would cool caches and threads: look again 1.4 times later
-        next_check = len(samples) * 7 // 5
+    repeat(
+        lambda: samples.append(take()), rules, lambda: summarize(samples).half_width < rules.half_width, now=now
+    )  # fmt: skip
     return samples
 
 
-def slopes(short: Sequence[float], long: Sequence[float], extra: int) -> list[float]:
-    """Seconds per iteration: each long loop minus a short one over the `extra` iterations it ran.
-
-    Both are sorted first, so a disturbed run meets a disturbed one.
-    """
-    return [(b - a) / extra for a, b in zip(sorted(short), sorted(long), strict=True)]
+def repeat(
+    take: Callable[[], None], rules: Rules, is_settled: Callable[[], bool],
+    is_contested: Callable[[], bool] = lambda: False, now: Timer = time.perf_counter,
+) -> None:  # fmt: skip
+    """Take samples until they are settled, or time is up by `rules`: later where they are contested."""
+    begin, next_check = now(), rules.min_samples
+    for taken in range(1, rules.max_samples + 1):
+        take()
+        elapsed = now() - begin
+        if elapsed > rules.patience_s:
+            return
+        if taken < next_check:
+            continue
+        if is_settled() or elapsed > (rules.contested_s if is_contested() else rules.sample_s):
+            return
+        # a bootstrap between any two samples would cool caches and threads: look again 1.4 times later
+        next_check = taken * 7 // 5
 
 
 def drift(samples: Sequence[float]) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from measure.samples import STANDARD, Summary
+from measure.samples import Summary
 
 ABOVE_PEAK = 1.05  # of the predicted least time: faster than the data sheet allows
 NOISY = 0.10  # median absolute deviation over median
@@ -18,7 +18,7 @@ AGREE = (0.8, 1.25)
 STEADY = (0.9, 1.1)  # last quarter over first
 GROWTH = 1.5  # a loop three times as long that takes less than this did not do its work
 EMPTY_LOOP = 10.0  # dispatch floors that a loop of no iterations takes, or less
-FEW = STANDARD.min_samples
+FEW = 7
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Timing:
 
     @property
     def n_inner(self) -> int:
-        """Iterations of the short loop; 1 where no loop was timed."""
+        """Iterations of the loop; 1 where no loop was timed."""
         return self.loop.n_inner if self.loop else 1
 
     @property
@@ -107,9 +107,17 @@ class Timing:
         """The loop against the two others, as `loop/device=0.71`, where they differ too much."""
         if self.loop is None:
             return []
-        others = {"wall": self.wall, "device": self.device}
-        ratios = {name: self.loop.summary.median / other.median for name, other in others.items() if other}
-        return [f"loop/{name}={ratio:.2f}" for name, ratio in ratios.items() if _outside(ratio, AGREE)]
+        loop, others = self.loop.summary.median, {"wall": self.wall, "device": self.device}
+        return [
+            f"loop/{name}={loop / other.median:.2f}"
+            for name, other in others.items()
+            if other and disagree(loop, other.median)
+        ]
+
+
+def disagree(one: float, other: float) -> bool:
+    """Whether two times of one thing differ by more than they may; a loop that XLA emptied may take no time at all."""
+    return not AGREE[0] * other <= one <= AGREE[1] * other
 
 
 def _outside(ratio: float, bounds: tuple[float, float]) -> bool:

@@ -1,8 +1,9 @@
 """Three times of one workload, taken in turns: per call, per iteration of a loop in one program, and from profiles.
 
 What else a machine does comes and goes within seconds. Taken one after the other, the three would each meet another
-machine; in turns they meet the same one. For the same reason a sample of each lasts about as long: a burst of calls,
-a loop, and the profile of a burst.
+machine; in turns they meet the same one. For the same reason a sample of each lasts about as long, `Rules.loop_s`: a
+burst of calls, the profile of such a burst, and a loop. The median of a short time and the median of a long one are
+not alike on a machine that is now fast and now slow, not even where both had their share of either.
 """
 
 from __future__ import annotations
@@ -11,110 +12,154 @@ import math
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 
 import jax
 
 from measure import profiles
-from measure.samples import Rules, Timer, sample, slopes, summarize
-from measure.timing import LoopTime
+from measure.samples import Rules, repeat, summarize
+from measure.timing import LoopTime, disagree
 from planner.errors import UserError
 
 MODULE = "jit_measured"  # what profiles call the program; jit names it after the function
 GROW_AT_MOST = 1000  # times the first guess of a loop's length: past that the loop is empty
-Loop = Callable[[int], float]  # a number of iterations to seconds
+LONG = 3  # times as long a loop shows whether a loop grows with its iterations
+Runs = Callable[[int], float]  # a number of runs, or of a loop's iterations, to seconds
 
 
 @dataclass
 class Turns:
-    """The samples so far, in seconds: `walls` and `devices` of a run, `short` and `long` of whole loops."""
+    """The samples so far, one a turn, in seconds: `walls` and `devices` of a run, `loops` of a whole loop.
+
+    `setup_s` is a loop of no iterations, `long_s` the quickest of `LONG` times `n_inner`.
+    """
 
     n_inner: int = 1
     setup_s: float = math.nan
-    calls: list[float] = field(default_factory=list)  # one by one
-    walls: list[float] = field(default_factory=list)  # the mean of each burst
-    short: list[float] = field(default_factory=list)
-    long: list[float] = field(default_factory=list)
+    long_s: float = math.nan
+    walls: list[float] = field(default_factory=list)
+    loops: list[float] = field(default_factory=list)
     devices: list[float] = field(default_factory=list)
 
     @property
     def slopes(self) -> list[float]:
-        """Seconds of an iteration: (T(3n) - T(n)) / 2n, which holds neither dispatch nor set-up."""
-        return slopes(self.short, self.long, 2 * self.n_inner)
-
-    def loop_twice(self, loop: Loop) -> float:
-        """Take a short loop and a long one; the seconds of an iteration by these two."""
-        short, long = loop(self.n_inner), loop(3 * self.n_inner)
-        self.short.append(short)
-        self.long.append(long)
-        return (long - short) / (2 * self.n_inner)
+        """Seconds of an iteration: (T(n) - T(0)) / n, which holds neither dispatch nor set-up."""
+        return [(seconds - self.setup_s) / self.n_inner for seconds in self.loops]
 
     @property
     def loop(self) -> LoopTime | None:
         """What the loops say; None without any."""
-        if not self.long:
+        if not self.loops:
             return None
-        growth = min(self.long) / min(self.short)  # the least, for a disturbed loop grows or shrinks at random
+        growth = self.long_s / min(self.loops)  # the least, for a disturbed loop grows or shrinks at random
         return LoopTime(summarize(self.slopes), self.n_inner, growth, self.setup_s)
 
+    @property
+    def course(self) -> list[float]:
+        """How slow each turn was beside the others: 1 for one like most."""
+        each = [[seconds / middle for seconds in times] for times in self._times() if (middle := median(times)) > 0]
+        return [fmean(known) for turn in zip_longest(*each) if (known := [part for part in turn if part is not None])]
 
-def in_turns(call: Timer, loop: Loop | None, call_s: float, rules: Rules, keep: Path | None = None) -> Turns:
-    """Samples of each time, as many as settle the median of the loop's, or of the calls' without one.
+    def is_settled(self, half_width: float) -> bool:
+        """Whether each time's median is known to this share of it."""
+        return all(summarize(times).half_width < half_width for times in self._times())
 
-    `call_s` is about what a call takes. A loop that fails is left out, and so is a profiler that gives nothing. On a
-    CPU every turn has a profile of its own; elsewhere one at the end is enough, since its clock is the device's. They
-    are kept in the folder `keep`, if given.
+    @property
+    def is_contested(self) -> bool:
+        """Whether two of the times differ by more than their tolerance."""
+        medians = [median(times) for times in self._times()]
+        return any(disagree(one, other) for one in medians for other in medians)
+
+    def _times(self) -> list[list[float]]:
+        return [times for times in (self.walls, self.slopes, self.devices) if times]
+
+
+def in_turns(call: Runs, loop: Runs | None, call_s: float, rules: Rules, keep: Path | None = None) -> Turns:
+    """Samples of each time, as many as settle all their medians, or as `rules` have time for.
+
+    `call_s` is about what a call takes; of one that tries the patience of `rules`, the calls alone are timed. Where the
+    times neither settle nor agree, more is taken. A loop that fails is left out, and so is a profiler that gives
+    nothing. On a CPU every turn has a profile of its own; elsewhere one at
+    the end is enough, since its clock is the device's. They are kept in the folder `keep`, if given.
     """
     taken, is_cpu = Turns(), jax.default_backend() == "cpu"
-    burst = max(1, math.ceil(rules.loop_s / call_s))
-    n_runs = min(burst, rules.profiled_calls) if is_cpu else _enough(call_s, rules)
-    timed = prepared(loop, call_s, rules, taken) if loop else None
-
-    def turn() -> float:
-        nonlocal timed
-        seconds = [call() for _ in range(burst)]
-        taken.calls += seconds
-        taken.walls.append(fmean(seconds))
-        if is_cpu and len(taken.devices) == len(taken.walls) - 1:  # no session has failed
-            runs = profiled(call, n_runs, keep / f"turn_{len(taken.walls)}" if keep else None)
-            taken.devices += [fmean(runs)] if runs else []
-        if timed is not None:
-            try:
-                return taken.loop_twice(timed)
-            except jax.errors.JaxRuntimeError:  # memory for one more copy: flagged
-                timed, taken.short, taken.long = None, [], []
-        return taken.walls[-1]
-
-    sample(turn, rules)
+    burst, is_patient = max(1, math.ceil(rules.loop_s / call_s)), (1 + LONG) * call_s < rules.patience_s
+    timed = prepared(loop, call_s, rules, taken) if loop and is_patient else None
+    takers = Takers(taken, call, timed, burst, rules, keep, is_profiled=is_cpu and is_patient)
+    repeat(takers.turn, rules, lambda: taken.is_settled(rules.half_width), lambda: taken.is_contested)
     if not is_cpu:
-        taken.devices = profiled(call, n_runs, keep)
+        taken.devices = profiled(call, _enough(call_s, rules), keep)
     return taken
+
+
+@dataclass
+class Takers:
+    """What takes the samples of a turn: `burst` calls in a row, as many in a profile, and the loop."""
+
+    taken: Turns
+    call: Runs
+    loop: Runs | None
+    burst: int
+    rules: Rules
+    keep: Path | None
+    is_profiled: bool
+    n_turns: int = 0
+
+    def turn(self) -> None:
+        """A sample of each, every turn beginning with another: none is always the one after the profiler."""
+        self.n_turns += 1
+        takers = [self._wall, self._loop, self._profile]
+        first = self.n_turns % len(takers)
+        for take in takers[first:] + takers[:first]:
+            if self.burst > 1:
+                self.call(1)  # wakes the threads that went to sleep meanwhile
+            take()
+
+    def _wall(self) -> None:
+        self.taken.walls.append(self.call(self.burst) / self.burst)
+
+    def _loop(self) -> None:
+        if self.loop is not None:
+            try:
+                self.taken.loops.append(self.loop(self.taken.n_inner))
+            except jax.errors.JaxRuntimeError:  # memory for one more copy: flagged
+                self.loop, self.taken.loops = None, []
+
+    def _profile(self) -> None:
+        if self.is_profiled:
+            folder = self.keep / f"turn_{self.n_turns}" if self.keep else None
+            runs = profiled(self.call, min(self.burst, self.rules.profiled_calls), folder)
+            self.taken.devices += [fmean(runs)] if runs else []
+            self.is_profiled = bool(runs)
 
 
 def _enough(call_s: float, rules: Rules) -> int:
     return max(3, min(rules.profiled_calls, math.ceil(rules.sample_s / call_s)))
 
 
-def prepared(loop: Loop, call_s: float, rules: Rules, taken: Turns) -> Loop | None:
-    """The loop warmed up, its set-up and its length put into `taken`; None where it can't run.
+def prepared(loop: Runs, call_s: float, rules: Rules, taken: Turns) -> Runs | None:
+    """The loop warmed up, its set-up, its length and its growth put into `taken`; None where it can't run.
 
-    The short loop is to last `rules.loop_s`; it stops growing where it plainly does nothing.
+    It is to last `rules.loop_s`, and stops growing where it plainly does nothing.
     """
     try:
         taken.setup_s = min(loop(0) for _ in range(3))
         n = first = max(1, math.ceil(rules.loop_s / call_s))
-        loop(n)
+        if n > 1:
+            loop(n)
         while (seconds := loop(n)) < rules.loop_s and n < GROW_AT_MOST * first:
             n = math.ceil(n * min(10.0, 1.2 * rules.loop_s / seconds))
+        taken.long_s = min(loop(LONG * n) for _ in range(3 if n > 1 else 1))
     except jax.errors.JaxRuntimeError:
         return None
     taken.n_inner = n
     return loop
 
 
-def profiled(call: Timer, n_runs: int, keep: Path | None = None) -> list[float]:
-    """Seconds of each run of some more calls by their profile; none where the profiler gives none.
+def profiled(call: Runs, n_runs: int, keep: Path | None = None) -> list[float]:
+    """Seconds of each of so many runs in a row by their profile; none where the profiler gives none.
 
     One folder for one session: profiles are named by the second. Python is not traced, for that slows the host.
     """
@@ -124,8 +169,7 @@ def profiled(call: Timer, n_runs: int, keep: Path | None = None) -> list[float]:
         folder = keep or Path(temporary)
         try:
             with jax.profiler.trace(str(folder), profiler_options=options):
-                for _ in range(n_runs):
-                    call()
+                call(n_runs)
             return profiles.run_times(profiles.newest(folder), MODULE, n_runs)
         except (RuntimeError, OSError, UserError):
             return []  # another profiler is running, or counters need a permission: the flag says so

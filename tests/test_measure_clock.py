@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
+import time
 from statistics import median
 
 import pytest
 
 from measure import clock, turns
-from measure.cases import workload
+from measure.cases import CaseSkipped, workload
 from measure.samples import Rules, summarize
 from measure.timing import LoopTime
 
@@ -42,12 +44,23 @@ def test_dispatch_is_measured_once():
 def test_a_loop_that_xla_emptied_is_caught():
     """Seeded: operands that never change. XLA multiplies once, before the loop, and the guard says so."""
     call = clock.Call(square(512))
-    unfed = clock.Loop(square(512), call.buffers, feed=lambda operand, _: operand)
+    unfed = clock.Loop(square(512), call.buffers, feed_with=lambda operands, _: operands)
     taken = turns.in_turns(call, unfed, min(call() for _ in range(9)), QUICK)
     wall = summarize(taken.walls)
     timing = clock.Timing("cpu", wall, 1.0, clock.dispatch_floor(), loop=taken.loop, device=wall)
     assert taken.loop.summary.median < wall.median / 4
     assert "loop_elided" in timing.flags
+
+
+@pytest.mark.parametrize("element_bytes", [1, 2, 4])
+@pytest.mark.parametrize("n_operands", [1, 2])
+def test_feeding_an_iteration_passes_over_no_array(n_operands, element_bytes):
+    """The loop's body computes the relu or the add, and nothing else as long as an operand is: it copies none."""
+    add = workload("elementwise", {"n_elements": 4096, "n_operands": n_operands, "element_bytes": element_bytes})
+    text = clock.Loop(add, clock.Call(add).buffers)._program.as_text()
+    body = next(part for part in text.split("\n\n") if "conditional(" in part)
+    long = [line for line in body.splitlines() if re.search(r"= \w+\[4096\]\S* (?!get-tuple-element|parameter)", line)]
+    assert len(long) == 1, long
 
 
 def test_the_loop_keeps_its_work():
@@ -65,6 +78,17 @@ def test_calls_write_into_one_buffer():
     pointer = call.buffers.output.unsafe_buffer_pointer()
     call()
     assert call.buffers.output.unsafe_buffer_pointer() == pointer
+
+
+def test_calls_in_a_row_are_waited_for_once(monkeypatch):
+    """Each is queued behind the one before: five runs and one wait, of all five together."""
+    call = clock.Call(square(64))
+    waits, wait = [], clock.jax.block_until_ready
+    monkeypatch.setattr(clock.jax, "block_until_ready", lambda made: waits.append(1) or wait(made))
+    program, runs = call._program, []
+    call._program = lambda *arguments: runs.append(1) or program(*arguments)
+    assert call(5) > 0
+    assert (len(runs), len(waits)) == (5, 1)
 
 
 def test_call_and_loop_share_their_arrays():
@@ -90,8 +114,7 @@ def loop_time(loop, call_s):
     """What seven turns find."""
     taken = turns.Turns()
     assert turns.prepared(loop, call_s, Rules(), taken) is loop
-    for _ in range(7):
-        taken.loop_twice(loop)
+    taken.loops = [loop(taken.n_inner) for _ in range(7)]
     return taken.loop
 
 
@@ -122,7 +145,32 @@ def test_no_profile_is_no_error(monkeypatch):
         raise RuntimeError("Only one profile may be run at a time.")
 
     monkeypatch.setattr(turns.jax.profiler, "trace", busy)
-    assert turns.profiled(lambda: 1.0, 3) == []
+    assert turns.profiled(lambda _: 1.0, 3) == []
+
+
+def test_every_turn_begins_with_another_time():
+    """What the profiler leaves behind, a cold cache say, meets each of the other two in turn."""
+    order, taken = [], turns.Turns()
+
+    def call(n):
+        order.append("call")
+        return n * 1.0
+
+    def loop(_n):
+        order.append("loop")
+        return 1.0
+
+    takers = turns.Takers(taken, call, loop, 1, Rules(), None, is_profiled=False)
+    for _ in range(3):
+        takers.turn()
+    assert order == ["loop", "call", "call", "loop", "call", "loop"]
+    assert (taken.walls, taken.loops) == ([1.0] * 3, [1.0] * 3)
+
+
+def test_the_course_of_a_run_is_each_turn_beside_the_others():
+    """A machine that slows down by half at the end: whatever the three times are, the turns show it."""
+    taken = turns.Turns(walls=[1.0] * 6 + [1.5] * 2, loops=[2.0] * 6 + [3.0] * 2, setup_s=0.0, devices=[9.0] * 8)
+    assert taken.course == pytest.approx([1.0] * 6 + [4 / 3] * 2)
 
 
 class BusyMachine:
@@ -144,8 +192,8 @@ class BusyMachine:
 def test_what_disturbs_one_time_disturbs_all(monkeypatch):
     """Another program comes and goes: in turns, all three see as much of it, and agree."""
     machine = BusyMachine()
-    monkeypatch.setattr(turns, "profiled", lambda call, n, _: [call() for _ in range(n)])
-    taken = turns.in_turns(lambda: machine.run(1e-3), lambda n: machine.run(1e-4 + n * 1e-3), 1e-3, Rules())
+    monkeypatch.setattr(turns, "profiled", lambda call, n, _: [call(n) / n])
+    taken = turns.in_turns(lambda n: machine.run(n * 1e-3), lambda n: machine.run(1e-4 + n * 1e-3), 1e-3, Rules())
     times = [summarize(samples).median for samples in (taken.walls, taken.slopes, taken.devices)]
     assert max(times) < 1.25 * min(times)
     assert len(taken.walls) == len(taken.slopes) == len(taken.devices)
@@ -162,6 +210,29 @@ def test_a_loop_that_fails_is_left_out():
     assert len(taken.walls) >= QUICK.min_samples
 
 
+def test_what_tries_patience_is_called_alone():
+    """A call of a minute: no loop of three of it, no profile, and one sample."""
+
+    def loop(_n):
+        raise AssertionError("a loop of a minute and more")
+
+    asked = []
+    taken = turns.in_turns(lambda n: asked.append(n) or time.sleep(0.02) or 60.0, loop, 60.0, Rules(patience_s=0.01))
+    assert (asked, taken.walls, taken.loop, taken.devices) == ([1], [60.0], None, [])
+
+
+def test_a_program_that_does_not_fit_is_skipped(monkeypatch):
+    """Asked of the compiled program, before its arrays are made; a loop that alone doesn't fit is left out."""
+    call = clock.Call(square(64))
+    needed = clock.room.of_program(call._program, are_arguments_there=False)
+    assert needed >= 3 * 4 * 64**2
+    monkeypatch.setattr(clock.room.devices, "free_memory", lambda _: needed)
+    with pytest.raises(CaseSkipped, match=r"the program takes .* GB; .* GB are free"):
+        clock.Call(square(64))
+    monkeypatch.setattr(clock.room.devices, "free_memory", lambda _: -1.0)
+    assert clock._loop(square(64), call.buffers) is None
+
+
 @pytest.mark.slow
 @pytest.mark.quiet
 @pytest.mark.parametrize("size", [512, 1024, 2048])
@@ -176,8 +247,9 @@ def test_three_times_agree_within_a_fifth(size):
 
 @pytest.mark.slow
 @pytest.mark.quiet
-def test_streaming_times_agree_where_the_output_is_recycled():
-    """64 MiB a term: a fresh output would cost several times the work in page faults."""
-    add = workload("elementwise", {"n_elements": 2**24, "element_bytes": 4})
+@pytest.mark.parametrize("element_bytes", [2, 4])
+def test_streaming_times_agree_where_the_output_is_recycled(element_bytes):
+    """32 and 64 MiB a term: a fresh output costs several times the work in page faults, and bf16 fed in place five."""
+    add = workload("elementwise", {"n_elements": 2**24, "element_bytes": element_bytes})
     timings = [clock.time_workload(add) for _ in range(5)]
     assert 0.8 < median(t.loop.summary.median / t.wall.median for t in timings) < 1.25

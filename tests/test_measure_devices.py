@@ -64,7 +64,20 @@ def test_free_memory_of_a_host(tmp_path, monkeypatch):
     """MemAvailable in KiB; unknown where there is no such file."""
     meminfo = tmp_path / "meminfo"
     monkeypatch.setattr(devices, "MEMINFO", meminfo)
+    monkeypatch.setattr(devices, "CGROUP", tmp_path / "none")
     cpu = SimpleNamespace(platform="cpu")
     assert devices.free_memory(cpu) is None
     meminfo.write_text("MemTotal:  8 kB\nMemAvailable:  3 kB\n")
     assert devices.free_memory(cpu) == 3072
+
+
+@pytest.mark.parametrize(("limit", "free"), [("max", 3072), ("5000", 5000 - 4000 + 500), ("100", 0), ("900000", 3072)])
+def test_a_container_has_what_its_limit_leaves(tmp_path, monkeypatch, limit, free):
+    """The host's free memory or the group's, whichever is less; the group's page cache is free."""
+    (tmp_path / "meminfo").write_text("MemAvailable:  3 kB\n")
+    files = {"memory.max": f"{limit}\n", "memory.current": "4000\n", "memory.stat": "anon 1\ninactive_file 500\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(devices, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(devices, "CGROUP", tmp_path)
+    assert devices.free_memory(SimpleNamespace(platform="cpu")) == free

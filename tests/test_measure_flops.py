@@ -6,6 +6,7 @@ import jax
 import pytest
 
 from measure.cases import workload
+from planner.comparison import cases
 from planner.comparison.prediction import predict
 
 FP32 = {"weight_dtype": "fp32", "activation_dtype": "fp32", "compute_dtype": "fp32"}
@@ -42,3 +43,18 @@ def test_a_causal_mask_halves_the_prediction_alone() -> None:
     """XLA counts every pair of a query and a key, masked or not."""
     masked = predict("attention", ATTENTION, "").value("flops")
     assert masked == predict("attention", ATTENTION | {"is_causal": 0}, "").value("flops") / 2  # type: ignore[operator]
+
+
+def test_every_shipped_case_computes_what_is_predicted() -> None:
+    """The full suite, a step of many layers by those that are run: within 1 %, attention alone within 2 %."""
+    for case in cases.load("full"):
+        if case.template.name == "host_copy":
+            continue
+        made = workload(case.template.name, case.inputs)
+        predicted = dict(case.inputs) | ({"is_causal": 0.0} if case.inputs.get("is_causal") else {})
+        if made.shallow is not None:
+            predicted["n_layers"] = float(made.timed_layers)
+        cost = jax.jit(made.function).lower(*(operand.spec for operand in made.operands)).cost_analysis()
+        expected = predict(case.template.name, predicted, "").value("flops")
+        tolerance = 0.02 if case.template.name == "attention" else 0.01
+        assert cost["flops"] == pytest.approx(expected, rel=tolerance), case.label

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from measure import xplane
 from measure.profiles import busy_time, newest, run_times
 from measure.xplane import Event
 from planner.errors import UserError
 from tests.measure_encoder import Span, space
-from tests.measure_traces import V6E, real
+from tests.measure_traces import ELEMENTWISE, V6E, real
 
 US = 1_000_000  # ps
 
@@ -43,6 +44,13 @@ def test_tpu_runs_are_module_events(profile):
         "/device:TPU:1": {"XLA Modules": modules(11, 13, 90, 90)},
     })  # fmt: skip
     assert run_times(path, "jit_f", 2) == pytest.approx([11e-6, 13e-6])
+
+
+def kernels_of(path, module):
+    """A module's kernels in a profile, by begin."""
+    events = (event for plane in xplane.read(path) for line in plane.lines for event in line.events)
+    ours = (e for e in events if e.stats.get("hlo_module") == module and "kernel_details" in e.stats)
+    return sorted(ours, key=lambda event: event.start_ps)
 
 
 def kernel(begin, microseconds, module="jit_f"):
@@ -109,6 +117,25 @@ def test_newest_profile_wins(tmp_path):
         path.touch()
         os.utime(path, (1000 - age, 1000 - age))
     assert newest(tmp_path).name == "new.xplane.pb"
+
+
+def test_copies_of_no_module_are_the_hosts(profile):
+    """What a transfer does beside the program is not the program's; a copy that the program makes is."""
+
+    def copy(begin, module):
+        return Span("MemcpyH2D", begin * US, 7 * US, {"hlo_module": module} if module else {})
+
+    stream = [kernel(0, 10), copy(20, None), kernel(100, 10), copy(120, None)]
+    assert run_times(profile({"/device:GPU:0": {"Stream #1": stream}}), "jit_f", 2) == pytest.approx([10e-6] * 2)
+    stream = [kernel(0, 10), copy(20, "jit_f"), kernel(100, 10), copy(120, "jit_f")]
+    assert run_times(profile({"/device:GPU:0": {"Stream #1": stream}}), "jit_f", 2) == pytest.approx([17e-6] * 2)
+
+
+@real
+def test_mi300x_runs_leave_out_the_hosts_copies():
+    """Ten adds beside as many copies of another stream: each run is its one kernel, and no copy."""
+    runs = run_times(ELEMENTWISE, "jit_add", 10)
+    assert runs == pytest.approx([kernel.duration_ps * 1e-12 for kernel in kernels_of(ELEMENTWISE, "jit_add")])
 
 
 @real

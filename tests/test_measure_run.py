@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 
 from measure import clock
 from measure.cases import CASES, CaseSkipped
 from measure.keys import case_key
-from measure.records import read_measurements, write_measurements
-from measure.run import Case, measure_cases
+from measure.records import Measurement, read_measurements, write_measurements
+from measure.run import Case, measure_cases, outcome
 from measure.samples import Rules, summarize
 from measure.timing import LoopTime, Timing
 from planner.errors import UserError
@@ -46,6 +49,18 @@ def test_a_measured_row_is_complete_and_survives_its_file(tmp_path):
     assert row.achieved_bandwidth == pytest.approx(49152 / row.t_median)
     write_measurements(tmp_path / "m.csv", [row])
     assert read_measurements(tmp_path / "m.csv")[0].t_median == row.t_median
+
+
+@pytest.mark.usefixtures("canned")
+def test_a_line_says_what_a_person_calls_the_case_and_its_figures():
+    """Label, time, samples and rates with prefixes, then what failed; a case without a label has its key."""
+    told = []
+    measure(replace(ADD, label="Add 4k"), ADD, progress=told.append)
+    assert [line.partition(": ")[0] for line in told] == ["1/2 Add 4k", f"2/2 {case_key('elementwise', SMALL)}"]
+    row = Measurement(t_median=2.5e-3, method="loop", n_samples=9, achieved_flops=4e12, achieved_bandwidth=5e8)
+    assert outcome(row) == "2.5 ms by loop, 9 samples, 4 TFLOP/s, 500 MB/s"
+    flagged = replace(row, flags="noisy;drift", achieved_flops=math.nan)
+    assert outcome(flagged) == "2.5 ms by loop, 9 samples, 500 MB/s [noisy; drift]"
 
 
 def test_faster_than_the_prediction_allows_is_flagged():

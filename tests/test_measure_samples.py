@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measure.samples import Rules, drift, sample, slopes, summarize
+from measure.samples import Rules, drift, repeat, sample, summarize
 
 
 def test_summary_of_fixed_samples():
@@ -58,8 +58,8 @@ class Clock:
 
 
 def test_steady_samples_stop_at_the_least_number():
-    """Seven equal samples have an interval of no width."""
-    assert len(Clock([0.01]).run()) == 7
+    """Eight equal samples have an interval of no width."""
+    assert len(Clock([0.01]).run()) == 8
 
 
 def test_unsteady_samples_go_on_to_the_most():
@@ -69,7 +69,7 @@ def test_unsteady_samples_go_on_to_the_most():
 
 def test_time_budget_stops_unsteady_samples():
     """After sample_s no more are taken than the next look needs."""
-    assert 7 <= len(Clock([0.1, 0.2]).run(sample_s=1.0)) < 14
+    assert 8 <= len(Clock([0.1, 0.2]).run(sample_s=1.0)) < 16
 
 
 def test_patience_ends_even_below_the_least_number():
@@ -77,10 +77,17 @@ def test_patience_ends_even_below_the_least_number():
     assert len(Clock([20.0]).run()) == 2
 
 
-def test_slopes_pair_the_disturbed_with_the_disturbed():
-    """A hiccup in each list, at different moments, falls out of the slope."""
-    short, long = [1.0, 1.0, 6.0], [3.0, 8.0, 3.0]
-    assert slopes(short, long, 2) == [1.0, 1.0, 1.0]
+@pytest.mark.parametrize(("is_settled", "is_contested", "seconds"), [
+    (True, True, 1.0), (False, False, 2.0), (False, True, 4.0)
+])  # fmt: skip
+def test_times_that_differ_are_given_longer_to_settle(is_settled, is_contested, seconds):
+    """Settled ones are done, whether they agree or not: what is left between them is no accident."""
+    clock, taken = Clock([0.125]), []
+    repeat(
+        lambda: taken.append(clock.take()), Rules(sample_s=2.0, contested_s=4.0), lambda: is_settled,
+        lambda: is_contested, lambda: clock.now,
+    )  # fmt: skip
+    assert seconds <= sum(taken) <= seconds * 7 / 5 + 0.125
 
 
 def test_drift_compares_quarters():

@@ -57,7 +57,7 @@ def test_the_suite_into_a_csv_needs_no_spreadsheet(tmp_path: Path) -> None:
     for _ in range(2):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        assert "1/1 matmul|" in done.stderr
+        assert "1/1 Matmul 128 bf16: " in done.stderr
     (row,) = read_measurements(path)
     assert row.flops == 2 * 128**3
     assert row.status == "measured"

@@ -82,8 +82,8 @@ def _case(package: Package, sheet: str, row: CaseRow) -> Case:
             error.what, place=Place(package.name, cell=f"{sheet}!{row.number}"), remedy=error.remedy
         ) from None
     return Case(
-        key=row.text("case_key"), template=name, inputs=row.inputs, floor_s=_floor(row, template),
-        flops=_figure(row, "flops"), memory_bytes=_figure(row, "memory_bytes"),
+        key=row.text("case_key"), template=name, inputs=row.inputs, label=row.text("case_label"),
+        floor_s=_floor(row, template), flops=_figure(row, "flops"), memory_bytes=_figure(row, "memory_bytes"),
     )  # fmt: skip
 
 

@@ -50,7 +50,7 @@ def _case(case: shipped.ComparisonCase, chip: str, platform: str) -> Case:
 
     lacking = platform != "cpu" and chip and isnan(figure("lower_bound_time"))
     return Case(
-        key=case.key, template=case.template.name, inputs=case.inputs, hardware_id=chip,
+        key=case.key, template=case.template.name, inputs=case.inputs, label=case.label, hardware_id=chip,
         floor_s=figure("lower_bound_time"), flops=figure("flops"), memory_bytes=figure("memory_bytes"),
         skip=f"{chip} publishes no number that bounds it, such as a peak for its dtype" if lacking else "",
     )  # fmt: skip
