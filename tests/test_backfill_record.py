@@ -57,3 +57,14 @@ def test_what_means_no_row_or_no_time_is_refused(plan: Path, key: str, seconds: 
     assert done.exit_code == 2
     assert message in done.output
     assert plan.read_bytes() == before
+
+
+def test_a_time_that_no_chip_can_reach_is_flagged(plan: Path) -> None:
+    """Faster than peak FLOP/s and bandwidth allow: recorded, flagged, and said; a possible time takes the flag off."""
+    done = record(plan, keys(plan)[3], "1e-9")
+    assert done.exit_code == 0
+    assert "flagged above_peak" in done.output
+    assert rows(plan)[3].text("flags") == "above_peak"
+    assert rows(plan)[3].number_in("roofline_share") > 1.05
+    assert "above_peak" not in record(plan, keys(plan)[3], "1").output
+    assert rows(plan)[3].text("flags") == ""

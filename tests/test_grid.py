@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl.comments import Comment
 from openpyxl.workbook import Workbook
-from openpyxl.worksheet.table import Table
+from openpyxl.worksheet.table import Table, TableColumn
 
 from planner.recalc import recalculate
 from planner.recalc.fresh import values_of
 from planner.workbook import saving, styles
-from planner.workbook.page import Live, Page
+from planner.workbook.page import GREY, RED, Live, Page
 from planner.xlsx.cellvalue import NA, Value
-from planner.xlsx.grid import Grid
+from planner.xlsx.grid import HERE, Grid
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetxml import SheetXml
@@ -70,6 +70,18 @@ def test_values_of_formulas_read_back(values: list[Value]) -> None:
     assert {cell.formula for cell in cells} <= {'IF(A1<"&",1,2)'}
 
 
+def test_a_copied_formula() -> None:
+    """A formula copied to the right or downward names in each cell the cell's own column, or its own row."""
+    grid = Grid()
+    grid.put_across(7, range(6, 29), f'IF({HERE}3<"",Inputs!{HERE}$4,{HERE}$5)', 1)
+    grid.put_down(2, (8, 9, 10), f"$A{HERE}*C{HERE}&1", 2)
+    cells = read(grid).cells
+    assert {cells[ref].formula for ref in ("B8", "B9", "B10")} == {"$A8*C8&1", "$A9*C9&1", "$A10*C10&1"}
+    assert cells["F7"].formula == 'IF(F3<"",Inputs!F$4,F$5)'
+    assert cells["AB7"].formula == 'IF(AB3<"",Inputs!AB$4,AB$5)'
+    assert len(cells) == 23 + 3
+
+
 def test_attributes_of_rows() -> None:
     """A row has its attributes, with cells or without."""
     grid = Grid()
@@ -119,8 +131,14 @@ def written_pages() -> Package:
     page.put(4, 6, "overwritten", "plan_text")
     page.put(4, 6, Live("1+1"), "plan_formula")
     page.link(2, 4, "Cover", "A1")
+    page.link(1, 8, "Cover", "B4")
+    page.put(1, 8, "a note that is so long that it takes a second line", "plan_told")
+    for reference, ink in (("A4:A5", RED), ("B4", GREY), ("B5", RED)):
+        page.colour(reference, "TRUE", ink=ink)
+    page.fit()
     page.sheet.cell(row=5, column=1).comment = Comment("where from", "me")
-    page.sheet.add_table(Table(displayName="T", ref="A3:B5"))
+    heads = [TableColumn(id=1, name="first"), TableColumn(id=2, name="second")]
+    page.sheet.add_table(Table(displayName="T", ref="A3:B5", tableColumns=heads))
     page.sheet.row_dimensions[3].height = 42
     done = saving.write(book, [page])
     done.put_values(values_of(done.package, done.grids).values)
@@ -138,10 +156,14 @@ def test_pages_read_back() -> None:
     assert (page["D6"].value, values["Cover"]["D6"].value) == ("=1+1", 2)
     assert page["D4"].value.date() == date(2026, 1, 2)
     assert page["B4"].hyperlink.location == "Cover!A1"
+    assert page["A8"].hyperlink.location == "Cover!B4", "a link stays when its text is put after it"
+    assert page.row_dimensions[8].height > 15
+    inks = [rule.dxf.font.color.rgb for format in page.conditional_formatting for rule in format.rules]
+    assert inks == [RED, GREY, RED]
     assert page["A5"].comment.text == "where from"
     assert page.tables["T"].column_names == ["first", "second"]
     assert page.row_dimensions[3].height == 42
-    assert page.dimensions == "A1:D6"
+    assert page.dimensions == "A1:D8"
     assert recalculate(made).n_changed == 0
 
 

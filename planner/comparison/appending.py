@@ -15,11 +15,11 @@ from measure.records import Measurement
 from planner import library
 from planner.catalog import Value as Known
 from planner.comparison.landing import cells_of, identity_of
-from planner.comparison.prediction import judge, predict
 from planner.comparison.sheet import NOTE, CaseRow, ComparisonSheet
 from planner.errors import UserError, nearest
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import Formula, Value
+from planner.xlsx.newrows import NewRow, TemplateCell
 from planner.xlsx.sheetxml import Content
 
 VALUES_ONLY = "values only: the sheet had no row of this template to copy"
@@ -27,23 +27,36 @@ VALUES_ONLY = "values only: the sheet had no row of this template to copy"
 
 @dataclass(frozen=True)
 class NewCells:
-    """Cells of appended rows: what each holds, and which old cell each looks like."""
+    """Appended rows: those that are copies of another row, and of others what each cell holds and looks like."""
 
-    contents: dict[str, Content]
-    like: dict[str, str]
-    rows: list[int] = field(default_factory=list)  # their numbers
+    contents: dict[str, Content] = field(default_factory=dict)
+    like: dict[str, str] = field(default_factory=dict)
+    copies: list[NewRow] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)  # the numbers of all
+    measured: dict[int, Measurement] = field(default_factory=dict)  # and what landed in each
+    above_peak: list[str] = field(default_factory=list)  # the keys of those that are too fast to be true
 
 
 def appended(sheet: ComparisonSheet, measured: Sequence[Measurement]) -> NewCells:
     """The rows of these measurements, in the free rows below the table."""
-    new = NewCells({}, {})
+    new = NewCells()
+    last = {row.text("template"): row for row in sheet.rows}  # the last row of each template
+    held = set(sheet.xml.row_numbers)
+    templates: dict[int, dict[int, TemplateCell]] = {}
     for number, one in zip(_free_rows(sheet), measured, strict=False):
         template, inputs = _case_of(one, sheet)
         new.rows.append(number)
-        source = next((row for row in reversed(sheet.rows) if row.text("template") == template), None)
+        new.measured[number] = one
+        source = last.get(template)
         typed = identity_of(one) | {"template": template, **inputs} | cells_of(CaseRow(number, {}), one)
         if source is not None:
-            _copy_down(sheet, source, number, new)
+            if source.number not in templates:
+                templates[source.number] = {cell.column: cell for cell in sheet.xml.template(source.number)}
+            cells = templates[source.number]
+            if number not in held:
+                new.copies.append(NewRow(number, source.number, _typed(sheet, typed, cells)))
+                continue
+            _copy_down(cells, source.number, number, new)
         else:
             typed |= _prediction(template, inputs, one) | {NOTE: VALUES_ONLY}
         _type(sheet, number, typed, source or (sheet.rows[-1] if sheet.rows else None), new)
@@ -72,22 +85,27 @@ def _inputs_of(template: str) -> tuple[str, ...]:
 
 def _free_rows(sheet: ComparisonSheet) -> Iterator[int]:
     """The rows below the last case in which no cell holds anything."""
-    used = {int(ref.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")) for ref, cell in sheet.xml.cells.items()
-            if cell.value is not None or cell.formula is not None}  # fmt: skip
+    held = set(sheet.xml.row_numbers)
     number = max((row.number for row in sheet.rows), default=sheet.header)
     while True:
         number += 1
-        if number not in used:
+        cells = sheet.xml.row(number).values() if number in held else ()
+        if all(cell.value is None and cell.formula is None for cell in cells):
             yield number
 
 
-def _copy_down(sheet: ComparisonSheet, source: CaseRow, number: int, new: NewCells) -> None:
+def _typed(sheet: ComparisonSheet, values: Mapping[str, Value], cells: Mapping[int, TemplateCell]) -> dict[int, Value]:
+    """What is typed into a copied row, by column: all but what a formula gives there."""
+    at = {sheet.columns[name]: value for name, value in values.items() if name in sheet.columns}
+    return {column: value for column, value in at.items() if column not in cells or cells[column].formula is None}
+
+
+def _copy_down(cells: Mapping[int, TemplateCell], source: int, number: int, new: NewCells) -> None:
     """Every formula of a row, its references moved; of the cells that are typed the format alone."""
-    for ref, cell in sheet.xml.cells_of_row(source.number):
-        target = f"{ref.rstrip('0123456789')}{number}"
-        text = sheet.xml.formula_at(cell.ref, target)
-        new.like[target] = ref
-        new.contents[target] = None if text is None else Formula(text)
+    for column, cell in cells.items():
+        target = address(number, column)
+        new.like[target] = address(source, column)
+        new.contents[target] = None if cell.formula is None else Formula(cell.formula.at(number))
 
 
 def _type(
@@ -104,6 +122,8 @@ def _type(
 
 def _prediction(template: str, inputs: Mapping[str, Known], measured: Measurement) -> dict[str, Known]:
     """The prediction as values, by machine name; nothing where the template is unknown."""
+    from planner.comparison.prediction import judge, predict  # here, for it loads numpy
+
     try:
         known = predict(template, inputs, measured.hardware_id)
     except UserError:

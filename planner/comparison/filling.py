@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from measure.records import Measurement
 from planner.comparison import reach
 from planner.comparison import sheet as comparison
 from planner.comparison.appending import NewCells, appended
-from planner.comparison.landing import OTHER_HARDWARE, Cells, Landing, land
+from planner.comparison.landing import (
+    ABOVE_PEAK,
+    FLOOR,
+    OTHER_HARDWARE,
+    WRITTEN,
+    Cells,
+    Landing,
+    flags_of,
+    land,
+    too_fast,
+)
 from planner.comparison.sheet import ComparisonSheet
 from planner.recalc import Recalculated, edit
 from planner.xlsx.address import address
+from planner.xlsx.cellvalue import Value
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
@@ -48,7 +60,7 @@ class Filled:
             f"{count} {'row predicts' if count == 1 else 'rows predict'} {chip} and {'was' if count == 1 else 'were'} "
             f"timed on {here}: flagged {OTHER_HARDWARE}; change the Chip to compare like with like"
             for (chip, here), count in pairs.items()
-        ] + [self.caution] * bool(self.caution)
+        ] + [line for line in (too_fast(self.landing.above_peak), self.caution) if line]
 
 
 def fill_file(path: Path, measured: Sequence[Measurement]) -> Filled:
@@ -80,11 +92,13 @@ def fill(package: Package, measured: Sequence[Measurement]) -> Filled:
     """Type measurements into the Comparison of a package, in place."""
     parsed = parse_sheets(package)
     sheet = comparison.find(package, parsed)
+    sheet.load(WRITTEN)
     landing = land(sheet, measured)
-    new = appended(sheet, landing.homeless) if landing.homeless else NewCells({}, {})
-    if not (landing.values or new.contents):
+    new = appended(sheet, landing.homeless) if landing.homeless else NewCells()
+    if not (landing.values or new.rows):
         return Filled(landing, None)
     done = write_values(package, parsed, sheet, landing.values, new)
+    landing.above_peak += new.above_peak
     return Filled(landing, done, reach.outside(sheet, new.rows))
 
 
@@ -97,10 +111,27 @@ def write_values(
         address(number, sheet.columns[name]): value
         for number, row in values.items() for name, value in row.items() if name in sheet.columns
     }  # fmt: skip
-    new = new or NewCells({}, {})
+    new = new or NewCells()
+    floors = partial(_flags, sheet, new)
+    before = replace(package, parts=dict(package.parts))
     if new.rows:
         reach.extend_tables(package, sheet, new.rows)
-    done = edit(package, parsed, sheet.name, contents | new.contents, new.like)
+        reach.extend_names(package, sheet, new.rows)
+    done = edit(package, parsed, sheet.name, contents | new.contents, new.like, new.copies, before, floors)
     if new.rows:
         reach.extend_ranges(package, sheet, new.rows)
     return done
+
+
+def _flags(sheet: ComparisonSheet, new: NewCells, value: Callable[[str], Value]) -> dict[str, Value]:
+    """The flags of appended rows that are too fast to be true: by address, from what their formulas give."""
+    if not {FLOOR, "flags"} <= sheet.columns.keys():
+        return {}
+    found: dict[str, Value] = {}
+    for number, one in new.measured.items():
+        floor = value(address(number, sheet.columns[FLOOR]))
+        flags = flags_of(one, "", floor if isinstance(floor, float) else None)
+        if flags and ABOVE_PEAK in flags:
+            new.above_peak.append(one.case_key)
+            found[address(number, sheet.columns["flags"])] = flags
+    return found

@@ -12,6 +12,13 @@ from planner.comparison.sheet import KEY, CaseRow, ComparisonSheet, is_missing
 from planner.xlsx.cellvalue import Value, same_value
 
 OTHER_HARDWARE = "other_hardware"  # measured on another chip than the one that the row predicts
+ABOVE_PEAK = "above_peak"  # faster than the chip's data sheet allows, by more than `TOLERATED`
+TOLERATED = 1.05  # as `measure` has it
+FLOOR = "lower_bound_time"  # the column of the least time that the chip allows
+WRITTEN = (
+    "measured_time", "spread", "n_samples", "flags", "compiler_flags", "device", "mesh", "method", "run_id",
+    "measured_on", "measured_source",
+)  # fmt: skip
 Cells = Mapping[str, Value]
 
 
@@ -24,6 +31,7 @@ class Landing:
     skipped: list[tuple[str, str]] = field(default_factory=list)
     unchanged: int = 0
     other_hardware: list[tuple[str, str]] = field(default_factory=list)  # predicted for, timed on
+    above_peak: list[str] = field(default_factory=list)  # the keys of those that are too fast to be true
 
     def put(self, sheet: ComparisonSheet, row: CaseRow, measured: Measurement) -> None:
         """Type a measurement into a row, but for what it holds already; a formula there is left."""
@@ -34,10 +42,12 @@ class Landing:
         typed = cells_of(row, measured)
         if OTHER_HARDWARE in str(typed.get("flags")):
             self.other_hardware.append((row.text("hardware_id"), measured.hardware_id or measured.device_kind))
+        if ABOVE_PEAK in str(typed.get("flags")):
+            self.above_peak.append(measured.case_key)
         cells = {
             name: value for name, value in typed.items()
-            if not sheet.is_computed(row.number, name) and not same_value(row.cells.get(name), value, 0.0)
-            and name in sheet.columns
+            if name in sheet.columns and not same_value(row.cells.get(name), value, 0.0)
+            and not sheet.is_computed(row.number, name)
         }  # fmt: skip
         if cells:
             self.values[row.number] = cells
@@ -106,14 +116,11 @@ def cells_of(row: CaseRow, measured: Measurement) -> dict[str, Value]:
     if measured.status != "measured":
         unknown = is_missing(row.cells.get("measured_time"))
         return {"flags": f"{measured.status}: {measured.reason}"} if unknown else {}
-    flags = [flag for flag in measured.flags.split(";") if flag]
-    if measured.source == "microbench" and row.text("hardware_id") not in ("", measured.hardware_id):
-        flags.append(OTHER_HARDWARE)
     return {
         "measured_time": measured.t_median,
         "spread": None if isnan(measured.spread) else measured.spread,
         "n_samples": measured.n_samples or None,
-        "flags": "; ".join(flags) or None,
+        "flags": flags_of(measured, row.text("hardware_id"), row.number_in(FLOOR)),
         "compiler_flags": measured.compiler_flags or None,
         "device": measured.device_kind or None,
         "mesh": measured.mesh or None,
@@ -122,6 +129,27 @@ def cells_of(row: CaseRow, measured: Measurement) -> dict[str, Value]:
         "measured_on": measured.timestamp or None,
         "measured_source": source_of(measured),
     }
+
+
+def flags_of(measured: Measurement, chip: str, floor: float | None) -> str | None:
+    """The guards that a time fails: its own, and those of a row that predicts `floor` seconds at least on `chip`."""
+    flags = [flag.strip() for flag in measured.flags.split(";") if flag.strip()]
+    if measured.source == "microbench" and chip not in ("", measured.hardware_id):
+        flags.append(OTHER_HARDWARE)
+    elif floor is not None and measured.t_median * TOLERATED < floor and ABOVE_PEAK not in flags:
+        flags.append(ABOVE_PEAK)
+    return "; ".join(flags) or None
+
+
+def too_fast(keys: Sequence[str]) -> str:
+    """A line about times that no chip of their rows can reach; blank where there are none."""
+    if not keys:
+        return ""
+    rows = "1 row is" if len(keys) == 1 else f"{len(keys):,} rows are"
+    return (
+        f"{rows} faster than the chip's peak FLOP/s and bandwidth allow, such as {keys[0]}: flagged {ABOVE_PEAK}; "
+        "is the time in seconds, of one run, on that chip?"
+    )
 
 
 def source_of(measured: Measurement) -> str:

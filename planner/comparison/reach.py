@@ -35,16 +35,14 @@ def extend_tables(package: Package, sheet: ComparisonSheet, appended: Collection
 
 
 def extend_ranges(package: Package, sheet: ComparisonSheet, appended: Collection[int]) -> None:
-    """Let what covers the last cases in the sheet and in our defined names cover the rows `appended` below them."""
-    numbers = [row.number for row in sheet.rows]
-    if not numbers:
-        return
-    bottom = max(numbers)
-    while bottom + 1 in appended:  # what stands between them is someone's, and stays outside
-        bottom += 1
-    stretch = _over(numbers, bottom)
+    """Let what covers the last cases in the sheet cover the rows `appended` below them."""
+    stretch = _stretch(sheet, appended)
     package.replace(sheet.part, stretched_sheet(package.parts[sheet.part], stretch))
-    part = package.workbook_part()
+
+
+def extend_names(package: Package, sheet: ComparisonSheet, appended: Collection[int]) -> None:
+    """Let our defined names over the last cases lie over the rows `appended` below them."""
+    stretch, part = _stretch(sheet, appended), package.workbook_part()
 
     def of_name(name: str, on: str, area: Area) -> Area:
         ours = on == sheet.name and (name.startswith(MARKERS) or name == FILTER)
@@ -67,6 +65,16 @@ def tables_of(package: Package, sheet: ComparisonSheet) -> list[tuple[str, Table
     """The tables on the sheet, each with its part."""
     parts = [link.target for link in package.relationships(sheet.part) if link.kind == "table"]
     return list(zip(parts, (table for table in tables(package) if table.sheet == sheet.name), strict=True))
+
+
+def _stretch(sheet: ComparisonSheet, appended: Collection[int]) -> Stretch:
+    numbers = [row.number for row in sheet.rows]
+    if not numbers:
+        return lambda area: area
+    bottom, new = max(numbers), set(appended)
+    while bottom + 1 in new:  # what stands between them is someone's, and stays outside
+        bottom += 1
+    return _over(numbers, bottom)
 
 
 def _over(cases: Collection[int], bottom: int) -> Stretch:

@@ -9,7 +9,7 @@ from pathlib import Path
 from measure.records import Measurement
 from planner.comparison import sheet as comparison
 from planner.comparison.filling import write_values
-from planner.comparison.landing import cells_of
+from planner.comparison.landing import ABOVE_PEAK, cells_of, too_fast
 from planner.comparison.sheet import NOTE, CaseRow, ComparisonSheet
 from planner.errors import Place, UserError, nearest
 from planner.xlsx.locked import locked
@@ -42,7 +42,8 @@ def record(path: Path, key: str, seconds: float, note: str | None = None) -> str
         cells = cells_of(row, measured) | ({NOTE: note} if note else {})
         write_values(package, parsed, sheet, {row.number: cells})
         package.write(path)
-    return _outcome(package, row.number)
+    line = too_fast([key] if ABOVE_PEAK in str(cells["flags"]) else [])
+    return _outcome(package, row.number) + (f"\n  {line}" if line else "")
 
 
 def _row(name: str, sheet: ComparisonSheet, key: str) -> CaseRow:

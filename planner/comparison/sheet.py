@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
+from typing import Any
 
 from measure.keys import case_key
 from planner import library
 from planner.errors import Place, UserError
 from planner.template import Template
-from planner.xlsx.address import Area, address
+from planner.xlsx.address import Area, address, column_letters
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package, local_name
@@ -30,17 +31,23 @@ IDENTITY = {KEY: "Case key", "case_label": "Case", "template": "Template", "hard
 NOTE, NOTE_LABEL = "note", "Your note"
 ENOUGH = 3  # machine names in one row make it the header
 
-Grid = Mapping[int, Mapping[int, Cell]]
-
 
 class RowCells(Mapping[str, Value]):
     """The values of a row's cells by machine name, read when they are asked for: a sheet has many that never are."""
 
-    def __init__(self, cells: Mapping[int, Cell], columns: Mapping[str, int]) -> None:
-        self._cells, self._columns = cells, columns
+    def __init__(self, xml: SheetXml, number: int, columns: Mapping[str, int]) -> None:
+        self._xml, self._number, self._columns = xml, number, columns
 
     def __getitem__(self, name: str) -> Value:
-        cell = self._cells.get(self._columns[name])
+        cell = self._xml.cell(f"{column_letters(self._columns[name])}{self._number}")
+        return None if cell is None else cell.value
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value in this column, None where the sheet hasn't the column."""
+        column = self._columns.get(name)
+        if column is None:
+            return default
+        cell = self._xml.cell(f"{column_letters(column)}{self._number}")
         return None if cell is None else cell.value
 
     def __iter__(self) -> Iterator[str]:
@@ -75,8 +82,14 @@ class CaseRow:
     @cached_property
     def inputs(self) -> dict[str, float | str | None]:
         """The inputs of its template that stand in its cells."""
-        names = [row.name for row in self.template.of_kind("input")] if self.template else []
-        return {name: self.number_in(name) if self.text(name) == "" else self.text(name) for name in names}
+        names = _inputs(self.template.name) if self.template else ()
+        return {name: self._known(name) for name in names}
+
+    def _known(self, name: str) -> float | str | None:
+        value = self.cells.get(name)
+        if isinstance(value, str):
+            return value.strip() or None
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
     @cached_property
     def keys(self) -> set[str]:
@@ -97,6 +110,11 @@ def _template(name: str) -> Template | None:
     return library.load(name) if name in library.names() else None
 
 
+@cache
+def _inputs(name: str) -> tuple[str, ...]:
+    return tuple(row.name for row in library.load(name).of_kind("input"))
+
+
 @dataclass(frozen=True)
 class ComparisonSheet:
     """Where the Comparison is in a package, its columns by machine name, and its rows."""
@@ -108,6 +126,13 @@ class ComparisonSheet:
     columns: Mapping[str, int]
     rows: tuple[CaseRow, ...]
     sized_to: int = 0  # the last row of the marker, and of the charts that were built with it; 0 without one
+
+    def load(self, written: Iterable[str]) -> None:
+        """Read at once what every row is known by and what a measurement is typed into."""
+        templates = {row.text("template"): row.template for row in self.rows}
+        inputs = {row.name for template in templates.values() if template for row in template.of_kind("input")}
+        wanted = inputs | {"hardware_id", *written}
+        self.xml.load(self.columns[name] for name in wanted if name in self.columns)
 
     def is_computed(self, row: int, name: str) -> bool:
         """Whether a formula stands in a row's cell; it is not overwritten."""
@@ -136,28 +161,28 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
             place=Place(package.name),
             remedy="build one with planner build",
         )
-    name, grid, header, columns = found
-    columns |= _else_by_label(_values(grid.get(header - 1, {})), columns)
+    name, header, columns = found
+    xml = sheets[name]
+    columns |= _else_by_label(_values(xml.row(header - 1)), columns)
     columns |= _else_by_marker(names, name, columns)
-    rows = (CaseRow(number, RowCells(grid[number], columns)) for number in sorted(grid) if number > header)
+    rows = (CaseRow(number, RowCells(xml, number, columns)) for number in xml.row_numbers if number > header)
     kept = tuple(row for row in rows if row.text("template") or row.text(KEY))
     on, area = names.get(MARKER, ("", Area(0, 0, 0, 0)))
     sized_to = area.bottom if on == name else 0
-    return ComparisonSheet(package.sheets()[name], name, sheets[name], header, columns, kept, sized_to)
+    return ComparisonSheet(package.sheets()[name], name, xml, header, columns, kept, sized_to)
 
 
 def _first_with_heads(
     package: Package, sheets: Mapping[str, SheetXml], told: Iterable[str]
-) -> tuple[str, Grid, int, dict[str, int]] | None:  # fmt: skip
+) -> tuple[str, int, dict[str, int]] | None:  # fmt: skip
     """The first of these sheets that has the heads of a Comparison: an analyst may call a page of theirs so too.
 
     Raises UserError for the first one where none has.
     """
     refusals: list[UserError] = []
     for name in told:
-        grid = sheets[name].grid()
         try:
-            return (name, grid, *_header(package, name, grid))
+            return (name, *_header(package, name, sheets[name]))
         except UserError as error:
             refusals.append(error)
     if refusals:
@@ -176,11 +201,11 @@ def _looking_like_one(sheets: Mapping[str, SheetXml]) -> Iterator[str]:
             yield name
 
 
-def _header(package: Package, sheet: str, grid: Grid) -> tuple[int, dict[str, int]]:
+def _header(package: Package, sheet: str, xml: SheetXml) -> tuple[int, dict[str, int]]:
     """The first row that holds enough machine names, and the column of each: the first where one is there twice."""
     known = set(_labels())
-    for number in sorted(grid):
-        values = _values(grid[number])
+    for number in xml.row_numbers:
+        values = _values(xml.row(number))
         texts = [(value.strip(), column) for column, value in sorted(values.items()) if isinstance(value, str)]
         if len(known & {text for text, _ in texts}) >= ENOUGH:
             return number, dict(reversed([pair for pair in texts if pair[0]]))

@@ -6,13 +6,15 @@ stale nor a guessed one stays: the cell is left without, and the program that op
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from planner.recalc.added import NewRows
 from planner.recalc.engine import EngineError, engine_name
 from planner.recalc.trust import Edits, Verdict, computed, edits_between, formula_cells, recomputed
 from planner.xlsx.cellvalue import CellError, Formula, Value, same_value
+from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import compute_on_load, parse_sheets
 from planner.xlsx.sheetxml import Content, SheetXml
@@ -99,23 +101,38 @@ def recalculate(package: Package, *, before: Package | None = None) -> Recalcula
 
 def edit(
     package: Package, sheets: Mapping[str, SheetXml], name: str, contents: Mapping[str, Content],
-    like: Mapping[str, str] | None = None,
+    like: Mapping[str, str] | None = None, rows: Sequence[NewRow] = (), before: Package | None = None,
+    follow: Callable[[Callable[[str], Content]], Mapping[str, Value]] | None = None,
 ) -> Recalculated:  # fmt: skip
-    """Put values and new formulas into a sheet of `package` and refresh what they reach, in place.
+    """Put values, new formulas and new rows into a sheet of `package` and refresh what they reach, in place.
 
     It is `SheetXml.with_values` and `recalculate(before=...)` in one, which reads the sheets once: `sheets` are those
-    of the package as its program saved it. Raises UserError as these two do.
+    of the package as its program saved it, and `before` is all of it, where tables or names reach further now.
+    `follow` gives values to type as well, by address, from what the cells have then. Raises UserError as these two do.
     """
     result = Recalculated(engine_name())
-    edits = Edits(
-        {(name, ref): value for ref, value in contents.items() if not isinstance(value, Formula)},
-        {(name, ref): value.text for ref, value in contents.items() if isinstance(value, Formula)},
-    )
-    verdict = _asked(lambda: recomputed(package, sheets, edits), sheets)
+
+    def computed_with(contents: Mapping[str, Content], rows: Sequence[NewRow]) -> tuple[Edits, Verdict]:
+        edits = Edits(
+            {(name, ref): value for ref, value in contents.items() if not isinstance(value, Formula)},
+            {(name, ref): value.text for ref, value in contents.items() if isinstance(value, Formula)},
+            dict(like or {}),
+            NewRows.of(sheets[name], name, rows),
+        )
+        return edits, _asked(lambda: recomputed(before or package, sheets, edits, package), sheets)
+
+    edits, verdict = computed_with(contents, rows)
+    more = follow(lambda ref: contents.get(ref, verdict.value(name, ref))) if follow else {}
+    if more:
+        rows = [row.with_typed(more) for row in rows]
+        contents = {ref: more.get(ref, value) for ref, value in contents.items()}
+        edits, verdict = computed_with(contents, rows)
     added = {ref: verdict.values.get((name, ref)) for _, ref in edits.added}
-    caches = _cached(sheets, verdict, result)
-    result.n_formulas, result.n_changed = result.n_formulas + len(added), result.n_changed + len(added)
-    xml = sheets[name].with_values(contents, like, {**caches.pop(name, {}), **added})
+    old = {cell: value for cell, value in verdict.values.items() if cell not in edits.added}
+    caches = _cached(sheets, replace(verdict, values=old), result)
+    n_new = len(added) + edits.new.n_formulas
+    result.n_formulas, result.n_changed = result.n_formulas + n_new, result.n_changed + n_new
+    xml = sheets[name].with_values(contents, like, {**caches.pop(name, {}), **added}, rows, verdict.rows)
     parts = package.sheets()
     package.replace(parts[name], xml)
     for other, new in caches.items():
@@ -153,7 +170,7 @@ def _cached(sheets: Mapping[str, SheetXml], verdict: Verdict, result: Recalculat
     for name, ref in verdict.doubts:
         caches[name] |= dict.fromkeys(sheets[name].filled_by(ref))
     for (name, ref), value in verdict.values.items():
-        cell = sheets[name].cells.get(ref)
+        cell = sheets[name].cell(ref)
         if cell is None or not cell.kind or same_value(old := cell.value, value):
             continue
         caches[name][ref] = value

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from xml.sax.saxutils import escape
 
 from planner.errors import UserError
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
+from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import counts_from_1904, tables
 from planner.xlsx.sheetxml import SheetXml
@@ -208,7 +208,7 @@ def _plain_file(package: Package) -> bytes:
 def _plain(xml: bytes) -> bytes:
     """Without comments and CDATA, and in the transitional namespaces: the engine misreads the others."""
     if b"<!" in xml:
-        xml = _UNPLAIN.sub(lambda match: escape((match[1] or b"").decode()).encode(), xml)
+        xml = _UNPLAIN.sub(lambda match: escaped((match[1] or b"").decode()).encode(), xml)
     if b"http://purl.oclc.org/ooxml/" in xml:
         for strict, transitional in _STRICT.items():
             xml = xml.replace(strict, transitional)

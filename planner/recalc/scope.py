@@ -7,9 +7,11 @@ sheets. So the engine may be given more than need be, and never less.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from planner.recalc.added import NewRows
+from planner.recalc.likerows import OWN_ROW, LikeRows, like_rows
 from planner.xlsx.address import column_number, coordinates
 from planner.xlsx.opc import Package, local_name
 from planner.xlsx.sheetxml import SheetXml
@@ -22,39 +24,71 @@ _FORMULA = re.compile(rb"<f" + _OWN + rb"(?:/>|>([^<]*)</f>)")
 _WITHOUT_VALUE = re.compile(rb"<c(" + _OWN + rb")><f" + _OWN + rb"(?:/>|>[^<]*</f>)(?:<v></v>|<v/>)?</c>")
 _OPEN = (b"</f></c>", b"</f><v></v>", b"<v/>", b"/></c>")  # what a formula without a value ends in
 _PLAIN = re.compile(rb'(<c r="([A-Z]+)([0-9]+)"' + _OWN + rb'>)<f(?: aca="[a-z0-9]+")?>([^<]*)</f>')
-_PLAIN_PARTS = re.compile(_PLAIN.pattern.replace(b"(<c", b"<c", 1).replace(b">)<f", b"><f", 1))
 _ENTITIES = {b"&quot;": b'"', b"&apos;": b"'", b"&lt;": b"<", b"&gt;": b">", b"&amp;": b"&"}
 _OPAQUE = (b"[", b"indirect(", b"offset(", b"&#")  # a table or another file; a computed address; a coded character
 _SEVERAL_SHEETS = re.compile(rb":[^!,()+*/^&=<>\"\n-]*!")
-_TOKEN = re.compile(
-    rb"""(?P<text>"[^"]*")|(?P<function>[A-Z][A-Z0-9.@]*\()|(?P<logical>TRUE|FALSE)\b
+TOKEN = re.compile(
+    rb"""(?P<text>"[^"]*")|(?P<function>[A-Z][A-Z0-9.\x01]*\()|(?P<logical>TRUE|FALSE)\b
     |(?:(?P<sheet>'(?:[^']|'')*'|\w[\w.]*)!)?(?:
-        \$?(?P<left>[A-Z]{1,3})\$?(?P<top>[0-9@]+)(?::\$?(?P<right>[A-Z]{1,3})\$?(?P<bottom>[0-9@]+))?
-        |\$?(?P<first>[A-Z]{1,3}):\$?(?P<last>[A-Z]{1,3}))(?![\w.(!@])
-    |(?P<number>[0-9@]*\.?[0-9@]+(?:E[+-]?[0-9@]+)?)|[-+*/^&=<>(),%{};\s]|(?P<error>\#[A-Z/0]+[!?]?)""",
+        \$?(?P<left>[A-Z]{1,3})\$?(?P<top>[0-9\x01]+)(?::\$?(?P<right>[A-Z]{1,3})\$?(?P<bottom>[0-9\x01]+))?
+        |\$?(?P<first>[A-Z]{1,3}):\$?(?P<last>[A-Z]{1,3}))(?![\w.(!\x01])
+    |(?P<number>[0-9\x01]*\.?[0-9\x01]+(?:E[+-]?[0-9\x01]+)?)|[-+*/^&=<>(),%{};\s]|(?P<error>\#[A-Z/0]+[!?]?)""",
     re.VERBOSE,
 )
-_OWN_ROW = b"@"  # in a pattern: the number of the formula's own row
 
 
 @dataclass(frozen=True)
 class Scope:
-    """For each sheet with formulas that may be reached their addresses; None where it is every one."""
+    """For each sheet with formulas that may be reached their addresses; None where it is every one.
+
+    Of the sheet that was edited, where its formulas can be read, `rows` has them instead.
+    """
 
     reached: Mapping[str, Collection[str] | None]
+    rows: Mapping[str, Sequence[LikeRows]] = field(default_factory=dict)
+    leading: Collection[bytes] = ()  # the defined names that lead to sheets that are reached, in lower case
+
+    def refs(self, name: str) -> Collection[str] | None:
+        """The addresses of a sheet's formulas that may be reached; None where it is every one."""
+        if name in self.rows:
+            return [f"{column}{row}" for like in self.rows[name] for row in like.numbers for column in like.patterns]
+        return self.reached.get(name, ())
 
     def formulas(self, sheets: Sheets) -> Iterator[Address]:
         """The sheet and the address of every formula that may be reached."""
-        for name, refs in self.reached.items():
-            cells = sheets[name].cells
-            yield from ((name, ref) for ref in (cells if refs is None else refs) if cells[ref].kind)
+        for name in [*self.reached, *self.rows]:
+            sheet, refs = sheets[name], self.refs(name)
+            cells = sheet.cells.items() if refs is None else ((ref, sheet.cell(ref)) for ref in refs)
+            yield from ((name, ref) for ref, cell in cells if cell is not None and cell.kind)
 
-    def reduced(self, package: Package, sheets: Sheets) -> Package:
-        """The workbook with every other formula turned into its saved value."""
+    def may_reach(self, name: str, ref: str) -> bool:
+        """Whether the formula of a cell may be reached."""
+        if name in self.rows:
+            column = ref.rstrip("0123456789")
+            row = int(ref[len(column) :])
+            return any(column in like.patterns and row in like.numbers for like in self.rows[name])
+        refs = self.reached.get(name, ())
+        return refs is None or ref in refs
+
+    def without(self, done: Collection[Address]) -> Scope:
+        """The scope without formulas whose values are known; a sheet that has none left is not in it."""
+        if not done:
+            return self
+        left = {name: self.refs(name) for name in [*self.reached, *self.rows]}
+        left = {
+            name: None if refs is None else [ref for ref in refs if (name, ref) not in done]
+            for name, refs in left.items()
+        }  # fmt: skip
+        return Scope({name: refs for name, refs in left.items() if refs is None or refs}, leading=self.leading)
+
+    def reduced(self, package: Package, sheets: Sheets, instead: Mapping[str, bytes] | None = None) -> Package:
+        """The workbook with every other formula turned into its saved value; `instead` has the XML of some sheets."""
         smaller = replace(package, parts=dict(package.parts))
         for name, part in package.sheets().items():
-            refs = self.reached.get(name, ())
-            if refs is not None:
+            refs = self.refs(name)
+            if instead and name in instead:
+                smaller.replace(part, instead[name])
+            elif refs is not None:
                 smaller.replace(part, _PLAIN.sub(_kept(refs), sheets[name].xml) if refs else _values(sheets[name].xml))
         return smaller
 
@@ -68,19 +102,27 @@ def _kept(refs: Collection[str]) -> Callable[[re.Match[bytes]], bytes]:
     return lambda match: match[0] if match[2] + match[3] in known else match[1]
 
 
-def scope_of(package: Package, sheets: Sheets, cells: Collection[Address]) -> Scope:
-    """What an edit of these cells may reach: sheet by sheet, and in the edited sheet column by column."""
+def scope_of(package: Package, sheets: Sheets, cells: Collection[Address], new: NewRows | None = None) -> Scope:
+    """What an edit of these cells may reach: sheet by sheet, and in the edited sheet column by column.
+
+    `new` are rows that the edit adds.
+    """
+    added = new if new and new.rows else NewRows()
     if any(sheet.is_plain and _lacks_values(sheet.xml) for sheet in sheets.values()):
         return Scope(dict.fromkeys(sheets))  # such a formula is given one, whatever was edited
-    texts = {name: _text(sheet.xml) for name, sheet in sheets.items()}
-    reached = {name for name, _ in cells}
+    reached = {name for name, _ in cells} | ({added.name} if added.rows else set())
     edited = reached.copy()
-    reached |= {name for name, sheet in sheets.items() if not sheet.is_plain or _is_opaque(texts[name])}
+    likes = like_rows(sheets[min(edited)]) if len(edited) == 1 else None
+    texts = {
+        name: _text(sheet.xml) if likes is None or name not in edited else _text_of(likes)
+        for name, sheet in sheets.items()
+    }  # fmt: skip
+    reached |= {name for name, sheet in sheets.items() if not sheet.is_plain or is_opaque(texts[name])}
     reached |= {name for name, sheet in sheets.items() if b't="dataTable"' in sheet.xml}  # its inputs are no text
     names = _names(package)
     while True:
         leading = _leading(names, reached)
-        words = [*_qualifiers(reached), *leading]
+        words = [*qualifiers(reached), *leading]
         more = {name for name in texts.keys() - reached if _mentions(texts[name], words)}
         if not more:
             break
@@ -88,9 +130,14 @@ def scope_of(package: Package, sheets: Sheets, cells: Collection[Address]) -> Sc
     found: dict[str, Collection[str] | None] = {name: None for name in sheets if name in reached}
     if len(edited) == 1:
         (name,) = edited
-        if sheets[name].is_plain and not _is_opaque(texts[name]) and not _mentions(texts[name], leading):
+        if likes is not None and not is_opaque(texts[name]) and not _mentions(texts[name], leading):
             places = [coordinates(ref) for of, ref in cells if of == name]
-            found[name] = _reached_in(sheets[name].xml, name, places, {other.lower() for other in reached})
+            numbers = {row for row, _ in places} | {row.number for row in added.rows}
+            columns = {column for _, column in places} | added.columns
+            rows = _reached_in(likes, name, numbers, columns, {other.lower() for other in reached})
+            if rows is not None:
+                del found[name]
+                return Scope(found, {name: rows}, leading)
     return Scope(found)
 
 
@@ -103,15 +150,20 @@ def _lacks_values(xml: bytes) -> bool:
 
 def _text(xml: bytes) -> bytes:
     """The sheet's formulas in lower case, one on a line."""
-    return _unescaped(b"\n".join(_FORMULA.findall(xml))).lower()
+    return unescaped(b"\n".join(_FORMULA.findall(xml))).lower()
 
 
-def _is_opaque(text: bytes) -> bool:
+def _text_of(rows: Iterable[LikeRows]) -> bytes:
+    return unescaped(b"\n".join(pattern for like in rows for pattern in like.patterns.values())).lower()
+
+
+def is_opaque(text: bytes) -> bool:
     """Whether it can't be told which sheets are meant."""
     return _mentions(text, _OPAQUE) or bool(_SEVERAL_SHEETS.search(text))
 
 
-def _unescaped(text: bytes) -> bytes:
+def unescaped(text: bytes) -> bytes:
+    """A formula as a person types it, of the one in the file."""
     for entity, character in _ENTITIES.items():
         text = text.replace(entity, character)
     return text
@@ -128,17 +180,17 @@ def _names(package: Package) -> dict[bytes, bytes]:
 
 def _leading(names: Mapping[bytes, bytes], reached: Iterable[str]) -> list[bytes]:
     """The names that may lead to one of the sheets, by themselves or through other names."""
-    words = list(_qualifiers(reached))
+    words = list(qualifiers(reached))
     found: list[bytes] = []
     while more := [
-        name for name, text in names.items() if name not in found and (_is_opaque(text) or _mentions(text, words))
+        name for name, text in names.items() if name not in found and (is_opaque(text) or _mentions(text, words))
     ]:
         found += more
         words += more
     return found
 
 
-def _qualifiers(sheets: Iterable[str]) -> Iterator[bytes]:
+def qualifiers(sheets: Iterable[str]) -> Iterator[bytes]:
     """How a formula begins to name a cell of these sheets, in lower case."""
     for name in sheets:
         yield f"{name.lower()}!".encode()
@@ -150,36 +202,37 @@ def _mentions(text: bytes, words: Iterable[bytes]) -> bool:
 
 
 def _reached_in(
-    xml: bytes, name: str, edited: Collection[tuple[int, int]], reached: Collection[str]
-) -> Collection[str] | None:  # fmt: skip
-    """The formulas of a sheet that edits of some of its cells may reach, or another of the sheets `reached` that does.
+    likes: Iterable[LikeRows], name: str, edited: Collection[int], columns: Collection[int], reached: Collection[str]
+) -> list[LikeRows] | None:  # fmt: skip
+    """The formulas of a sheet that edits of some of its rows, in some columns, may reach, or another sheet that does.
 
     A formula that reads only its own row is reached by an edit of that row. None where the formulas can't be read.
     """
-    formulas = _PLAIN_PARTS.findall(xml)
-    if len(formulas) != len(_FORMULA.findall(xml)):
-        return None  # shared formulas, arrays
-    reads: dict[bytes, set[Read]] = {}
-    for column, pattern in {(column, text.replace(row, _OWN_ROW)) for column, row, text in formulas}:
-        read = _reads(_unescaped(pattern), name.lower(), reached)
+    reads: dict[str, set[Read]] = {}
+    for column, pattern in {pair for like in likes for pair in like.patterns.items()}:
+        read = _reads(unescaped(pattern), name.lower(), reached)
         if read is None:
             return None
         reads.setdefault(column, set()).update(read)
-    whole = _columns(reads, {column for _, column in edited})
-    every = {column: whole[at] for column in reads if (at := column_number(column.decode())) in whole}
-    rows = {b"%d" % row for row, _ in edited}
-    found = (column + row for column, row, _ in formulas if column in every and (every[column] or row in rows))
-    return dict.fromkeys(ref.decode() for ref in found)
+    whole = _columns(reads, columns)
+    every = {column: whole[at] for column in reads if (at := column_number(column)) in whole}
+    found: list[LikeRows] = []
+    for like in likes:
+        in_edited = {column: pattern for column, pattern in like.patterns.items() if column in every}
+        in_all = {column: pattern for column, pattern in in_edited.items() if every[column]}
+        found.append(LikeRows(in_edited, [number for number in like.numbers if number in edited]))
+        found.append(LikeRows(in_all, [number for number in like.numbers if number not in edited]))
+    return [like for like in found if like.patterns and like.numbers]
 
 
 Read = tuple[int, int, bool]  # the first column, the last one, and whether it is the formula's own row alone
 _ANOTHER_SHEET = (0, 0, False)
 
 
-def _columns(reads: Mapping[bytes, Collection[Read]], edited: Collection[int]) -> dict[int, bool]:
+def _columns(reads: Mapping[str, Collection[Read]], edited: Collection[int]) -> dict[int, bool]:
     """The columns that may be reached: True in every row, False in those edited alone."""
     whole = dict.fromkeys(edited, False)
-    numbered = {column_number(column.decode()): found for column, found in reads.items()}
+    numbered = {column_number(column): found for column, found in reads.items()}
     changed = True
     while changed:
         changed = False
@@ -200,19 +253,19 @@ def _reads(pattern: bytes, name: str, reached: Collection[str]) -> set[Read] | N
     found: set[Read] = set()
     at = 0
     while at < len(pattern):
-        token = _TOKEN.match(pattern, at)
+        token = TOKEN.match(pattern, at)
         if token is None:
             return None
         at = token.end()
         left, first = token["left"] or token["first"], token["first"]
         if left is None:
             continue
-        if _OWN_ROW in (token["sheet"] or b""):
+        if OWN_ROW in (token["sheet"] or b""):
             return None
         sheet = (token["sheet"] or b"").decode().strip("'").replace("''", "'").lower() or name
         if sheet == name:
             right = token["last"] if first else token["right"] or left
-            own = not first and token["top"] == _OWN_ROW and (token["bottom"] or _OWN_ROW) == _OWN_ROW
+            own = not first and token["top"] == OWN_ROW and (token["bottom"] or OWN_ROW) == OWN_ROW
             low, high = sorted((column_number(left.decode()), column_number(right.decode())))
             found.add((low, high, own))
         elif sheet in reached:

@@ -11,14 +11,19 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from planner.recalc.added import NewRows
 from planner.recalc.engine import Address, Engine, Unknown
-from planner.recalc.scope import scope_of
+from planner.recalc.extract import columns_read, extract
+from planner.recalc.scope import Scope, scope_of
+from planner.recalc.sweep import Swept, sweep
+from planner.xlsx.address import address, coordinates
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
 
 AGREEMENT = 1e-9
+MANY = 500  # cells
 BAD_NAME = CellError("#NAME?")
 ARRAY = Unknown("its result is an array")
 UNKNOWN_NAME = "it has a name or function that the engine doesn't know"
@@ -38,6 +43,12 @@ class Verdict:
     values: dict[Address, Value]
     doubts: Reasons
     kept: Reasons = field(default_factory=dict)
+    rows: dict[int, dict[int, Value]] = field(default_factory=dict)  # of new rows the values, by row and column
+
+    def value(self, name: str, ref: str) -> Value:
+        """The value of a formula's cell; None where it isn't known."""
+        row, column = coordinates(ref)
+        return self.rows[row].get(column) if row in self.rows else self.values.get((name, ref))
 
 
 def formula_cells(sheets: Sheets) -> dict[Address, Cell]:
@@ -61,6 +72,8 @@ class Edits:
 
     typed: dict[Address, Value]
     added: dict[Address, str]
+    like: dict[str, str] = field(default_factory=dict)  # a new formula's cell -> the one it copies
+    new: NewRows = field(default_factory=NewRows)
 
 
 def edits_between(old: Sheets, new: Sheets) -> Edits:
@@ -72,21 +85,39 @@ def edits_between(old: Sheets, new: Sheets) -> Edits:
     return Edits({cell: _typed(new, cell) for cell in _edited(old, new)}, added)
 
 
-def recomputed(before: Package, sheets: Sheets, edits: Edits) -> Verdict:
+def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | None = None) -> Verdict:
     """The values of the formulas that edits of `before`, whose sheets are `sheets`, reach.
 
+    `after` is the workbook with the tables and the names that it is to have, where they reach further than before.
     Raises EngineError as `computed` does.
     """
-    scope = scope_of(before, sheets, [*edits.typed, *edits.added])
-    formulas = {(name, ref): sheets[name].cells[ref] for name, ref in scope.formulas(sheets)}
-    engine = Engine(scope.reduced(before, sheets), sheets)
-    base, doubts, kept = _weighed(engine, sheets, formulas, [*edits.typed, *edits.added])
-    for cell, value in edits.typed.items():
+    cells = [*edits.typed, *edits.added]
+    scope = scope_of(before, sheets, cells, edits.new)
+    swept = _swept(sheets, scope, edits)
+    whole, scope = scope, scope.without(swept.values)
+    formulas = {(name, ref): at for name, ref in scope.formulas(sheets) if (at := sheets[name].cell(ref))}
+    added = {cell: text for cell, text in edits.added.items() if cell not in swept.values}
+    added |= edits.new.formulas(swept.rows)
+    new = swept.changed
+    if not formulas and not added:
+        return Verdict(new, {}, rows=swept.rows)
+    typed = edits.typed | edits.new.typed() | new | {
+        (edits.new.name, address(row, column)): value
+        for row, values in swept.rows.items() for column, value in values.items()
+    }  # fmt: skip
+    old, fresh = _extracts(sheets, whole, scope, formulas, added, typed)
+    engine = Engine(scope.reduced(before, sheets, old), sheets)
+    base, doubts, kept = _weighed(engine, sheets, formulas, [*typed, *added])
+    if fresh or (after is not None and after.parts != before.parts):
+        engine = Engine(scope.reduced(after or before, sheets, fresh), sheets)
+    for cell, value in ({} if fresh else typed).items():
         engine.put(cell, value)
-    for cell, text in sorted(edits.added.items()):
+    for cell, text in {} if fresh else sorted(added.items()):
         engine.put_formula(cell, text)
+    for cell in kept:
+        engine.put(cell, formulas[cell].value)
     engine.evaluate()
-    found = _values(engine, sheets, [*base, *edits.added])
+    found = _values(engine, sheets, [*base, *added])
     values = {
         cell: value
         for cell, value in found.items()
@@ -94,7 +125,41 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits) -> Verdict:
     }
     doubts |= _unknown(found, formulas)
     doubts = _with_dependents(engine, sheets, formulas, doubts)
-    return Verdict(_sound(values, doubts), doubts, kept)
+    sound = _sound(values, doubts)
+    for name, ref in edits.new.formulas(swept.rows):
+        row, column = coordinates(ref)
+        swept.rows.setdefault(row, {})[column] = sound.pop((name, ref), None)
+    return Verdict(sound | new, doubts, kept, swept.rows)
+
+
+def _extracts(
+    sheets: Sheets, whole: Scope, scope: Scope, formulas: Formulas, added: Mapping[Address, str],
+    typed: Mapping[Address, Value],
+) -> tuple[dict[str, bytes], dict[str, bytes]]:  # fmt: skip
+    """The sheet that is edited as the engine needs it, before and after; nothing for a few edits, or where all counts.
+
+    Cells put into the engine one by one take longer than a sheet that it loads.
+    """
+    (name, *others) = {sheet for sheet, _ in typed}
+    if len(typed) < MANY or others or name not in whole.rows:
+        return {}, {}
+    own = {ref: cell.formula or "" for (sheet, ref), cell in formulas.items() if sheet == name}
+    new = {ref: text for (sheet, ref), text in added.items() if sheet == name}
+    texts = [(sheet, cell.formula or "") for (sheet, _), cell in formulas.items()]
+    texts += [(name, text) for text in new.values()]
+    columns = columns_read(texts, name, scope.leading)
+    changes = {ref: value for (_, ref), value in typed.items()}
+    return {name: extract(sheets[name], columns, own, {})}, {name: extract(sheets[name], columns, own | new, changes)}
+
+
+def _swept(sheets: Sheets, scope: Scope, edits: Edits) -> Swept:
+    """What can be had without the engine where the edits are of a single sheet."""
+    names = {name for name, _ in (*edits.typed, *edits.added)} | ({edits.new.name} if edits.new.rows else set())
+    if len(names) != 1:
+        return Swept()
+    typed = {ref: value for (_, ref), value in edits.typed.items()}
+    added = {ref: text for (_, ref), text in edits.added.items()}
+    return sweep(sheets, scope, names.pop(), typed, added, edits.like, edits.new)
 
 
 def _weighed(
@@ -210,5 +275,5 @@ def _edited(old: Sheets, new: Sheets) -> list[Address]:
 
 
 def _typed(sheets: Sheets, cell: Address) -> Value:
-    found = sheets[cell[0]].cells.get(cell[1])
+    found = sheets[cell[0]].cell(cell[1])
     return None if found is None else found.value

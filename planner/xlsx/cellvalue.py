@@ -7,9 +7,9 @@ import math
 import re
 from dataclasses import dataclass
 from typing import TypeGuard
-from xml.sax.saxutils import escape
 
 from planner.errors import UserError
+from planner.xlsx.markup import escaped
 
 MAX_TEXT = 32_767
 _UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
@@ -68,12 +68,12 @@ def written_value(value: float | int | str | bool | CellError) -> tuple[str, byt
     if isinstance(value, bool):
         return "b", b"1" if value else b"0"
     if isinstance(value, CellError):
-        return "e", escape(value.code).encode()
+        return "e", escaped(value.code).encode()
     if isinstance(value, str):
         if len(value) > MAX_TEXT:
             raise UserError(f"a text of {len(value):,} characters", remedy=f"a cell holds {MAX_TEXT:,}")
         coded = _UNWRITABLE.sub(lambda match: f"_x{ord(match[0]):04X}_", value)
-        return "str", escape(coded).encode()
+        return "str", escaped(coded).encode()
     return "n", _number_text(float(value))
 
 

@@ -5,15 +5,19 @@ It is for a workbook that is made from nothing: what a file holds already is cha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import isfinite
-from xml.sax.saxutils import escape
 
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import MAX_TEXT, Value, written_value
+from planner.xlsx.markup import escaped
 
 Block = Sequence[Sequence[Value]]  # of a sheet from A1 on: row by row, None for no value
+HERE = "\0"  # in the pattern of a formula that is copied: what is the cell's own, its column's letters or its row
 _NO_ATTRIBUTES: Mapping[int, Mapping[str, str]] = {}
+SHORT = 256  # characters of a text that is kept for when it is put again
 
 
 class Grid:
@@ -21,15 +25,25 @@ class Grid:
 
     def __init__(self) -> None:
         # What stands before the cell's type and behind it; of a cell that is no formula all, and nothing behind.
-        self._rows: dict[int, dict[int, tuple[str, str]]] = {}
+        self._rows: defaultdict[int, dict[int, tuple[str, str]]] = defaultdict(dict)
 
     def put_formula(self, row: int, column: int, text: str, style: int) -> None:
         """A formula, without its =."""
-        at = f'<c r="{column_letters(column)}{row}" s="{style}"', f"><f>{escape(text)}</f>"
-        if row in self._rows:
-            self._rows[row][column] = at
-        else:
-            self._rows[row] = {column: at}
+        self._rows[row][column] = f'<c r="{column_letters(column)}{row}" s="{style}"', f"><f>{escaped(text)}</f>"
+
+    def put_across(self, row: int, columns: Iterable[int], pattern: str, style: int) -> None:
+        """One formula copied to the right: `pattern` has HERE for the letters of each cell's own column."""
+        cells, rest = self._rows[row], f"><f>{escaped(pattern)}</f>"
+        for column in columns:
+            letters = column_letters(column)
+            cells[column] = f'<c r="{letters}{row}" s="{style}"', rest.replace(HERE, letters)
+
+    def put_down(self, column: int, rows: Iterable[int], pattern: str, style: int) -> None:
+        """One formula copied downward: `pattern` has HERE for the number of each cell's own row."""
+        letters, rest = column_letters(column), f"><f>{escaped(pattern)}</f>"
+        for row in rows:
+            number = str(row)
+            self._rows[row][column] = f'<c r="{letters}{number}" s="{style}"', rest.replace(HERE, number)
 
     def put(self, row: int, column: int, value: Value, style: int) -> None:
         """A typed value, a text within the cell itself; None for an empty cell that has a format.
@@ -40,21 +54,11 @@ class Grid:
         if value is None or value == "":
             whole = f"{head}/>"
         elif isinstance(value, str):
-            text = _text(value)
-            space = ' xml:space="preserve"' if text != text.strip() else ""
-            whole = f'{head} t="inlineStr"><is><t{space}>{text}</t></is></c>'
+            whole = head + (_inline(value) if len(value) <= SHORT else _inline.__wrapped__(value))
         else:
             kind, content = written_value(value)
             whole = f"{head}{_typed(kind)}><v>{content.decode()}</v></c>"
-        self._rows.setdefault(row, {})[column] = whole, ""
-
-    def has(self, row: int, column: int) -> bool:
-        """Whether there is a cell."""
-        return row in self._rows and column in self._rows[row]
-
-    def discard(self, row: int, column: int) -> None:
-        """Take a cell out, if there is one."""
-        self._rows.get(row, {}).pop(column, None)
+        self._rows[row][column] = whole, ""
 
     @property
     def size(self) -> tuple[int, int]:
@@ -68,11 +72,12 @@ class Grid:
             yield from ((row, column) for column in cells if cells[column][1])
 
     def beside_room(self) -> Iterator[tuple[int, int]]:
-        """Those of the formulas that have an empty cell to their right or below, into which an array could flow."""
+        """Those of the formulas whose result could be an array, and that have an empty cell to their right or below."""
         for row, cells in self._rows.items():
             below = self._rows.get(row + 1, {})
             for column, (_, rest) in cells.items():
-                if rest and not (_holds(cells.get(column + 1)) and _holds(below.get(column))):
+                may_be_array = ":" in rest or "{" in rest  # any other reads no range
+                if may_be_array and not (_holds(cells.get(column + 1)) and _holds(below.get(column))):
                     yield row, column
 
     def sheet_data(self, values: Block | None = None, rows: Mapping[int, Mapping[str, str]] = _NO_ATTRIBUTES) -> bytes:
@@ -82,32 +87,44 @@ class Grid:
         for row in sorted(self._rows.keys() | rows.keys()):
             attributes = "".join(f' {name}="{value}"' for name, value in rows.get(row, {}).items())
             add(f'<row r="{row}"{attributes}>')
+            cells = sorted(self._rows.get(row, {}).items())
             known = values[row - 1] if values and row <= len(values) else ()
-            for column, (head, rest) in sorted(self._rows.get(row, {}).items()):
-                if not rest:
-                    add(head)
-                    continue
-                value = known[column - 1] if column <= len(known) else None
-                if type(value) is float and isfinite(value):
-                    add(f"{head}{rest}<v>{repr(value + 0.0).removesuffix('.0')}</v></c>")
-                elif value is None:
-                    add(f"{head}{rest}</c>")
-                else:
-                    kind, content = written_value(value)
-                    add(f"{head}{_typed(kind)}{rest}<v>{content.decode()}</v></c>")
+            if known:
+                pieces += [_valued(head, rest, known, column) if rest else head for column, (head, rest) in cells]
+            else:
+                pieces += [f"{head}{rest}</c>" if rest else head for _, (head, rest) in cells]
             add("</row>")
         add("</sheetData>")
         return "".join(pieces).encode()
+
+
+def _valued(head: str, rest: str, known: Sequence[Value], column: int) -> str:
+    """A formula's cell with its value of those that are known of its row."""
+    value = known[column - 1] if column <= len(known) else None
+    if type(value) is float and isfinite(value):
+        return f"{head}{rest}<v>{repr(value + 0.0).removesuffix('.0')}</v></c>"
+    if value is None:
+        return f"{head}{rest}</c>"
+    kind, content = written_value(value)
+    return f"{head}{_typed(kind)}{rest}<v>{content.decode()}</v></c>"
 
 
 def _holds(cell: tuple[str, str] | None) -> bool:
     return cell is not None and not cell[0].endswith("/>")
 
 
+@lru_cache(maxsize=4096)
+def _inline(value: str) -> str:
+    """What stands in a cell of this text behind its style; units, names and notes recur."""
+    text = _text(value)
+    space = ' xml:space="preserve"' if text != text.strip() else ""
+    return f' t="inlineStr"><is><t{space}>{text}</t></is></c>'
+
+
 def _text(value: str) -> str:
     """A text as XML; most need no more than that marks are written as entities."""
     if value.isprintable() and "_x" not in value and len(value) <= MAX_TEXT:
-        return escape(value)
+        return escaped(value)
     return written_value(value)[1].decode()
 
 

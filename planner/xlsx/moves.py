@@ -54,13 +54,15 @@ class Track:
 class SheetMoves:
     """Where a sheet's cells go: its name then, its rows and columns; and rows that go to another sheet.
 
-    `elsewhere` (row -> sheet and row) counts for a reference to a single cell, which can lead anywhere.
+    `elsewhere` (row -> sheet and row) counts for a reference to a single cell, which can lead anywhere; `there` says
+    by the sheet where this one's columns stand on it.
     """
 
     name: str
     rows: Track = field(default_factory=Track)
     columns: Track = field(default_factory=Track)
     elsewhere: Mapping[int, tuple[str, int]] = field(default_factory=dict)
+    there: Mapping[str, Track] = field(default_factory=dict)
 
     def cell(self, row: int, column: int) -> tuple[int, int]:
         """Where a cell of the sheet stands then, on the same sheet."""
@@ -115,7 +117,7 @@ class Moves:
             if match["kept"]:
                 return match[0]
             own = match["sheet"] is None
-            name = sheet if own else _unquoted(match["sheet"])
+            name = sheet if own else unquoted(match["sheet"])
             if name.lower() not in self._sheets:
                 return match[0] if not own or home == sheet else f"{quoted(sheet)}!{match['reference']}"
             return self._reference(match["reference"], self.of(name), home, own)
@@ -128,7 +130,7 @@ class Moves:
             row, column = coordinates(first.replace("$", ""))
             if row in sheet.elsewhere:
                 name, new_row = sheet.elsewhere[row]
-                return _prefix(name, home, own) + _written(first, new_row, sheet.columns(column))
+                return _prefix(name, home, own) + _written(first, new_row, sheet.there.get(name, sheet.columns)(column))
             return _prefix(sheet.name, home, own) + _written(first, *sheet.cell(row, column))
         corners = Area(*_corner(first, 1), *_corner(last, MAX_ROW))
         moved = sheet.area(corners)
@@ -142,7 +144,8 @@ def quoted(sheet: str) -> str:
     return sheet if plain else "'" + sheet.replace("'", "''") + "'"
 
 
-def _unquoted(prefix: str) -> str:
+def unquoted(prefix: str) -> str:
+    """The sheet that a reference's prefix (`Inputs!`, `'My sheet'!`) names."""
     name = prefix.removesuffix("!")
     return name[1:-1].replace("''", "'") if name.startswith("'") else name
 

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 from planner.errors import Place, UserError
 from planner.xlsx.atomic import write_atomically
 from planner.xlsx.intake import MAX_BYTES, refusal, refuse_content, refuse_foreign, refuse_unsafe
+from planner.xlsx.packing import Packed, add, pack, packed_parts
 
 Stamp = tuple[int, int, int, int, int, int]
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
@@ -50,6 +51,7 @@ class Package:
     _infos: dict[str, zipfile.ZipInfo] = field(repr=False)
     _comment: bytes = b""
     _seen: _Seen | None = None
+    _packed: dict[str, Packed] = field(default_factory=dict, repr=False)  # the parts as they were read
 
     @classmethod
     def read(cls, path: Path) -> Package:
@@ -83,7 +85,8 @@ class Package:
         except _UNREADABLE as error:
             raise refusal(name, f"the file is damaged ({error})") from error
         refuse_content(parts, name)
-        package = cls(name, parts, {info.filename: info for info in infos}, comment)
+        by_name = {info.filename: info for info in infos}
+        package = cls(name, parts, by_name, comment, None, packed_parts(data, by_name, parts))
         package.workbook_part()
         return package
 
@@ -160,7 +163,9 @@ class Package:
         with zipfile.ZipFile(buffer, "w") as archive:
             archive.comment = self._comment
             for name, data in self.parts.items():
-                archive.writestr(_header(self._infos[name], stamp), data)
+                header, packed = _header(self._infos[name], stamp), self._packed.get(name)
+                same = packed is not None and packed.content is data
+                add(archive, header, packed if packed and same else pack(data, header.compress_type))
         return buffer.getvalue()
 
     def write(self, path: Path, *, stamp: Stamp | None = None) -> None:

@@ -1,46 +1,94 @@
 """The cells of a sheet whose XML is written as every spreadsheet program writes it: one regular expression.
 
-Several times as quick as expat, which a sheet in any other form is left to: comments, prefixes, white space between
-elements, rich text. What a cell holds is read when it is asked for.
+Many times as quick as expat, which a sheet in any other form is left to: comments, prefixes, white space between
+elements, rich text. A row is matched as a whole; its cells, and what a cell holds, are read when they are asked for.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
 from types import EllipsisType
-from typing import NamedTuple
 
 from planner.xlsx.cell import Cell, Row, Span
 from planner.xlsx.cellvalue import Value, parsed_value
 from planner.xlsx.markup import Edit, retagged
 
 # Possessive, and the usual before the general: what a large sheet has a hundred thousand times decides the speed.
-_ATTRIBUTES = rb"""((?: s="[0-9]++")?+(?: t="[A-Za-z]++")?+(?: [A-Za-z][\w:.]*+="[^"<&]*+")*+)"""
-_TEXT = rb"([^<&]*+(?:&(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);[^<&]*+)*+)"
-_TOKEN = re.compile(
-    rb'<c r="((?:[A-W]?[A-Z]{1,2}|X[A-E][A-Z]|XF[A-D])([1-9][0-9]{0,6}))"' + _ATTRIBUTES + rb"(?:/>|>"
-    rb"(<f" + _ATTRIBUTES + rb"(?:/>|>" + _TEXT + rb"</f>))?"
-    rb"(?:(<v>" + _TEXT + rb'</v>)|(<is><t(?: xml:space="preserve")?>' + _TEXT + rb"</t></is>))?</c>)"
-    rb'|<row r="([1-9][0-9]{0,6})"' + _ATTRIBUTES + rb"(/?)>|</row>"
-)  # fmt: skip
-_REF, _NUMBER, _OWN, _F, _F_OWN, _F_TEXT, _V, _V_TEXT, _IS, _IS_TEXT, _ROW, _, _NO_CELLS = range(1, 14)
+_OWN_ATTRIBUTES = rb"""(?: s="[0-9]++")?+(?: t="[A-Za-z]++")?+(?: [A-Za-z][\w:.]*+="[^"<&]*+")*+"""
+_HELD = rb"[^<&]*+(?:&(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);[^<&]*+)*+"
+_COLUMN, _ROW_NUMBER = rb"(?:[A-W]?[A-Z]{1,2}|X[A-E][A-Z]|XF[A-D])", rb"[1-9][0-9]{0,6}"
+
+
+def _cell(row: bytes, *, keep: bool, column: bytes = _COLUMN) -> bytes:
+    """The pattern of a cell in a row; with `keep` its parts are groups."""
+
+    def group(pattern: bytes) -> bytes:
+        return b"(" + pattern + b")" if keep else b"(?:" + pattern + b")"
+
+    own, held = group(_OWN_ATTRIBUTES), group(_HELD)
+    formula = group(b"<f" + own + b"(?:/>|>" + held + b"</f>)")
+    value, inline = (
+        group(b"<v>" + held + b"</v>"),
+        group(rb'<is><t(?: xml:space="preserve")?>' + held + b"</t></is>"),
+    )
+    ref = group(column + row)
+    return b'<c r="' + ref + b'"' + own + b"(?:/>|>" + formula + b"?(?:" + value + b"|" + inline + b")?</c>)"
+
+
+_CELL = re.compile(_cell(_ROW_NUMBER, keep=True))
+_WHOLE_ROW = re.compile(
+    b'<row r="(' + _ROW_NUMBER + b')"' + _OWN_ATTRIBUTES + b"(?:/>|>(?:" + _cell(rb"\1", keep=False) + b")*+(</row>))"
+)
+_REF, _OWN, _F, _F_OWN, _F_TEXT, _V, _V_TEXT, _IS, _IS_TEXT = range(1, 10)
 _ATTRIBUTE = re.compile(rb' ([\w:.]+)="([^"]*)"')
 _TYPE = re.compile(rb' t="([a-zA-Z]+)"')
 _CONTROL = bytes({*range(32)} - {9, 10})
+_REFS = re.compile(rb'<c r="([A-Z]+[0-9]+)"')
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_OPEN = b"<sheetData>"
 _MAX_ROW = 1_048_576
 
 
-class Body(NamedTuple):
+class Body:
     """What stands between `<sheetData>` and `</sheetData>`, which begin at `start` and at `end`."""
 
-    start: int
-    end: int
-    cells: list[Cell]
-    rows: list[Row]
-    has_arrays: bool  # or may have some
+    def __init__(self, xml: bytes, strings: Sequence[str], start: int, end: int, rows: list[Row]) -> None:
+        self.xml, self.strings, self.start, self.end, self.rows = xml, strings, start, end, rows
+        self.has_arrays = b't="array"' in xml or b't="dataTable"' in xml  # or may have some
+        self._places = {b"%d" % row.number: row.span for row in rows}
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Every cell, in the order of the file."""
+        return [QuickCell(match, self.strings) for match in _CELL.finditer(self.xml, self.start, self.end)]
+
+    def columns(self, letters: Iterable[str]) -> dict[str, Cell]:
+        """The cells of some columns by address, at once."""
+        column = b"(?:" + b"|".join(each.encode() for each in letters) + b")"
+        pattern = re.compile(_cell(_ROW_NUMBER, keep=True, column=column))
+        found = (QuickCell(match, self.strings) for match in pattern.finditer(self.xml, self.start, self.end))
+        return {cell.ref: cell for cell in found}
+
+    def cells_of_row(self, row: Row) -> list[QuickCell]:
+        """The cells of a row, from left to right as a rule."""
+        return [QuickCell(match, self.strings) for match in _CELL.finditer(self.xml, *row.span)]
+
+    @property
+    def has_twins(self) -> bool:
+        """Whether a cell stands there twice."""
+        refs = _REFS.findall(self.xml, self.start, self.end)
+        return len(set(refs)) != len(refs)
+
+    def cell(self, ref: str) -> QuickCell | None:
+        """One cell; None where the sheet hasn't it."""
+        coded = ref.encode()
+        place = self._places.get(coded.lstrip(_LETTERS))
+        at = -1 if place is None else self.xml.find(b'<c r="' + coded + b'"', *place)
+        match = _CELL.match(self.xml, at) if at >= 0 else None
+        return None if match is None else QuickCell(match, self.strings)
 
 
 class QuickCell:
@@ -131,42 +179,28 @@ class QuickCell:
 
 def body(xml: bytes, strings: Sequence[str]) -> Body | None:
     """The cells and rows of a sheet; None where its XML is for expat."""
-    start, end = xml.find(b"<sheetData>"), xml.rfind(b"</sheetData>")
+    start, end = xml.find(_OPEN), xml.rfind(b"</sheetData>")
     if start < 0 or end < start or b"<!" in xml or len(xml.translate(None, _CONTROL)) != len(xml):
         return None
-    found = Body(start, end, [], [], b't="array"' in xml or b't="dataTable"' in xml)
     try:
         xml.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    return found if _read(xml, strings, found) else None
+    rows = _rows(xml, start + len(_OPEN), end)
+    return None if rows is None else Body(xml, strings, start, end, rows)
 
 
-def _read(xml: bytes, strings: Sequence[str], found: Body) -> bool:
-    """Whether the whole body is rows of cells, one after the other; they are added to `found`."""
-    at = found.start + len(b"<sheetData>")
-    number, written, opened, first = 0, b"", -1, 0
-    add = found.cells.append
-    for match in iter(_TOKEN.scanner(xml, at, found.end).match, None):  # type: ignore[attr-defined]
-        at = match.end()
-        if match[_NUMBER] is not None:
-            if opened < 0 or match[_NUMBER] != written:
-                return False
-            add(QuickCell(match, strings))
-        elif match[_ROW] is not None:
-            written = match[_ROW]
-            if opened >= 0 or not number < int(written) <= _MAX_ROW:
-                return False
-            number, first, opened = int(written), len(found.cells), match.start()
-            if match[_NO_CELLS]:
-                found.rows.append(Row(number, (opened, at), first))
-                opened = -1
-        elif opened >= 0:
-            found.rows.append(Row(number, (opened, match.start()), first))
-            opened = -1
-        else:
-            return False
-    return at == found.end and opened < 0
+def _rows(xml: bytes, start: int, end: int) -> list[Row] | None:
+    """The rows, if there is nothing but rows of cells, one after the other."""
+    rows: list[Row] = []
+    at, number, first = start, 0, 0
+    for match in iter(_WHOLE_ROW.scanner(xml, start, end).match, None):  # type: ignore[attr-defined]
+        begin, at = match.span()
+        if not number < (number := int(match[1])) <= _MAX_ROW:
+            return None
+        rows.append(Row(number, (begin, at if match[2] is None else at - len(match[2])), first))
+        first += xml.count(b'<c r="', begin, at)
+    return rows if at == end else None
 
 
 @lru_cache(maxsize=4096)

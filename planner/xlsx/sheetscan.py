@@ -28,7 +28,7 @@ class Scan:
     """
 
     def __init__(self, xml: bytes, strings: Sequence[str] = ()) -> None:
-        self.cells: list[Cell] = []
+        self._cells: list[Cell] = []
         self.rows: list[Row] = []
         self.arrays: dict[str, Area] = {}
         self.data: Span = (-1, -1)
@@ -40,14 +40,19 @@ class Scan:
         if xml[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise UserError("the sheet's XML is not UTF-8")
         quick = quickscan.body(xml, strings)
-        self.is_plain = quick is not None
+        self.quick, self.is_plain = quick, quick is not None
         self._parse(xml if quick is None else xml[: quick.start + len(_OPEN)] + xml[quick.end :])
         if quick is not None:
             self._take(quick)
 
+    @property
+    def cells(self) -> list[Cell]:
+        """Every cell."""
+        return self._cells if self.quick is None else self.quick.cells
+
     def _take(self, quick: quickscan.Body) -> None:
         """The cells that were found at once; behind them expat's offsets are those of the sheet without them."""
-        self.cells, self.rows, self.data = quick.cells, quick.rows, (quick.start, quick.end)
+        self.rows, self.data = quick.rows, (quick.start, quick.end)
         if self.dimension is not None and self.dimension[1][0] > quick.start:
             self.dimension = None  # it stands in front of the cells, or is none
         if quick.has_arrays:
@@ -88,7 +93,7 @@ class Scan:
             self._phonetic = True
         elif tag == "row":
             self._row, self._last = int(attributes.get("r", self._row + 1)), ""
-            self._first = len(self.cells)
+            self._first = len(self._cells)
         elif tag == "dimension":
             self._dimension = attributes.get("ref", "")
 
@@ -128,7 +133,7 @@ class Scan:
         if kind in ("array", "dataTable") and area not in ("", ref, f"{ref}:{ref}"):
             self.arrays[ref] = Area.parse(area)
         self._last = ref
-        self.cells.append(
+        self._cells.append(
             ScannedCell(ref, type_, text, formula, kind, area, span, self._formula_span, self._value_span)
         )
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
-from xml.sax.saxutils import escape
 
 from planner.errors import Place, UserError
-from planner.xlsx.address import Area, column_number, coordinates
+from planner.xlsx.address import Area, column_letters, coordinates
 from planner.xlsx.cell import Cell, Span
 from planner.xlsx.cellvalue import Formula, Value, same_value, written_value
-from planner.xlsx.markup import Edit, apply_edits, element_end, inside, is_empty, prefix, retagged, tag_end
-from planner.xlsx.moving import moved
+from planner.xlsx.markup import Edit, apply_edits, element_end, escaped, inside, is_empty, prefix, retagged, tag_end
+from planner.xlsx.moving import Downward, downward, moved
+from planner.xlsx.newrows import NewRow, RowWriter, TemplateCell, Values
 from planner.xlsx.quickscan import QuickCell
 from planner.xlsx.sheetscan import Scan
 
 Content = Value | Formula
 
+_DIGITS = "0123456789"
 _SHARED = re.compile(rb"""\ssi\s*=\s*["']([0-9]+)""")
 _STYLE = re.compile(rb"""\ss\s*=\s*("[0-9]+"|'[0-9]+')""")
 _TYPE_AND_METADATA = (b"t", b"vm", b"cm")
@@ -38,28 +39,61 @@ class SheetXml:
         self.xml, self.strings = xml, strings
         self._scan = scan = Scan(xml, strings)
         self._prefix = prefix(xml, scan.data[0])
-        self.cells: dict[str, Cell] = {cell.ref: cell for cell in scan.cells}
-        if len(self.cells) != len(scan.cells):
+        if scan.quick.has_twins if scan.quick else len(self.cells) != len(scan.cells):
             raise UserError("the sheet has a cell twice")
+        self._known: dict[str, Cell | None] = {}
+        self._loaded: set[str] = set()  # the columns of which every cell is known
         self.arrays = scan.arrays
         self.is_plain = scan.is_plain  # its cells are written as every program writes them, with no comment between
 
+    @cached_property
+    def cells(self) -> dict[str, Cell]:
+        """Every cell by its address, in the order of the file; of a large sheet `cell` reads some more quickly."""
+        return {cell.ref: cell for cell in self._scan.cells}
+
+    def cell(self, ref: str) -> Cell | None:
+        """One cell; None where the file has none at this address."""
+        if ref in self._known:
+            return self._known[ref]
+        quick = self._scan.quick
+        if quick is None or "cells" in self.__dict__:
+            return self.cells.get(ref)
+        found = None if ref.rstrip(_DIGITS) in self._loaded else quick.cell(ref)
+        self._known[ref] = found
+        return found
+
+    def load(self, columns: Iterable[int]) -> None:
+        """Read the cells of some columns at once, for `cell` to give: a large sheet has many more."""
+        wanted = {column_letters(column) for column in columns} - self._loaded
+        if wanted and self._scan.quick is not None and "cells" not in self.__dict__:
+            self._known.update(self._scan.quick.columns(sorted(wanted)))
+            self._loaded |= wanted
+
     def with_values(
         self, values: Mapping[str, Content], like: Mapping[str, str] | None = None,
-        cached: Mapping[str, Value] | None = None,
+        cached: Mapping[str, Value] | None = None, rows: Sequence[NewRow] = (),
+        computed: Mapping[int, Values] | None = None,
     ) -> bytes:  # fmt: skip
         """The sheet with `values` typed in, None for an empty cell; missing cells and rows are made.
 
         `like` gives a cell the format of another one, new cell -> old cell; a formula is for such a cell only.
         `cached` are values of formulas, old or new, as `with_cached` takes them.
+        `rows` are new rows, and `computed` the values of their formulas, by row and column.
         Raises UserError for a cell that a formula fills, and for a value that no cell can hold.
         """
         known = cached or {}
         edits: list[Edit] = self._cache({ref: known[ref] for ref in known if ref not in values})
         missing: list[tuple[int, int, str]] = []
-        styles = {ref: self._style(source) for ref, source in (like or {}).items()}
+        looks = {source: self._style(source) for source in set((like or {}).values())}
+        styles = {ref: looks[source] for ref, source in (like or {}).items()}
+        new_rows = not self.arrays  # or a formula may fill cells of a row that isn't there
         for ref, value in values.items():
-            cell = self.cells.get(ref)
+            column = ref.rstrip(_DIGITS)
+            if new_rows and int(ref[len(column) :]) not in self._positions:
+                if value is not None or styles.get(ref):
+                    missing.append((*coordinates(ref), ref))
+                continue
+            cell = self.cell(ref)
             if self.is_computed(ref):
                 raise UserError("the cell holds a formula, which is not overwritten", place=Place(cell=ref))
             if cell is None:
@@ -73,7 +107,22 @@ class SheetXml:
                 edits += self._rewrite(cell, *self._typed(ref, value), _TYPE_AND_METADATA)
         missing.sort()
         new = {ref: self._new_cell(ref, values[ref], styles.get(ref, b""), known.get(ref)) for *_, ref in missing}
-        return apply_edits(self.xml, [*edits, *self._insert(missing, new), *self._grow(missing)])
+        ends = [(row.number, column, "") for row in rows for column in (min(row.typed), max(row.typed)) if row.typed]
+        return apply_edits(
+            self.xml,
+            [*edits, *self._insert(missing, new, self._copied(rows, computed or {})), *self._grow([*missing, *ends])],
+        )
+
+    def _copied(self, rows: Iterable[NewRow], computed: Mapping[int, Values]) -> list[tuple[int, bytes]]:
+        """The numbers and the elements of new rows."""
+        writers: dict[int, RowWriter] = {}
+        found = []
+        for row in rows:
+            if row.source not in writers:
+                cells = self.template(row.source)
+                writers[row.source] = RowWriter(cells, self._typed, lambda _, value: self._cached(value), self._prefix)
+            found.append((row.number, writers[row.source].write(row, computed.get(row.number, {}))))
+        return found
 
     def with_cached(self, values: Mapping[str, Value]) -> bytes:
         """The sheet with cached values in cells that a formula fills, None for no value.
@@ -85,8 +134,8 @@ class SheetXml:
     def _cache(self, values: Mapping[str, Value]) -> list[Edit]:
         edits: list[Edit] = []
         for ref, value in values.items():
-            cell = self.cells[ref]
-            if not self.is_computed(ref):
+            cell = self.cell(ref)
+            if cell is None or not self.is_computed(ref):
                 raise ValueError(f"{ref} has no formula")
             if not same_value(cell.value, value):
                 type_, content = self._cached(value)
@@ -95,30 +144,52 @@ class SheetXml:
 
     def is_computed(self, ref: str) -> bool:
         """Whether the cell has a formula, or lies in the range of an array formula or a data table."""
-        cell = self.cells.get(ref)
+        cell = self.cell(ref)
         if cell is not None and cell.kind:
             return True
         return bool(self.arrays) and any(area.covers(*coordinates(ref)) for area in self.arrays.values())
 
-    def formula_at(self, ref: str, target: str) -> str | None:
-        """A cell's own formula as it reads in `target`; None where it has none, or one that fills several cells.
+    def template(self, number: int) -> list[TemplateCell]:
+        """The cells of a row, ready to be copied into rows below it."""
+        return [
+            TemplateCell(coordinates(ref)[1], self._style(ref), self.formula_below(ref))
+            for ref, _ in self.cells_of_row(number)
+        ]  # fmt: skip
+
+    def formula_below(self, ref: str) -> Downward | None:
+        """A cell's own formula as it reads in another row below; None where it has none, or one that fills several.
 
         Of a shared formula only the first cell holds the text.
         """
-        cell = self.cells[ref]
-        if cell.formula is None or cell.kind not in ("normal", "shared"):
+        cell = self.cell(ref)
+        if cell is None or cell.formula is None or cell.kind not in ("normal", "shared"):
             return None
         holder = cell if cell.formula else self._masters.get(self._shared_number(cell))
-        return None if holder is None else moved(holder.formula or "", holder.ref, target)
+        if holder is None:
+            return None
+        here = holder.formula or ""
+        return downward(here if holder is cell else moved(here, holder.ref, ref), ref)
 
     def cells_of_row(self, number: int) -> list[tuple[str, Cell]]:
         """The cells of a row by address, from left to right."""
-        rows, cells = self._scan.rows, self._scan.cells
-        at = next((at for at, row in enumerate(rows) if row.number == number), None)
-        if at is None:
-            return []
-        stop = rows[at + 1].first if at + 1 < len(rows) else len(cells)
-        return [(cell.ref, cell) for cell in cells[rows[at].first : stop]]
+        position = self._positions.get(number)
+        return [] if position is None else [(cell.ref, cell) for cell in self._row(position)]
+
+    @property
+    def row_numbers(self) -> list[int]:
+        """The numbers of the rows that the file has, from the top down."""
+        return [row.number for row in self._scan.rows] if self.is_plain else sorted(self._grid)
+
+    @property
+    def row_spans(self) -> list[tuple[int, int, int]]:
+        """The number of each row that the file has, and where the row starts and ends in the XML."""
+        return [(row.number, *row.span) for row in self._scan.rows]
+
+    def row(self, number: int) -> dict[int, Cell]:
+        """The cells of a row by column."""
+        if not self.is_plain:
+            return self._grid.get(number, {})
+        return {coordinates(ref)[1]: cell for ref, cell in self.cells_of_row(number)}
 
     @property
     def n_formulas(self) -> int:
@@ -127,21 +198,27 @@ class SheetXml:
             return sum(self.xml.count(start) for start in (b"<f>", b"<f ", b"<f/>"))
         return sum(bool(cell.kind) for cell in self._scan.cells)
 
-    def grid(self) -> dict[int, dict[int, Cell]]:
+    @cached_property
+    def _grid(self) -> dict[int, dict[int, Cell]]:
         """The cells by row and by column."""
         found: dict[int, dict[int, Cell]] = {}
-        if not self.is_plain:
-            for ref, cell in self.cells.items():
-                row, column = coordinates(ref)
-                found.setdefault(row, {})[column] = cell
-            return found
-        stops = [*(each.first for each in self._scan.rows[1:]), len(self._scan.cells)]
-        for each, stop in zip(self._scan.rows, stops, strict=False):
-            digits = len(str(each.number))
-            found[each.number] = {
-                column_number(cell.ref[:-digits]): cell for cell in self._scan.cells[each.first : stop]
-            }  # fmt: skip
+        for ref, cell in self.cells.items():
+            row, column = coordinates(ref)
+            found.setdefault(row, {})[column] = cell
         return found
+
+    @cached_property
+    def _positions(self) -> dict[int, int]:
+        """Row number -> its place among the rows."""
+        return {row.number: position for position, row in enumerate(self._scan.rows)}
+
+    def _row(self, position: int) -> Sequence[Cell]:
+        """The cells of a row by its place."""
+        rows, quick = self._scan.rows, self._scan.quick
+        if quick is not None:
+            return quick.cells_of_row(rows[position])
+        stop = rows[position + 1].first if position + 1 < len(rows) else len(self._scan.cells)
+        return self._scan.cells[rows[position].first : stop]
 
     @cached_property
     def _masters(self) -> dict[bytes, Cell]:
@@ -156,7 +233,7 @@ class SheetXml:
 
     def _style(self, ref: str) -> bytes:
         """The attribute of a cell that names its format, with a blank before it; nothing where it has none."""
-        cell = self.cells.get(ref)
+        cell = self.cell(ref)
         tag = self.xml[cell.span[0] : tag_end(self.xml, cell.span[0])] if cell else b""
         match = _STYLE.search(tag)
         return match[0] if match else b""
@@ -210,11 +287,13 @@ class SheetXml:
             at = element_end(self.xml, *cell.formula_span) if cell.formula_span else end
             yield Edit(at, at, content)
 
-    def _insert(self, missing: list[tuple[int, int, str]], new: Mapping[str, bytes]) -> Iterator[Edit]:
-        """Cells that the file lacks, each in its row and the row in its place; `missing` is in order."""
+    def _insert(
+        self, missing: list[tuple[int, int, str]], new: Mapping[str, bytes], made: Iterable[tuple[int, bytes]]
+    ) -> Iterator[Edit]:
+        """Cells that the file lacks (`missing`, in order), and rows `made`, each in its place."""
         rows = [(row.number, row.span[0]) for row in self._scan.rows]
-        known = {row.number: position for position, row in enumerate(self._scan.rows)}
-        new_rows: list[tuple[int, bytes]] = []
+        known = self._positions
+        new_rows: list[tuple[int, bytes]] = list(made)
         for number, group in groupby(missing, key=itemgetter(0)):
             cells = [(column, new[ref]) for _, column, ref in group]
             if number not in known:
@@ -223,13 +302,11 @@ class SheetXml:
                 continue
             position = known[number]
             yield from self._add_children(self._scan.rows[position].span, self._columns(position), cells)
-        yield from self._add_children(self._scan.data, rows, new_rows)
+        yield from self._add_children(self._scan.data, rows, sorted(new_rows))
 
     def _columns(self, position: int) -> list[tuple[int, int]]:
         """The columns of a row's cells, and where each cell starts."""
-        rows, cells = self._scan.rows, self._scan.cells
-        stop = rows[position + 1].first if position + 1 < len(rows) else len(cells)
-        return [(coordinates(cell.ref)[1], cell.span[0]) for cell in cells[rows[position].first : stop]]
+        return [(coordinates(cell.ref)[1], cell.span[0]) for cell in self._row(position)]
 
     def _add_children(
         self, parent: Span, present: list[tuple[int, int]], new: list[tuple[int, bytes]]
@@ -247,7 +324,7 @@ class SheetXml:
     def _new_cell(self, ref: str, value: Content, style: bytes, cached: Value) -> bytes:
         if isinstance(value, Formula):
             type_, content = self._cached(cached)
-            content = self._element(b"f", escape(value.text).encode()) + content
+            content = self._element(b"f", escaped(value.text).encode()) + content
         else:
             type_, content = self._typed(ref, value)
         kind = b"" if type_ == "n" else b' t="%b"' % type_.encode()
@@ -258,9 +335,9 @@ class SheetXml:
         if not missing or self._scan.dimension is None:
             return
         old, span = self._scan.dimension
-        new = old
-        for row, column, _ in missing:
-            new = new.including(Area(row, column, row, column))
+        columns = [column for _, column, _ in missing]
+        numbers = [row for row, _, _ in missing]
+        new = old.including(Area(min(numbers), min(columns), max(numbers), max(columns)))
         if new != old:
             end = tag_end(self.xml, span[0])
             yield Edit(span[0], end, retagged(self.xml[span[0] : end], (), {b"ref": str(new).encode()}))

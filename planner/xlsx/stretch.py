@@ -9,10 +9,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from xml.parsers import expat
-from xml.sax.saxutils import escape
 
 from planner.xlsx.address import Area
-from planner.xlsx.markup import Edit, apply_edits, retagged, tag_end
+from planner.xlsx.markup import Edit, apply_edits, escaped, retagged, tag_end
 
 Stretch = Callable[[Area], Area]  # an area to what it is to be, itself where it stays
 StretchName = Callable[[str, str, Area], Area]  # the same for a defined name, given with its sheet
@@ -73,7 +72,7 @@ def stretched_names(xml: bytes, stretch: StretchName) -> bytes:
         if new != area:
             first, last = str(new).split(":")
             edits.append(
-                Edit(element.text_start, element.text_end, escape(f"{sheet}!{_fixed(first)}:{_fixed(last)}").encode())
+                Edit(element.text_start, element.text_end, escaped(f"{sheet}!{_fixed(first)}:{_fixed(last)}").encode())
             )
     return apply_edits(xml, edits)
 
