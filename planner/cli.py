@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from planner import __version__, progress
+from planner import __version__, collector, progress
 from planner.errors import UserError
 
 COMMANDS = {
@@ -30,6 +30,8 @@ COMMANDS = {
     "templates": "List the templates, or show one.",
     "update": "Bring an edited workbook to newer templates and databases.",
 }
+
+_FAILED = 2  # exit code of a command that could not do what it was asked
 
 
 class Lazy(click.Group):
@@ -52,7 +54,13 @@ class Lazy(click.Group):
         """Run the command; what went wrong outside the program is one line on stderr and exit code 2."""
         try:
             with progress.cleared():
-                return super().invoke(ctx)
+                done = super().invoke(ctx)
+                progress.say_warnings()
+                return done
+        except click.exceptions.Exit as done:
+            if done.exit_code != _FAILED:
+                progress.say_warnings()
+            raise
         except UserError as error:
             what = str(error)
         except KeyboardInterrupt:
@@ -62,7 +70,7 @@ class Lazy(click.Group):
                 raise
             what = f"{error.filename or 'the system'}: {error.strerror or error}; nothing was changed"
         click.echo(f"Error: {what}", err=True)
-        raise click.exceptions.Exit(2)
+        raise click.exceptions.Exit(_FAILED)
 
 
 @click.command(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -79,4 +87,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    group(prog_name="planner")
+    try:
+        group(prog_name="planner")
+    finally:
+        collector.retire()

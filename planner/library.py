@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from planner import data
@@ -9,6 +13,33 @@ from planner.choices import with_choices
 from planner.errors import UserError, nearest
 from planner.include import Scope, include
 from planner.template import COLUMNS, Template, checked, read_rows
+
+
+@dataclass
+class _Reading:
+    """What has been read so far: which file a name means beside a folder, and the template of each file."""
+
+    paths: dict[tuple[str, Path | None], Path] = field(default_factory=dict)
+    templates: dict[Path, Template] = field(default_factory=dict)
+
+
+_reading: ContextVar[_Reading | None] = ContextVar("_reading", default=None)
+
+
+@contextmanager
+def one_reading() -> Iterator[None]:
+    """Within it each template is read and proved once, however many include it or ask for it.
+
+    A command that asks for many templates is made quicker by it, and sees one state of each file throughout.
+    """
+    if _reading.get() is not None:
+        yield
+        return
+    token = _reading.set(_Reading())
+    try:
+        yield
+    finally:
+        _reading.reset(token)
 
 
 def names() -> list[str]:
@@ -29,7 +60,8 @@ def load(name: str | Path) -> Template:
 
     Raises UserError: no such template (with the nearest), or any fault in it or in what it includes.
     """
-    return _load(find(str(name), beside=None), ())
+    with one_reading():
+        return _fetched(str(name), None, ())
 
 
 def find(name: str, beside: Path | None) -> Path:
@@ -45,6 +77,18 @@ def find(name: str, beside: Path | None) -> Path:
     return path
 
 
+def _fetched(name: str, beside: Path | None, including: tuple[Path, ...]) -> Template:
+    """The template of a name, read unless this reading has it already."""
+    reading = _reading.get()
+    assert reading is not None, "templates are read within one_reading"
+    path = reading.paths.get((name, beside))
+    if path is None:
+        path = reading.paths[name, beside] = find(name, beside)
+    if path not in reading.templates:
+        reading.templates[path] = _load(path, including)
+    return reading.templates[path]
+
+
 def _load(path: Path, including: tuple[Path, ...]) -> Template:
     resolved = path.resolve()
     if resolved in including:
@@ -55,7 +99,7 @@ def _load(path: Path, including: tuple[Path, ...]) -> Template:
     below = {row.name: row for row in rows if row.kind != "include"}
 
     def fetch(name: str) -> Template:
-        return _load(find(name, beside=path.parent), (*including, resolved))
+        return _fetched(name, path.parent, (*including, resolved))
 
     for row in rows:
         if row.kind == "include":

@@ -52,13 +52,20 @@ class Sweep:
                 return axis.follows[name].names
         return self.rows[name].reads
 
-    def depends(self, axis: Axis) -> set[str]:
+    def depends(self, axis: Axis) -> frozenset[str]:
         """Every row in use that changes along an axis, the following inputs among them."""
-        moved = {axis.row.name, *axis.follows}
-        for name in self.in_order:
-            if not moved.isdisjoint(self.rows[name].reads):
-                moved.add(name)
-        return moved - {axis.row.name}
+        if axis.row.name not in self._moved:
+            moved = {axis.row.name, *axis.follows}
+            for name in self.in_order:
+                if not moved.isdisjoint(self.rows[name].reads):
+                    moved.add(name)
+            self._moved[axis.row.name] = frozenset(moved - {axis.row.name})
+        return self._moved[axis.row.name]
+
+    @cached_property
+    def _moved(self) -> dict[str, frozenset[str]]:
+        """What `depends` has found, by axis: every table of a sweep asks for every axis."""
+        return {}
 
     @cached_property
     def in_order(self) -> list[str]:

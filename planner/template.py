@@ -69,7 +69,7 @@ class Row:
             raise self.fault(f"{self.formula!r} is no column name", "write column or column[dtype_row]")
         return match.group(1), match.group(2)
 
-    @property
+    @cached_property
     def reads(self) -> tuple[str, ...]:
         """The names that this row's value is made of."""
         if self.kind in CALCULATED:
@@ -136,6 +136,8 @@ def read_rows(path: Path) -> tuple[list[Row], str]:
             raise row.fault(f"the name stands in line {seen[row.name]} already", "names are unique")
         seen[row.name] = line
         rows.append(row)
+    if not rows:
+        raise UserError("there are no rows below the header", place=Place(path), remedy="add a row for each quantity")
     return rows, sheet.digest
 
 

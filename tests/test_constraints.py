@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import formualizer
@@ -162,7 +161,7 @@ def test_the_sheet_says_what_binds(tmp_path: Path) -> None:
         for each in on_the_way(given.template, headlines(given.template)):
             if f"{each.row.name}.words" not in rows:
                 continue
-            expected = told(each, partial(_number, given))
+            expected = told(each, given.number)
             words = grid["Constraints"][f"{letter}{rows[f'{each.row.name}.words']}"]
             if expected is None:
                 assert isinstance(words, CellError) or words == "nothing"
@@ -172,9 +171,3 @@ def test_the_sheet_says_what_binds(tmp_path: Path) -> None:
             assert words == (level if "level with" in expected.words(over) else expected.words(over))
             compared += 1
     assert compared >= 12
-
-
-def _number(given: Results, text: str) -> float | None:
-    from planner.trace import _number as number
-
-    return number(given, text)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from planner import library
+from planner.template import read_rows
+
 LINK = [
     "sent_bytes byte input", "ways 1 input 4", "kind text input bf16",
     "link_bandwidth byte/s hardware link_bandwidth", "element_bytes byte dtype kind", "overhead 1 constant 3",
@@ -115,6 +118,23 @@ def test_each_file_is_in_the_digests(load):
     """A template knows the digest of every file that it was laid out from."""
     ring = ["hop . include link()"]
     assert set(load("fsdp . include ring()", link=LINK, ring=ring).digests) == {"mine", "ring", "link"}
+
+
+def test_one_reading(write, monkeypatch):
+    """Within one reading a file is read once, however many include it; the next one sees what has changed."""
+    read: list[str] = []
+    monkeypatch.setattr(library, "read_rows", lambda path: read.append(path.stem) or read_rows(path))
+    write(*LINK, name="link")
+    write("sent_bytes byte input", "one . include link(sent_bytes=sent_bytes)", name="chain")
+    held = "held byte input", "near . include link(sent_bytes=held)", "far . include chain(sent_bytes=held)"
+    path = write(*held)
+    with library.one_reading():
+        first = library.load(path)
+        assert library.load(path) is first
+    assert sorted(read) == ["chain", "link", "mine"]
+    write(*LINK[:-1], name="link")
+    gone = {row.name for row in first.rows} - {row.name for row in library.load(path).rows}
+    assert gone == {"near_check_ways", "far_one_check_ways"}
 
 
 @pytest.mark.parametrize(

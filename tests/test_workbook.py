@@ -82,6 +82,16 @@ def test_sheets_are_the_designs(default: Path) -> None:
     ]  # fmt: skip
 
 
+def test_what_looks_like_a_link_is_one(default: Path) -> None:
+    """Every cell in the style of a link leads to a place in the workbook."""
+    book = openpyxl.load_workbook(default)
+    links = {(sheet.title, cell.coordinate): cell.hyperlink for sheet in book for row in sheet.iter_rows()
+             for cell in row if cell.style == "plan_link" and cell.value is not None}  # fmt: skip
+    assert {sheet for sheet, _ in links} >= {"Cover", "Dashboard"}
+    assert [at for at, link in links.items() if link is None] == []
+    assert {link.location.partition("!")[0] for link in links.values()} <= set(book.sheetnames)
+
+
 @needs_libreoffice
 @pytest.mark.slow
 def test_libreoffice_agrees_on_every_cell(default: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from planner.collector import still
 from planner.commands.options import Greedy, databases, settings
 
 BOOK = "book"  # not a template but templates/book.csv: problems, each of which names its template
@@ -37,6 +38,7 @@ BOOK = "book"  # not a template but templates/book.csv: problems, each of which 
 @databases
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("plan.xlsx"), show_default=True)
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
+@still()
 def command(
     models: tuple[str, ...], hardware: tuple[str, ...], templates: tuple[str, ...], scenarios_csv: Path | None,
     settings: tuple[str, ...], models_csv: Path | None, hardware_csv: Path | None, output: Path, force: bool,

@@ -70,7 +70,7 @@ def build(plan: Plan) -> bytes:
         checking,
         log,
     ]
-    contents = {page.name: "" for page in pages}
+    contents = {page.name: page.purpose for page in pages}
     front = cover.write_cover(book, cover.plan_front(plan), made.date(), _digests(plan), contents, master)
     book._sheets = [page.sheet for page in (front, *pages)]
     first = cell(layout.FIRST_SCENARIO, layout.HARDWARE_ROW + 1)

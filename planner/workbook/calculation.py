@@ -15,12 +15,13 @@ from planner.workbook import layout
 from planner.workbook.cells import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
 from planner.workbook.inputs import Inputs
 from planner.workbook.layout import cell, letter
-from planner.workbook.page import GREY, ORANGE, Live, Page
+from planner.workbook.page import GREY, ORANGE, Page
 from planner.workbook.plan import Plan
 from planner.workbook.sharing import TYPED, Shares
 from planner.workbook.styles import row_format
+from planner.xlsx.grid import HERE
 
-DESCRIBED = ("plan_label", "plan_text", "plan_text", "plan_text", "plan_told")  # a line's texts: its note may be long
+DESCRIBED = ("plan_wrapped", "plan_text", "plan_told", "plan_told", "plan_told")  # a line's texts: most may be long
 STYLE = {"input": "plan_cross", "constant": "plan_cross", "output": "plan_output", "check": "plan_check"}
 
 
@@ -39,8 +40,12 @@ class Calculation:
 
     def at(self, name: str, column: int) -> str:
         """A relative reference from another sheet: `Inference!F40`."""
+        return self.here(name).replace(HERE, letter(column))
+
+    def here(self, name: str) -> str:
+        """That reference in a formula that is copied to the right, with HERE for its column."""
         home = self.home(name)
-        return f"{home.page.name}!{cell(column, home.rows[name])}"
+        return f"{home.page.name}!{HERE}{home.rows[name]}"
 
     @property
     def computed(self) -> list[Row]:
@@ -67,7 +72,7 @@ def write(
     writer = _Writer(plan, sheet, inputs, databases, matched)
     for row in shares.shown:
         writer.write(row)
-    page.widths(38, 11, 26, 26, 32, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    page.widths(36, 11, 25, 34, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     _colours(sheet, plan, inputs)
     for column in (layout.FORMULA, layout.SOURCE):
         page.sheet.column_dimensions[letter(column)].outlineLevel = 1
@@ -82,17 +87,18 @@ def header_rows(page: Page, plan: Plan, titles: tuple[str, str] = ("Formula in n
     for row, name in layout.HEADER_NAMES.items():
         page.put(layout.LABEL, row, layout.HEADER_LABELS[row], "plan_label")
         page.put(layout.UNIT, row, "text", "plan_text")
-        page.put(layout.NAME, row, name, "plan_text")
-        for column in plan.columns:
-            source = f"{inputs_sheet.NAME}!{cell(column, row)}"
-            blank = _model_on_chip(column) if row == layout.TITLE_ROW else '""'
-            page.put(column, row, Live(f'IF({source}="",{blank},{source})'), "plan_cross", "@")
+        page.put(layout.NAME, row, name, "plan_told")
+        for column in (layout.FORMULA, layout.SOURCE):
+            page.put(column, row, None, "plan_text")
+        source = f"{inputs_sheet.NAME}!{HERE}{row}"
+        blank = _model_on_chip() if row == layout.TITLE_ROW else '""'
+        page.across(plan.columns, row, f'IF({source}="",{blank},{source})', "plan_cross", "@")
 
 
-def _model_on_chip(column: int) -> str:
+def _model_on_chip() -> str:
     """What a scenario without a name is called: it follows when another model or chip is chosen."""
     rows = (layout.MODEL_ROW, layout.HARDWARE_ROW)
-    model, chip = (f"{inputs_sheet.NAME}!{cell(column, row)}" for row in rows)
+    model, chip = (f"{inputs_sheet.NAME}!{HERE}{row}" for row in rows)
     return f'{model}&IF(OR({model}="",{chip}=""),""," on ")&{chip}'
 
 
@@ -107,16 +113,10 @@ def _matched_rows(page: Page, plan: Plan, shares: Shares, databases: Databases) 
         title = databases[table].page.name
         page.put(layout.LABEL, at, f"Row of {title}", "plan_label")
         page.put(layout.UNIT, at, "1", "plan_text")
-        page.put(layout.NAME, at, f"{kind}_row", "plan_text")
-        page.put(layout.FORMULA, at, f"MATCH({kind}_id,{table},0)", "plan_text")
-        for column in plan.columns:
-            page.put(
-                column,
-                at,
-                Live(f"MATCH({cell(column, id_row)},{databases[table].ids},0)"),
-                "plan_formula",
-                "0",
-            )
+        page.put(layout.NAME, at, f"{kind}_row", "plan_told")
+        page.put(layout.FORMULA, at, f"MATCH({kind}_id,{table},0)", "plan_told")
+        page.put(layout.SOURCE, at, None, "plan_text")
+        page.across(plan.columns, at, f"MATCH({HERE}{id_row},{databases[table].ids},0)", "plan_formula", "0")
     return matched
 
 
@@ -145,20 +145,33 @@ class _Writer:
 
     def write(self, row: Row) -> None:
         page, at = self.sheet.page, self.sheet.rows[row.name]
-        page.put(layout.LABEL, at, row.label, "plan_label")
-        page.put(layout.UNIT, at, row.unit, "plan_text")
-        page.put(layout.NAME, at, row.name, "plan_text")
-        page.put(layout.FORMULA, at, self.in_names(row), "plan_text")
-        page.put(layout.SOURCE, at, "; ".join(text for text in (row.note, row.source) if text), "plan_told")
+        source = "; ".join(text for text in (row.note, row.source) if text)
+        for place, text in enumerate((row.label, row.unit, row.name, self.in_names(row), source), start=1):
+            page.put(place, at, text, DESCRIBED[place - 1])
+        if origin := self.origin(row):
+            page.put(layout.NAME, at, row.name, "plan_told_link")
+            page.link(layout.NAME, at, *origin)
         style = "plan_cross" if self.caller(row) else STYLE.get(row.kind, "plan_formula")
         form = row_format(row)
         self._check_column(row)
-        for column in self.plan.columns:
-            page.put(column, at, Live(self.formula(row, column)), style, form)
+        page.across(self.plan.columns, at, self.formula(row), style, form)
 
     def caller(self, row: Row) -> Calculation | None:
         """The earlier sheet that the row is called up from; None where this sheet computes it."""
         return None if row.kind in TYPED else self.sheet.owners.get(row.name)
+
+    def origin(self, row: Row) -> tuple[str, str] | None:
+        """The sheet and the cell that a row is read from; None where this sheet computes it."""
+        if owner := self.caller(row):
+            return owner.page.name, cell(layout.LABEL, owner.rows[row.name])
+        if row.kind in ("input", "constant"):
+            rows = self.inputs.input_rows if row.kind == "input" else self.inputs.constant_rows
+            return inputs_sheet.NAME, cell(layout.LABEL, rows[row.name])
+        if row.kind in CALCULATED:
+            return None
+        database = self.databases[{"model": "models", "dtype": "dtypes"}.get(row.kind, "hardware")]
+        column = "bytes_per_element" if row.kind == "dtype" else row.column[0]
+        return database.page.name, cell(database.columns.get(column, 1), layout.TABLE_HEADER_ROW)
 
     def in_names(self, row: Row) -> str:
         if owner := self.caller(row):
@@ -166,29 +179,28 @@ class _Writer:
         text = {"input": f"Inputs[{row.name}]", "constant": f"Inputs[{row.name}]"}.get(row.kind) or in_names(row)
         return f"override or {text}" if row.name in self.inputs.override_rows else text
 
-    def formula(self, row: Row, column: int) -> str:
+    def formula(self, row: Row) -> str:
+        """The row's formula in a scenario's column, HERE."""
         if owner := self.caller(row):
-            return owner.at(row.name, column)
-        text = self.plain(row, column)
+            return owner.here(row.name)
+        text = self.plain(row)
         if row.name in self.inputs.override_rows:
-            typed = f"{inputs_sheet.NAME}!{cell(column, self.inputs.override_rows[row.name])}"
-            return overridable(typed, text)
+            return overridable(f"{inputs_sheet.NAME}!{HERE}{self.inputs.override_rows[row.name]}", text)
         return text
 
-    def plain(self, row: Row, column: int) -> str:
-        """The row's formula in one scenario's column, without its override."""
+    def plain(self, row: Row) -> str:
+        """The row's formula without its override."""
         if row.kind == "input":
-            return or_blank(f"{inputs_sheet.NAME}!{cell(column, self.inputs.input_rows[row.name])}")
+            return or_blank(f"{inputs_sheet.NAME}!{HERE}{self.inputs.input_rows[row.name]}")
         if row.kind == "constant":
             return self.inputs.constant(row.name)
         if row.kind in CALCULATED:
-            return calculated(row, lambda name: cell(column, self.sheet.rows[name]))
+            return calculated(row, lambda name: f"{HERE}{self.sheet.rows[name]}")
         if row.kind == "dtype":
-            return bytes_of_dtype(self.databases, cell(column, self.sheet.rows[row.formula]))
+            return bytes_of_dtype(self.databases, f"{HERE}{self.sheet.rows[row.formula]}")
         selector = row.column[1]
-        chosen = cell(column, self.sheet.rows[selector]) if selector else None
-        matched_row = f"{letter(column)}${self.matched[row.kind]}"
-        return looked_up(row, self.databases, matched_row, chosen)
+        chosen = f"{HERE}{self.sheet.rows[selector]}" if selector else None
+        return looked_up(row, self.databases, f"{HERE}${self.matched[row.kind]}", chosen)
 
     def _check_column(self, row: Row) -> None:
         if row.kind not in ("model", "hardware") or row.column[1]:

@@ -60,8 +60,8 @@ class CaseTable:
         """Two rows: the labels with units above, the machine names below."""
         for row in self.rows:
             column = self.columns[row.name]
-            self.page.put(column, self.header_row - 1, f"{row.label} ({row.unit})", "plan_note")
-            self.page.put(column, self.header_row, row.name, "plan_header")
+            self.page.put(column, self.header_row - 1, f"{row.label} ({row.unit})", "plan_note_right")
+            self.page.put(column, self.header_row, row.name, "plan_header_right")
 
     def case(self, at: int, template: str, leaf: Leaf) -> None:
         """Write one case: `leaf` gives what stands in an input's cell, or None to look a number up."""

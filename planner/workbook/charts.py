@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from openpyxl.chart import Reference, ScatterChart, Series
 from openpyxl.chart.data_source import StrRef
@@ -148,10 +149,12 @@ def hide_from_legend(chart: ScatterChart, series: Iterable[int]) -> None:
     chart.legend.legendEntry = [LegendEntry(idx=index, delete=True) for index in series]
 
 
+@cache  # what charts have in common is one object: none is changed once it is made
 def _text(size: int, *, bold: bool = False) -> CharacterProperties:
     return CharacterProperties(sz=size, b=bold, latin=Font(typeface="Calibri"), solidFill=INK)
 
 
+@cache
 def _rich(size: int) -> RichText:
     paragraph = Paragraph(pPr=ParagraphProperties(defRPr=_text(size)), endParaRPr=CharacterProperties())
     return RichText(p=[paragraph])

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+import re
+from collections.abc import Sequence
 
 from openpyxl.workbook import Workbook
 
+from planner.template import Row
 from planner.workbook import inputs as inputs_sheet
 from planner.workbook import layout, workloads
 from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
 from planner.workbook.inputs import Inputs
 from planner.workbook.layout import cell, letter
-from planner.workbook.page import GREY, PALE_RED, RED, Live, Page
+from planner.workbook.page import GREY, PALE_RED, RED, Page
 from planner.workbook.plan import Plan
+from planner.xlsx.grid import HERE
 
 NAME = "Checks"
+WIDTHS = (40, 12, 28, 34, 30)  # all of it is frozen: scenarios must still be seen beside it on a laptop
 PURPOSE = (
     "1 holds, 0 fails, #N/A can't be told because a number is missing: the lower table says which. "
     "- is not counted: Inputs says what a scenario is meant for."
@@ -34,12 +37,12 @@ def write(
     ids = plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
     unique = "The scenario's id is its own"
     writer.row(unique, "inputs.unique_id", "one id for each scenario", "selectors find a scenario by its id",
-               lambda column: f"IF(SUMPRODUCT(({ids}={letter(column)}${layout.ID_ROW})*1)=1,1,0)")  # fmt: skip
+               f"IF(SUMPRODUCT(({ids}={HERE}${layout.ID_ROW})*1)=1,1,0)")  # fmt: skip
     for sheet in sheets:
         for row in (row for row in sheet.computed if row.kind == "check"):
             writer.row(f"{sheet.page.name}: {row.label}", f"{sheet.template.name}.{row.name}", row.formula,
                        "; ".join(text for text in (row.note, row.source) if text),
-                       partial(_counted, plan, inputs, sheet, row.name))  # fmt: skip
+                       _counted(plan, inputs, sheet, row.name))  # fmt: skip
     last = writer.at - 1
     writer.section("Missing numbers: 1 is N/A")
     missing = writer.at
@@ -50,11 +53,13 @@ def write(
     writer.section("Summary")
     failed = writer.at
     writer.row("Failed checks", "checks.failed", "", "of this scenario",
-               lambda column: f"COUNTIF({letter(column)}${first}:{letter(column)}${last},0)")  # fmt: skip
+               f"COUNTIF({HERE}${first}:{HERE}${last},0)")  # fmt: skip
     writer.row("Missing numbers", "checks.missing", "", "of this scenario",
-               lambda column: f"SUM({letter(column)}${missing}:{letter(column)}${missing_last})")  # fmt: skip
+               f"SUM({HERE}${missing}:{HERE}${missing_last})")  # fmt: skip
     _colour(page, plan, first, last)
-    page.widths(56, 13, 38, 44, 40, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    page.widths(*WIDTHS, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    for column in (layout.FORMULA, layout.SOURCE):
+        page.sheet.column_dimensions[letter(column)].outlineLevel = 1
     return (
         page,
         f"SUM({plan.columns.across(NAME, failed)})",
@@ -69,27 +74,43 @@ def _missing(writer: _Writer, inputs: Inputs, sheet: Calculation, counted: set[s
         counted.add(row.name)
         where = f"{kinds[row.kind]}: {row.formula if row.kind in ('model', 'hardware') else row.name}"
         writer.row(f"{sheet.page.name}: {row.label}", f"missing.{sheet.template.name}.{row.name}", where,
-                   f"column of {where}" if row.kind in ("model", "hardware") else where,
-                   partial(_is_missing, writer.plan, inputs, sheet, row.name))  # fmt: skip
+                   _told(writer.plan, row, where),
+                   _is_missing(writer.plan, inputs, sheet, row.name))  # fmt: skip
 
 
-def _counted(plan: Plan, inputs: Inputs, sheet: Calculation, name: str, column: int) -> str:
+def _told(plan: Plan, row: Row, where: str) -> str:
+    """What a row of missing numbers means: the column, and where no number is wanted."""
+    only_on = _only_on(plan, row)
+    column = f"column of {where}" if row.kind in ("model", "hardware") else where
+    return f"{column}; only a {only_on} has one" if only_on else column
+
+
+def _only_on(plan: Plan, row: Row) -> str:
+    """The topology that alone has a row's number; blank where any may have it."""
+    return plan.hardware.only_on(row.column[0]) if row.kind == "hardware" else ""
+
+
+def _counted(plan: Plan, inputs: Inputs, sheet: Calculation, name: str) -> str:
     """A check, where the scenario is meant for its workload."""
-    typed, text = _workload(inputs, column), f'"{workloads.NOT_COUNTED}"'
+    typed, text = _workload(inputs), f'"{workloads.NOT_COUNTED}"'
     meant = [template for template in plan.workloads.templates if template is sheet.template]
-    return plan.workloads.guarded(meant, typed, sheet.at(name, column), text)
+    return plan.workloads.guarded(meant, typed, sheet.here(name), text)
 
 
-def _is_missing(plan: Plan, inputs: Inputs, sheet: Calculation, name: str, column: int) -> str:
-    missing = f'IFERROR(IF({sheet.at(name, column)}="",1,0),1)'
+def _is_missing(plan: Plan, inputs: Inputs, sheet: Calculation, name: str) -> str:
+    """1 where a number is missing; what only another topology has is not."""
+    missing = f'IFERROR(IF({sheet.here(name)}="",1,0),1)'
+    only_on = _only_on(plan, sheet.template.row(name))
+    if only_on and "topology" in sheet.rows:
+        missing = f'IFERROR(IF({sheet.here("topology")}="{only_on}",{missing},0),0)'
     meant = plan.workloads.having(name) if sheet.template in plan.workloads.templates else []
-    return plan.workloads.guarded(meant, _workload(inputs, column), missing, "0")
+    return plan.workloads.guarded(meant, _workload(inputs), missing, "0")
 
 
-def _workload(inputs: Inputs, column: int) -> str:
+def _workload(inputs: Inputs) -> str:
     """The cell that says what a scenario is meant for; blank where a workbook has no such choice."""
     at = inputs.input_rows.get(workloads.NAME)
-    return f"{inputs_sheet.NAME}!{cell(column, at)}" if at else ""
+    return f"{inputs_sheet.NAME}!{HERE}{at}" if at else ""
 
 
 class _Writer:
@@ -103,14 +124,12 @@ class _Writer:
         self.page.section(self.at, title, layout.FIRST_SCENARIO + self.plan.columns.filled - 1)
         self.at += 1
 
-    def row(self, label: str, name: str, in_names: str, meaning: str, formula: Callable[[int], str]) -> None:
+    def row(self, label: str, name: str, in_names: str, meaning: str, formula: str) -> None:
         values = (label, "1", name, in_names, meaning)
         for column, value in enumerate(values, start=1):
             self.page.put(column, self.at, value, DESCRIBED[column - 1])
-        for column in self.plan.columns:
-            text = formula(column)
-            linked = "!" in text and text.replace("!", "").replace("_", "").isalnum()
-            self.page.put(column, self.at, Live(text), "plan_cross" if linked else "plan_formula", "0")
+        linked = "!" in formula and re.sub(f"[!_{HERE}]", "", formula).isalnum()
+        self.page.across(self.plan.columns, self.at, formula, "plan_cross" if linked else "plan_formula", "0")
         self.at += 1
 
 

@@ -74,7 +74,7 @@ def write(
     first, end = letter(sheet.columns["predicted_time"]), letter(sheet.columns["achieved_bandwidth"])
     page.sheet.print_area = f"{first}{HEADER_ROW - 1}:{end}{FIRST_ROW + len(cases) - 1}"
     page.sheet.print_title_cols = "B:B"  # the working between the case and its results stays off the paper
-    page.widths(30, 26, 13, 14, 10, *[14] * len(table.columns), *[22] * (len(results.columns) + len(drawn)))
+    page.widths(34, 30, 18, 14, 13, *[14] * len(table.columns), *[22] * (len(results.columns) + len(drawn)))
     return sheet
 
 
@@ -111,7 +111,7 @@ def _row(sheet: Comparison, at: int, case: ComparisonCase, chip: str | None, dat
     page, columns = sheet.page, sheet.columns
     identity = (case.key, case.label, case.template.name, chip)
     for column, value in enumerate(identity, start=1):
-        page.put(column, at, value, "plan_input", "@")
+        page.put(column, at, value, "plan_case", "@")
     matched = f"MATCH({cell(columns['hardware_id'], at)},{databases['hardware'].ids},0)"
     page.put(columns["hardware_row"], at, Live(matched), "plan_formula", "0")
     sheet.table.case(at, case.template.name, lambda row, at: _typed(case, row))  # noqa: ARG005 (a Leaf)

@@ -14,12 +14,14 @@ from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
 from planner.workbook.headlines import headlines
 from planner.workbook.labels import within
 from planner.workbook.layout import cell, letter
-from planner.workbook.page import GREY, Live, Page
+from planner.workbook.page import GREY, Page
 from planner.workbook.plan import Plan
 from planner.workbook.ranking import Ranking
 from planner.workbook.styles import RATIO, number_format, row_format
+from planner.xlsx.grid import HERE
 
 NAME = "Constraints"
+WIDTHS = (40, 11, 28, 30, 28)  # all of it is frozen: scenarios must still be seen beside it on a laptop
 WORDS_HEIGHT = 40.0  # points: three lines
 PURPOSE = "What binds each scenario, and how far the next part is: every MAX and MIN on the way to a headline."
 
@@ -60,7 +62,9 @@ def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation]) -> Constrai
     first = layout.FIRST_SCENARIO
     page.colour(f"{cell(first, layout.FIRST_ROW)}:{cell(plan.columns.last, at)}",
                 f"ISNA({cell(first, layout.FIRST_ROW)})", ink=GREY)  # fmt: skip
-    page.widths(64, 11, 40, 46, 44, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    page.widths(*WIDTHS, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    for column in (layout.FORMULA, layout.SOURCE):
+        page.sheet.column_dimensions[letter(column)].outlineLevel = 1
     return constraints
 
 
@@ -83,9 +87,7 @@ def _block(page: Page, plan: Plan, each: Constraint, sheet: Calculation, title: 
         label = f"{title}: {within(_beside(part.label, each.row.label))}"
         name, read = f"{each.row.name}.{part.name}", f"{sheet.page.name}[{part.text}]"
         _describe(page, row, (label, each.unit, name, read, part.label))
-        for column in plan.columns:
-            formula = _part(part.text, sheet, column)
-            page.put(column, row, Live(formula), "plan_cross", _format(each))
+        page.across(plan.columns, row, parse(part.text).substitute(sheet.here), "plan_cross", _format(each))
     largest, over = ("largest", "above") if each.is_largest else ("smallest", "below")
     said = (
         ("what binds", "text", "binds", f"the {largest} of the {len(each.parts)}"),
@@ -95,9 +97,8 @@ def _block(page: Page, plan: Plan, each: Constraint, sheet: Calculation, title: 
     )
     for row, (label, unit, name, text) in enumerate(said, start=last + 1):
         _describe(page, row, (f"{title}: {label}", unit, f"{each.row.name}.{name}", text, ""))
-    for column in plan.columns:
-        for row, (formula, style, form) in enumerate(_said(each, column, first, last), start=last + 1):
-            page.put(column, row, Live(formula), style, form)
+    for row, (formula, style, form) in enumerate(_said(each, first, last), start=last + 1):
+        page.across(plan.columns, row, formula, style, form)
     page.sheet.row_dimensions[last + len(said)].height = WORDS_HEIGHT
     return last + len(said) + 1
 
@@ -107,20 +108,15 @@ def _format(each: Constraint) -> str:
     return row_format(each.row) if each.unit == each.row.unit else number_format(each.unit)
 
 
-def _part(text: str, sheet: Calculation, column: int) -> str:
-    """A part's formula over the cells of its sheet, as another sheet writes it."""
-    return parse(text).substitute(lambda name: sheet.at(name, column))
-
-
-def _said(each: Constraint, column: int, first: int, last: int) -> Iterator[tuple[str, str, str]]:
+def _said(each: Constraint, first: int, last: int) -> Iterator[tuple[str, str, str]]:
     """What stands below the parts in a scenario's column, from top to bottom: formula, style and number format."""
     ranking = Ranking(
-        [cell(column, row) for row in range(first, last + 1)],
-        f"{letter(column)}{first}:{letter(column)}{last}",
+        [f"{HERE}{row}" for row in range(first, last + 1)],
+        f"{HERE}{first}:{HERE}{last}",
         f"${letter(layout.SOURCE)}${first}:${letter(layout.SOURCE)}${last}",
         each.function,
     )
-    binding, following, margin = (cell(column, last + step) for step in (1, 2, 3))
+    binding, following, margin = (f"{HERE}{last + step}" for step in (1, 2, 3))
     yield ranking.binding, "plan_formula", "@"
     yield ranking.following, "plan_formula", _format(each)
     yield ranking.margin(following), "plan_output", RATIO

@@ -19,6 +19,7 @@ HOW_TO = (
     "Then type its id and name, choose its model and chip on Inputs; every dropdown already reaches the new column.",
 )
 SCENARIOS = "Your own scenarios"
+KEY = {"plan_cross": "link"}  # what the colour key calls a style, where not by its name
 COLOURS = (
     ("plan_input", "a number or a choice that is yours to change"),
     ("plan_formula", "a formula; type an override on Inputs, not over it"),
@@ -71,11 +72,11 @@ def write_cover(
         page.link(1, row, name, "A1")
     at = _rows(page, at, "Colours", [("", meaning) for _, meaning in front.colours])
     for row, (style, _) in enumerate(front.colours, start=at - len(front.colours) - 1):
-        page.put(1, row, style.removeprefix("plan_"), style)
+        page.put(1, row, KEY.get(style, style.removeprefix("plan_")), style)
     heading, lines = front.advice
     at = _rows(page, at, heading, [(line, "") for line in lines])
     _rows(page, at, "Made from (SHA-256)", list(digests.items()))
-    page.widths(34, 72)
+    page.widths(34, 84)
     page.pages_high = 1
     return page
 
@@ -85,7 +86,7 @@ def _rows(page: Page, at: int, title: str, rows: Sequence[tuple[str, str]]) -> i
     below = at + 1
     for at, (first, second) in enumerate(rows, start=below):
         page.put(1, at, first, "plan_label")
-        page.put(2, at, second, "plan_text")
+        page.put(2, at, second, "plan_told" if second else "plan_text")
     return at + 2
 
 

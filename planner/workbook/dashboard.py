@@ -23,7 +23,8 @@ from planner.workbook.styles import row_format
 
 NAME = "Dashboard"
 PURPOSE = "The headline numbers; each links to the row that calculates it."
-WIDTHS = (38, 11, 26, 19, 30)
+WIDTHS = (38, 11, 27, 23, 32)
+SUMMARIES = {"Missing numbers": "that the databases or Inputs lack: Checks names them"}
 PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
 SELECTOR_ROW = 13  # and the next: which scenario and which phase Roofline shows
 SELECTORS = {"scenario": f"{NAME}!$D${SELECTOR_ROW}", "phase": f"{NAME}!$D${SELECTOR_ROW + 1}"}
@@ -38,7 +39,8 @@ def write(
     header_rows(page, plan, ("From", "Note and source"))
     at = layout.FIRST_ROW
     for label, row in failed.items():
-        _describe(page, at, (label, "1", "", "Checks", "of this scenario"))
+        _describe(page, at, (label, "1", "", "Checks", SUMMARIES.get(label, "of this scenario")))
+        _linked(page, at, "Checks", row)
         for column in plan.columns:
             page.put(column, at, Live(f"Checks!{layout.cell(column, row)}"), "plan_check", "0")
         at += 1
@@ -116,11 +118,16 @@ def _describe(page: Page, at: int, texts: tuple[str, ...]) -> None:
         page.put(column, at, text, DESCRIBED[column - 1])
 
 
+def _linked(page: Page, at: int, sheet: str, row: int) -> None:
+    """Make what a line says of where its numbers are from a link to that row."""
+    page.put(layout.FORMULA, at, f"{sheet} row {row}", "plan_link")
+    page.link(layout.FORMULA, at, sheet, layout.cell(layout.LABEL, row))
+
+
 def _headline(page: Page, plan: Plan, sheet: Calculation, row: Row, at: int, is_proved: bool) -> None:
     source = "; ".join(text for text in ("" if is_proved else layout.UNPROVED, row.note, row.source) if text)
     _describe(page, at, (row.label, row.unit, row.name, sheet.page.name, source))
-    page.link(layout.FORMULA, at, sheet.page.name, layout.cell(layout.LABEL, sheet.rows[row.name]))
-    page.put(layout.FORMULA, at, f"{sheet.page.name} row {sheet.rows[row.name]}", "plan_link")
+    _linked(page, at, sheet.page.name, sheet.rows[row.name])
     for column in plan.columns:
         page.put(column, at, Live(sheet.at(row.name, column)), "plan_cross", row_format(row))
 
@@ -129,9 +136,12 @@ def _bound(
     page: Page, plan: Plan, sheet: Calculation, row: Row, constraints: Constraints | None, at: int
 ) -> int:  # fmt: skip
     """A text for each scenario: what binds the row above and how far the next is; the number of rows written."""
-    if constraints is None or constraints.place(sheet, row.name) is None:
+    place = constraints.place(sheet, row.name) if constraints else None
+    if constraints is None or place is None:
         return 0
-    _describe(page, at, (f"{row.label}: bound by", "text", "", constraints.page.name, "and how far the next part is"))
+    name = constraints.page.name
+    _describe(page, at, (f"{row.label}: bound by", "text", "", name, "and how far the next part is"))
+    _linked(page, at, name, place)
     for column in plan.columns:
         page.put(column, at, Live(constraints.words(sheet, row.name, column)), "plan_words", "@")
     page.sheet.row_dimensions[at].height = WORDS_HEIGHT

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from openpyxl.workbook import Workbook
 
-from planner.catalog import Table
+from planner.catalog import Table, Value
 from planner.workbook import layout
 from planner.workbook.layout import letter
 from planner.workbook.page import Page
@@ -23,6 +24,7 @@ TITLES = {
 
 
 PRINTED = 14  # columns of a database on paper; the rest is for the screen
+WIDEST = 120.0  # of a column; the last one may run over, since nothing stands right of it
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,13 @@ def write(book: Workbook, table: Table) -> Database:
     page.put(1, 4, "unit", "plan_text")
     page.put(1, layout.TABLE_HEADER_ROW, "id", "plan_header")
     for column in table.columns:
-        page.put(columns[column.name], 3, column.label, "plan_note")
-        page.put(columns[column.name], 4, column.unit, "plan_text")
-        page.put(columns[column.name], layout.TABLE_HEADER_ROW, column.name, "plan_header")
-    for at, (identifier, cells) in enumerate(table.rows.items(), start=layout.TABLE_FIRST_ROW):
+        is_text = column.unit == "text"
+        page.put(columns[column.name], 3, column.label, "plan_note" if is_text else "plan_note_right")
+        page.put(columns[column.name], 4, column.unit, "plan_text" if is_text else "plan_unit")
+        header = "plan_header" if is_text else "plan_header_right"
+        page.put(columns[column.name], layout.TABLE_HEADER_ROW, column.name, header)
+    rows = dict(table.rows)  # each is completed when it is asked for: once
+    for at, (identifier, cells) in enumerate(rows.items(), start=layout.TABLE_FIRST_ROW):
         page.put(1, at, identifier, "plan_key")
         for column in table.columns:
             value = cells.get(column.name)
@@ -86,12 +91,14 @@ def write(book: Workbook, table: Table) -> Database:
     page.sheet.row_dimensions[3].height = 42
     last = layout.TABLE_FIRST_ROW + len(table.rows) - 1
     page.sheet.print_area = f"A1:{letter(min(len(table.columns) + 1, PRINTED))}{last}"
-    page.widths(20, *[_width(column.name, column.unit) for column in table.columns])
+    page.widths(20, *[_width(rows.values(), column.name, column.unit) for column in table.columns])
     return Database(page, columns, layout.TABLE_FIRST_ROW + len(table.rows) - 1 + layout.SPARE_ROWS)
 
 
-def _width(name: str, unit: str) -> float:
-    if name.startswith(("source", "conflict", "note")):
-        return 40
-    scaled = 20.0 if unit.startswith(("FLOP", "byte")) else 13.0  # room for `1979.000 TFLOP/s/chip`
-    return 22 if unit == "text" else max(scaled, len(name) * 1.05)
+def _width(rows: Iterable[Mapping[str, Value]], name: str, unit: str) -> float:
+    """As wide as a column's longest text, up to a limit; of numbers, as wide as they get with their unit."""
+    if unit == "text":
+        texts = (str(cells.get(name) or "") for cells in rows)
+        return min(WIDEST, max(len(name) * 1.2, 0.95 * max(map(len, texts), default=0)) + 2.0)
+    scaled = 21.0 if unit.startswith(("FLOP", "byte")) else 13.0  # room for `1,979.000 TFLOP/s/chip`
+    return max(scaled, len(name) * 1.05)

@@ -57,7 +57,7 @@ def write(book: Workbook, plan: Plan, ranges: dict[str, str]) -> Inputs:
     row = _block(page, plan, "Overrides of calculated numbers", calculated, inputs.override_rows, row, ranges)
     _constants(page, plan, inputs, row)
     _colour_overrides(inputs, plan)
-    page.widths(40, 11, 26, 30, 22, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    page.widths(38, 11, 25, 34, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     return inputs
 
 
@@ -72,7 +72,9 @@ def _header_rows(page: Page, plan: Plan, ranges: dict[str, str]) -> None:
     for row, name in layout.HEADER_NAMES.items():
         page.put(layout.LABEL, row, layout.HEADER_LABELS[row], "plan_label")
         page.put(layout.UNIT, row, "text", "plan_text")
-        page.put(layout.NAME, row, name, "plan_text")
+        page.put(layout.NAME, row, name, "plan_told")
+        for column in (layout.FORMULA, layout.SOURCE):
+            page.put(column, row, None, "plan_text")
     for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
         given = scenario.name if scenario.is_named else None  # blank: the other sheets show the model on the chip
         values = (scenario.id, given, scenario.model, scenario.hardware)
@@ -132,9 +134,9 @@ def held(value: Value) -> Value:
 
 
 def _describe(page: Page, at: int, row: Row) -> None:
-    page.put(layout.LABEL, at, row.label, "plan_label")
+    page.put(layout.LABEL, at, row.label, "plan_wrapped")
     page.put(layout.UNIT, at, row.unit, "plan_text")
-    page.put(layout.NAME, at, row.name, "plan_text")
+    page.put(layout.NAME, at, row.name, "plan_told")
     page.put(layout.FORMULA, at, row.note, "plan_told")
     page.put(layout.SOURCE, at, row.source or CHOSEN, "plan_told")
 
@@ -155,6 +157,11 @@ def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], ov
         )  # fmt: skip
     elif limits(row).is_flag:
         page.validate(reference, type="list", formula1='"0,1"', error="1 is yes and 0 is no.", **message)
+    elif limits(row).is_stage:
+        page.validate(
+            reference, type="whole", operator="between", formula1="0", formula2=f"{limits(row).most:g}",
+            error=f"A whole number from 0 to {limits(row).most:g}.", **message,
+        )  # fmt: skip
     elif (most := limits(row).most) < LARGEST:
         above = limits(row).is_positive
         page.validate(

@@ -26,7 +26,7 @@ RESERVED = {
     "calibration", "checks", "log", "history", "constraints",
 }  # fmt: skip
 SPARE_ROWS = 100  # of a database sheet, for an analyst's own models and chips
-UNPROVED = "no second derivation"  # said of a headline that no check reaches
+UNPROVED = "not cross-checked"  # said of a headline that no check computes another way
 SCENARIO_WIDTH = 24.0
 SPARE_SCENARIOS = 24  # columns that ranges and validations reach beyond the scenarios built
 

@@ -49,6 +49,7 @@ def write(
     """Write the sheet. `selectors` are the cells of the chosen `scenario` and `phase`."""
     page = Page(book, NAME, "Operations", PURPOSE, corner="B4", titles="3:3")
     page.header(["Quantity", "Unit", "Name", "Value", "Formula in names"])
+    page.put(VALUE, layout.HEADER_ROW, "Value", "plan_header_right")
     names = _Step(page, plan, ops, step, databases, selectors)
     at = names.last + 3
     tables: dict[str, CaseTable] = {}
@@ -68,7 +69,7 @@ def write(
             if operation.template is template or operation.template.name == template.name:
                 page.put(1, at, operation.row.label, "plan_label")
                 page.put(2, at, Live(operation.count.substitute(names)), "plan_formula", number_format("1"))
-                page.put(3, at, operation.row.name, "plan_text")
+                page.put(3, at, operation.row.name, "plan_beside")
                 table.case(at, template.name, _leaf(operation, names))
                 rows[operation.row.name], counts[operation.row.name] = at, f"{NAME}!{cell(2, at)}"
                 at += 1
@@ -127,7 +128,7 @@ class _Step:
         self.last += 1
         page, at = self.page, self.last
         for column, value in ((1, label), (2, unit[0]), (3, name), (VALUE + 1, names)):
-            page.put(column, at, value, "plan_label" if column == 1 else "plan_text")
+            page.put(column, at, value, {1: "plan_label", VALUE + 1: "plan_beside"}.get(column, "plan_text"))
         page.put(
             VALUE,
             at,

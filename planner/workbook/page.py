@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import textwrap
-from copy import copy
+import re
+from collections.abc import Iterable
+from datetime import date
 from typing import Any
 
-from openpyxl.cell import Cell
-from openpyxl.formatting.rule import FormulaRule
-from openpyxl.styles import Font, PatternFill
-from openpyxl.styles.cell_style import StyleArray
+from openpyxl.formatting.rule import Rule
+from openpyxl.utils.datetime import to_excel
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.datavalidation import DataValidation
-from openpyxl.worksheet.hyperlink import Hyperlink
 from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.workbook import layout
-from planner.workbook.layout import Columns, cell
+from planner.workbook.layout import Columns
+from planner.workbook.looks import looks
+from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import Grid
 
 RED, PALE_RED, GREY, ORANGE = "FFB42318", "FFFEE4E2", "FF9CA3AF", "FFFDE9CF"
-TOLD, LINE_HEIGHT, PER_WIDTH = "plan_told", 13.0, 1.15  # the style of notes; points a line, letters a unit of width
+WRAPS = ("plan_told", "plan_told_link", "plan_wrapped")  # the styles of texts that wrap
+LINE_HEIGHT, PER_WIDTH = 13.0, 1.15  # points a line, letters a unit of width
+FORMULA_LIKE = ("=", "+", "-", "@")  # a text that begins so is marked as a text, lest a program read a formula in it
+_WORDS = re.compile(r"[^\s/-]*[\s/-]+|[^\s/-]+")  # a line ends after a blank, a hyphen or a slash
 MASTER_CHECK = "C1"  # on every sheet: the count of failed checks
 
 
@@ -35,9 +38,11 @@ class Page:
         self.pages_high = 0  # as many as it takes
         self.titles = titles  # the rows that each printed page repeats
         self.sheet: Worksheet = book.create_sheet(name)
-        self.name = name
-        self.formulas = Grid()  # the other cells are openpyxl's
-        self._styles: dict[tuple[str, str | None], tuple[StyleArray, int]] = {}
+        self.name, self.purpose = name, purpose
+        self.grid = Grid()  # all that stands in the cells: openpyxl has none of them
+        self.links: dict[tuple[int, int], str] = {}  # the places in this workbook that cells lead to
+        self.heights: dict[int, float] = {}  # of rows, in points, where openpyxl's own doesn't stand
+        self._looks = looks(book)
         self._told: dict[tuple[int, int], str] = {}  # the notes that wrap
         self.put(1, 1, title, "plan_title")
         if name != "Cover":
@@ -46,44 +51,34 @@ class Page:
 
     def put(self, column: int, row: int, value: object, style: str, number_format: str | None = None) -> None:
         """Write one cell. Only a Live text becomes a formula, whatever a text begins with."""
-        array, number = self._style(style, number_format)
+        look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
         if isinstance(value, Live):
-            self.formulas.put_formula(row, column, value, number)
-            self.sheet._cells.pop((row, column), None)
+            self.grid.put_formula(row, column, value, look)
             return
-        target = Cell(self.sheet, row=row, column=column, style_array=array)
-        self.sheet._cells[row, column] = target
-        self.formulas.discard(row, column)
         if isinstance(value, str):
-            target._value, target.data_type = target.check_string(value), "e" if value == "#N/A" else "s"
-            if value[:1] in ("=", "+", "-", "@"):
-                target._style = copy(target._style)
-                target.quotePrefix = True
-            if style == TOLD:
+            if value.startswith(FORMULA_LIKE):
+                look = self._looks.quoted(self.sheet, style, number_format)
+            if style in WRAPS:
                 self._told[row, column] = value
-        elif value is not None:
-            target.value = value
-            if number_format:
-                target._style = array  # a date would bring a format of its own
+        self.grid.put(row, column, _held(value), look)
 
-    def _style(self, style: str, number_format: str | None) -> tuple[StyleArray, int]:
-        """The style as openpyxl keeps it, one array for all cells that look alike, and its number in the workbook."""
-        key = (style, number_format)
-        if key not in self._styles:
-            probe = Cell(self.sheet, row=1, column=1)
-            probe.style = style
-            if number_format:
-                probe.number_format = number_format
-            self._styles[key] = probe._style, probe.style_id
-        return self._styles[key]
+    def across(
+        self, columns: Iterable[int], row: int, pattern: str, style: str, number_format: str | None = None
+    ) -> None:  # fmt: skip
+        """Write one formula into several columns: `pattern` has HERE for the letters of each cell's own column."""
+        look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
+        self.grid.put_across(row, columns, pattern, look)
+
+    def down(
+        self, column: int, rows: Iterable[int], pattern: str, style: str, number_format: str | None = None
+    ) -> None:  # fmt: skip
+        """Write one formula into several rows: `pattern` has HERE for the number of each cell's own row."""
+        look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
+        self.grid.put_down(column, rows, pattern, look)
 
     def link(self, column: int, row: int, sheet: str, target: str) -> None:
         """Make a cell a link to a place in this workbook."""
-        reference = cell(column, row)
-        holder = self.sheet.cell(row=row, column=column)
-        value = holder._value
-        holder.hyperlink = Hyperlink(ref=reference, location=f"{sheet}!{target}")
-        holder._value = value  # openpyxl would type the place into a cell that it takes for empty
+        self.links[row, column] = f"{sheet}!{target}"
 
     def header(self, titles: list[str], row: int = layout.HEADER_ROW) -> None:
         """A table's header row."""
@@ -104,9 +99,8 @@ class Page:
 
     def colour(self, reference: str, condition: str, *, ink: str, fill: str | None = None, bold: bool = False) -> None:
         """A conditional format: the cells of `reference` for which the formula `condition` holds."""
-        filled = PatternFill("solid", bgColor=fill) if fill else None
-        rule = FormulaRule(formula=[condition], font=Font(color=ink, bold=bold), fill=filled)
-        self.sheet.conditional_formatting.add(reference, rule)
+        change = self._looks.conditional(self.sheet.parent, ink, fill, bold)
+        self.sheet.conditional_formatting.add(reference, Rule("expression", dxfId=change, formula=[condition]))
 
     def widths(self, *widths: float, scenarios: Columns | None = None, each: float = 16) -> None:
         """Column widths from A on, then one width for the scenario columns."""
@@ -116,13 +110,15 @@ class Page:
             self.sheet.column_dimensions[layout.letter(column)].width = each
 
     def fit(self) -> None:
-        """Make rows as high as their notes need, which wrap: not every program does when it opens the file."""
+        """Make rows as high as their texts need, where these wrap: not every program does when it opens the file."""
+        columns, rows = self.sheet.column_dimensions, self.sheet.row_dimensions
+        wide = {column: columns[layout.letter(column)].width for column in {column for _, column in self._told}}
         for (row, column), text in self._told.items():
-            width = self.sheet.column_dimensions[layout.letter(column)].width
-            lines = len(textwrap.wrap(text, max(int(width * PER_WIDTH), 8)))
-            height = self.sheet.row_dimensions[row].height or 0
+            letters = max(int(wide[column] * PER_WIDTH), 8)
+            lines = lines_of(text, letters) if len(text) > letters else 1
             if lines > 1:
-                self.sheet.row_dimensions[row].height = max(height, LINE_HEIGHT * lines + 2)
+                known = (rows[row].height or 0) if row in rows else 0
+                self.heights[row] = max(self.heights.get(row, known), LINE_HEIGHT * lines + 2)
 
     def finish(self, *, freeze: str, titles: str, master: str | None) -> None:
         """Freeze panes, put the master check into the header, fit the notes, and set the page up for printing."""
@@ -144,6 +140,28 @@ class Page:
             "&A",
             "&P of &N",
         )
+
+
+def _held(value: object) -> Value:
+    """What a cell holds: of a date the number of its day."""
+    if value == "#N/A":
+        return NA
+    if isinstance(value, date):
+        return float(to_excel(value))
+    assert value is None or isinstance(value, (bool, int, float, str)), f"a cell can't hold {value!r}"
+    return value
+
+
+def lines_of(text: str, letters: int) -> int:
+    """How many lines of so many letters a text takes: as spreadsheets break them, a longer word within itself."""
+    lines, used = 1, 0
+    for word in _WORDS.findall(text):
+        if used and used + len(word.rstrip()) > letters:
+            lines, used = lines + 1, 0
+        used += len(word)
+        if len(word) > letters:
+            lines, used = lines + (used - 1) // letters, (used - 1) % letters + 1
+    return lines
 
 
 class Live(str):

@@ -66,10 +66,11 @@ def _throughput(sweeps: Sweeps, table: Table, on: Page, anchor: str) -> None:
     charts.axis(chart.x_axis, f"{sweep.rows[across].label} (s)", "General")
     charts.axis(chart.y_axis, f"{sweep.rows[up].label} (tokens/s)", "#,##0.##")
     first, last = table.rows.start, table.rows.stop - 1
-    x, y = (charts.column(sweeps.page, table.columns[name], first, last) for name in (across, up))
+    columns = {**table.columns, **table.shown}  # a point without its x would be drawn at 1
+    x, y = (charts.column(sweeps.page, columns[name], first, last) for name in (across, up))
     chart.series.append(charts.line(x, y, f"{table.axis.row.label}, swept", charts.AXIS, 12700))
     for row in table.rows:
-        chart.series.append(charts.labelled(sweeps.page, table.columns[across], table.columns[up], row, "A"))
+        chart.series.append(charts.labelled(sweeps.page, columns[across], columns[up], row, "A"))
     x, y = (charts.column(sweeps.page, table.own[name], first, first) for name in (across, up))
     chart.series.append(charts.ring(x, y, "The scenario"))
     charts.hide_from_legend(chart, range(1, 1 + len(table.rows)))

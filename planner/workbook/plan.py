@@ -68,7 +68,7 @@ class Plan:
     @cached_property
     def workloads(self) -> Workloads:
         """What a scenario may be meant for."""
-        return workloads(self.templates)
+        return workloads(self.templates, self.sweeps)
 
     @cached_property
     def inputs(self) -> dict[str, Row]:

@@ -64,8 +64,9 @@ class Results:
         """Labels with units in row `at`, machine names below."""
         for name, column in self.columns.items():
             row = self.template.by_name.get(name)
-            self.page.put(column, at, f"{row.label} ({row.unit})" if row else OWN[name], "plan_note")
-            self.page.put(column, at + 1, name, "plan_header")
+            side = "_right" if row else ""
+            self.page.put(column, at, f"{row.label} ({row.unit})" if row else OWN[name], f"plan_note{side}")
+            self.page.put(column, at + 1, name, f"plan_header{side}")
 
     def case(self, at: int, case: ComparisonCase) -> None:
         """Write the columns of one case; a column is blank where the case's template can't fill it."""
@@ -79,7 +80,7 @@ class Results:
         if name in own:
             yield (Live(own[name]) if own[name] else None), "plan_formula_text", "@"
         elif name == NOTE:
-            yield None, "plan_input", "@"
+            yield None, "plan_case", "@"
         else:
             row = self.template.by_name[name]
             form = "0.0%" if name in PERCENT else row_format(row)

@@ -45,11 +45,11 @@ def write(book: Workbook, operations: Operations) -> Roofline:
     page.put(2, 4, Live(f"{operations.page.name}!$D$5"), "plan_cross")
     page.put(1, 5, "Phase", "plan_label")
     page.put(2, 5, Live(f"{operations.page.name}!$D$6"), "plan_cross")
-    page.put(3, 5, "Choose both on Dashboard.", "plan_text")
+    page.put(3, 5, "Choose both on Dashboard.", "plan_beside")
     last = FIRST_ROW + len(operations.ops.operations) - 1
     for column, (title, unit) in enumerate(TITLES, start=1):
-        page.put(column, FIRST_ROW - 1, title, "plan_header")
-        page.put(column, FIRST_ROW - 2, unit, "plan_text")
+        page.put(column, FIRST_ROW - 1, title, "plan_header" if column == 1 else "plan_header_right")
+        page.put(column, FIRST_ROW - 2, unit, "plan_text" if column == 1 else "plan_unit")
     for at, operation in enumerate(operations.ops.operations, start=FIRST_ROW):
         _operation(page, operations, operation, at)
     total = last + 1
@@ -64,7 +64,7 @@ def write(book: Workbook, operations: Operations) -> Roofline:
     done = Roofline(page, (points, points + last - FIRST_ROW), (roof, roof + 2))
     done.draw(page, f"F{total + 2}")
     page.colour(f"A{FIRST_ROW}:J{roof + 2}", f"ISNA(A{FIRST_ROW})", ink=GREY)
-    page.widths(28, 22, 26, 16, 16, 14, 12, 16, 16, 22)
+    page.widths(38, 22, 28, 16, 16, 14, 14, 16, 16, 24)
     return done
 
 
@@ -104,7 +104,7 @@ def _shape(operation: Operation, of: Callable[[str], str]) -> str:
 def _shares(page: Page, first: int, last: int, total: int) -> None:
     """The share of each operation stands below the total that it is a share of: references point up."""
     for column, title in enumerate(("Operation", "Share of the step", "Bound", "Place on the chart"), start=1):
-        page.put(column, first - 1, title, "plan_header")
+        page.put(column, first - 1, title, "plan_header" if column == 1 else "plan_header_right")
     for at, row in enumerate(range(FIRST_ROW, last + 1), start=first):
         share = f"IF({cell(9, total)}>0,{cell(9, row)}/{cell(9, total)},NA())"
         place = f'IFERROR(ROUND({BUCKETS_PER_DECADE}*LOG({cell(6, row)},10),0),"none")'
@@ -117,7 +117,7 @@ def _shares(page: Page, first: int, last: int, total: int) -> None:
 def _points(page: Page, first: int, shares: int, last: int) -> None:
     """What the chart draws: of operations that fall on one place the first, with the number of the others."""
     for column, title in enumerate(("On the chart", "Intensity (FLOP/byte)", "Attained (FLOP/s/chip)"), start=1):
-        page.put(column, first - 1, title, "plan_header")
+        page.put(column, first - 1, title, "plan_header" if column == 1 else "plan_header_right")
     places = f"{cell(4, shares)}:{cell(4, shares + last - FIRST_ROW)}"
     for index, row in enumerate(range(FIRST_ROW, last + 1)):
         at, place = first + index, cell(4, shares + index)
@@ -131,7 +131,7 @@ def _points(page: Page, first: int, shares: int, last: int) -> None:
 def _roof(page: Page, operations: Operations, first: int) -> None:
     """The roof of the chosen chip: rising to the ridge, then flat."""
     for column, title in enumerate(("Roof", "Intensity (FLOP/byte)", "Attainable (FLOP/s/chip)"), start=1):
-        page.put(column, first - 1, title, "plan_header")
+        page.put(column, first - 1, title, "plan_header" if column == 1 else "plan_header_right")
     matmul = next(operation for operation in operations.ops.operations if operation.template.name == "matmul")
     peak, bandwidth = operations.of(matmul, "peak_flops"), operations.of(matmul, "hbm_bandwidth")
     low, high = charts.INTENSITIES

@@ -1,31 +1,33 @@
 """A workbook of pages becomes a package: openpyxl writes all of it but the cells, which are written as text.
 
 openpyxl takes most of a large build's time for its cells, and would leave each formula without a value, to be found
-and put in afterwards.
+and put in afterwards; so would it for each link.
 """
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
+from zipfile import ZIP_DEFLATED, ZipInfo
 
-from openpyxl.cell import Cell
-from openpyxl.utils.cell import range_boundaries
-from openpyxl.utils.datetime import to_excel
+from openpyxl.drawing.spreadsheet_drawing import SpreadsheetDrawing
 from openpyxl.workbook import Workbook
+from openpyxl.worksheet._writer import WorksheetWriter
 from openpyxl.worksheet.worksheet import Worksheet
+from openpyxl.writer.excel import ExcelWriter
 
+from planner.workbook.layout import cell
 from planner.workbook.page import Page
 from planner.xlsx.address import Area
-from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.grid import Block, Grid
+from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
 
 _ROWS = re.compile(rb"<sheetData\s*/>|<sheetData>.*</sheetData>", re.DOTALL)
 _DIMENSION = re.compile(rb"<dimension [^>]*>")
+_BEHIND_LINKS = re.compile(rb"<(?:printOptions|pageMargins)\b")  # of what stands behind links one is always there
 
 
 @dataclass
@@ -46,71 +48,93 @@ class Written:
 
 
 def write(book: Workbook, pages: Sequence[Page]) -> Written:
-    """The workbook, its formulas without values."""
-    grids = {page.name: _filled(page) for page in pages}
-    heights = {page.name: {row: dict(each) for row, each in page.sheet.row_dimensions.items()} for page in pages}
-    stream = io.BytesIO()
-    with _set_aside([page.sheet for page in pages]):
-        book.save(stream)
-    package = Package.from_bytes(stream.getvalue(), "plan.xlsx")
-    frames = {name: _frame(package.parts[part], grids[name]) for name, part in package.sheets().items()}
+    """The workbook, its formulas without values.
+
+    A page's table must name its columns, since its heads are no cells of openpyxl's.
+    """
+    grids = {page.name: page.grid for page in pages}
+    heights = {page.name: _heights(page) for page in pages}
+    for page in pages:
+        assert all(each._value is None for each in page.sheet._cells.values()), f"{page.name}: Page.put writes cells"
+        page.sheet.row_dimensions = {}
+    package = _package(_Writer.parts_of(book))
+    parts = package.sheets()
+    frames = {page.name: _frame(package.parts[parts[page.name]], page) for page in pages}
     written = Written(package, grids, heights, frames)
     written.put_values({})
     return written
 
 
-def _filled(page: Page) -> Grid:
-    """The page's formulas, and with them the cells that openpyxl holds."""
-    grid = page.formulas
-    numbers: dict[bytes, int] = {}
-    for (row, column), cell in page.sheet._cells.items():
-        if grid.has(row, column):
-            assert cell._value is None, f"{page.name}!{cell.coordinate} was written twice"
-            continue
-        if cell._value is None and not cell.has_style:
-            continue
-        look = cell._style.tobytes()
-        if look not in numbers:
-            numbers[look] = cell.style_id
-        grid.put(row, column, _value(cell), numbers[look])
-    return grid
+def _heights(page: Page) -> dict[int, Mapping[str, str]]:
+    """The attributes of rows: what was given to openpyxl's rows, and the heights that a page's texts need."""
+    found: dict[int, Mapping[str, str]] = {row: dict(each) for row, each in page.sheet.row_dimensions.items()}
+    for row, points in page.heights.items():
+        found[row] = {**found.get(row, {}), "ht": f"{points:g}", "customHeight": "1"}
+    return found
 
 
-def _value(cell: Cell) -> Value:
-    """What openpyxl's cell holds, a date as the number of its day."""
-    value = cell._value
-    if cell.data_type == "e":
-        return CellError(str(value))
-    if cell.data_type == "d":
-        return float(to_excel(value))
-    assert value is None or isinstance(value, (bool, int, float, str)), f"{cell.coordinate}: a cell can't hold {value}"
-    assert cell.data_type != "f", f"{cell.coordinate}: Page.put writes formulas"
-    return value
+def _linked(behind: bytes, links: Mapping[tuple[int, int], str]) -> bytes:
+    """What stands behind a sheet's rows with its links, of which openpyxl would make several objects each."""
+    if not links:
+        return behind
+    written = (
+        f'<hyperlink ref="{cell(column, row)}" location="{escaped(to)}"/>'
+        for (row, column), to in sorted(links.items())
+    )
+    element = f"<hyperlinks>{''.join(written)}</hyperlinks>".encode()
+    match = _BEHIND_LINKS.search(behind)
+    assert match is not None, "a sheet has margins"
+    return behind[: match.start()] + element + behind[match.start() :]
 
 
-@contextmanager
-def _set_aside(sheets: Sequence[Worksheet]) -> Iterator[None]:
-    """Without the cells, but for those of which openpyxl writes something elsewhere: links, notes, tables' heads."""
-    cells = [sheet._cells for sheet in sheets]
-    for sheet in sheets:
-        heads = [range_boundaries(table.ref) for table in sheet.tables.values()]
-        sheet._cells = {
-            (row, column): cell for (row, column), cell in sheet._cells.items()
-            if cell._hyperlink or cell._comment
-            or any(row == top and left <= column <= right for left, top, right, _ in heads)
-        }  # fmt: skip
-        for cell in sheet._cells.values():
-            cell._value = "" if cell._value is None else cell._value  # or its link would be passed over
-    try:
-        yield
-    finally:
-        for sheet, own in zip(sheets, cells, strict=True):
-            sheet._cells = own
+class _Parts:
+    """The parts that openpyxl writes, in its order: what it needs of a zip file."""
+
+    def __init__(self) -> None:
+        self.content: dict[str, bytes] = {}
+
+    def writestr(self, name: str, data: str | bytes) -> None:
+        self.content[name] = data.encode() if isinstance(data, str) else data
+
+    def namelist(self) -> list[str]:
+        return list(self.content)
+
+    def close(self) -> None:
+        pass
 
 
-def _frame(xml: bytes, grid: Grid) -> tuple[bytes, bytes]:
-    rows, columns = grid.size
+class _Writer(ExcelWriter):  # type: ignore[misc]
+    """openpyxl's writer, but each sheet is written in memory and not to a temporary file."""
+
+    @classmethod
+    def parts_of(cls, book: Workbook) -> dict[str, bytes]:
+        """Every part of the workbook, by name."""
+        parts = _Parts()
+        cls(book, parts).save()
+        return parts.content
+
+    def write_worksheet(self, ws: Worksheet) -> None:
+        """As openpyxl's own."""
+        ws._drawing = SpreadsheetDrawing()
+        ws._drawing.charts, ws._drawing.images = ws._charts, ws._images
+        writer = WorksheetWriter(ws, BytesIO())
+        writer.write()
+        ws._rels = writer._rels
+        self._archive.writestr(ws.path[1:], writer.out.getvalue())
+        self.manifest.append(ws)
+
+
+def _package(parts: dict[str, bytes]) -> Package:
+    infos = {name: ZipInfo(name) for name in parts}
+    for info in infos.values():
+        info.compress_type, info.external_attr = ZIP_DEFLATED, 0o600 << 16
+    return Package("plan.xlsx", parts, infos)
+
+
+def _frame(xml: bytes, page: Page) -> tuple[bytes, bytes]:
+    rows, columns = page.grid.size
     area = str(Area(1, 1, max(rows, 1), max(columns, 1))).encode()
     match = _ROWS.search(xml)
     assert match is not None, "a sheet has rows"
-    return _DIMENSION.sub(b'<dimension ref="%b"/>' % area, xml[: match.start()]), xml[match.end() :]
+    before = _DIMENSION.sub(b'<dimension ref="%b"/>' % area, xml[: match.start()])
+    return before, _linked(xml[match.end() :], page.links)

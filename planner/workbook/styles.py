@@ -1,8 +1,8 @@
 """Named cell styles that say what a cell is, and the number format of each unit.
 
 Formats scale what is shown and never the value. A format with conditions drops a minus sign, so it serves only
-units whose values can't be negative. A format scales by thousands, and down only: seconds below one are shown in the
-engineering format.
+units whose values can't be negative. A format scales by thousands, and down only: a second's fractions are shown as
+decimals, of which three are milliseconds and six microseconds.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from planner.template import CALCULATED, Row
 
 FONT = "Calibri"
 COUNT = "[>=1000]#,##0;General"
-RATIO = "[>=1000]#,##0;[>=0.1]0.00;General"
-SECONDS = '[>=10000000]##0.000E+0" s";[>=1]#,##0.000" s";##0.000E+0" s"'
+RATIO = "[>=1000]#,##0;[>=0.001]0.00##;General"
+SECONDS = '[=0]0" s";[>=1]#,##0.000" s";0.000000###" s"'
 ENGINEERING = "##0.000E+0"
 SMALL = 1e-3
 
@@ -23,7 +23,7 @@ SMALL = 1e-3
 def _scaled(unit: str, digits: str = "0.000") -> str:
     """Tera and giga of a unit, plain below."""
     tera, giga = "1000000000000", "1000000000"
-    return f'[>={tera}]{digits},,,," T{unit}";[>={giga}]{digits},,," G{unit}";#,##0.###" {unit}"'
+    return f'[>={tera}]#,##{digits},,,," T{unit}";[>={giga}]{digits},,," G{unit}";#,##0.###" {unit}"'
 
 
 FORMATS = {
@@ -39,7 +39,7 @@ FORMATS = {
     "FLOP/s/chip": _scaled("FLOP/s/chip"),
     "s": SECONDS,
     "h": "#,##0.00",
-    "USD": "#,##0.000",
+    "USD": "[>=1000]#,##0;[>=0.01]0.000;General",
     "USD/h": "#,##0.00",
     "USD/h/chip": "#,##0.00",
     "FLOP/chip": _scaled("FLOP/chip"),
@@ -68,6 +68,10 @@ def row_format(row: Row) -> str:
 
 
 _GREY, _BLUE, _DARK, _GREEN, _RED = "FF6B7280", "FF1F4FBF", "FF1F2937", "FF11734B", "FFB42318"
+UNLINED = (
+    "plan_title", "plan_header", "plan_header_right", "plan_column", "plan_column_right", "plan_note",
+    "plan_note_right",
+)  # fmt: skip
 _THIN = Border(bottom=Side(style="hair", color="FFD1D5DB"))
 
 
@@ -89,24 +93,29 @@ def styles() -> list[NamedStyle]:
     made = [
         _style("plan_title", size=16, bold=True),
         _style("plan_link", color=_BLUE, underline="single"),
-        _style("plan_note", color=_GREY, wrap=True),
+        _style("plan_note", side="left", indent=1, color=_GREY, wrap=True),
         _style("plan_header", bold=True, color="FFFFFFFF", fill="FF1F3A5F"),
         _style("plan_header_right", side="right", bold=True, color="FFFFFFFF", fill="FF1F3A5F"),
         _style("plan_section", bold=True, fill="FFE5EAF2"),
         _style("plan_label"),
+        _style("plan_unit", side="right", color=_GREY),
+        _style("plan_note_right", side="right", color=_GREY, wrap=True),
         _style("plan_text", color=_GREY),
         _style("plan_wrapped", wrap=True),
-        _style("plan_told", wrap=True, color=_GREY),
+        _style("plan_told", wrap=True, side="left", indent=1, color=_GREY),
+        _style("plan_told_link", wrap=True, side="left", indent=1, color=_BLUE, underline="single"),
         _style("plan_beside", side="left", indent=1, color=_GREY),
         _style("plan_verdict", side="left", indent=1),
         _style("plan_fact", side="left", color=_GREY),
         _style("plan_input", side="right", color=_BLUE, fill="FFFFFBE6", locked=False),
+        _style("plan_case", side="left", color=_BLUE, fill="FFFFFBE6", locked=False),
         _style("plan_constant", side="right", color=_BLUE),
         _style("plan_data", color=_DARK),
         _style("plan_formula", side="right"),
         _style("plan_formula_text", side="left"),
         _style("plan_words", side="right", wrap=True),
-        _style("plan_column", bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
+        _style("plan_column", side="left", indent=1, bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
+        _style("plan_column_right", side="right", bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
         _style("plan_output", side="right", bold=True),
         _style("plan_answer", side="right", bold=True, fill="FFE3F1E9"),
         _style("plan_cross", side="right", color=_GREEN),
@@ -115,7 +124,7 @@ def styles() -> list[NamedStyle]:
         _style("plan_key", bold=True, color="FF000000"),
     ]
     for style in made:
-        if style.name not in ("plan_title", "plan_header", "plan_header_right", "plan_column", "plan_note"):
+        if style.name not in UNLINED:
             style.border = _THIN
     return made
 

@@ -70,6 +70,8 @@ class ChosenScenario:
     def _put(self, name: str, label: str, unit: tuple[str, str], formula: str, names: str) -> str:
         self.last += 1
         for column, value in ((1, label), (2, unit[0]), (3, name), (VALUE + 1, names)):
-            self.page.put(column, self.last, value, "plan_label" if column == 1 else "plan_text")
+            self.page.put(
+                column, self.last, value, {1: "plan_label", VALUE + 1: "plan_beside"}.get(column, "plan_text")
+            )
         self.page.put(VALUE, self.last, Live(formula), "plan_cross", unit[1])
         return f"${letter(VALUE)}${self.last}"

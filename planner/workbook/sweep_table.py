@@ -14,15 +14,17 @@ from planner.template import CALCULATED, Row
 from planner.workbook.cells import calculated
 from planner.workbook.labels import within
 from planner.workbook.layout import cell, letter
-from planner.workbook.page import GREY, PALE_RED, RED, Live, Page
+from planner.workbook.page import GREY, PALE_RED, RED, Page
 from planner.workbook.plan import Plan
 from planner.workbook.ranking import Ranking
 from planner.workbook.styles import RATIO, number_format, row_format
 from planner.workbook.sweep_scenario import VALUE, ChosenScenario
+from planner.xlsx.grid import HERE
 
 FEWEST = 11  # cases of a table
 DRAWN = ("memory", "time", "total")  # these have columns of their own, that are open: a chart draws no hidden cells
 MARKED = ("latency", "throughput")  # of which a chart marks the scenario's own
+TEXTS = ("scenario", ".words", ".binds")  # how the names of columns of texts end
 DRAWN_WITHIN = 4  # of a chip's memory, or the scenario's step: bars beyond would leave nothing to be seen of the rest
 
 
@@ -35,6 +37,7 @@ class Table:
     rows: range
     columns: Mapping[str, int]
     own: Mapping[str, int]
+    shown: Mapping[str, int]  # of what it shows, in every row; what it draws is N/A in some
 
 
 class Columns:
@@ -86,7 +89,7 @@ class TableWriter:
         rows = range(at + 2, at + 2 + len(cases))
         for row, value in zip(rows, cases, strict=True):
             self.page.put(1, row, value, "plan_input", number_format(self.axis.row.unit))
-            self._case(row, at)
+        self._cases(rows, at)
         above = limits(self.axis.row).is_positive
         self.page.validate(
             f"A{rows.start}:A{rows.stop - 1}", type="decimal",
@@ -99,7 +102,9 @@ class TableWriter:
             first, last = (f"{letter(column)}" for column in (min(self.drawn.values()), max(self.drawn.values())))
             area = f"{first}{rows.start}:{last}{rows.stop - 1}"
             self.page.colour(area, f"ISNA({first}{rows.start})", ink=GREY)
-        return Table(self.sweep, self.axis, rows, {**self.columns.places, **self.shown, **self.drawn}, self.own)
+        return Table(
+            self.sweep, self.axis, rows, {**self.columns.places, **self.shown, **self.drawn}, self.own, self.shown
+        )
 
     def _titles(self, at: int) -> None:
         """Labels with units above, machine names below; a part's label stands alone, for the words to call it up."""
@@ -124,68 +129,70 @@ class TableWriter:
         self.page.sheet.row_dimensions[at + 1].height = 24
 
     def _title(self, column: int, at: int, label: str, name: str) -> None:
-        self.page.put(column, at, label, "plan_note")
-        self.page.put(column, at + 1, name, "plan_column")
+        side = "" if name.endswith(TEXTS) else "_right"
+        self.page.put(column, at, label, f"plan_note{side}")
+        self.page.put(column, at + 1, name, f"plan_column{side}")
 
-    def _case(self, row: int, titles: int) -> None:
+    def _cases(self, rows: range, titles: int) -> None:
+        """Every case's formulas: each is one, copied downward."""
+        down = self.page.down
         for name, column in self.columns.places.items():
             if column > 1:
                 calculates = name in self.moved or name not in self.looked_up
-                text = self._formula(name, row) if calculates else self.scenario(self.sweep, name)
-                self.page.put(column, row, Live(text), "plan_formula", self._form(name))
-        ratio = f"{cell(1, row)}/{self.scenario(self.sweep, self.axis.row.name)}"
-        self.page.put(self.columns.beside["scenario"], row, Live(self.scenario.chosen), "plan_verdict", "@")
-        self.page.put(self.columns.beside["ratio"], row, Live(ratio), "plan_formula", RATIO)
+                text = self._formula(name) if calculates else self.scenario(self.sweep, name)
+                down(column, rows, text, "plan_formula", self._form(name))
+        ratio = f"{_here(1)}/{self.scenario(self.sweep, self.axis.row.name)}"
+        down(self.columns.beside["scenario"], rows, self.scenario.chosen, "plan_verdict", "@")
+        down(self.columns.beside["ratio"], rows, ratio, "plan_formula", RATIO)
         for index, (each, first) in enumerate(self.columns.bounds):
-            self._bound(each, first, self.words[index], row, titles)
+            self._bound(each, first, self.words[index], rows, titles)
         for name, column in self.shown.items():
-            self.page.put(column, row, Live(cell(self.columns.places[name], row)), "plan_output", self._form(name))
+            down(column, rows, _here(self.columns.places[name]), "plan_output", self._form(name))
         for name, column in self.drawn.items():
-            self.page.put(column, row, Live(self._drawn(name, row)), "plan_formula", self._form(name))
+            down(column, rows, self._drawn(name), "plan_formula", self._form(name))
         for name, column in self.own.items():
-            self.page.put(column, row, Live(self.scenario(self.sweep, name)), "plan_formula", self._form(name))
+            down(column, rows, self.scenario(self.sweep, name), "plan_formula", self._form(name))
 
-    def _drawn(self, name: str, row: int) -> str:
+    def _drawn(self, name: str) -> str:
         """What a chart draws of a quantity: a bar only where the whole is within reach of what it is held against."""
-        own = cell(self.columns.places[name], row)
+        own = _here(self.columns.places[name])
         for part, whole, limit in (("memory", "held", "capacity"), ("time", "total", ""), ("total", "total", "")):
             wholes = self.sweep.playing(whole)
             if name in self.sweep.playing(part) and wholes:
                 rooms = self.sweep.playing(limit) if limit else []
-                most = self._reference(rooms[0], row) if rooms else self.scenario(self.sweep, wholes[0])
-                return f"IF({cell(self.columns.places[wholes[0]], row)}<={DRAWN_WITHIN}*{most},{own},NA())"
+                most = self._reference(rooms[0]) if rooms else self.scenario(self.sweep, wholes[0])
+                return f"IF({_here(self.columns.places[wholes[0]])}<={DRAWN_WITHIN}*{most},{own},NA())"
         return own
 
     def _form(self, name: str) -> str:
         return row_format(self.sweep.rows[name])
 
-    def _formula(self, name: str, row: int) -> str:
+    def _formula(self, name: str) -> str:
         """The row's own text, or what binds a following input to its axis; an override of the scenario goes before."""
         if name in self.axis.follows:
-            return self.axis.follows[name].substitute(lambda each: self._reference(each, row))
+            return self.axis.follows[name].substitute(self._reference)
         own = self.sweep.rows[name]
         assert own.kind in CALCULATED, f"{name} changes along {self.axis.row.name}, and is no calculated row"
-        return self.scenario.overridden(name, calculated(own, lambda each: self._reference(each, row)))
+        return self.scenario.overridden(name, calculated(own, self._reference))
 
-    def _reference(self, name: str, row: int) -> str:
+    def _reference(self, name: str) -> str:
         place = self.columns.places.get(name)
-        return cell(place, row) if place else self.scenario(self.sweep, name)
+        return _here(place) if place else self.scenario(self.sweep, name)
 
-    def _bound(self, each: Constraint, first: int, words: int, row: int, titles: int) -> None:
+    def _bound(self, each: Constraint, first: int, words: int, rows: range, titles: int) -> None:
         """The parts that compete in a row, which binds, the next, how far it is; and in words, further right."""
-        form, last = row_format(each.row), first + len(each.parts) - 1
+        form, last, down = row_format(each.row), first + len(each.parts) - 1, self.page.down
         for column, part in enumerate(each.parts, start=first):
-            text = parse(part.text).substitute(lambda name: self._reference(name, row))
-            self.page.put(column, row, Live(text), "plan_formula", form)
+            down(column, rows, parse(part.text).substitute(self._reference), "plan_formula", form)
         ranking = Ranking(
-            [cell(column, row) for column in range(first, last + 1)], f"{cell(first, row)}:{cell(last, row)}",
+            [_here(column) for column in range(first, last + 1)], f"{_here(first)}:{_here(last)}",
             f"${letter(first)}${titles}:${letter(last)}${titles}", each.function,
         )  # fmt: skip
-        binding, following, margin = (cell(last + step, row) for step in (1, 2, 3))
-        self.page.put(last + 1, row, Live(ranking.binding), "plan_formula", "@")
-        self.page.put(last + 2, row, Live(ranking.following), "plan_formula", form)
-        self.page.put(last + 3, row, Live(ranking.margin(following)), "plan_formula", RATIO)
-        self.page.put(words, row, Live(ranking.words(binding, following, margin)), "plan_verdict", "@")
+        binding, following, margin = (_here(last + step) for step in (1, 2, 3))
+        down(last + 1, rows, ranking.binding, "plan_formula", "@")
+        down(last + 2, rows, ranking.following, "plan_formula", form)
+        down(last + 3, rows, ranking.margin(following), "plan_formula", RATIO)
+        down(words, rows, ranking.words(binding, following, margin), "plan_verdict", "@")
 
     def _colour(self, rows: range) -> None:
         """What a chip is to hold stands out in red where it is more than the chip has."""
@@ -195,6 +202,11 @@ class TableWriter:
             over = f"{cell(column, rows.start)}>${cell(self.columns.places[room[0]], rows.start)}"
             area = f"{cell(column, rows.start)}:{cell(column, rows.stop - 1)}"
             self.page.colour(area, over, ink=RED, fill=PALE_RED)
+
+
+def _here(column: int) -> str:
+    """The cell of a case in a column: its row is each case's own."""
+    return f"{letter(column)}{HERE}"
 
 
 def swept(axis: Row, scenarios: Sequence[Mapping[str, object]]) -> list[int]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from planner.catalog import Value
-from planner.sweeps import sweeps
+from planner.sweeps import Sweep
 from planner.template import Row, Template
 
 NAME = "workload"
@@ -24,7 +25,7 @@ class Workloads:
 
     templates: tuple[Template, ...] = ()
 
-    @property
+    @cached_property
     def row(self) -> Row | None:
         """The input that says what a scenario is meant for; None where there is nothing to choose."""
         if len(self.templates) < 2:
@@ -35,10 +36,15 @@ class Workloads:
 
     def meant(self, values: Mapping[str, Value]) -> str:
         """The workload that a scenario's values are meant for: the one whose own inputs it sets, else the last."""
-        inputs = [{row.name for row in template.of_kind("input")} for template in self.templates]
-        own = [names - set().union(*(other for other in inputs if other is not names)) for names in inputs]
-        named = [template.name for template, names in zip(self.templates, own, strict=True) if names & values.keys()]
+        own = zip(self.templates, self._own_inputs, strict=True)
+        named = [template.name for template, names in own if names & values.keys()]
         return named[0] if len(named) == 1 else ALL if named else self.templates[-1].name
+
+    @cached_property
+    def _own_inputs(self) -> list[set[str]]:
+        """Of each workload the inputs that no other has."""
+        inputs = [{row.name for row in template.of_kind("input")} for template in self.templates]
+        return [names - set().union(*(other for other in inputs if other is not names)) for names in inputs]
 
     def having(self, name: str) -> list[Template]:
         """The workloads that have a row of this name."""
@@ -52,7 +58,7 @@ class Workloads:
         return f"IF(OR({names}),{formula},{otherwise})"
 
 
-def workloads(templates: Sequence[Template]) -> Workloads:
-    """The workloads among a workbook's templates."""
-    swept = [sweep.template for sweep in sweeps(templates)]
-    return Workloads(tuple(template for template in templates if template in swept))
+def workloads(templates: Sequence[Template], sweeps: Sequence[Sweep]) -> Workloads:
+    """The workloads among a workbook's templates: those that its sweeps are of."""
+    swept = {sweep.template.name for sweep in sweeps}
+    return Workloads(tuple(template for template in templates if template.name in swept))

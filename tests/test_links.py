@@ -1,0 +1,90 @@
+"""From a number on Dashboard to its formula, its inputs and their sources: each step is a link that leads there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import openpyxl
+import pytest
+from openpyxl.workbook import Workbook
+from openpyxl.worksheet.worksheet import Worksheet
+
+from tests.workbooks import write_plan
+
+CALLED = re.compile(r"(?:override or )?(models|hardware|dtypes|\w+)\[(\w+)\](?:\.(\w+))?")
+DATABASES = {"models": "Models", "hardware": "Hardware", "dtypes": "Dtypes"}
+HEADER = 5  # of a database
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Workbook:
+    """A workbook with every kind of sheet."""
+    path: Path = tmp_path_factory.mktemp("links") / "plan.xlsx"
+    write_plan(path, ["llama3-70b"], ["tpu-v5e"], n_chips=16)
+    return openpyxl.load_workbook(path)
+
+
+def followed(book: Workbook, sheet: Worksheet, cell: str) -> tuple[Worksheet, int, int]:
+    """Where a cell's link leads: the sheet, the row and the column."""
+    link = sheet[cell].hyperlink
+    assert link is not None, f"{sheet.title}!{cell} has no link"
+    name, _, place = link.location.partition("!")
+    target = book[name][place]
+    return book[name], target.row, target.column
+
+
+def test_a_headline_leads_to_its_row(book: Workbook) -> None:
+    """The link of each headline, count and bound on Dashboard leads to the row that its formula reads."""
+    board = book["Dashboard"]
+    rows = [row for row in range(9, board.max_row + 1) if str(board[f"F{row}"].value).startswith("=")]
+    assert len(rows) > 30
+    for row in rows:
+        sheet, at, _ = followed(book, board, f"D{row}")
+        assert board[f"F{row}"].value == f"={sheet.title}!F{at}"
+        assert board[f"D{row}"].value == f"{sheet.title} row {at}"
+
+
+def test_what_a_sheet_calls_up_leads_to_where_it_stands(book: Workbook) -> None:
+    """Each row that is read from elsewhere links to the input, the constant, the sheet's row, or the database's column.
+
+    There the source stands in the same row, or in a column of the database.
+    """
+    led = set()
+    for name in ("Transformer", "Training", "Inference", "Collectives"):
+        sheet = book[name]
+        for row in range(9, sheet.max_row + 1):
+            called = CALLED.fullmatch(str(sheet[f"D{row}"].value))
+            if called is None:
+                continue
+            where, _, column = called.groups()
+            target, at, across = followed(book, sheet, f"C{row}")
+            assert target.title == DATABASES.get(where, where)
+            if where in DATABASES:
+                title = str(target.cell(HEADER, across).value)
+                assert title == column or across == 1, f"{name}!C{row} leads to {title}"
+                titles = [str(cell.value) for cell in target[HEADER]]
+                assert where == "dtypes" or any(title.startswith("source") for title in titles)
+            else:
+                assert target[f"C{at}"].value == sheet[f"C{row}"].value
+                assert target[f"E{at}"].value or target.title != "Inputs", f"{target.title}!E{at} has no source"
+            led.add(where)
+    assert led >= {"Inputs", "Transformer", "models", "hardware", "dtypes"}
+
+
+def test_every_formula_reads_its_own_sheet(book: Workbook) -> None:
+    """So a row's inputs are rows above it: no calculation reaches another sheet but through a row that links there."""
+    for name in ("Transformer", "Training", "Inference", "Collectives"):
+        sheet = book[name]
+        for row in range(11, sheet.max_row + 1):
+            formula, text = str(sheet[f"F{row}"].value), str(sheet[f"D{row}"].value)
+            if formula.startswith("=") and not CALLED.fullmatch(text) and not text.startswith("override or"):
+                assert "!" not in formula, f"{name}!F{row}"
+
+
+def test_the_cover_says_what_each_sheet_is(book: Workbook) -> None:
+    """A link and a line for every sheet."""
+    cover = book["Cover"]
+    said = {cover[f"A{row}"].value: cover[f"B{row}"].value for row in range(1, cover.max_row + 1)}
+    for name in book.sheetnames[1:]:
+        assert said[name], name
