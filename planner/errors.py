@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import heapq
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+_COMPARED = 4000  # names that a text is compared with
 
 
 @dataclass(frozen=True)
@@ -44,16 +48,24 @@ class UserError(Exception):
 
 def closest(name: str, known: Iterable[str], count: int = 4) -> list[str]:
     """The few known names that are most like a text, whatever the case of its letters: the likest first."""
-    lowered = {known_name.lower(): known_name for known_name in sorted(set(known))}
-    return [lowered[match] for match in difflib.get_close_matches(name.lower(), lowered, n=count, cutoff=0.3)]
+    return _alike(name, known, count, 0.3)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """The remedy that names the nearest known name, or lists a few where none is near."""
-    names = sorted(set(known))
-    lowered = {known_name.lower(): known_name for known_name in names}
-    close = difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.6)
+    names = set(known)
+    close = _alike(name, names, 3, 0.6)
     if close:
-        return "did you mean " + " or ".join(lowered[match] for match in close) + "?"
-    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        return "did you mean " + " or ".join(close) + "?"
+    shown = ", ".join(heapq.nsmallest(8, names)) + (", ..." if len(names) > 8 else "")
     return f"known: {shown}" if names else ""
+
+
+def _alike(name: str, known: Iterable[str], count: int, cutoff: float) -> list[str]:
+    lowered = {known_name.lower(): known_name for known_name in sorted(set(known))}
+    possible, name = list(lowered), name.lower()
+    if len(possible) > _COMPARED:  # comparing takes some 10 us a name: of very many those that begin alike
+        possible.sort()
+        at = max(0, bisect_left(possible, name) - _COMPARED // 2)
+        possible = possible[at : at + _COMPARED]
+    return [lowered[match] for match in difflib.get_close_matches(name, possible, n=count, cutoff=cutoff)]

@@ -1,4 +1,4 @@
-"""What a long command is doing, on stderr: a line that comes and goes on a terminal, and lines that stay with -v."""
+"""What a long command is doing, on stderr: a line that comes and goes, lines that stay with -v, and warnings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import ClassVar
 
 _PATIENCE_S = 0.5  # what is done sooner needs no word
 
@@ -14,6 +15,7 @@ class _State:
     verbose = False
     begun = time.perf_counter()
     shown = 0
+    warned: ClassVar[dict[str, None]] = {}
 
 
 def be_verbose() -> None:
@@ -32,6 +34,19 @@ def step(text: str) -> None:
         _State.shown = len(text) + 4
 
 
+def warn(text: str) -> None:
+    """Keep what a user would want to know though the command goes on; `say_warnings` says it, once."""
+    _State.warned[text] = None
+
+
+def say_warnings() -> None:
+    """Say on stderr what `warn` kept: at a command's end, so that a command which fails says its fault alone."""
+    clear()
+    for text in _State.warned:
+        print(f"Warning: {text}", file=sys.stderr, flush=True)
+    _State.warned.clear()
+
+
 def clear() -> None:
     """Take the last step off the terminal."""
     if _State.shown:
@@ -41,7 +56,8 @@ def clear() -> None:
 
 @contextmanager
 def cleared() -> Iterator[None]:
-    """What the command prints stands on a clean line, however it ends."""
+    """What the command prints stands on a clean line, however it ends; its warnings are its own."""
+    _State.warned.clear()
     try:
         yield
     finally:

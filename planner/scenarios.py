@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +12,13 @@ from planner import catalog, csvfile, layer_ops, library
 from planner.catalog import Table, Value
 from planner.comparison import cases
 from planner.errors import Place, UserError, nearest
-from planner.settings import parsed, typed
-from planner.sweeps import followed, sweeps
+from planner.limits import wholes
+from planner.settings import check_together, parsed, typed
+from planner.sweeps import Sweep, followed, sweeps
 from planner.template import Row, Template
 from planner.workbook.plan import Plan, Scenario
 from planner.workbook.sharing import included_first
-from planner.workbook.workloads import workloads
+from planner.workbook.workloads import Workloads, workloads
 
 STEP = "inference"  # the template that layer_ops.csv is written over
 DEFAULT_TEMPLATES = ("transformer", "training", "inference", "collectives")
@@ -39,9 +41,11 @@ DEFAULTS = (
 )  # fmt: skip
 ID_COLUMNS, NAME_COLUMNS = ("scenario", "scenario_id", "id"), ("name", "scenario_name")
 MODEL_COLUMNS, HARDWARE_COLUMNS = ("model", "model_id"), ("hardware", "hardware_id", "chip")
+MOST = 16_000  # scenarios that a sheet has columns for
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
+@library.one_reading()
 def plan_of(
     models: Sequence[str], chips: Sequence[str], templates: Sequence[str], scenarios_csv: Path | None,
     settings: Iterable[str], models_csv: Path | None = None, hardware_csv: Path | None = None,
@@ -54,7 +58,9 @@ def plan_of(
     models, chips, templates = _sorted(models, chips, templates, *tables)
     loaded = included_first([library.load(name) for name in templates or DEFAULT_TEMPLATES])
     rows = {row.name: row for template in loaded for row in template.rows}
-    if chosen := workloads(loaded).row:
+    swept = sweeps(loaded)
+    meant = workloads(loaded, swept)
+    if chosen := meant.row:
         rows[chosen.name] = chosen
     common = {name: _typed(rows, name, text) for name, text in parsed(settings).items()}
     if scenarios_csv is not None:
@@ -68,7 +74,7 @@ def plan_of(
     step_rows = library.load(STEP).by_name.keys()
     step = next((template for template in loaded if step_rows <= template.by_name.keys()), None)
     operations = layer_ops.load(step) if step else None
-    scenarios = [_completed(scenario, loaded) for scenario in _distinct(scenarios)]
+    scenarios = [_completed(_possible(scenario, tables[1]), meant, swept) for scenario in _distinct(scenarios)]
     return Plan(loaded, scenarios, *tables, catalog.load_dtypes(), operations, cases.load())
 
 
@@ -108,6 +114,14 @@ def _scenario(model: str | None, chip: str | None, values: dict[str, Value]) -> 
     return Scenario(re.sub(r"[^a-z0-9]+", "_", name.lower()), name, model, chip, values, is_named=False)
 
 
+def _possible(scenario: Scenario, chips: Table) -> Scenario:
+    """The scenario. Raises UserError where its values can't be beside its chip's."""
+    if wholes(scenario.values):
+        chip = chips.rows[scenario.hardware] if scenario.hardware else {}
+        check_together(scenario.values, {**chip, **scenario.values})
+    return scenario
+
+
 def _distinct(scenarios: Sequence[Scenario]) -> list[Scenario]:
     seen: dict[str, int] = {}
     distinct = []
@@ -118,15 +132,15 @@ def _distinct(scenarios: Sequence[Scenario]) -> list[Scenario]:
     return distinct
 
 
-def _completed(scenario: Scenario, templates: Sequence[Template]) -> Scenario:
+def _completed(scenario: Scenario, meant: Workloads, swept: Sequence[Sweep]) -> Scenario:
     """A scenario with what it is meant for, and the inputs that follow others where it leaves them open.
 
     A scenario of 16 chips that names no mesh has 16 FSDP ways, as templates/sweep.csv says.
     """
-    values, meant = dict(scenario.values), workloads(templates)
+    values = dict(scenario.values)
     if meant.row is not None:
         values.setdefault(meant.row.name, meant.meant(scenario.values))
-    for sweep in sweeps(templates):
+    for sweep in swept:
         for axis in sweep.axes:
             for name, formula in axis.follows.items():
                 number = followed(formula, sweep.template, values)
@@ -168,7 +182,11 @@ def read(
         try:
             scenario = _from_cells(cells, rows, model_table, hardware_table, common)
         except UserError as error:
-            raise UserError(error.what, place=Place(path, line), remedy=error.remedy) from None
+            place = Place(path, line, error.place.column if error.place else None)
+            raise UserError(error.what, place=place, remedy=error.remedy) from None
+        if len(seen) == MOST:
+            what, remedy = f"more than {MOST:,} scenarios", "a sheet has no more columns: make several workbooks"
+            raise UserError(what, place=Place(path, line), remedy=remedy)
         if scenario.id.lower() in seen:
             first = seen[scenario.id.lower()]
             raise UserError(
@@ -182,6 +200,15 @@ def read(
         raise UserError("the file has no scenario", place=Place(path), remedy="add a row below the header")
 
 
+@contextmanager
+def _in_column(name: str) -> Iterator[None]:
+    """A fault of what is done within it stands in this column."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(error.what, place=Place(column=name), remedy=error.remedy) from None
+
+
 def _from_cells(
     cells: dict[str, str], rows: dict[str, Row], model_table: Table, hardware_table: Table,
     common: dict[str, Value],
@@ -190,13 +217,17 @@ def _from_cells(
         return next((unguarded(cells[column].strip()) for column in columns if cells.get(column, "").strip()), "")
 
     model, chip = first(MODEL_COLUMNS), first(HARDWARE_COLUMNS)
-    found_model = model_table.identify(model) if model else None
-    found_chip = hardware_table.identify(chip) if chip else None
+    with _in_column(next((column for column in MODEL_COLUMNS if cells.get(column)), "")):
+        found_model = model_table.identify(model) if model else None
+    with _in_column(next((column for column in HARDWARE_COLUMNS if cells.get(column)), "")):
+        found_chip = hardware_table.identify(chip) if chip else None
     values = dict(common)
     for column, text in cells.items():
         if column in rows and text.strip() and column not in NAME_COLUMNS:
-            values[column] = typed(rows[column], unguarded(text.strip()))
+            with _in_column(column):
+                values[column] = typed(rows[column], unguarded(text.strip()))
     base = _scenario(found_model, found_chip, values)
     identifier = first(ID_COLUMNS) or base.id
     name = first(NAME_COLUMNS)
-    return Scenario(identifier, name or base.name, found_model, found_chip, values, is_named=bool(name))
+    scenario = Scenario(identifier, name or base.name, found_model, found_chip, values, is_named=bool(name))
+    return _possible(scenario, hardware_table)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from planner import catalog
 from planner.errors import UserError
-from planner.limits import limits
+from planner.limits import beyond, limits
 from planner.template import NUMBER, Row, Template
 
 
@@ -57,3 +57,9 @@ def _known(row: Row, text: str) -> str:
 def values(template: Template, settings: Iterable[str]) -> dict[str, float | str | None]:
     """The --set options as values of a template's rows. Raises UserError for an unknown name."""
     return {name: typed(template.row(name), text) for name, text in parsed(settings).items()}
+
+
+def check_together(given: Iterable[str], known: Mapping[str, float | str | None]) -> None:
+    """Raise UserError where inputs that a user typed can't be beside other numbers of the plan."""
+    if fault := beyond(given, known):
+        raise UserError(fault, remedy="type less")

@@ -27,6 +27,9 @@ from planner.formula import (
 )
 
 SYMBOLS = ("bit", "byte", "FLOP", "s", "h", "USD", "chip", "W")
+COUNTED = ("token", "parameter", "param", "layer", "sequence", "head", "step", "element")  # they have the unit 1
+_PREFIXED = re.compile("[kKMGTPE]i?(B|bytes?|b|bits?|FLOPs?|W)|[mun\u00b5\u03bc](s)|m(W)")
+_IN_FULL = {"B": "byte", "bytes": "byte", "b": "bit", "bits": "bit", "FLOPs": "FLOP"}
 
 
 @dataclass(frozen=True)
@@ -85,11 +88,36 @@ def parse_unit(text: str) -> Unit:
             op = piece
             continue
         if piece not in (*SYMBOLS, "1"):
-            known = [*SYMBOLS, "1", *(["text"] if piece == text else [])]  # text is no part of a product
-            raise ValueError(f"unknown unit {piece!r}; {nearest(piece, known)}")
+            raise ValueError(_unknown(text, piece))
         factor = ONE if piece == "1" else _unit({piece: 1})
         unit = unit * factor if op == "*" else unit / factor
     return unit
+
+
+def _unknown(text: str, piece: str) -> str:
+    """What is wrong with a unit and what to write, by the piece at fault."""
+    remedy = ""
+    if not text.strip():
+        remedy = "write one such as byte/s, or 1 for a plain number"
+    elif any(mark in text for mark in "()[]{}"):
+        remedy = "write it without brackets: FLOP/s/chip"
+    elif any(mark in text for mark in "^\u00b2\u00b3"):
+        remedy = "write a power as a product: s*s"
+    elif not piece.strip():
+        remedy = "each * and / stands between two symbols: per second is 1/s"
+    elif any(mark.isspace() for mark in text):
+        remedy = "write it without spaces: USD/h"
+    if remedy:
+        return f"unknown unit {text!r}; {remedy}"
+    found = _PREFIXED.fullmatch(piece)
+    if found:
+        symbol = found[found.lastindex or 0]
+        remedy = f"no unit has a prefix: write {_IN_FULL.get(symbol, symbol)}, and the number in full, such as 80e9"
+    elif piece.lower().removesuffix("s") in COUNTED:
+        remedy = "what is counted has the unit 1"
+    else:
+        remedy = nearest(piece, [*SYMBOLS, "1", *(["text"] if piece == text else [])])  # text is no part of a product
+    return f"unknown unit {piece!r}; {remedy}"
 
 
 def unit_of(formula: Formula, units: Mapping[str, Unit]) -> Unit | None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner import progress
 from planner.catalog import Table, Value, load_dtypes, load_hardware, load_models
 from planner.catalog.cells import parse
 from planner.catalog.columns import Field, Rule
@@ -177,6 +178,9 @@ BAD_CELLS = [
     ("n_dense_layers", "3", "n_dense_layers 3 is more than n_layers 2"),
     ("moe_top_k", "2", "moe_top_k 2 is more than n_experts 1"),
     ("n_local_layers", "3", "n_local_layers 3 is more than n_full_attention_layers 2"),
+    ("n_kv_heads", "3", "n_kv_heads 3 does not divide n_heads 4; correct one of the two"),
+    ("qk_rope_dim", "15", "qk_rope_dim 15 is odd, and rotary positions turn pairs; write an even number"),
+    ("n_params_active_published", "8", "n_params_active_published 8 is more than n_params_total_published 4"),
     ("id", "tin*", "wildcards"), ("id", "ti\u200bny", "printable"), ("id", "x" * 256, "at most 255"),
 ]  # fmt: skip
 
@@ -184,13 +188,70 @@ BAD_CELLS = [
 @pytest.mark.parametrize(("column", "cell", "words"), BAD_CELLS, ids=lambda part: part[:20])
 def test_bad_cells_are_refused(tmp_path: Path, column: str, cell: str, words: str) -> None:
     """A cell that its column can't hold is one line: file, line, column, what is wrong, the remedy."""
+    beside = {"n_params_total_published": "4"} if column == "n_params_active_published" else {}
     with pytest.raises(UserError) as fault:
-        _row(tmp_path, DENSE | {column: cell})
+        _row(tmp_path, DENSE | {column: cell} | beside)
     message = str(fault.value)
     assert f"mine.csv, line 2, column {column}: " in message
     assert words in message
     assert fault.value.remedy
     assert "\n" not in message
+
+
+LAWLESS = """
+kv_lora_rank=8 qk_rope_dim=8 qk_nope_dim=16 v_head_dim=16 -> qk_nope_dim + qk_rope_dim is 24, and head_dim is 16
+tied_embeddings=yes is_untied=1 -> tied_embeddings 1 and is_untied 1 contradict each other
+mlp_gated=no mlp_matrices=3 -> mlp_gated 0 and mlp_matrices 3 contradict each other
+moe_experts=8 n_experts=16 -> moe_experts 8 and n_experts 16 contradict each other
+n_experts=8 n_dense_layers=1 n_moe_layers=2 -> n_dense_layers + n_moe_layers is 3, more than n_layers 2
+n_full_attn_layers=2 n_linear_layers=1 -> n_full_attention_layers + n_linear_layers is 3, more than n_layers 2
+moe_experts=8 moe_top_k=16 -> moe_top_k 16 is more than n_experts 8
+moe_experts=8 moe_d_ff=0 -> d_ff_expert is 0, but there are 8 experts
+"""
+
+
+@pytest.mark.parametrize("case", LAWLESS.strip().splitlines())
+def test_numbers_that_cannot_be_together(tmp_path: Path, case: str) -> None:
+    """Cells that are each possible and not together are one line, at a column that the file has."""
+    cells, words = case.split(" -> ")
+    with pytest.raises(UserError) as fault:
+        _row(tmp_path, DENSE | _pairs(cells))
+    assert words in str(fault.value)
+    assert fault.value.place is not None
+    assert fault.value.place.line == 2
+    assert fault.value.place.column in _pairs(cells)
+
+
+def test_the_first_fault_is_told(tmp_path: Path) -> None:
+    """Rows are checked many at a time; of several faults that of the first line is told, whatever its kind."""
+    good = "\n".join(f"m{n}{TINY[4:]}" for n in range(700))
+    bad = TINY.replace("64,", "x,", 1)
+    with pytest.raises(UserError, match='line 702, column d_model: "x" is not a number'):
+        _load(tmp_path, f"{HEADER}\n{good}\n{bad}\n{TINY},9\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "says"),
+    [
+        ("models", "top_k", "top_k (did you mean moe_top_k?)"), ("models", "owner", "column not read: owner;"),
+        ("models", "experts_per_token", "experts_per_token (did you mean moe_top_k?)"),
+        ("hardware", "hbm_gb", "hbm_gb (did you mean hbm_bytes?)"),
+        ("hardware", "price", "price (did you mean price_per_chip_hour"), ("hardware", "note_of_mine", ""),
+        ("hardware", "Comment", ""), ("models", "layer_pattern", ""),
+    ],
+)  # fmt: skip
+def test_columns_that_nothing_reads_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, column: str, says: str
+) -> None:
+    """An unknown column is kept out of the table and said in one line, with the one that may be meant; a note isn't."""
+    cells = DENSE if kind == "models" else {"id": "x", "hbm_bytes": "8e10"}
+    progress.say_warnings()
+    capsys.readouterr()
+    assert column not in _row(tmp_path, cells | {column: "1"}, kind)
+    progress.say_warnings()
+    said = capsys.readouterr().err
+    assert (says in said) if says else not said
+    assert said.count("\n") == bool(says)
 
 
 BAD_FILES = {

@@ -97,6 +97,14 @@ def test_a_number_typed_as_text(plan: Seeded, tmp_path: Path) -> None:
     assert (entry["name"], entry["scenario"]) == ("batch", "llama3_70b_on_tpu_v5e")
 
 
+def test_a_column_of_notes_is_held_to_no_limits(plan: Seeded, tmp_path: Path) -> None:
+    """A text beside the scenarios, where the validations of their rows are for scenarios to come, is no finding."""
+    plan.type("Inputs", plan.at("Inputs", "weight_dtype", "K"), "per board")
+    plan.type("Inputs", plan.at("Inputs", "batch", "K"), -1)
+    plan.recalculated()
+    assert [entry for entry in told(plan, tmp_path)[1]["findings"] if entry["kind"] == "out_of_range"] == []
+
+
 def test_the_odd_formula_is_the_override(plan: Seeded, tmp_path: Path) -> None:
     """Where most scenarios were changed the row's text in names tells which formula is the row's own."""
     for column in ALL[:2]:

@@ -218,3 +218,14 @@ def test_an_input_without_a_validation(plan: Seeded) -> None:
     )
     plan.edit(part, validation, validation.replace('sqref="F14', 'sqref="ZZ14'))
     assert rules(plan.found()) == {27}
+
+
+def test_a_scenario_without_a_number(plan: Seeded) -> None:
+    """A scenario all of whose headlines are N/A is a fault at the cell where that begins; one with a number isn't."""
+    for column, names in (("G", ("n_layers", "peak_flops")), ("H", ("hbm_bandwidth",))):
+        for name in names:
+            plan.type("Inputs", plan.at("Inputs", name, column), "#N/A")
+    (found,) = [finding for finding in plan.recalculated() if finding.kind == "missing_number"]
+    assert (found.rule, found.severity, found.scenario) == (32, "fault", "llama3_70b_on_h100_sxm")
+    assert found.place == f"Inputs!{plan.at('Inputs', found.name, 'G')}"
+    assert found.name in ("n_layers", "peak_flops")

@@ -224,3 +224,8 @@ def test_a_shipped_file_is_plain(shipped):
     assert b"\r" not in data
     assert data.endswith(b"\n")
     assert csvfile.read(shipped.path).header == COLUMNS
+
+
+def test_a_template_without_rows(fault):
+    """A header alone is no template."""
+    assert fault() == "mine.csv: there are no rows below the header; add a row for each quantity"

@@ -10,8 +10,10 @@ from pathlib import Path
 from planner import csvfile, data
 from planner.catalog.columns import Column, Field, Value
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS
-from planner.catalog.model_columns import MODEL_FIELDS
-from planner.catalog.rows import Given, Reader
+from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
+from planner.catalog.model_columns import MODEL_FIELDS, MODEL_NOTES
+from planner.catalog.rows import Reader
+from planner.catalog.unknown import warn_of_unknown
 from planner.errors import Place, UserError, nearest
 
 __all__ = ["Column", "Rows", "Table", "Value", "load_dtypes", "load_hardware", "load_models"]
@@ -20,20 +22,40 @@ _NOUNS = {"models": "model", "hardware": "accelerator", "dtypes": "dtype"}
 
 
 class Rows(Mapping[str, dict[str, Value]]):
-    """Rows by id, in the file's order. A row is completed when it is asked for."""
+    """Rows by id, in the file's order. Of each the place is kept: it is read and completed when it is asked for."""
 
-    def __init__(self, reader: Reader, given: Mapping[str, Given], shown: Sequence[str]) -> None:
-        self._reader, self._given, self._shown = reader, given, shown
+    def __init__(self, reader: Reader, begins: Mapping[str, int], shown: Sequence[str]) -> None:
+        self._reader, self._begins, self._shown = reader, begins, shown
 
     def __getitem__(self, identifier: str) -> dict[str, Value]:
-        row = self._reader.complete(self._given[identifier])
+        row = self._reader.complete(self._reader.row_at(self._begins[identifier]))
         return {name: row[name] for name in self._shown}
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._given)
+        return iter(self._begins)
 
     def __len__(self) -> int:
-        return len(self._given)
+        return len(self._begins)
+
+
+class Sources(Mapping[str, str]):
+    """Where each row comes from, by id: what its source columns say, else its file and line."""
+
+    def __init__(self, reader: Reader, begins: Mapping[str, int], path: Path) -> None:
+        self._reader, self._begins, self._path = reader, begins, path
+        self._citing = [at for at, name in enumerate(reader.names) if name.startswith("source")]
+
+    def __getitem__(self, identifier: str) -> str:
+        begin = self._begins[identifier]
+        given = self._reader.row_at(begin)
+        cited = dict.fromkeys(str(given[at]) for at in self._citing if given[at])
+        return "; ".join(cited) or f"{self._path.name}, line {self._reader.line_at(begin)}"
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._begins)
+
+    def __len__(self) -> int:
+        return len(self._begins)
 
 
 @dataclass(frozen=True)
@@ -47,7 +69,7 @@ class Table:
     path: Path
     columns: tuple[Column, ...]
     rows: Rows
-    sources: dict[str, str]
+    sources: Mapping[str, str]
     digest: str
 
     def identify(self, text: str) -> str:
@@ -65,7 +87,14 @@ class Table:
         return self._find(text) is not None
 
     def _find(self, text: str) -> str | None:
-        return self._ids.get(text.strip().lower()) or self._ids.get(_letters(text))
+        text = text.strip()
+        if text in self.rows:
+            return text
+        return self._lowered.get(text.lower()) or self._lettered.get(_letters(text))
+
+    def only_on(self, name: str) -> str:
+        """The topology that alone has a column's number; blank where any chip may have it."""
+        return next((column.only_on for column in self.columns if column.name == name), "")
 
     def row(self, identifier: str) -> Mapping[str, Value]:
         """The row of an id, as `identify` finds it. Raises UserError as it does."""
@@ -76,13 +105,18 @@ class Table:
         return list(self.rows)
 
     @cached_property
-    def _ids(self) -> dict[str, str]:
-        """Each id by its lower case, and by its letters and digits alone where they are one id's."""
-        loose: dict[str, list[str]] = {}
+    def _lowered(self) -> dict[str, str]:
+        """Each id by its lower case."""
+        return {identifier.lower(): identifier for identifier in self.rows}
+
+    @cached_property
+    def _lettered(self) -> dict[str, str]:
+        """Each id by its letters and digits alone, where they are one id's."""
+        found: dict[str, str] = {}
         for identifier in self.rows:
-            loose.setdefault(_letters(identifier), []).append(identifier)
-        unique = {letters: found[0] for letters, found in loose.items() if len(found) == 1}
-        return unique | {identifier.lower(): identifier for identifier in self.rows}
+            letters = _letters(identifier)
+            found[letters] = "" if letters in found else identifier
+        return found
 
 
 def _letters(text: str) -> str:
@@ -91,12 +125,12 @@ def _letters(text: str) -> str:
 
 def load_models(path: Path | None = None) -> Table:
     """The models of a CSV, by default the shipped ones. Raises UserError for any fault in the file."""
-    return _load("models", path or data.folder("model_db") / "models.csv", MODEL_FIELDS)
+    return _load("models", path or data.folder("model_db") / "models.csv", MODEL_FIELDS, MODEL_LAWS, MODEL_NOTES)
 
 
 def load_hardware(path: Path | None = None) -> Table:
     """The accelerators of a CSV, by default the shipped ones. Raises UserError for any fault in the file."""
-    return _load("hardware", path or data.folder("hardware_db") / "accelerators.csv", HARDWARE_FIELDS)
+    return _load("hardware", path or data.folder("hardware_db") / "accelerators.csv", HARDWARE_FIELDS, HARDWARE_LAWS)
 
 
 def load_dtypes(path: Path | None = None) -> Table:
@@ -104,28 +138,24 @@ def load_dtypes(path: Path | None = None) -> Table:
     return _load("dtypes", path or data.folder("hardware_db") / "dtypes.csv", DTYPE_FIELDS)
 
 
-def _load(kind: str, path: Path, fields: Sequence[Field]) -> Table:
+def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = (), notes: Sequence[str] = ()) -> Table:
     required = [field.name for field in fields if field.required]
     known = [name for field in fields for name in (field.name, *field.aliases)]
     sheet = csvfile.read(path, required=required, known=known)
-    columns = tuple(field.column for field in fields if field.shown)
-    reader = Reader(sheet, fields)
-    given: dict[str, Given] = {}
-    sources: dict[str, str] = {}
-    citing = [at for at, name in enumerate(reader.names) if name.startswith("source")]
+    reader = Reader(sheet, fields, laws)
+    warn_of_unknown(path, reader.unknown, known, notes)
+    begins: dict[str, int] = {}
     seen: set[str] = set()
-    named = reader.names.index("id")
-    for line, cells in reader.read():
-        identifier = str(cells[named])
-        if identifier.lower() in seen:
+    for line, begin, identifier in reader.read():
+        lowered = identifier.lower()
+        if lowered in seen:
             what = f'the id "{identifier}" is there already'
             raise UserError(what, place=Place(path, line, "id"), remedy="give each row an id of its own")
-        seen.add(identifier.lower())
-        given[identifier] = cells
-        cited = dict.fromkeys(str(cells[at]) for at in citing if cells[at])
-        sources[identifier] = "; ".join(cited) or f"{path.name}, line {line}"
-    if not given:
+        seen.add(identifier if lowered == identifier else lowered)
+        begins[identifier] = begin
+    if not begins:
         remedy = f"add a row for each {_NOUNS[kind]}"
         raise UserError("there are no rows below the header", place=Place(path), remedy=remedy)
-    rows = Rows(reader, given, [column.name for column in columns])
-    return Table(kind, path, columns, rows, sources, sheet.digest)
+    columns = tuple(field.column for field in fields if field.shown)
+    rows = Rows(reader, begins, [column.name for column in columns])
+    return Table(kind, path, columns, rows, Sources(reader, begins, path), sheet.digest)

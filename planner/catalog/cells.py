@@ -15,6 +15,7 @@ LONGEST_ID = 255  # what MATCH looks up
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _GROUPED = re.compile("[0-9][,'_ \u00a0\u202f][0-9]")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_WILDCARD = re.compile("[*?~]")
 _FLAGS = dict.fromkeys(("true", "yes", "1", "1.0"), 1.0) | dict.fromkeys(("false", "no", "0", "0.0"), 0.0)
 
 
@@ -47,7 +48,7 @@ def parse(field: Field, text: str) -> Value:
 def _identifier(text: str) -> str:
     if len(text) > LONGEST_ID or not text.isprintable():
         raise CellError(f"{text[:40]!r} can't be an id", f"use at most {LONGEST_ID} printable characters")
-    if any(mark in text for mark in "*?~"):
+    if _WILDCARD.search(text):
         raise CellError(f'"{text}" can\'t be an id', "avoid * ? and ~: spreadsheets take them for wildcards")
     return text
 

@@ -13,12 +13,16 @@ Kind = Literal["text", "number", "count", "flag"]  # a count is a whole number, 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table as the workbook shows it; `source` is the column that says where it is from."""
+    """A column of a table as the workbook shows it; `source` is the column that says where it is from.
+
+    `only_on` is the topology that alone has such a number: on another one it isn't missing.
+    """
 
     name: str
     unit: str
     label: str
     source: str = ""
+    only_on: str = ""
 
 
 class Rule:
@@ -53,7 +57,7 @@ class Field:
     """A column that a file may have, under its name or an alias.
 
     `blank` stands for a blank cell: a constant, a rule, or None for N/A. `at_most` names the column that
-    bounds this one. A field that isn't `shown` only feeds the rules of others.
+    bounds this one. A field that isn't `shown` only feeds the rules of others. `only_on` is a Column's.
     """
 
     name: str
@@ -68,11 +72,12 @@ class Field:
     at_most: str = ""
     source: str = ""
     shown: bool = True
+    only_on: str = ""
 
     @property
     def column(self) -> Column:
         """The field as a column of the table."""
-        return Column(self.name, "text" if self.kind == "text" else self.unit, self.label, self.source)
+        return Column(self.name, "text" if self.kind == "text" else self.unit, self.label, self.source, self.only_on)
 
     @property
     def when_blank(self) -> str:

@@ -124,7 +124,7 @@ HARDWARE_FIELDS: tuple[Field, ...] = (
     # The scale-up network: a torus of links, or a switch
     _text("network", "Network in its maker's words", aliases=("ici_topology",)),
     _text("topology", "Topology", blank=_topology, choices=("torus", "switch")),
-    _network("torus_axes", "Axes of the torus", blank=_torus_axes, kind="count"),
+    _network("torus_axes", "Axes of the torus", blank=_torus_axes, kind="count", only_on="torus"),
     _network("n_links", "Links of a chip", kind="count", aliases=("ici_links",)),
     _natural("ici_link_Bps_unidirectional", "One link, one-way", kind="number", unit="byte/s", positive=True),
     _network(
@@ -136,15 +136,20 @@ HARDWARE_FIELDS: tuple[Field, ...] = (
         "max_chips", "Chips that the scale-up network joins", kind="count", unit="chip",
         blank=_max_chips, aliases=("scaleup_domain_max_chips",),
     ),
-    _network("node_size", "Chips of a switch domain", blank=_node_size, kind="count"),
-    _network("wrap_multiple", "Multiple at which an axis wraps", blank=_wrap_multiple, kind="count"),
-    _network("wrap_needs_all", "Wraps only if all axes do (1 or 0)", blank=_wrap_needs_all, kind="flag"),
+    _network("node_size", "Chips of a switch domain", blank=_node_size, kind="count", only_on="switch"),
+    _network("wrap_multiple", "Multiple at which an axis wraps", blank=_wrap_multiple, kind="count", only_on="torus"),
+    _network(
+        "wrap_needs_all", "Wraps only if all axes do (1 or 0)", blank=_wrap_needs_all, kind="flag", only_on="torus",
+    ),
     # The scale-out network and the host
     _network(
         "dcn_bandwidth", "Scale-out egress of a chip, one-way", unit="byte/s/chip",
         blank=_dcn_bandwidth, aliases=("dcn_Bps_per_chip",),
     ),
-    _network("node_bandwidth", "Scale-out egress of a node, one-way", unit="byte/s", blank=_node_bandwidth),
+    _network(
+        "node_bandwidth", "Scale-out egress of a node, one-way", unit="byte/s",
+        blank=_node_bandwidth, only_on="switch",
+    ),
     _network(
         "pcie_bandwidth", "Host to chip, one-way", unit="byte/s/chip",
         aliases=("host_pcie_Bps_unidirectional",),

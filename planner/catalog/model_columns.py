@@ -108,3 +108,9 @@ MODEL_FIELDS: tuple[Field, ...] = (
     _text("hf_id", "Checkpoint"),
     _text("source", "Source"),
 )  # fmt: skip
+
+# Columns of the shipped file that tell a reader more, and that nothing computes with.
+MODEL_NOTES = (
+    "layer_pattern", "extra_note", "mtp_embed_copies", "fp8_scales", "hf_header_published", "hf_header_note",
+    "config_cross_checked",
+)  # fmt: skip

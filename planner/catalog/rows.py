@@ -4,49 +4,101 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from planner.catalog.cells import CellError, parse
 from planner.catalog.columns import Field, Rule, Value
+from planner.catalog.laws import Law, bound
 from planner.csvfile import Sheet
 from planner.errors import Place, UserError
 
+BATCH = 500  # rows that are checked together
 REMEMBERED = 4096  # texts of a column whose values are kept
 NEAR_MISS = 0.85  # similarity from which an unknown column counts as a misspelt one
 
 Given = tuple[Value, ...]  # what a row's own cells hold
+Batch = Sequence[tuple[int, int, Sequence[str]]]  # rows with their lines and the bytes where they begin
+
+
+class _Texts(dict[str, Value]):
+    """The values of a column's texts. Most columns hold a few again and again: those are remembered."""
+
+    def __init__(self, field: Field) -> None:
+        super().__init__()
+        self.field = field
+
+    def __missing__(self, text: str) -> Value:
+        value = parse(self.field, text)
+        if len(self) < REMEMBERED:
+            self[text] = value
+        return value
+
+    def learn(self, texts: Sequence[str]) -> None:
+        """Read those of some texts that aren't remembered. Raises CellError."""
+        if not all(map(self.__contains__, texts)):
+            for text in set(texts).difference(self):
+                self[text]
 
 
 class Reader:
     """The rows of one file: its own cells are read and checked at once, the rest is filled in on demand.
 
-    `names` are the fields that the file has a column for. `read` is cheap enough for a million rows.
+    `names` are the fields that the file has a column for; `unknown` are its other columns, which aren't read.
+    `read` is cheap enough for a million rows.
     """
 
-    def __init__(self, sheet: Sheet, fields: Sequence[Field]) -> None:
+    def __init__(self, sheet: Sheet, fields: Sequence[Field], laws: Sequence[Law] = ()) -> None:
         self._sheet = sheet
         self._columns = _bind(sheet, fields)
         self.names = tuple(field.name for field in self._columns.values())
+        self.unknown = tuple(name for name in sheet.header if name not in self._columns)
         self._shared, self._rules = _completion(fields, self.names)
         self._required = [field.name for field in fields if field.required]
-        self._bounds = [(field.name, field.at_most) for field in self._columns.values() if field.at_most]
+        self._laws = [*(bound(field) for field in fields if field.at_most), *laws]
         self._ways: dict[str, tuple[set[str], list[tuple[str, Rule]]]] = {}  # what a field follows from
         self._at = {name: at for at, name in enumerate(self.names)}
-        # Where each column stands, and the values of its texts: most columns hold a few again and again.
-        self._cells: list[tuple[int, str, Field, dict[str, Value]]] = [
-            (sheet.header.index(header), header, field, {}) for header, field in self._columns.items()
-        ]
+        self._places = [sheet.header.index(name) for name in self._columns]
+        self._texts = [_Texts(field) for field in self._columns.values()]
+        self._judged = self._what_is_judged()
+        self._lawful: set[tuple[str, ...]] = set()  # texts of the judged columns that were found to be lawful
 
-    def read(self) -> Iterator[tuple[int, Given]]:
-        """Each row as (line number, values of `names`).
+    def read(self) -> Iterator[tuple[int, int, str]]:
+        """Each row as (line number, the byte where it begins, its id).
 
-        Raises UserError for a cell that its column can't hold, a required one left blank, a number above the
-        one that bounds it.
+        Raises UserError for a cell that its column can't hold, a required one left blank, numbers that can't be
+        together. Rows are checked many at a time, column by column: what a column has had needs no look.
         """
-        for line, cells in self._sheet.rows():
-            given = self._parsed(line, cells)
-            self._check(line, given)
-            yield line, given
+        named = self._places[self.names.index("id")]
+        for batch in _batches(self._sheet.placed()):
+            self._verify(batch, named)
+            for line, start, cells in batch:
+                yield line, start, cells[named].strip()
+
+    def _verify(self, batch: Batch, named: int) -> None:
+        columns = list(zip(*(cells for _, _, cells in batch), strict=True))
+        try:
+            for at, texts in zip(self._places, self._texts, strict=True):
+                texts.learn(columns[at])
+        except CellError:
+            for line, _, cells in batch:
+                self._check_cells(line, cells)
+        judged: list[tuple[str, ...]] = list(zip(*(columns[self._places[at]] for at in self._judged), strict=True))
+        judged = judged or [()] * len(batch)
+        if self._lawful.issuperset(judged) and all(map(str.strip, columns[named])):
+            return
+        for (line, _, cells), key in zip(batch, judged, strict=True):
+            if key not in self._lawful or not cells[named].strip():
+                self._check(line, self._parsed(cells))
+                if len(self._lawful) < REMEMBERED:
+                    self._lawful.add(key)
+
+    def row_at(self, start: int) -> Given:
+        """The row that begins at a byte which `read` gave."""
+        return self._parsed(self._sheet.row_at(start))
+
+    def line_at(self, start: int) -> int:
+        """The line of the file in which the row stands that begins at a byte."""
+        return self._sheet.line_at(start)
 
     def complete(self, given: Given) -> dict[str, Value]:
         """The value of every field: the row's own, what stands for a blank, what follows from the others."""
@@ -60,39 +112,59 @@ class Reader:
         own = zip(self.names, given, strict=True)
         return self._shared | {name: value for name, value in own if value is not None}
 
-    def _parsed(self, line: int, cells: Sequence[str]) -> Given:
-        values = []
-        for at, header, field, known in self._cells:
-            text = cells[at]
-            if text in known:
-                values.append(known[text])
-                continue
+    def _parsed(self, cells: Sequence[str]) -> Given:
+        return tuple(texts[cells[at]] for at, texts in zip(self._places, self._texts, strict=True))
+
+    def _check_cells(self, line: int, cells: Sequence[str]) -> None:
+        """Raise the fault of the first cell that its column can't hold."""
+        for header, text in zip(self._sheet.header, cells, strict=True):
             try:
-                value = parse(field, text)
+                parse(self._columns[header], text) if header in self._columns else None
             except CellError as error:
                 raise self._fault(error.what, line, header, error.remedy) from None
-            if len(known) < REMEMBERED:
-                known[text] = value
-            values.append(value)
-        return tuple(values)
+
+    def _what_is_judged(self) -> list[int]:
+        """Where the columns stand that decide whether a row may be: required ones and what laws speak of."""
+        wanted = set(self._required) | {name for law in self._laws for name in law.reads}
+        for name in tuple(wanted):
+            wanted |= self._way(name)[0]
+        return [at for at, name in enumerate(self.names) if name in wanted and name != "id"]
 
     def _check(self, line: int, given: Given) -> None:
         for name in self._required:
             if self._value(given, name) is None and self.complete(given)[name] is None:
                 raise self._fault(f"{name} is blank", line, name, "every row needs it")
-        for name, bound in self._bounds:
-            value = self._value(given, name)
-            if not isinstance(value, float):
+        for law in self._laws:
+            if law.is_said and not all(self._typed(given, name) for name in law.reads):
                 continue
-            most = self._value(given, bound)
-            if most is None:
-                most = self._completed(given, bound)
-            if isinstance(most, float) and value > most:
-                what = f"{name} {value:g} is more than {bound} {most:g}"
-                raise self._fault(what, line, name, "correct one of the two")
+            values = [self._completed(given, name) for name in law.reads]
+            if None not in values and (what := law.fault(*values)):
+                typed = next((name for name in law.reads if self._typed(given, name)), law.reads[0])
+                raise self._fault(what, line, self._header(typed), law.remedy)
+
+    def _typed(self, given: Given, name: str) -> bool:
+        """Whether a row's own cell holds a field."""
+        at = self._at.get(name)
+        return at is not None and given[at] is not None
+
+    def _header(self, name: str) -> str:
+        """A field under the name that the file has for it."""
+        return next((header for header, field in self._columns.items() if field.name == name), name)
 
     def _completed(self, given: Given, name: str) -> Value:
         """The value of one field, as `complete` has it."""
+        own = self._value(given, name)
+        if own is not None:
+            return own
+        wanted, rules = self._way(name)
+        row = {at: self._value(given, at) for at in wanted}
+        for at, rule in rules:
+            if row[at] is None:
+                row[at] = rule(row)
+        return row[name]
+
+    def _way(self, name: str) -> tuple[set[str], list[tuple[str, Rule]]]:
+        """The fields that one follows from, and the rules that lead to it."""
         if name not in self._ways:
             wanted: set[str] = {name}
             rules: list[tuple[str, Rule]] = []
@@ -101,12 +173,7 @@ class Reader:
                     wanted.update(rule.inputs)
                     rules.insert(0, (at, rule))
             self._ways[name] = wanted, rules
-        wanted, rules = self._ways[name]
-        row = {at: self._value(given, at) for at in wanted}
-        for at, rule in rules:
-            if row[at] is None:
-                row[at] = rule(row)
-        return row[name]
+        return self._ways[name]
 
     def _value(self, given: Given, name: str) -> Value:
         """What a row has for a field before any rule: its own, or what all rows share."""
@@ -116,6 +183,23 @@ class Reader:
 
     def _fault(self, what: str, line: int, column: str, remedy: str) -> UserError:
         return UserError(what, place=Place(self._sheet.path, line, column), remedy=remedy)
+
+
+def _batches(rows: Iterable[tuple[int, int, list[str]]]) -> Iterator[Batch]:
+    """The rows, many at a time. Where one can't be read, those above it come first: theirs may be the first fault."""
+    batch: list[tuple[int, int, list[str]]] = []
+    try:
+        for row in rows:
+            batch.append(row)
+            if len(batch) == BATCH:
+                yield batch
+                batch = []
+    except UserError:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
 
 
 def _bind(sheet: Sheet, fields: Sequence[Field]) -> dict[str, Field]:

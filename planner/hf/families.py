@@ -97,6 +97,16 @@ FAMILIES: Mapping[str, Family] = {name: family for names, family in _TYPES.items
 # Families that are known and have no row in columns of one attention layer for all.
 _UNREADABLE = {
     "deepseek_v4": "its compressed caches and its output in groups have no columns",
+    **dict.fromkeys(
+        ("mistral_large4", "mistral_large4_text"),
+        "its layers share latent caches and indexers of another form, which have no columns",
+    ),
+    **dict.fromkeys(
+        ("qwen4_exp", "qwen4_exp_text"), "its several residual streams and n-gram tables have no columns",
+    ),
+    **dict.fromkeys(("diffusion_gemma", "diffusion_gemma_text"), "it fills in whole blocks of tokens"),
+    **dict.fromkeys(("t5gemma", "t5gemma2"), "it is an encoder with a decoder"),
+    "diffllama": "its differential attention has no columns",
     "mimo_v2_flash": "its windowed layers have key and value heads of other numbers and widths",
     "nemotron_h": "its layers are attention, feed-forward block or state space, not all in one",
     "nemotron-nas": "its layers differ in attention and feed-forward block",
@@ -105,7 +115,9 @@ _UNREADABLE = {
 
 # The language model's type where a nested config leaves it out, as the outer class has it.
 _INNER = {
-    "gemma3": "gemma3_text", "llama4": "llama4_text", "mistral3": "mistral", "llava": "llama", "llava_next": "llama",
+    "gemma3": "gemma3_text", "shieldgemma2": "gemma3_text", "voxtral": "llama", "deepseek_vl": "llama",
+    "mistral_large4": "mistral_large4_text", "qwen4_exp": "qwen4_exp_text",
+    "llama4": "llama4_text", "mistral3": "mistral", "llava": "llama", "llava_next": "llama",
     "paligemma": "gemma", "qwen2_vl": "qwen2_vl_text", "qwen2_5_vl": "qwen2_5_vl_text", "qwen3_vl": "qwen3_vl_text",
     "qwen3_vl_moe": "qwen3_vl_moe_text", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text",
     "kimi_k25": "deepseek_v3", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text",

@@ -11,6 +11,7 @@ from pathlib import Path
 from planner import csvfile
 from planner.catalog import load_models
 from planner.catalog.columns import Value
+from planner.catalog.laws import MODEL_LAWS
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.catalog.rows import Reader
 from planner.errors import Place, UserError
@@ -44,13 +45,13 @@ class Record:
 def completed(cells: Mapping[str, str], path: Path) -> dict[str, Value]:
     """The row of a file that has these cells alone, complete. Raises UserError for a row that can't be."""
     text = _line(cells) + "\n" + _line(cells.values()) + "\n"
-    reader = Reader(csvfile.Sheet(path, tuple(cells), text, ""), MODEL_FIELDS)
+    reader = Reader(csvfile.Sheet(path, tuple(cells), text.encode(), ""), MODEL_FIELDS, MODEL_LAWS)
     try:
-        ((_, given),) = reader.read()
+        ((_, start, _),) = reader.read()
     except UserError as error:
         place = Place(path, column=error.place.column if error.place else None)
         raise UserError(error.what, place=place, remedy=error.remedy) from None
-    return reader.complete(given)
+    return reader.complete(reader.row_at(start))
 
 
 def put(path: Path, cells: Mapping[str, str], *, force: bool = False) -> None:
@@ -75,8 +76,7 @@ def put(path: Path, cells: Mapping[str, str], *, force: bool = False) -> None:
 def _read(path: Path, identifier: str, *, force: bool) -> csvfile.Sheet:
     sheet = csvfile.read(path, required=["id"], known=list(FIELDS))
     reader = Reader(sheet, MODEL_FIELDS)
-    at = reader.names.index("id")
-    lines = {str(given[at]).lower(): line for line, given in reader.read()}
+    lines = {known.lower(): line for line, _, known in reader.read()}
     if lines:
         load_models(path)  # raises what else may be wrong with it
     if identifier.lower() in lines and not force:

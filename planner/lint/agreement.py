@@ -14,6 +14,8 @@ from planner.xlsx.address import address
 
 MISSING = "missing."
 """How Checks names a row that asks whether a number is missing."""
+GUARD = "topology"
+"""What decides whether some numbers can be missing: only a switch has nodes, only a torus axes."""
 
 
 @rule(21, "The formula-in-names text equals the live formula after substitution; a lookup reads "
@@ -62,6 +64,9 @@ def _linked(book: Book, table: LineTable, line: Line) -> Iterator[Fault]:
         if source is None:
             continue
         row, named = reference.area(line.row, table.columns[0]).top, source.by_name.get(name)
+        guard = source.by_name.get(GUARD)
+        if line.name.startswith(MISSING) and guard is not None and row == guard.row:
+            continue  # it asks whether this topology has such a number at all
         if named is None or row != named.row:
             what = f"{line.name} reads row {row} of {source.sheet.name}, which is not the row {name}"
             yield Fault(table.sheet.name, address(line.row, table.columns[0]), what, "point it at the row of that name")

@@ -14,7 +14,15 @@ Severity = Literal["fault", "override", "note"]
 """What is wrong; what an analyst put in a formula's place; and what is only worth knowing."""
 
 Kind = Literal[
-    "breach", "override", "broken_reference", "error_value", "stale_value", "out_of_range", "failed_check", "note"
+    "breach",
+    "override",
+    "broken_reference",
+    "error_value",
+    "stale_value",
+    "out_of_range",
+    "failed_check",
+    "missing_number",
+    "note",
 ]
 """What a finding is about; a breach is of the form that planner gave the workbook."""
 

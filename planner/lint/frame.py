@@ -14,7 +14,7 @@ from planner.xlsx.opc import Package, local_name
 
 _STYLE = re.compile(rb"""\ss\s*=\s*["']([0-9]+)""")
 _HIDDEN_ROW = re.compile(
-    rb"""<(?:\w+:)?row\b(?=[^>]*\shidden=["'](?:1|true))(?![^>]*\soutlineLevel=)[^>]*\sr=["']([0-9]+)"""
+    rb"""<(?:\w+:)?row\b(?=[^>]*\shidden=["'](?:1|true))(?![^>]*\soutlineLevel=["'][1-9])[^>]*\sr=["']([0-9]+)"""
 )
 
 

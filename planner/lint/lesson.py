@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
@@ -16,6 +17,7 @@ INDEX, CONSTANTS = "Book", "Constants"
 GIVEN, COMPUTED = "Given", "Computed"
 HEAD = Head(row=3, label=1, unit=2, name=3, fourth=5, fifth=6)  # of a chapter's sheet; Given stands in column 4
 GIVEN_COLUMN = 4
+TITLE = re.compile(r"\S+: ")  # of a problem, below a blank row: its id and its question
 
 
 def open_book(package: Package) -> Book:
@@ -84,16 +86,23 @@ class Lesson(Book):
                 if line.names == TYPED or line.names.startswith(OR)]  # fmt: skip
 
 
+def problem_of(line: Line) -> str:
+    """The id of the problem that a line belongs to: the title above it begins with it."""
+    return line.section.partition(":")[0]
+
+
 def _problems(sheet: Sheet) -> Iterator[LineTable]:
     lines: list[Line] = []
-    title = ""
+    title, last = "", 0
     for row in sorted({row for row, column in sheet.cells if column == HEAD.label and row > HEAD.row}):
         label, unit, name, names = (sheet.text(row, at) for at in (HEAD.label, HEAD.unit, HEAD.name, HEAD.fifth))
         if MACHINE_NAME.fullmatch(name):
             lines.append(Line(row, label, unit, name, names, title, sheet.text(row, HEAD.fifth + 1)))
+            last = row
             continue
         if lines:
             yield LineTable(sheet, "problem", (HEAD.fourth,), tuple(lines), HEAD)
-        lines, title = [], label
+        lines = []
+        title, last = (label if row > last + 1 and TITLE.match(label) else title), row
     if lines:
         yield LineTable(sheet, "problem", (HEAD.fourth,), tuple(lines), HEAD)

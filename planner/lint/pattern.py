@@ -32,6 +32,7 @@ _R1C1 = re.compile(
        | (?P<sheet>'(?:[^']|'')*'!|[\w.\[\]]+(?::[\w.]+)?!)?(?P<reference>{_END}(?::{_END})?)(?![\w.(])
        | (?P<function>[^\W\d][\w.]*)\(
        | (?P<broken>\#REF!)
+       | \#(?:N/A|[A-Z0/]+[!?])
        | (?P<name>[^\W\d][\w.]*)(?![\w.!\[])""",
     re.VERBOSE,
 )

@@ -29,7 +29,8 @@ def direction(book: Book) -> Iterator[Fault]:
             for reference in formula.references:
                 if what := _astray(book, book.sheets[sheet_name], reference, row, column):
                     remedy = "read from above, from the left or from an earlier sheet"
-                    yield Fault(sheet_name, address(row, column), what, remedy)
+                    moved = _is_among_cases(book, sheet_name, reference, row, column)
+                    yield Fault(sheet_name, address(row, column), what, remedy, "note" if moved else "fault")
     for circle in circles(book):
         steps = " -> ".join(f"{name}!{address(row, column)}" for name, row, column in (*circle[:6], circle[0]))
         what = f"{len(circle)} cells read each other in a circle: {steps}"
@@ -49,6 +50,16 @@ def _astray(book: Book, sheet: Sheet, reference: Reference, row: int, column: in
     if other is None:
         return ""  # a broken reference
     return f"{reference.sheet}!{_corner(area)} is on a later sheet" if book.is_later(other, sheet) else ""
+
+
+def _is_among_cases(book: Book, sheet: str, reference: Reference, row: int, column: int) -> bool:
+    """Whether a formula of the Comparison reads a fixed case of it: where that one stands is a person's to choose."""
+    cases = next((table for table in book.cases if table.sheet.name == sheet and row in table.rows), None)
+    is_sorted_by_people = cases is not None and "template" in cases.columns.values()
+    area = reference.area(row, column)
+    fixed = reference.first.row_fixed and reference.last.row_fixed
+    return cases is not None and is_sorted_by_people and fixed and {area.top, area.bottom} <= set(cases.rows) and (
+        not reference.sheet or reference.sheet == sheet)  # fmt: skip
 
 
 def _corner(area: Area) -> str:

@@ -16,6 +16,7 @@ SHOWN = 20
 
 TITLES: dict[Kind, str] = {
     "failed_check": "Checks of the plan that fail",
+    "missing_number": "Scenarios without a number",
     "out_of_range": "Inputs out of range",
     "broken_reference": "Broken references",
     "error_value": "Error values, each at the first cell that has it",

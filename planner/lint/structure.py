@@ -93,18 +93,18 @@ def hidden(book: Book) -> Iterator[Fault]:
         for row in frame.hidden_rows:
             yield Fault(sheet.name, address(row, 1), f"row {row} is hidden", "show it, or group it")
         for column in frame.all("col"):
-            if column.get("hidden") in ("1", "true") and not column.get("outlineLevel"):
+            if column.get("hidden") in ("1", "true") and column.get("outlineLevel", "0") == "0":
                 first = int(column.get("min", "1"))
                 yield Fault(sheet.name, address(1, first), "the column is hidden", "show it, or group it")
 
 
 @rule(5, "Sheet names need no quotes in a reference.")
 def names(book: Book) -> Iterator[Fault]:
-    """A name of one of planner's sheets that a reference has to quote."""
+    """A name of one of planner's sheets that a reference has to quote; one that an analyst gave it is noted."""
     for sheet in book.our_sheets:
         if not PLAIN_NAME.fullmatch(sheet.name) or CELL_NAME.fullmatch(sheet.name):
-            what = f"a reference to {sheet.name!r} needs quotes"
-            yield Fault(sheet.name, "", what, "use letters, digits and _, and nothing that reads as a cell")
+            what, remedy = f"a reference to {sheet.name!r} needs quotes", "use letters, digits and _, as no cell has"
+            yield Fault(sheet.name, "", what, remedy, "fault" if sheet.title == sheet.name else "note")
 
 
 @rule(7, "Panes are frozen at the first scenario cell.")

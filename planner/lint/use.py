@@ -14,15 +14,15 @@ from planner.xlsx.address import address
 
 MASTER = 1, 3
 """Where every sheet but Cover counts the failed checks: C1."""
-UNPROVED = "no second derivation"
-"""What Dashboard says of an output that its template proves by no check."""
+UNPROVED = ("not cross-checked", "no second derivation")
+"""What Dashboard says of an output that its template proves by no check, and what it said in earlier versions."""
 FAILED, MISSING = "checks.failed", "missing."
 """The row of Checks that counts failures, and how the names of its rows about missing numbers begin."""
 
 
 @rule(20, "No dead input: everything is used, or is an output or a check.")
 def dead_inputs(book: Book) -> Iterator[Fault]:
-    """A row of Inputs that no formula reads."""
+    """A row of Inputs that no formula reads; where values typed over formulas are the reason, that is only noted."""
     inputs = book.inputs.sheet
     last = max(row for row, _ in inputs.cells)
     read: set[int] = set()
@@ -32,10 +32,23 @@ def dead_inputs(book: Book) -> Iterator[Fault]:
                 if reference.sheet == inputs.name:
                     area = reference.area(*at)
                     read.update(range(area.top, min(area.bottom, last) + 1))
-    for line in book.inputs.lines:
-        if line.row not in read:
-            what = f"no formula reads {line.name}"
-            yield Fault(inputs.name, address(line.row, book.inputs.head.name), what, "delete the row, or use it")
+    for line in (line for line in book.inputs.lines if line.row not in read):
+        what, cell = f"no formula reads {line.name}", address(line.row, book.inputs.head.name)
+        if (sheet_name := _typed_over_on(book, line.name)) is None:
+            yield Fault(inputs.name, cell, what, "delete the row, or use it")
+        else:
+            what += f": what did on {sheet_name} is typed over"
+            yield Fault(inputs.name, cell, what, "copy the formulas back, where it shall count", "note")
+
+
+def _typed_over_on(book: Book, name: str) -> str | None:
+    """The sheet on which values stand in place of formulas that would read an input; None where there is none."""
+    for table in book.calculations:
+        for line in table.lines:
+            if name == line.name or name in _names(line.names):
+                if any(table.sheet.is_typed(line.row, column) for column in table.columns):
+                    return table.sheet.name
+    return None
 
 
 @rule(24, "Each headline (what Dashboard shows) is named in a check with the shared relative tolerance; the master "
@@ -46,10 +59,10 @@ def proofs(book: Book) -> Iterator[Fault]:
         return  # rule 1 says that the sheet is missing
     for table in book.calculations:
         checked = _checked(book, table)
-        for line in _reading(book.dashboard, table):
+        for line in reading(book.dashboard, table):
             if line.name and line.name not in checked and not line.note.startswith(UNPROVED):
                 what = f"no check of {table.sheet.name} reaches the headline {line.name}"
-                remedy = "give the template a second derivation of it, as a check"
+                remedy = "give the template a check that computes it another way"
                 yield Fault(book.dashboard.sheet.name, address(line.row, book.dashboard.head.name), what, remedy)
     remedy = "copy the formula from another sheet's C1"
     for sheet in book.our_sheets:
@@ -60,7 +73,7 @@ def proofs(book: Book) -> Iterator[Fault]:
         yield Fault(cover.name, "", "the count of failed checks is not on Cover", remedy)
 
 
-def _reading(table: LineTable, source: LineTable) -> Iterator[Line]:
+def reading(table: LineTable, source: LineTable) -> Iterator[Line]:
     """The lines of a table whose formula reads the sheet of another."""
     for line in table.lines:
         formula = usual_formula(table.sheet, ((line.row, column) for column in table.columns))
@@ -70,7 +83,7 @@ def _reading(table: LineTable, source: LineTable) -> Iterator[Line]:
 
 def _checked(book: Book, table: LineTable) -> set[str]:
     """The names that a sheet's checks are made of, and what those are made of, and so on."""
-    checks = (line.name for line in _reading(book.checks, table) if not line.name.startswith(MISSING))
+    checks = (line.name for line in reading(book.checks, table) if not line.name.startswith(MISSING))
     waiting = [name.rpartition(".")[2] for name in checks]
     reached: set[str] = set()
     while waiting:

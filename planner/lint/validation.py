@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from planner.limits import Limits, is_flag
+from planner.limits import Limits, is_flag, stages
 from planner.lint.book import Address, Book, Sheet
 from planner.lint.findings import Fault, rule, shown
 from planner.lint.frame import Frame
 from planner.lint.graph import Cells
 from planner.lint.pattern import Position, pattern
-from planner.lint.tables import HEADER
+from planner.lint.tables import HEADER, MACHINE_NAME, Line
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import local_name
@@ -47,7 +47,8 @@ def validations(book: Book) -> Iterator[Fault]:
     for sheet in book.our_sheets:
         found = _validations(sheet)
         reported: set[str] = set()
-        typed = Cells((sheet.name, *at) for at in sheet.cells if found and sheet.is_typed(*at))
+        typed = Cells((sheet.name, *at) for at in sheet.cells
+                      if found and sheet.is_typed(*at) and not _is_own(book, sheet, at))  # fmt: skip
         for validation in found:
             faults = list(_out_of_range(book, sheet, validation, typed))
             reported |= {fault.cell for fault in faults}
@@ -56,6 +57,16 @@ def validations(book: Book) -> Iterator[Fault]:
         yield from _unguarded(sheet, book.open_cells(sheet), areas)
         if sheet is book.inputs.sheet:
             yield from _beyond_limits(book, reported)
+
+
+def _is_own(book: Book, sheet: Sheet, at: Position) -> bool:
+    """Whether a row or column of Inputs, or a column of the Comparison, is a person's: validations spread over it."""
+    table, (row, column) = book.inputs, at
+    if sheet is table.sheet:
+        is_ours = row <= table.head.row or any(line.row == row for line in table.lines)
+        return not is_ours or column not in (*table.head.texts, *table.columns)
+    titles = [cases.columns for cases in book.cases if cases.sheet is sheet and "template" in cases.columns.values()]
+    return bool(titles) and not any(MACHINE_NAME.fullmatch(each.get(column, "")) for each in titles)
 
 
 def _unguarded(sheet: Sheet, positions: list[Position], guarded: list[Area]) -> Iterator[Fault]:
@@ -80,8 +91,14 @@ def _beyond_limits(book: Book, reported: set[str]) -> Iterator[Fault]:
                 continue
             if not isinstance(value, (int, float)) or isinstance(value, bool):
                 yield out_of_range(book, cell, f"a number in {line.unit} is wanted")
-            elif wanted := Limits(is_flag(line.name, line.unit), False).fault(value):
+            elif wanted := _limits(line).fault(value):
                 yield out_of_range(book, cell, wanted)
+
+
+def _limits(line: Line) -> Limits:
+    """What a row of Inputs may be, as far as its name and unit tell."""
+    last = stages(line.name)
+    return Limits(is_flag(line.name, line.unit), False) if last is None else Limits(False, False, last, is_stage=True)
 
 
 def _out_of_range(book: Book, sheet: Sheet, validation: Validation, typed: Cells) -> Iterator[Fault]:

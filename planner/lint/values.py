@@ -58,10 +58,10 @@ def _is_explained(book: Book, cell: Address, error: CellError) -> bool:
 
 
 def _is_missing(book: Book, cell: Address) -> bool:
-    """Whether #N/A says here that a number is missing: it is typed, called NA(), or looked up by a blank cell."""
+    """Whether #N/A says here that a number is missing: typed, pasted, called NA(), or looked up by a blank cell."""
     name, row, column = cell
     formula = book.sheets[name].patterns.get((row, column))
-    if formula is None or "NA" in formula.functions:
+    if formula is None or "NA" in formula.functions or formula.text == "#N/A":
         return True
     areas = ((reference.sheet or name, reference.area(row, column)) for reference in formula.references)
     return any(

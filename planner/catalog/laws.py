@@ -1,0 +1,93 @@
+"""What the numbers of one row must be to each other: a law of architecture, or of a chip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from planner.catalog.columns import Field
+
+
+@dataclass(frozen=True)
+class Law:
+    """What can't be: `fault` says so in words, or nothing, given the values of `reads`, none of which is missing.
+
+    The fault is told at the first of `reads` that the row itself has. `is_said`: it counts only where the row itself
+    says all of them, as two columns of one meaning do.
+    """
+
+    reads: tuple[str, ...]
+    fault: Callable[..., str]
+    remedy: str = "correct one of the two"
+    is_said: bool = False
+
+
+def bound(field: Field) -> Law:
+    """The law of a field that another one bounds."""
+    return Law((field.name, field.at_most), partial(_above, field.name, field.at_most))
+
+
+def _above(name: str, other: str, value: float, most: float) -> str:
+    return f"{name} {value:g} is more than {other} {most:g}" if value > most else ""
+
+
+def _divides(n_kv_heads: float, n_heads: float) -> str:
+    return f"n_kv_heads {n_kv_heads:g} does not divide n_heads {n_heads:g}" if n_heads % n_kv_heads else ""
+
+
+def _in_pairs(qk_rope_dim: float) -> str:
+    return f"qk_rope_dim {qk_rope_dim:g} is odd, and rotary positions turn pairs" if qk_rope_dim % 2 else ""
+
+
+def _parts_of_a_head(qk_nope_dim: float, qk_rope_dim: float, head_dim: float, kv_lora_rank: float) -> str:
+    whole = qk_nope_dim + qk_rope_dim
+    differs = kv_lora_rank and whole != head_dim
+    return f"qk_nope_dim + qk_rope_dim is {whole:g}, and head_dim is {head_dim:g}" if differs else ""
+
+
+def _at_most_together(first: str, second: str, whole: str) -> Law:
+    def fault(one: float, other: float, most: float) -> str:
+        return f"{first} + {second} is {one + other:g}, more than {whole} {most:g}" if one + other > most else ""
+
+    return Law((first, second, whole), fault, "correct one of the three", is_said=True)
+
+
+def _alike(first: str, second: str, meant: Callable[[float], float] = float) -> Law:
+    """Two columns of one meaning: where both are said, `second` is what `first` means."""
+
+    def fault(one: float, other: float) -> str:
+        return "" if meant(one) == other else f"{first} {one:g} and {second} {other:g} contradict each other"
+
+    return Law((first, second), fault, is_said=True)
+
+
+def _width_of_experts(d_ff_expert: float, n_experts: float, n_moe_layers: float) -> str:
+    missing = n_experts > 1 and n_moe_layers and not d_ff_expert
+    return f"d_ff_expert is 0, but there are {n_experts:g} experts" if missing else ""
+
+
+MODEL_LAWS: tuple[Law, ...] = (
+    Law(("n_kv_heads", "n_heads"), _divides),
+    Law(("qk_rope_dim",), _in_pairs, "write an even number"),
+    Law(("qk_nope_dim", "qk_rope_dim", "head_dim", "kv_lora_rank"), _parts_of_a_head, "correct one of the three"),
+    Law(("d_ff_expert", "n_experts", "n_moe_layers"), _width_of_experts, "write the width of an expert"),
+    _at_most_together("n_dense_layers", "n_moe_layers", "n_layers"),
+    _at_most_together("n_full_attention_layers", "n_linear_layers", "n_layers"),
+    _at_most_together("n_global_layers", "n_local_layers", "n_layers"),
+    _alike("tied_embeddings", "is_untied", lambda tied: 1 - tied),
+    _alike("mlp_gated", "mlp_matrices", lambda gated: 2 + gated),
+    _alike("moe_experts", "n_experts", lambda experts: max(1.0, experts)),
+    _alike("moe_top_k", "n_experts_active", lambda chosen: chosen or 1.0),
+    Law(("n_params_active_published", "n_params_total_published"),
+        partial(_above, "n_params_active_published", "n_params_total_published")),
+)  # fmt: skip
+
+
+def _switch_within(node_size: float, max_chips: float) -> str:
+    return _above("node_size", "max_chips", node_size, max_chips)
+
+
+HARDWARE_LAWS: tuple[Law, ...] = (
+    Law(("node_size", "max_chips"), _switch_within),
+)  # fmt: skip
