@@ -98,7 +98,7 @@ def test_the_other_formats_have_the_same_numbers(default: ReportData) -> None:
 
 def test_what_the_report_has(default: ReportData) -> None:
     """Title, date, hashes, sources, what fits and binds, sweeps, cases and pictures of the default workbook."""
-    assert default.title == "A plan of 4 scenarios"
+    assert default.title == "llama3-70b on tpu-v5e, tpu-v6e, h100-sxm and tpu-v5p"
     assert [scenario.fits for scenario in default.scenarios] == [True] * 4
     assert all(scenario.binds for scenario in default.scenarios)
     (served,) = default.scenarios[0].memory

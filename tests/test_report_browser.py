@@ -47,6 +47,16 @@ document.getElementById("page").addEventListener("load", function () {{
   document.getElementById("said").textContent = JSON.stringify(said);
 }});
 </script>"""
+CUT = """<!doctype html><meta charset="utf-8"><body style="margin:0">
+<iframe id="page" src="report.html" style="border:0;width:{width}px;height:2000px"></iframe><pre id="said"></pre>
+<script>
+document.getElementById("page").addEventListener("load", function () {{
+  var found = this.contentDocument.querySelectorAll("#headlines .scroll, #sweep .scroll");
+  var cut = Array.prototype.filter.call(found, function (table) {{ return table.scrollWidth > table.clientWidth; }});
+  var names = cut.map(function (table) {{ return table.getAttribute("aria-label"); }});
+  document.getElementById("said").textContent = found.length ? names.join("; ") || "none is cut" : "no table";
+}});
+</script>"""
 
 
 def browse(path: Path, tmp: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -92,6 +102,20 @@ def test_the_page_works(tmp_path: Path, width: int) -> None:
     assert said["hidden"] > 0
     assert said["moved"] > 0
     assert said["small"] == 0
+
+
+@pytest.mark.slow
+@needs_browser
+@pytest.mark.parametrize("width", [1280, 1500])
+def test_four_scenarios_fit_beside_their_notes(tmp_path: Path, width: int) -> None:
+    """On a laptop no table of headlines, and no table of a sweep, is cut at the right."""
+    page, frame = tmp_path / "report.html", tmp_path / "frame.html"
+    page.write_text(html(gather(default_workbook())), encoding="utf-8")
+    frame.write_text(CUT.format(width=width))
+    framed = browse(frame, tmp_path, "--dump-dom")
+    match = re.search(r'<pre id="said">(.*?)</pre>', framed.stdout, re.S)
+    assert match is not None
+    assert match[1] == "none is cut"
 
 
 @pytest.mark.slow

@@ -104,7 +104,10 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Check:
-    """A check that fails in a scenario, or that can't be told; `why` is then the reason."""
+    """A check that fails in a scenario, or that can't be told; `why` is then the reason.
+
+    `numbers` are those that a failed check compares, in words; `meaning` is what the sheet says of it.
+    """
 
     scenario: str
     label: str
@@ -112,6 +115,7 @@ class Check:
     cell: str
     fails: bool
     why: str = ""
+    numbers: str = ""
 
 
 @dataclass(frozen=True)

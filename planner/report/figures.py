@@ -10,8 +10,9 @@ _STEPS = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "
 _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
 _SCALED = {"byte": "B", "byte/chip": "B/chip", "byte/s": "B/s", "byte/s/chip": "B/s/chip", "FLOP": "FLOP",
            "FLOP/s": "FLOP/s", "FLOP/s/chip": "FLOP/s/chip"}  # fmt: skip
-_NAMES = {"1": "", "text": "", "chip": "chips", "1/s": "/s", "1/s/chip": "/s/chip"}
+_NAMES = {"1": "", "text": "", "chip": "chips", "1/s": "/s", "1/s/chip": "/s per chip", "1/chip": "per chip"}
 PERCENT = "%"
+LONG, SECONDS_OF_A_DAY = 1e5, 86400.0  # seconds from which days say more
 
 
 def shown(value: Value, unit: str) -> str:
@@ -69,8 +70,8 @@ def _scaled(value: float, unit: str) -> tuple[str, str]:
 def _seconds(value: float) -> tuple[str, str]:
     if value == 0:
         return "0", "s"
-    if abs(value) >= 1e5:
-        return digits(value), "s"
+    if abs(value) >= LONG:
+        return digits(value), f"s ({significant(value / SECONDS_OF_A_DAY)} days)"
     factor, prefix = next(((factor, prefix) for factor, prefix in _SMALL if abs(value) >= factor), _SMALL[-1])
     return significant(value / factor), f"{prefix}s"
 

@@ -17,6 +17,7 @@ from planner.report.cells import Cells
 from planner.report.clean import cleaned
 from planner.report.comparing import Compared, compared
 from planner.report.data import Check, Figure, Line, Memory, Picture, ReportData, Scenario, Section
+from planner.report.failing import in_numbers
 from planner.report.pictures import latency, measured, memory, roofline, step_time
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
@@ -27,7 +28,7 @@ MAIN = (
 )  # fmt: skip
 """The headlines that one asks for first; of a workbook without them, its first ones."""
 MOST_MAIN, MOST_BINDS, FITS = 4, 3, "fits_memory"
-UNTITLED, MOST_NAMED = "Plan", 3
+UNTITLED, MOST_NAMED = "Plan", 4
 MEMORY = (
     ("serving", "inference", "memory_bytes_total", "usable_hbm_bytes"),
     ("training", "training", "memory_bytes_per_chip", "hbm_bytes"),
@@ -206,7 +207,9 @@ def _is_counted(row: CheckRow, key: str) -> bool:
 def _check(cells: Cells, row: CheckRow, key: str, fails: bool) -> Check:
     figure, scenario = cells.of(row, key), cells.plan.by_key[key]
     meaning = "; ".join(text for text in (row.text, row.source) if text)
-    return Check(scenario.name or scenario.id, row.title, meaning, figure.cell, fails, "" if fails else figure.why)
+    numbers = in_numbers(cells, row, key) if fails else ""
+    name = scenario.name or scenario.id
+    return Check(name, row.title, meaning, figure.cell, fails, "" if fails else figure.why, numbers)
 
 
 def _headlines(cells: Cells) -> tuple[Section, ...]:

@@ -1,8 +1,12 @@
-"""A report as Markdown that code hosts render: tables, bars of characters, every text escaped."""
+"""A report as Markdown that code hosts render: tables, drawings from files beside it, every text escaped.
+
+Without those files the memory is drawn as bars of characters.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from planner.report.data import Picture, ReportData
@@ -18,9 +22,10 @@ BAR = 40  # characters
 SHARES = {"memory-serving": "█▓▒░▞▚", "step-time-decode": "", "memory-training": "█▓▒░▞▚"}
 
 
-def markdown(report: ReportData, template: Path | None = None) -> str:
-    """The text. Raises UserError as `rendered` does."""
-    values = {"report": report, "untold": grouped(report.untold), "sketches": _sketches(report)}
+def markdown(report: ReportData, template: Path | None = None, links: Mapping[str, str] | None = None) -> str:
+    """The text; `links` are those to the drawings, by the pictures' ids. Raises UserError as `rendered` does."""
+    sketches = {} if links else _sketches(report)
+    values = {"report": report, "untold": grouped(report.untold), "sketches": sketches, "links": links or {}}
     filters = {
         "md": escaped,
         "mdcode": lambda text: text.replace("`", "'"),

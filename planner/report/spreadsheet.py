@@ -45,7 +45,7 @@ def _records(report: ReportData) -> Iterator[Record]:
         yield "report", "", "", "note", _text(warning), ""
     for check in (*report.failed, *report.untold):
         state = "failed" if check.fails else "can't be told"
-        figure = Figure(state, "text", state, check.cell, check.why)
+        figure = Figure(state, "text", state, check.cell, check.why or check.numbers)
         yield "checks", check.scenario, "", check.label, figure, check.meaning
     for typed in report.typed:
         yield "changed by hand", typed.scenario, "", typed.label, Figure(typed.what, "text", typed.what, typed.cell), ""

@@ -189,22 +189,6 @@ def path(points: Sequence[tuple[float, float]]) -> str:
     return "M" + " L".join(f"{_number(x)} {_number(y)}" for x, y in points)
 
 
-def clear_of(placed: list[tuple[float, float, float]], x: float, y: float, words: str, height: float) -> float | None:
-    """A height near `y` where a text that begins at `x` overlaps none that is `placed`; None where there is none.
-
-    The text is then among the placed.
-    """
-    wide = width_of(words)
-    for shift in (0.0, -13.0, 13.0, -26.0, 26.0):
-        at = y + shift
-        free = all(abs(at - other_y) >= 12 or x > other_x + other_wide or other_x > x + wide
-                   for other_x, other_y, other_wide in placed)  # fmt: skip
-        if free and 8 <= at <= height - 8:
-            placed.append((x, at, wide))
-            return at
-    return None
-
-
 def _ticks(low: float, high: float, most: int) -> list[float]:
     step = 10.0 ** math.floor(math.log10((high - low) / most or 1.0))
     step = next(step * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (step * factor) <= most)

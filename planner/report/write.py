@@ -6,44 +6,49 @@ from collections.abc import Callable
 from pathlib import Path
 
 from planner.errors import Place, UserError
+from planner.report.beside import alone, folder_of, link_to, name_of, written_beside
 from planner.report.data import ReportData
 from planner.report.gather import gather
 from planner.xlsx.atomic import write_atomically
 
-Made = tuple[bytes, str]  # the file, and a remark for the user
+Files = dict[str, bytes]
+Made = tuple[bytes, str, Files]  # the file, a remark for the user, and what lies in a folder beside it
 
 
-def _html(report: ReportData, template: Path | None) -> Made:
+def _html(report: ReportData, template: Path | None, output: Path) -> Made:  # noqa: ARG001 (as the others)
     from planner.report.html import html
 
-    return html(report, template).encode(), ""
+    return html(report, template).encode(), "", {}
 
 
-def _markdown(report: ReportData, template: Path | None) -> Made:
+def _markdown(report: ReportData, template: Path | None, output: Path) -> Made:
     from planner.report.markdown import markdown
 
-    return markdown(report, template).encode(), ""
+    links = {picture.id: link_to(output, picture) for picture in report.pictures}
+    text = markdown(report, template, links)
+    shown = [picture for picture in report.pictures if f"]({links[picture.id]})" in text]
+    return text.encode(), "", {name_of(picture): alone(picture) for picture in shown}
 
 
-def _pdf(report: ReportData, template: Path | None) -> Made:
+def _pdf(report: ReportData, template: Path | None, output: Path) -> Made:  # noqa: ARG001 (as the others)
     from planner.report.typeset import pdf
 
-    return pdf(report, template)
+    return *pdf(report, template), {}
 
 
-def _csv(report: ReportData, template: Path | None) -> Made:  # noqa: ARG001 (as the others)
+def _csv(report: ReportData, template: Path | None, output: Path) -> Made:  # noqa: ARG001 (as the others)
     from planner.report.spreadsheet import as_csv
 
-    return as_csv(report).encode(), ""
+    return as_csv(report).encode(), "", {}
 
 
-def _json(report: ReportData, template: Path | None) -> Made:  # noqa: ARG001 (as the others)
+def _json(report: ReportData, template: Path | None, output: Path) -> Made:  # noqa: ARG001 (as the others)
     from planner.report.jsonfile import as_json
 
-    return as_json(report).encode(), ""
+    return as_json(report).encode(), "", {}
 
 
-FORMATS: dict[str, Callable[[ReportData, Path | None], Made]] = {
+FORMATS: dict[str, Callable[[ReportData, Path | None, Path], Made]] = {
     ".html": _html, ".htm": _html, ".pdf": _pdf, ".md": _markdown, ".csv": _csv, ".json": _json,
 }  # fmt: skip
 STYLED = (".html", ".htm", ".pdf", ".md")
@@ -63,9 +68,12 @@ def write(file: Path, output: Path, template: Path | None = None) -> list[str]:
     if output.exists() and output.resolve() == file.resolve():
         raise UserError("the report would replace the workbook", place=Place(output))
     report = gather(file)
-    data, remark = FORMATS[ending](report, template)
-    write_atomically(output, data)
+    data, remark, files = FORMATS[ending](report, template, output)
+    with written_beside(output, files):
+        write_atomically(output, data)
     said = f"{len(report.failed)} failed checks" if len(report.failed) != 1 else "1 failed check"
     count = len(report.scenarios)
-    lines = [f"Wrote {output}: {count} scenario{'s' if count != 1 else ''}, {said}, {len(report.pictures)} pictures."]
+    drawn = f"{len(report.pictures)} pictures" if len(report.pictures) != 1 else "1 picture"
+    where = f" in {folder_of(output).name}" if files else ""
+    lines = [f"Wrote {output}: {count} scenario{'s' if count != 1 else ''}, {said}, {drawn}{where}."]
     return [*(f"Note: {text}" for text in (*report.warnings, remark) if text), *lines]

@@ -10,6 +10,7 @@ from planner.report import svg
 from planner.report.cells import Cells
 from planner.report.data import Figure, Picture
 from planner.report.figures import shown
+from planner.report.placing import Names, Spot
 from planner.report.svg import Drawing, Scale
 from planner.report.sweeping import LATENCY, MOST, SWEPT, THROUGHPUT, Curve, curve
 
@@ -67,7 +68,6 @@ def _svg(points: Sequence[Point]) -> str:
     x = svg.spanning(times, LEFT, RIGHT, max(times) > WIDE * min(times))
     y = svg.spanning(rates, HEIGHT - 46, top, max(rates) > WIDE * min(rates))
     svg.axes(drawing, x, y, "Decode step: time of a token", "Tokens a second of a chip", "s")
-    placed: list[tuple[float, float, float]] = []
     for point in points:
         drawing.open(class_="series", data_s=str(point.index))
         if point.curve:
@@ -78,14 +78,14 @@ def _svg(points: Sequence[Point]) -> str:
         svg.mark(drawing, point.index, x(point.at[0]), y(point.at[1]), 7.0, said, stroke=svg.INK, stroke_width=1.6,
                  class_=f"f{point.index % len(svg.PALETTE)} point own")  # fmt: skip
         drawing.close()
-    for point in points:
+    lines = [[Spot(x(a), y(b)) for a, b in zip(each.latency, each.throughput, strict=True)] for each in curves]
+    own = [Spot(x(point.at[0]), y(point.at[1])) for point in points]
+    names = Names(top, HEIGHT - 52, [*own, *(spot for line in lines for spot in line)], lines, LEFT + 2, RIGHT)
+    for point, spot in zip(points, own, strict=True):
         words = f"batch {point.batch.text}"
-        right = x(point.at[0]) + 10
-        begin = right if right + svg.width_of(words) < RIGHT else right - 20 - svg.width_of(words)
-        height = svg.clear_of(placed, begin, y(point.at[1]) + 10, words, HEIGHT - 50)
-        if height is not None:
+        if box := names.place(spot, words, 11.0):
             drawing.open(class_="series", data_s=str(point.index))
-            drawing.name(begin, height, words)
+            drawing.name(box.left, box.middle, words)
             drawing.close()
     return drawing.svg(_alt(points))
 

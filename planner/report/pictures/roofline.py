@@ -10,6 +10,7 @@ from planner.report import svg
 from planner.report.cells import Cells
 from planner.report.data import Column, Figure, Picture, Table
 from planner.report.figures import shown
+from planner.report.placing import Names, Spot
 from planner.report.svg import Drawing, Scale
 from planner.report.tables import Found, find
 
@@ -136,15 +137,17 @@ def _svg(index: int, operations: Sequence[Operation], roofs: Sequence[Roof], alt
     for each in heaviest:
         size = 3.5 + 9 * math.sqrt(each.weight)
         svg.mark(drawing, index, x(each.intensity), y(each.rate), size, each.said, fill_opacity=0.75)
-    _names(drawing, [(x(each.intensity), y(each.rate), each) for each in heaviest])
+    lines = [[Spot(x(at), y(rate)) for at, rate in _corners(x, y, roof)] for roof in roofs]
+    own = [Spot(x(each.intensity), y(each.rate)) for each in heaviest]
+    names = Names(top, HEIGHT - 52, own, lines, LEFT + 2, RIGHT)
+    _names(drawing, names, list(zip(own, heaviest, strict=True)))
     drawing.close()
     return drawing.svg(alt)
 
 
 def _roof(drawing: Drawing, x: Scale, y: Scale, roof: Roof) -> None:
     """The line, and a wider one that can't be seen for the pointer."""
-    ends = (max(x.low, y.low / roof.bandwidth), roof.peak / roof.bandwidth, x.high)
-    line = svg.path([(x(at), y(min(roof.peak, at * roof.bandwidth))) for at in ends])
+    line = svg.path([(x(at), y(rate)) for at, rate in _corners(x, y, roof)])
     kind = f"k{roof.index % len(svg.PALETTE)}"
     said = f"{roof.name}\nroof: {shown(roof.peak, 'FLOP/s/chip')}, {shown(roof.bandwidth, 'byte/s/chip')}"
     drawing.open(class_="series", data_s=str(roof.index))
@@ -154,21 +157,23 @@ def _roof(drawing: Drawing, x: Scale, y: Scale, roof: Roof) -> None:
     drawing.close()
 
 
-def _names(drawing: Drawing, places: list[tuple[float, float, Operation]]) -> None:
+def _corners(x: Scale, y: Scale, roof: Roof) -> Iterator[tuple[float, float]]:
+    """Where a roof begins, its ridge, and where the drawing ends."""
+    for at in (max(x.low, y.low / roof.bandwidth), roof.peak / roof.bandwidth, x.high):
+        yield at, min(roof.peak, at * roof.bandwidth)
+
+
+def _names(drawing: Drawing, names: Names, places: list[tuple[Spot, Operation]]) -> None:
     """The names of the heavy points; of those in one place that of the heaviest, with the number of the others."""
-    placed: list[tuple[float, float, float]] = []
     while places:
-        at_x, at_y, heaviest = places[0]
-        near = [place for place in places if math.hypot(place[0] - at_x, place[1] - at_y) < NEAR]
+        spot, heaviest = places[0]
+        near = [place for place in places if math.dist(place[0], spot) < NEAR]
         places = [place for place in places if place not in near]
-        if heaviest.weight < LABELLED and placed:
+        if heaviest.weight < LABELLED and names.placed:
             continue
         words = f"{heaviest.name} +{len(near) - 1}" if len(near) > 1 else heaviest.name
-        away, wide = 8 + 7 * math.sqrt(heaviest.weight), svg.width_of(words)
-        begin = at_x + away if at_x + away + wide < RIGHT else at_x - away - wide
-        height = svg.clear_of(placed, begin, at_y + 8, words, HEIGHT - 50)
-        if height is not None:
-            drawing.name(begin, height, words)
+        if box := names.place(spot, words, 9 + 7 * math.sqrt(heaviest.weight)):
+            drawing.name(box.left, box.middle, words)
 
 
 def _number(figure: Figure) -> float:

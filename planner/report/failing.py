@@ -1,0 +1,176 @@
+"""Why a check fails, in the numbers that it compares: `Memory of a chip = 312.9 GB > 85.90 GB = HBM capacity`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from planner.formula import (
+    COMPARISONS,
+    Binary,
+    Call,
+    Formula,
+    FormulaError,
+    Name,
+    Node,
+    Number,
+    Text,
+    Unary,
+    parse,
+    walk,
+)
+from planner.reading import Check, Quantity
+from planner.report.cells import Cells
+from planner.report.figures import shown
+from planner.units import parse_unit, unit_of
+
+TURNED = {"<=": ">", "<": "≥", ">=": "<", ">": "≤", "=": "≠", "<>": "="}
+"""What holds of two sides where a comparison doesn't."""
+TOLERANCE = "relative_tolerance"
+SPOKEN = {"*": "·", "/": "/", "+": "+", "-": "-", "^": "^"}
+
+
+def in_numbers(cells: Cells, check: Check, key: str) -> str:
+    """The comparisons of a failed check that don't hold in a scenario; blank where they can't be told.
+
+    A check's formula is `IF(condition,1,0)`; of an AND only the parts that fail are said, of an OR all but those that
+    say when it doesn't apply.
+    """
+    try:
+        formula = parse(check.text)
+    except FormulaError:
+        return ""
+    sides = _Sides(cells, check, key, formula)
+    try:
+        return "; ".join(sides.failing(_condition(formula.root)))
+    except (FormulaError, LookupError, TypeError, ValueError, ArithmeticError):
+        return ""
+
+
+def _condition(root: Node) -> Node:
+    return root.args[0] if isinstance(root, Call) and root.function == "IF" else root
+
+
+class _Sides:
+    """The two sides of a check's comparisons, in a scenario: in words and as numbers with their unit."""
+
+    def __init__(self, cells: Cells, check: Check, key: str, formula: Formula) -> None:
+        self.formula, self.key = formula, key
+        self.rows = {name: _row(cells, check, name) for name in formula.names}
+
+    def failing(self, node: Node) -> Iterator[str]:
+        """Each comparison of a condition that doesn't hold."""
+        match node:
+            case Unary(op="()", operand=operand):
+                yield from self.failing(operand)
+            case Call(function="AND" | "OR" as function, args=args):
+                spared = [each for each in args if not (function == "OR" and _is_way_out(each))]
+                for each in spared or args:
+                    yield from self.failing(each)
+            case Binary(op=op) if op in COMPARISONS and not self.value(node):
+                yield self.said(node)
+
+    def said(self, node: Binary) -> str:
+        """`left = 16 > 8 = right`; of two that should agree, `left = 16 ≠ 8 = right`."""
+        match node:
+            case Binary(op="<=" | "<", left=Call(function="ABS", args=(Binary(op="-", left=one, right=other),))):
+                if isinstance(other, Call) and other.function == "ROUND":
+                    return f"{self.words(one)} = {self.shown(one)}, which is no whole number"
+                return self.compared(one, "≠", other)
+            case Binary(op="<=" | "<", right=Name(name=name)) if name == TOLERANCE:
+                return f"{self.words(node.left)} = {self.shown(node.left)}, not 0"
+            case Binary(right=Text(value=wanted)):
+                return f"{self.words(node.left)} is {self.text(node.left)}, not {wanted}"
+        return self.compared(node.left, TURNED[node.op], node.right)
+
+    def compared(self, left: Node, sign: str, right: Node) -> str:
+        """Both sides with their numbers; a side that is a number alone isn't said twice."""
+        far = "" if isinstance(right, Number) else f" = {self.words(right)}"
+        return f"{self.words(left)} = {self.shown(left)} {sign} {self.shown(right)}{far}"
+
+    def words(self, node: Node) -> str:
+        """A side as labels: what allows for rounding is left out."""
+        match node:
+            case Name(name=name):
+                return self.rows[name].title
+            case Number(value=value):
+                return f"{value:g}"
+            case Unary(op="()", operand=operand):
+                return self.words(operand) if _is_tolerance(operand) else f"({self.words(operand)})"
+            case Unary(op=op, operand=operand):
+                return f"{op}{self.words(operand)}"
+            case Binary(op="*", left=left, right=right) if _is_tolerance(right):
+                return self.words(left)
+            case Binary(op=op, left=left, right=right):
+                return f"{self.words(left)} {SPOKEN.get(op, op)} {self.words(right)}"
+            case Call(function=function, args=args):
+                return f"{function}({', '.join(self.words(each) for each in args)})"
+        raise TypeError(node)
+
+    def shown(self, node: Node) -> str:
+        """A side's number with its unit."""
+        piece = self.piece(node)
+        units = {name: parse_unit(self.rows[name].unit) for name in piece.names}
+        unit = unit_of(piece, units)
+        return shown(self.value(node), str(unit) if unit else "1")
+
+    def value(self, node: Node) -> float:
+        """A side's number; 1 or 0 of a comparison."""
+        import numpy as np
+
+        from planner.arrays import Arithmetic
+        from planner.evaluate import code, run
+
+        piece = self.piece(node)
+        held = {name: self.held(name) for name in piece.names}
+        arrays = {name: np.float64(code(value) if isinstance(value, str) else value) for name, value in held.items()}
+        return float(run(piece, arrays, Arithmetic(np)))
+
+    def piece(self, node: Node) -> Formula:
+        """A part of the check's formula as one of its own."""
+        names = dict.fromkeys(each.name for each in walk(node) if isinstance(each, Name))
+        return Formula(self.formula.text, node, tuple(names))
+
+    def text(self, node: Node) -> str:
+        """What a text row says."""
+        return str(self.held(node.name)) if isinstance(node, Name) else ""
+
+    def held(self, name: str) -> float | str:
+        """What the cell of a name holds. Raises LookupError where it is neither a number nor a text."""
+        value = _of(self.rows[name].cells, self.key)
+        if not isinstance(value, (int, float, str)):
+            raise LookupError(name)
+        return value
+
+
+def _is_way_out(node: Node) -> bool:
+    """Whether a part of an OR only says when the check doesn't apply: `slice_x<1`, no shape is given."""
+    return isinstance(node, Binary) and isinstance(node.right, Number)
+
+
+def _is_tolerance(node: Node) -> bool:
+    """`1 + relative_tolerance`, with or without parentheses."""
+    inner = node.operand if isinstance(node, Unary) and node.op == "()" else node
+    sides = (inner.left, inner.right) if isinstance(inner, Binary) else ()
+    return any(isinstance(side, Name) and side.name == TOLERANCE for side in sides)
+
+
+def _of(cells: Mapping[str, object], key: str) -> object:
+    """The value in a scenario; a constant has one for all."""
+    entry = cells.get(key, cells.get(""))
+    return getattr(entry, "value", None)
+
+
+def _row(cells: Cells, check: Check, name: str) -> Quantity:
+    """The row of a name on the sheet that calculates the check, else the first of the name.
+
+    Raises LookupError where there is none.
+    """
+    template, _, own = check.name.rpartition(".")
+    found = [table for table in cells.tables if own in table and name in table]
+    first = next((table[name] for table in found if table[name].sheet.lower() == template), None)
+    row = first or (found[0][name] if found else cells.row(name))
+    if row is None:
+        row = next((each for each in cells.plan.constants if each.name == name), None)
+    if row is None:
+        raise LookupError(name)
+    return row

@@ -1,0 +1,122 @@
+"""Names in drawings keep clear of each other, drawings stand beside Markdown, and colours can be read."""
+
+from __future__ import annotations
+
+import re
+import xml.dom.minidom
+from pathlib import Path
+
+import pytest
+
+from planner.errors import UserError
+from planner.report.beside import alone, written_beside
+from planner.report.data import Picture, Table
+from planner.report.jinja import page
+from planner.report.pictures.bars import PARTS
+from planner.report.placing import Names, Spot
+from planner.report.svg import PALETTE, Drawing
+from planner.report.write import write
+from planner.xlsx.atomic import write_atomically
+from tests.reports import default_workbook
+
+READABLE = 4.5
+"""Contrast of a text and what it stands on, by WCAG 2.1 AA."""
+
+
+def test_names_of_near_points_stand_apart() -> None:
+    """Six points in one corner: the names that find room overlap neither each other nor a point that is another's."""
+    points = [Spot(200 + 9 * at, 150 + 5 * at) for at in range(6)]
+    names = Names(0, 300, points, [points], 0, 420)
+    for point in points:
+        names.place(point, "batch 32", 10)
+    assert len(names.placed) >= 3
+    for at, box in enumerate(names.placed):
+        assert not any(box.meets(other) for other in names.placed[:at])
+
+
+def test_a_name_leaves_a_line_free() -> None:
+    """Of a point in a line that goes on to the right, the name stands above, below or on the left."""
+    line = [Spot(100, 100), Spot(400, 100)]
+    box = Names(0, 200, line, [line], 0, 420).place(line[0], "batch 32", 10)
+    assert box is not None
+    assert not any(box.covers(Spot(x, 100)) for x in range(100, 400))
+
+
+def test_a_name_stays_inside() -> None:
+    """At the right edge a name stands left of its point; where nothing is free there is none."""
+    names = Names(0, 200, [Spot(410, 100)], [], 0, 420)
+    box = names.place(Spot(410, 100), "batch 32", 10)
+    assert box is not None
+    assert box.left + box.wide <= 420
+    assert Names(0, 10, [Spot(410, 100)], [], 0, 420).place(Spot(410, 100), "batch 32", 10) is None
+
+
+def drawn() -> Picture:
+    """A small picture."""
+    drawing = Drawing(40)
+    drawing.text(10, 20, "<&>")
+    return Picture("roofline", "Roofline", drawing.svg("words"), "words", "", Table((), ()))
+
+
+def test_a_drawing_stands_alone() -> None:
+    """It is an SVG file of its own, on white, in fonts that a browser has."""
+    text = alone(drawn()).decode()
+    root = xml.dom.minidom.parseString(text).documentElement
+    assert root.tagName == "svg"
+    assert root.getElementsByTagName("rect")[0].getAttribute("fill") == "#ffffff"
+    assert "Libertinus" not in text
+
+
+def test_markdown_has_its_pictures(tmp_path: Path) -> None:
+    """Every picture is linked with its words, and lies where the link says; a second report replaces them."""
+    target = tmp_path / "a plan.md"
+    (line,) = write(default_workbook(), target)
+    links = re.findall(r"^!\[(.+)\]\(a%20plan_files/([\w-]+\.svg)\)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+    assert "a plan_files" in line
+    assert sorted(name for _, name in links) == sorted(path.name for path in (tmp_path / "a plan_files").iterdir())
+    assert len(links) == 6
+    assert all(words for words, _ in links)
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    """Where the page can't be written, its pictures are gone again; those of an earlier report stay."""
+    page = tmp_path / "plan.md"
+    page.mkdir()
+    with pytest.raises(UserError), written_beside(page, {"new.svg": b"new"}):
+        write_atomically(page, b"there is a folder in its place")
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.md"]
+    folder = tmp_path / "old_files"
+    folder.mkdir()
+    (folder / "kept.svg").write_bytes(b"kept")
+    with pytest.raises(RuntimeError), written_beside(tmp_path / "old.md", {"new.svg": b"new"}):
+        raise RuntimeError
+    assert [path.name for path in folder.iterdir()] == ["kept.svg"]
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours by WCAG 2.1."""
+
+    def luminance(colour: str) -> float:
+        digits = colour.lstrip("#")
+        digits = "".join(digit * 2 for digit in digits) if len(digits) == 3 else digits
+        parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+        red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_texts_can_be_read() -> None:
+    """Every text of the page on every ground that it stands on, by day and by night; white words on bars; the lines."""
+    roots = re.findall(r":root\{([^}]*)\}", page("report.css"))
+    day, night = (dict(re.findall(r"--([\w-]+):(#\w+)", root)) for root in roots[:2])
+    grounds = ("paper", "panel", "ground", "head", "good-bg", "bad-bg", "warn-bg")
+    pairs = [(ink, ground) for ink in ("ink", "muted") for ground in grounds]
+    pairs += [("accent", ground) for ground in grounds[:3]]
+    pairs += [(ink, ground) for ink in ("good", "bad", "warn") for ground in ("panel", f"{ink}-bg")]
+    for theme in (day, night):
+        for ink, ground in pairs:
+            assert contrast(theme[ink], theme[ground]) >= READABLE, (ink, ground)
+    for colour in (*PARTS, *PALETTE):
+        assert contrast(colour, "#ffffff") >= READABLE, colour
