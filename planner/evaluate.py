@@ -11,7 +11,7 @@ import numpy as np
 from planner.arrays import Arithmetic, Array
 from planner.catalog import Value
 from planner.errors import nearest
-from planner.formula import Binary, Call, Formula, Name, Node, Number, Text, Unary
+from planner.formula import Binary, Call, Formula, Name, Node, Number, Text, Unary, parse
 from planner.template import CALCULATED, Row, Template
 
 Given = Mapping[str, Any]  # name -> number, text, None (N/A), or an array of these
@@ -73,6 +73,11 @@ class Results(Mapping[str, Any]):
         if self.template.row(name).unit == "text":
             return self._spelling.get(number) or text_of(number)
         return None if number != number else number
+
+    def number(self, text: str) -> float | None:
+        """What a formula in names of rows gives in a single plan; None for N/A."""
+        found = float(run(parse(text), self.arrays, Arithmetic(np)))
+        return None if found != found else found
 
 
 def evaluate(template: Template, facts: Facts, values: Given | None = None, *, backend: str = "numpy") -> Results:

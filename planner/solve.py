@@ -1,4 +1,4 @@
-"""The input that meets a target: a sweep over what it may be, then its crossings found to the last digit.
+"""The input that meets a target: a sweep over what it may sensibly be, then its crossings found to the last digit.
 
 The sweep tells whether the target depends on the input at all, and in how many stretches of its range the target is
 met; a stretch narrower than the step of the sweep (2% of the value) can escape it. Each end of a stretch is then
@@ -7,6 +7,7 @@ narrowed down by evaluating the template for a thousand values at a time.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,15 +18,16 @@ import numpy as np
 from planner.catalog import Value
 from planner.errors import UserError, nearest
 from planner.evaluate import Facts, Results, evaluate
-from planner.limits import LARGEST, is_share, is_whole, limits
+from planner.held import held
 from planner.settings import typed
+from planner.swept import is_count, swept
+from planner.table import shown
 from planner.template import Row, Template
 from planner.units import parse_unit
 
 SOLVABLE = ("input", "model", "hardware")
-MOST_WHOLE = 10**12  # beyond it a count means nothing, and neighbours differ by less than the results are exact to
-SMALLEST = 1e-15  # of what may be any number above 0
-STEPS = 4096  # values of the sweep beyond the whole numbers up to 1,024
+SAME = 1e-12  # what differs by less is the same but for rounding
+NEAR = 1e-6  # how near to its target a number is where it is met exactly, and not jumped over
 _TARGET = re.compile(r"\s*([A-Za-z_]\w*)\s*(<=|>=|=)\s*(.*?)\s*")
 Sweep = Callable[[np.ndarray], np.ndarray]  # inputs to the target's values
 _SENSES = {"<=": "at most", ">=": "at least"}
@@ -52,7 +54,10 @@ class Target(NamedTuple):
 
 
 class End(NamedTuple):
-    """Where a stretch ends: the last input that meets the target; `is_limit` where only its range ends there."""
+    """Where a stretch ends: the last input that meets the target.
+
+    `is_limit`: beyond it nothing is known, where its range ends or the target is N/A.
+    """
 
     at: float
     is_limit: bool
@@ -78,7 +83,7 @@ class Solution:
     target: Target
     stretches: tuple[Stretch, ...]
     exact: tuple[Stretch, ...]
-    is_monotone: bool
+    is_count: bool
     reached: tuple[float, float]
     swept: tuple[float, float]
 
@@ -119,7 +124,7 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
     """What a number of the template, an input or a looked-up one, has to be for the target to be met.
 
     `values` are the others that are typed. Raises UserError for a name that can't be solved for, a target that
-    doesn't depend on it, and one that no value meets: with the range that is reached.
+    doesn't depend on it, and one that no value meets: with the range that is reached, and with what binds there.
     """
     row = template.row(name)
     _refuse(template, row, values, target)
@@ -128,22 +133,31 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
         results = evaluate(template, facts, {**values, row.name: inputs})
         return np.broadcast_to(np.asarray(results[target.row.name], dtype=np.float64), inputs.shape)
 
-    inputs = _swept(row)
+    now = evaluate(template, facts, values)
+    present = now.value(row.name)
+    assert not isinstance(present, str), "a number is no text"
+
+    def beside(number: float) -> Results:
+        return evaluate(template, facts, {**values, row.name: number})
+
+    inputs, whole = swept(row, present), is_count(row, present)
     found = of(inputs)
     known = found[np.isfinite(found)]
     if known.size == 0:
         raise UserError(f"{target.row.name} is N/A whatever {row.name} is", remedy="--set what is missing")
     reached = float(known.min()), float(known.max())
-    if reached[0] == reached[1]:
-        raise UserError(f"{target.row.name} is {reached[0]:.7g} {_unit(target.row)}whatever {row.name} is".rstrip(),
-                        remedy="solve for another input, or for another target")  # fmt: skip
-    stretches = tuple(_stretches(target, inputs, found, of, is_whole(row)))
+    if math.isclose(*reached, rel_tol=SAME):
+        what = f"{target.row.name} is {reached[0]:.7g} {_unit(target.row)}whatever {row.name} is".rstrip()
+        why = held(now, beside(float(inputs[-1])), target.row.name)
+        raise UserError(f"{what}: {why}" if why else what, remedy="solve for another input, or for another target")
+    stretches = tuple(_stretches(target, inputs, found, of, whole))
     if not stretches:
-        raise UserError(_nothing(row, target, inputs, found, reached))
-    exact = tuple(_between(target, stretches, of, row))
-    steps = np.diff(known)
-    is_monotone = bool(np.all(steps >= 0) or np.all(steps <= 0))
-    return Solution(row, target, stretches, exact, is_monotone, reached, (float(inputs[0]), float(inputs[-1])))
+        at_best = _best(target, found)
+        there, next_to = (beside(float(inputs[at])) for at in (at_best, at_best + (1 if at_best == 0 else -1)))
+        why = held(there, next_to, target.row.name)
+        raise UserError(_nothing(row, target, inputs, there) + (f", where {why}" if why else ""))
+    exact = tuple(_between(target, each, of) for each in stretches) if whole else stretches
+    return Solution(row, target, stretches, exact, whole, reached, (float(inputs[0]), float(inputs[-1])))
 
 
 def at(template: Template, facts: Facts, values: Mapping[str, Value], solution: Solution, answer: float) -> Results:
@@ -173,19 +187,6 @@ def _readers(template: Template, target: Row) -> set[str]:
             if template.row(name).kind in SOLVABLE and template.row(name).unit != "text"}  # fmt: skip
 
 
-def _swept(row: Row) -> np.ndarray:
-    """The values of the sweep: all that an input may be, near to each other where it is small."""
-    allowed = limits(row)
-    if allowed.is_flag:
-        return np.array([0.0, 1.0])
-    if is_whole(row):
-        few = np.arange(1.0 if allowed.is_positive else 0.0, 1025.0)
-        many = np.unique(np.round(np.geomspace(1025, MOST_WHOLE, STEPS)))
-        return np.concatenate([few, many])
-    above = np.geomspace(SMALLEST, 1.0 if is_share(row) else LARGEST, STEPS)
-    return above if allowed.is_positive else np.concatenate([[0.0], above])
-
-
 def _stretches(target: Target, inputs: np.ndarray, found: np.ndarray, of: Sweep, whole: bool) -> Iterator[Stretch]:
     """The stretches of the sweep in which the target is met, each end narrowed down."""
     met = target.is_met(found)
@@ -196,10 +197,12 @@ def _stretches(target: Target, inputs: np.ndarray, found: np.ndarray, of: Sweep,
         if not met[start]:
             continue
         low, high = End(float(inputs[start]), True), End(float(inputs[stop]), True)
-        if start > 0:
-            low = End(_narrowed(target, of, float(inputs[start]), float(inputs[start - 1]), whole), False)
+        if start > 0 and (whole or inputs[start - 1] > 0):
+            at = _narrowed(target, of, float(inputs[start]), float(inputs[start - 1]), whole)
+            low = End(at, not np.isfinite(found[start - 1]))
         if stop < len(inputs) - 1:
-            high = End(_narrowed(target, of, float(inputs[stop]), float(inputs[stop + 1]), whole), False)
+            at = _narrowed(target, of, float(inputs[stop]), float(inputs[stop + 1]), whole)
+            high = End(at, not np.isfinite(found[stop + 1]))
         yield Stretch(low, high)
 
 
@@ -218,27 +221,30 @@ def _narrowed(target: Target, of: Sweep, inside: float, outside: float, whole: b
         inside, outside = float(between[first - 1]), float(between[first])
 
 
-def _between(target: Target, stretches: tuple[Stretch, ...], of: Sweep, row: Row) -> Iterator[Stretch]:
-    """The same stretches with ends between the whole numbers, where the target is met exactly."""
-    for stretch in stretches:
-        if not is_whole(row):
-            yield stretch
-            continue
-        low, high = stretch
-        if not low.is_limit:
-            low = End(_narrowed(target, of, low.at, low.at - 1, False), False)
-        if not high.is_limit:
-            high = End(_narrowed(target, of, high.at, high.at + 1, False), False)
-        yield Stretch(low, high)
+def _between(target: Target, stretch: Stretch, of: Sweep) -> Stretch:
+    """The stretch with ends between the whole numbers, where the target is met exactly and not jumped over."""
+
+    def end(whole: End, outside: float) -> End:
+        if whole.is_limit:
+            return whole
+        at = _narrowed(target, of, whole.at, outside, False)
+        is_met = math.isclose(float(of(np.array([at]))[0]), target.value, rel_tol=NEAR)
+        return End(at, False) if is_met else whole
+
+    return Stretch(end(stretch.low, stretch.low.at - 1), end(stretch.high, stretch.high.at + 1))
 
 
-def _nothing(row: Row, target: Target, inputs: np.ndarray, found: np.ndarray, reached: tuple[float, float]) -> str:
-    best = reached[0] if target.sense == "<=" else reached[1]
-    at_best = float(inputs[int(np.flatnonzero(found == best)[0])])
+def _best(target: Target, found: np.ndarray) -> int:
+    """Where the target is come nearest to; of several places the first."""
+    known = found[np.isfinite(found)]
+    best = known.min() if target.sense == "<=" else known.max()
+    return int(np.flatnonzero(found == best)[0])
+
+
+def _nothing(row: Row, target: Target, inputs: np.ndarray, there: Results) -> str:
     extreme = "least" if target.sense == "<=" else "most"
-    swept = f"{inputs[0]:.7g} to {inputs[-1]:.7g}"
-    return (f"no {row.name} from {swept} gives {target.text}: "
-            f"the {extreme} is {best:.7g}, at {row.name}={at_best:.7g}")  # fmt: skip
+    return (f"no {row.name} from {shown(inputs[0])} to {shown(inputs[-1])} gives {target.text}: the {extreme} is "
+            f"{shown(there.value(target.row.name))}, at {row.name}={shown(there.value(row.name))}")  # fmt: skip
 
 
 def _unit(row: Row) -> str:

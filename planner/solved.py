@@ -7,7 +7,6 @@ from typing import Any
 
 from planner.catalog import Value
 from planner.evaluate import Facts, Results
-from planner.limits import is_whole
 from planner.solve import End, Solution, Stretch, at
 from planner.table import shown
 from planner.template import Template
@@ -27,7 +26,7 @@ def lines(
 ) -> list[str]:  # fmt: skip
     """The solution as a person reads it: the answer, what it gives, the exact crossing, and the checks that fail."""
     said: list[str] = []
-    name, target, whole = solution.row.name, solution.target, is_whole(solution.row)
+    name, target, whole = solution.row.name, solution.target, solution.is_count
     if not answers:
         low, high = solution.swept
         return [f"any {name} from {shown(low)} to {shown(high)} gives {target.text}"]
@@ -45,9 +44,9 @@ def lines(
             said.append(line)
             checks = ", ".join(f"{row.label} ({row.name})" for row in failed(answers[end.at]))
             said += [f"  there these checks fail: {checks}"] if checks else []
-    if not solution.is_monotone:
+    if len(solution.stretches) > 1:
         where = " and ".join(_range(stretch) for stretch in solution.stretches)
-        said.append(f"{target.row.name} does not move one way with {name}: the target is met {where}")
+        said.append(f"{target.row.name} both rises and falls with {name}: the target is met {where}")
     return said
 
 
@@ -61,8 +60,7 @@ def as_object(solution: Solution, answers: Answers, names: Sequence[str]) -> dic
         "target": target.value,
         "unit": target.row.unit,
         "answer": solution.answer,
-        "is_whole": is_whole(solution.row),
-        "is_monotone": solution.is_monotone,
+        "is_whole": solution.is_count,
         "reached": list(solution.reached),
         "ranges": [
             {"from": _end(stretch.low), "to": _end(stretch.high),

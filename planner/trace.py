@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
 from planner import table
-from planner.arrays import Arithmetic
 from planner.constraints import constraint, told
-from planner.evaluate import Facts, Results, run
-from planner.formula import parse
+from planner.evaluate import Facts, Results
 from planner.template import CALCULATED, Row
 
 
@@ -83,14 +79,9 @@ def _explain(results: Results, row: Row, facts: Facts, depth: int, seen: set[str
 def _bound(results: Results, row: Row) -> Iterator[str]:
     """What binds a row that is the largest or the smallest of some parts, and how far the next is."""
     each = constraint(row, results.template.by_name)
-    found = told(each, lambda text: _number(results, text)) if each else None
+    found = told(each, results.number) if each else None
     if each is not None and found is not None:
         yield found.words("above" if each.is_largest else "below")
-
-
-def _number(results: Results, text: str) -> float | None:
-    number = float(run(parse(text), results.arrays, Arithmetic(np)))
-    return None if number != number else number
 
 
 def _column(results: Results, row: Row) -> str:

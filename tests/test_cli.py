@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from planner import cli
 
 HEAVY = {"openpyxl", "pandas", "numpy", "jax", "formualizer", "lxml"}
+PLAN = ["calc", "training", "-m", "gpt2", "-H", "h100-sxm", "--set"]
 MATMUL = ["calc", "matmul", "-H", "h100-sxm"]
 SIZES = ["--set", "tokens=4", "d_in=8", "d_out=16"]
 
@@ -55,6 +56,10 @@ def imported(*words):
         ([*MATMUL, "--set", "tokens=4,5"], "'4,5' is no number; write a decimal point, not a comma"),
         ([*MATMUL, "--set", "tokens=4_000"], "'4_000' is no number; tokens is a plain number"),
         ([*MATMUL, "--set", "tokens=1e999"], "not a finite number; write N/A for a missing number"),
+        ([*PLAN, "hbm_reserve_bytes=9e10"], "nothing is left of hbm_bytes, which is 85,899,345,920; type less"),
+        ([*PLAN, "zero_stage=7"], "zero_stage=7: a whole number from 0 to 3 is wanted"),
+        ([*PLAN, "zero_stage=1.5"], "zero_stage=1.5: a whole number from 0 to 3 is wanted"),
+        (["build", "gpt2", "-H", "h100-sxm", "--set", "hbm_reserve_bytes=1e12"], "nothing is left of hbm_bytes"),
         ([*MATMUL, "--get", "flosp"], "matmul has no row 'flosp'; did you mean flops?"),
         ([*MATMUL, "--why", "flosp"], "matmul has no row 'flosp'; did you mean flops?"),
         (["models", "show", "lama3-70b"], 'no model "lama3-70b"; did you mean llama3-70b'),
@@ -105,7 +110,7 @@ def test_help_loads_nothing_heavy(words):
 
 @pytest.mark.parametrize(
     "words",
-    [[*MATMUL, *SIZES], ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm"], ["models", "list"],
+    [[*MATMUL, *SIZES], ["calc", "inference", "-m", "gemma-7b", "-H", "h100-sxm"], ["models", "list"],
      ["hardware", "show", "h100-sxm"], ["templates", "list"]],
     ids=" ".join,
 )  # fmt: skip
@@ -131,6 +136,17 @@ def test_calc(planner):
     assert lines["flops"] == ["flops", "1,024", "FLOP", "n_matmuls*flop_per_mac*tokens*d_in*d_out"]
     assert lines["peak_flops"][-1] == "hardware[hardware_id].peak[compute_dtype]"
     assert lines["critical_tokens_exact"][1] == "N/A"
+
+
+def test_a_failed_check_is_named(planner):
+    """Numbers of a plan that doesn't fit are printed all the same, and stderr names the check; JSON is JSON alone."""
+    plan = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "context_len=2048"]
+    assert planner(*plan).stderr == ""
+    for form in ([], ["--get", "max_batch"], ["--why", "max_batch"]):
+        done = planner(*plan, "batch=100000", *form)
+        assert done.exit_code == 0
+        assert done.stderr == "Check failed: Weights and caches fit (check_fits_memory)\n"
+    assert json.loads(planner(*plan, "batch=100000", "--json").output)["check_fits_memory"] == 0
 
 
 def test_json(planner):
@@ -205,8 +221,9 @@ def test_a_template_and_tables_of_ones_own(planner, write, tmp_path):
 @pytest.mark.parametrize(
     "words",
     [["models", "list"], ["hardware", "show", "tpu-v3"], ["models", "show", "deepseek-v3"], ["templates", "list"],
-     ["templates", "show", "inference"], ["calc", "inference", "-m", "llama3-70b", "-H", "tpu-v5e"],
-     ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--why", "cost_per_million_tokens"]],
+     ["templates", "show", "inference"], ["calc", "inference", "-m", "gemma-7b", "-H", "tpu-v5p"],
+     ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8",
+          "--why", "cost_per_million_tokens"]],
     ids=" ".join,
 )  # fmt: skip
 def test_an_old_terminal(words):

@@ -12,10 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from planner.cli import group
-from planner.diffing.changes import OutcomeChange
-from planner.diffing.show import both, percent
+from planner.diffing.changes import CheckChange, OutcomeChange
+from planner.diffing.compare import compare
+from planner.diffing.show import as_text, both, percent
+from planner.diffing.show import check as said_of_check
 from planner.reading import read_plan
-from planner.xlsx.cellvalue import NA
+from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.opc import Package
 from tests.test_lint import Seeded, fixture_built, fixture_plan, fixture_rows  # noqa: F401
 from tests.workbooks import write_plan
@@ -142,19 +144,38 @@ def test_the_page_escapes(plan: Seeded, pair: tuple[Path, Path], tmp_path: Path)
     assert not seen & {"script", "link", "img", "iframe", "src", "href", "onclick"}
 
 
-def test_text_fits(pair: tuple[Path, Path], plan: Seeded, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No line is longer than the terminal, but for a single word."""
+@pytest.mark.parametrize(("old", "new", "unit", "words"), [
+    (4194304.0, 8388608.0, "1", "4,194,304 -> 8,388,608"), (9e10, 1.8e11, "byte", "90.00 GB -> 180.0 GB"),
+    (1.97e14, 4e14, "FLOP/s", "197.0 TFLOP/s -> 400.0 TFLOP/s"), ("int8", "bf16", "text", "int8 -> bf16"),
+])  # fmt: skip
+def test_numbers_are_shown_as_a_report_shows_them(old: Value, new: Value, unit: str, words: str) -> None:
+    """Counts with separators of thousands, sizes and rates with prefixes, and never a power of ten to be counted."""
+    assert both(old, new, unit) == words
+
+
+def test_piped_text_is_not_wrapped(pair: tuple[Path, Path], plan: Seeded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each change is one line for a program that reads it, however narrow the terminal is said to be."""
+    name = "a scenario with a long name " * 5
+    plan.type("Inputs", plan.at("Inputs", "scenario_name", "F"), name)
+    plan.package.write(pair[1])
+    monkeypatch.setenv("COLUMNS", "40")
+    (line,) = (line for line in invoked("diff", *pair)[1].splitlines() if "scenario_name" in line)
+    assert name.strip() in line
+
+
+def test_text_fits(pair: tuple[Path, Path], plan: Seeded) -> None:
+    """No line is longer than the width that is asked for, but for a single word."""
     plan.type("Inputs", plan.at("Inputs", "batch", "F"), 5)
     plan.type("Inputs", plan.at("Inputs", "scenario_name", "F"), "a scenario with a long name " * 5)
     plan.package.write(pair[1])
-    monkeypatch.setenv("COLUMNS", "72")
-    lines = invoked("diff", *pair)[1].splitlines()
+    lines = as_text(compare(*map(read_plan, pair)), 72).splitlines()
     assert [line for line in lines if len(line) > 72 and not line.startswith(("---", "+++"))] == []
 
 
 @pytest.mark.parametrize(("old", "new", "words"), [
-    (1.0, 2.0, "1 -> 2 s"), (None, 3.0, "(blank) -> 3 s"), (1.0, NA, "1 -> N/A"),
-    (8.0, "8", "the number 8 -> the text '8'"), (1.0000001, 1.0000002, "1.0000001 -> 1.0000002 s"),
+    (1.0, 2.0, "1.000 s -> 2.000 s"), (None, 0.003, "(blank) -> 3.000 ms"), (1.0, NA, "1.000 s -> N/A"),
+    (8.0, "8", "the number 8 -> the text '8'"), (1.0000001, 1.0000002, "1.0000001 s -> 1.0000002 s"),
+    (123456.0, 123456.1, "123,456 s -> 123456.1 s"),
 ])  # fmt: skip
 def test_values_in_words(old: float, new: float, words: str) -> None:
     """What changed can be seen, where six digits are too few and where only the kind differs too."""
@@ -162,11 +183,21 @@ def test_values_in_words(old: float, new: float, words: str) -> None:
 
 
 @pytest.mark.parametrize(("old", "new", "words"), [
-    (4.0, 6.0, "+50.0%"), (4.0, 400.0, "x100"), (1.0, NA, "lost"), (NA, 1.0, "now there"), (0.0, 1.0, "changed"),
+    (4.0, 6.0, "+50.0%"), (1e4, 10003.0, "+0.03%"),
+    (4.0, 400.0, "x100"), (1.0, NA, "lost"), (NA, 1.0, "now there"), (0.0, 1.0, "changed"),
 ])  # fmt: skip
 def test_relative_changes_in_words(old: float, new: float, words: str) -> None:
     """A share up to tenfold, a factor beyond, and words where there is no ratio."""
     assert percent(OutcomeChange("one", "time", "Time", "s", old, new)) == words
+
+
+def test_a_check_that_is_not_counted_says_so() -> None:
+    """A dash is not a number that is missing: the scenario isn't meant for what is checked."""
+    assert (
+        said_of_check(CheckChange("one", "fits", "It fits", "-", 1.0))
+        == "one: It fits holds now, wasn't counted before"
+    )
+    assert said_of_check(CheckChange("", "fits", "It fits", 1.0, NA)) == "It fits can't be told now, held before"
 
 
 def test_what_cannot_be_compared(tmp_path: Path) -> None:

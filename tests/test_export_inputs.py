@@ -110,6 +110,21 @@ def test_what_an_analyst_did_is_exported_or_named(tmp_path: Path) -> None:
     assert "20 is typed over a formula: an override" in done.output
 
 
+def test_a_text_over_a_number_is_named_and_not_exported(tmp_path: Path) -> None:
+    """What `planner build` could not read as a number is left out of the CSV, and said."""
+    package = Package.read(Path(__file__).parent / "golden" / "edited.xlsx")
+    (entry,) = (row.cells["llama3_70b_on_tpu_v6e"] for row in read_plan(package).tables["Inference"]
+                if row.name == "generate_time")  # fmt: skip
+    sheet = parse_sheets(package)["Inference"].with_values({entry.spot.ref: "see mail"})
+    package.replace(package.sheets()["Inference"], sheet)
+    path = tmp_path / "plan.xlsx"
+    package.write(path)
+    done = run("export-inputs", path, "-o", tmp_path / "s.csv")
+    assert done.exit_code == 0, done.output
+    assert f"{entry.spot} (generate_time): 'see mail' is no number; not exported" in done.output
+    assert "see mail" not in (tmp_path / "s.csv").read_text(encoding="utf-8")
+
+
 def test_changes_to_the_databases_and_constants(tmp_path: Path) -> None:
     """A number of the workbook's own databases is an override; a model of its own and a constant are named."""
     path = tmp_path / "plan.xlsx"

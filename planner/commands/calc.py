@@ -39,11 +39,15 @@ def command(
     as_json: bool, why: str | None, unknown: str | None, target: str | None, models_csv: Path | None,
     hardware_csv: Path | None,
 ) -> None:  # fmt: skip
-    """Calculate TEMPLATE (a name, or a path that ends in .csv) for a model on a chip."""
+    """Calculate TEMPLATE (a name, or a path that ends in .csv) for a model on a chip.
+
+    Numbers are printed where a check of the template fails too, and stderr names the check.
+    """
     from planner import library, trace
     from planner.evaluate import evaluate
     from planner.facts import facts
-    from planner.settings import values
+    from planner.limits import wholes
+    from planner.settings import check_together, values
 
     loaded = library.load(template)
     found = facts(loaded, model, hardware, models_csv, hardware_csv)
@@ -52,28 +56,39 @@ def command(
         _solve(loaded, found, given, unknown, target, wanted, as_json)
         return
     results = evaluate(loaded, found, given)
+    check_together(given, {name: results.value(name) for name in (*given, *wholes(given)) if name in loaded.by_name})
     if why is not None:
         click.echo(trace.explain(results, why, found))
+        _say_failed(results)
         return
     names = [loaded.row(name).name for name in wanted] or [row.name for row in loaded.rows]
     if as_json:
         click.echo(jsonlib.dumps({name: results.value(name) for name in names}, indent=2))
     else:
         _print(results, names)
+        _say_failed(results)
 
 
 def _print(results: Results, names: Sequence[str]) -> None:
-    """A table of rows; on stderr what is missing for them, and the checks that fail."""
+    """A table of rows; on stderr what is missing for them."""
     from planner import table, trace
+    from planner.template import CALCULATED
 
-    rows = [results.template.row(name) for name in names]
+    rows, whole = [results.template.row(name) for name in names], len(results.template.rows)
     click.echo(table.aligned(
         ["name", "value", "unit", "formula"],
         [[row.name, table.shown(results.value(row.name)), row.unit, trace.in_names(row)] for row in rows],
         right=["value"],
     ))  # fmt: skip
-    if missing := trace.missing(results, names):
+    # What a chip hasn't, as the torus of a switch's, is no reason as long as no calculated row waits for it.
+    if missing := trace.missing(results, [row.name for row in rows if row.kind in CALCULATED or len(rows) < whole]):
         click.echo(f"N/A because {', '.join(missing)}: --set a value", err=True)
+
+
+def _say_failed(results: Results) -> None:
+    """Name the checks that fail, on stderr."""
+    from planner import trace
+
     for row in trace.failed(results):
         click.echo(f"Check failed: {row.label} ({row.name})", err=True)
 
@@ -82,6 +97,7 @@ def _solve(
     template: Template, facts: Facts, given: Mapping[str, Value], unknown: str | None, target: str | None,
     wanted: Sequence[str], as_json: bool,
 ) -> None:  # fmt: skip
+    """Print the input that meets a target."""
     from planner import solve, solved
     from planner.errors import UserError
 

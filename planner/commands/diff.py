@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -27,12 +28,12 @@ def command(ctx: click.Context, old: Path, new: Path, as_json: bool, page: Path 
     from planner.diffing.compare import compare
     from planner.diffing.page import as_html
     from planner.diffing.show import as_object, as_text
-    from planner.reading import read_plan
+    from planner.reading import read_workbook
     from planner.xlsx.atomic import write_atomically
 
-    found = compare(read_plan(old), read_plan(new))
+    found = compare(read_workbook(old), read_workbook(new))
     if page is not None:
         write_atomically(page, as_html(found).encode())
-    width = shutil.get_terminal_size((100, 24)).columns
-    click.echo(as_object(found) if as_json else as_text(found, max(40, width), whole=whole))
+    width = max(40, shutil.get_terminal_size((100, 24)).columns) if sys.stdout.isatty() else None
+    click.echo(as_object(found) if as_json else as_text(found, width, whole=whole))
     ctx.exit(0 if found.is_empty else 1)

@@ -36,7 +36,7 @@ def add(
 
     request = Request(name, model, hardware, parsed(settings), like, keep_overrides)
     added = add_to_file(file, request)
-    click.echo(f"{file}: added {added.id} in column {added.column} of {', '.join(added.sheets)}, like {added.like}.")
+    click.echo(f"{file}: added {added.id} in {added.where}, like {added.like}.")
     for remark in added.remarks:
         click.echo(f"  {remark}")
     if added.recalculated is not None:

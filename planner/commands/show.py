@@ -19,7 +19,7 @@ def command(file: Path, names: tuple[str, ...], formulas: bool | None) -> None:
     """
     from planner.diffing.text import Shown, lines, plain_lines
     from planner.errors import Place, UserError, nearest
-    from planner.reading import read_plan
+    from planner.reading import read_workbook
     from planner.xlsx.opc import Package
     from planner.xlsx.parts import parse_sheets
 
@@ -31,7 +31,7 @@ def command(file: Path, names: tuple[str, ...], formulas: bool | None) -> None:
             raise UserError(f"there is no sheet {name!r}", place=Place(file), remedy=nearest(name, known))
     wanted = names or known
     try:
-        plan = read_plan(package)
+        plan = read_workbook(package)
     except UserError:  # no workbook of planner's, which is text all the same
         sheets = parse_sheets(package)
         for name in wanted:

@@ -22,7 +22,7 @@ from planner.diffing.identity import Pairs, pairs
 from planner.diffing.looks import Formats
 from planner.diffing.meaning import Meanings
 from planner.lint.pattern import Pattern, Position
-from planner.reading import Plan, Spot
+from planner.reading import Plan, Quantity, Spot
 from planner.xlsx.address import address, column_letters, coordinates
 from planner.xlsx.cellvalue import Value, same_value
 
@@ -121,9 +121,10 @@ class _Comparison:
         old = f"={formula.at(*here)}" if formula and here else _typed(one, here)
         new = f"={other.at(*there)}" if other and there else _typed(two, there)
         if formula or other:
-            how = "edited" if formula and other else _how(formula is not None, old, new)
+            is_input = two.sheet is self.new.book.inputs.sheet
+            how = "edited" if formula and other else _how(formula is not None, old, new, is_input=is_input)
             self.difference.formulas.append(FormulaChange(how, scenario, name, cell, old, new))
-        elif what := self._input(two if there else one, key, scenario, name):
+        elif what := self._input((two, there) if there else (one, here), key, scenario, name):
             label, unit = what
             self.difference.inputs.append(InputChange(scenario, name, label, unit, cell, old, new))
         else:
@@ -138,8 +139,9 @@ class _Comparison:
         if formula and other and here and there:
             if formula is other and here == there and self._stands_still(one.sheet.name, formula):
                 return True
-            meaning = self.before.of(one.sheet.name, *here, formula)
-            return meaning == self.after.of(two.sheet.name, *there, other)
+            was, now = (one.sheet.name, *here, formula), (two.sheet.name, *there, other)
+            is_same = self.before.of(*was) == self.after.of(*now)
+            return is_same or self.before.in_place(*was) == self.after.in_place(*now)
         if formula or other:
             return False
         old, new = _typed(one, here), _typed(two, there)
@@ -166,19 +168,20 @@ class _Comparison:
         scenario = side.scenarios.get(at[1], "")
         return row, self.pairs.scenarios.get(scenario, scenario)
 
-    def _input(self, side: Side, key: Key, scenario: str, name: str) -> tuple[str, str] | None:
+    def _input(
+        self, place: tuple[Side, Position | None], key: Key, scenario: str, name: str
+    ) -> tuple[str, str] | None:  # fmt: skip
         """Label and unit of a cell that a person types a value into; None for a text of planner's or an own cell."""
-        plan = self.new if side.sheet in self.new.book.sheets.values() else self.old
-        kind = key[1][0] if isinstance(key[1], tuple) else ""
+        side, at = place
+        kind, text = key[1][:2] if isinstance(key[1], tuple) and len(key[1]) > 1 else ("", "")
         if kind == "column" and name:
             return "", ""
-        table = next((found for found in (plan.book.inputs, *plan.book.lines) if found.sheet is side.sheet), None)
-        line = table.by_name.get(name) if table else None
+        table, line = side.lines.get(at[0] if at else 0, (None, None))
         if line is None or table is None:
             return None
         is_choice = table.kind == "dashboard" and line.name.startswith("shown_")
-        typed_here = kind == "text" and key[1][1] == "fourth"  # type: ignore[index]
-        if scenario or (typed_here and (line.section == "Constants" or is_choice)):
+        typed_here = kind == "text" and text == ("given" if table.kind == "problem" else "fourth")
+        if scenario or (typed_here and (line.section == "Constants" or is_choice or table.kind == "problem")):
             return line.label, line.unit
         return None
 
@@ -198,7 +201,7 @@ class _Comparison:
         rows = {(row.origin, row.name): row for row in self.new.headlines}
         for row in self.old.headlines:
             other = rows.get((self.pairs.sheets.get(row.origin, row.origin), row.name))
-            for key, now in self.pairs.scenarios.items() if other else ():
+            for key, now in self._keys(row) if other else ():
                 assert other is not None, "there is one here"
                 values = row.value(key), other.value(now)
                 if not same_value(*values, OUTCOMES_AGREE):
@@ -207,11 +210,16 @@ class _Comparison:
                 if bound[0] != bound[1] and None not in bound:
                     yield OutcomeChange(now, f"{row.name}.bound_by", f"{other.title}: bound by", "text", *bound)
 
+    def _keys(self, row: Quantity) -> Iterator[tuple[str, str]]:
+        """The keys of a row's values in both workbooks; one that belongs to no scenario has the same in both."""
+        known = self.pairs.scenarios if row.cells.keys() != {""} else {"": ""}
+        yield from known.items()
+
     def _checks(self) -> Iterator[CheckChange]:
         rows = {row.name: row for row in self.new.checks}
         for row in self.old.checks:
             if other := rows.get(row.name):
-                for key, now in self.pairs.scenarios.items():
+                for key, now in self._keys(row):
                     if not same_value(row.value(key), other.value(now)):
                         yield CheckChange(now, row.name, other.title, row.value(key), other.value(now))
 
@@ -230,7 +238,11 @@ def _typed(side: Side, at: Position | None) -> Value:
     return None if at is None else side.sheet.value(*at)
 
 
-def _how(was_formula: bool, old: Value, new: Value) -> Literal["overridden", "restored", "removed", "added"]:
+def _how(
+    was_formula: bool, old: Value, new: Value, *, is_input: bool
+) -> Literal["edited", "overridden", "restored", "removed", "added"]:  # fmt: skip
+    if is_input and old not in (None, "") and new not in (None, ""):
+        return "edited"  # there, nothing is meant to be a formula
     if was_formula:
         return "removed" if new in (None, "") else "overridden"
     return "added" if old in (None, "") else "restored"

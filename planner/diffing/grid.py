@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from planner.lint.book import Book, Sheet
-from planner.lint.tables import CaseTable, LineTable
+from planner.lint.lesson import GIVEN_COLUMN, problem_of
+from planner.lint.tables import BESIDE, CaseTable, Line, LineTable
 from planner.reading import Plan
 from planner.xlsx.cellvalue import Value
 
@@ -23,13 +24,17 @@ BEYOND = ("beyond",)
 
 @dataclass
 class Side:
-    """One workbook's tokens of a sheet: by row and by column; `scenarios` are the tokens of scenario columns."""
+    """One workbook's tokens of a sheet: by row and by column; `scenarios` are the tokens of scenario columns.
+
+    `lines` are planner's own lines by row, each with its table.
+    """
 
     sheet: Sheet
     rows: dict[int, Token] = field(default_factory=dict)
     columns: dict[int, Token] = field(default_factory=dict)
     scenarios: dict[int, str] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
+    lines: dict[int, tuple[LineTable, Line]] = field(default_factory=dict)
 
     def row(self, number: int) -> Token:
         """A row's token."""
@@ -38,6 +43,16 @@ class Side:
     def column(self, number: int) -> Token:
         """A column's token."""
         return self.columns.get(number, BEYOND if number > self.last_column else ("blank column",))
+
+    def place_of_case(self, number: int) -> int | None:
+        """Which case of its table a row is, counted from the top; None for a row that is no case."""
+        table = self._table(number)
+        return sum(other < number and self._table(other) == table for other in self.rows) if table else None
+
+    def _table(self, number: int) -> str:
+        token = self.rows.get(number)
+        is_case = isinstance(token, tuple) and str(token[0]).startswith("case ")
+        return str(token[0]) if isinstance(token, tuple) and is_case else ""
 
     def __post_init__(self) -> None:
         filled = [at for at in self.sheet.cells if is_filled(self.sheet, *at)]
@@ -101,11 +116,15 @@ def _put(side: Side, tokens: Iterable[tuple[int, tuple[str, str]]]) -> None:
 
 
 def _name_lines(side: Side, plan: Plan, table: LineTable, keys: Mapping[str, str]) -> None:
-    _put(side, ((line.row, ("line", line.name or line.label)) for line in table.lines))
+    called = _in_problem if table.kind == "problem" else _in_table
+    _put(side, ((line.row, ("line", called(line))) for line in table.lines))
+    side.lines |= {line.row: (table, line) for line in table.lines}
     side.rows[table.head.row] = ("titles", table.kind)
     texts = ("label", "unit", "name", "fourth", "fifth")
     side.columns |= {column: ("text", text) for column, text in zip(table.head.texts, texts, strict=True)}
-    if table.kind == "working":
+    if table.kind == "problem":
+        side.columns[GIVEN_COLUMN] = ("text", "given")
+    if table.kind in BESIDE:
         return
     names = {scenario.column: scenario.key for scenario in plan.scenarios}
     inputs = plan.book.inputs
@@ -115,6 +134,14 @@ def _name_lines(side: Side, plan: Plan, table: LineTable, keys: Mapping[str, str
         if key:
             side.columns[column] = ("scenario", keys.get(key, f"new {key}"))
             side.scenarios[column] = keys.get(key, key)
+
+
+def _in_table(line: Line) -> str:
+    return line.name or line.label
+
+
+def _in_problem(line: Line) -> str:
+    return f"{problem_of(line)}.{line.name}"
 
 
 def _name_cases(side: Side, book: Book, cases: CaseTable, number: int) -> None:

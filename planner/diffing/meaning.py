@@ -19,6 +19,13 @@ class Meanings:
 
     def of(self, sheet: str, row: int, column: int, formula: Pattern) -> str:
         """The formula with every reference as sheet, row and column tokens; its own scenario is `same`."""
+        return self._told(sheet, row, column, formula, in_place=False)
+
+    def in_place(self, sheet: str, row: int, column: int, formula: Pattern) -> str:
+        """The same, but for fixed cases of its own table: these by their place, which sorted rows leave as it was."""
+        return self._told(sheet, row, column, formula, in_place=True)
+
+    def _told(self, sheet: str, row: int, column: int, formula: Pattern, *, in_place: bool) -> str:
         own = self.sides[sheet]
 
         def told(reference: Reference) -> str:
@@ -26,6 +33,10 @@ class Meanings:
             side = self.sides.get(name)
             if side is None:
                 return f"[{name}!{reference.area(row, column)}]"
+            if in_place and side is own and reference.first.row_fixed and reference.first == reference.last:
+                at = reference.first.seen_from(row, column)
+                if (place := side.place_of_case(at[0])) is not None:
+                    return f"[case {place} {side.column(at[1])}]"
             where = "" if name == sheet else f"{self.names.get(name, name)}!"
             return f"[{where}{_area(side, reference.area(row, column), own, column)}]"
 

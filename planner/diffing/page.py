@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from planner.diffing.changes import Difference, OutcomeChange
-from planner.diffing.show import NOTHING, number, percent, sections
+from planner.diffing.show import NOTHING, each, percent, sections
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2937; --quiet: #4b5563; --paper: #ffffff; --line: #d1d5db;
@@ -72,15 +72,15 @@ def _body(found: Difference) -> Iterator[str]:
 def _headlines(changes: list[OutcomeChange]) -> Iterator[str]:
     yield '<div class="scroll"><table>'
     yield "<caption>What moved, largest relative change first</caption>"
-    titles = (("Change", "n"), ("Headline", ""), ("Scenario", ""), ("Before", "n"), ("After", "n"), ("Unit", ""))
+    titles = (("Change", "n"), ("Headline", ""), ("Scenario", ""), ("Before", "n"), ("After", "n"))
     heads = "".join(f'<th scope="col" class="{kind}">{title}</th>' for title, kind in titles)
     yield f"<thead><tr>{heads}</tr></thead><tbody>"
     for change in changes:
         way = "" if not change.relative else "more" if change.relative > 0 else "less"
-        exact = number(change.old) == number(change.new)
+        before, after = each(change.old, change.new, change.unit)
         cells = (
             (percent(change), f"n {way}"), (change.label or change.name, ""), (change.scenario, ""),
-            (number(change.old, exact=exact), "n"), (number(change.new, exact=exact), "n"), (change.unit, ""),
+            (before, "n"), (after, "n"),
         )  # fmt: skip
         yield "<tr>" + "".join(f'<td class="{kind}">{escape(text)}</td>' for text, kind in cells) + "</tr>"
     yield "</tbody></table></div>"

@@ -15,30 +15,46 @@ from planner.diffing.changes import (
     Structure,
     plain,
 )
+from planner.report.figures import EXACT, shown
 from planner.xlsx.cellvalue import CellError, Value
 
-SHOWN = 40
+MOST = 40
 """The changes of one heading that are listed; --all and JSON have them all."""
 
 NOTHING = "no differences"
+SMALL = 5e-4  # a share that a tenth of a percent would show as nothing
+UNCOUNTED = "-"  # a check of what a scenario isn't meant for
+NOW = ("holds", "fails", "isn't counted", "can't be told")
+BEFORE = ("held", "failed", "wasn't counted", "couldn't be told")
 
 
 def number(value: Value, unit: str = "", *, exact: bool = False) -> str:
-    """A value for a reader: a blank is said to be one, a number has six digits and its unit."""
+    """A value for a reader: a blank is said to be one, a number is scaled to its unit as in a report.
+
+    `exact`: to the last digit, where a reader's few digits don't tell two numbers apart.
+    """
     if value in (None, ""):
         return "(blank)"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return "N/A" if value == CellError("#N/A") else str(value)
-    text = repr(float(value)).removesuffix(".0") if exact else f"{value:,.6g}"
+    if not exact:
+        return shown(value, unit).replace("\N{NO-BREAK SPACE}", " ")
+    text = f"{value:,.0f}" if value == int(value) and abs(value) < EXACT else repr(float(value))
     return f"{text} {unit}" if unit and unit not in ("1", "text") else text
 
 
 def both(old: Value, new: Value, unit: str = "") -> str:
-    """`old -> new`; to the last digit where six don't tell them apart."""
-    exact = number(old) == number(new)
-    if exact and isinstance(new, str) != isinstance(old, str):
-        return f"{_kinded(old)} -> {_kinded(new)}"
-    return f"{number(old, exact=exact)} -> {number(new, unit, exact=exact)}"
+    """`old -> new`; to the last digit where a few don't tell them apart."""
+    before, after = each(old, new, unit)
+    return f"{before} -> {after}"
+
+
+def each(old: Value, new: Value, unit: str = "") -> tuple[str, str]:
+    """Both values for a reader, so that they can be told apart."""
+    if isinstance(new, str) != isinstance(old, str) and number(old) == number(new):
+        return _kinded(old), _kinded(new)
+    exact = number(old, unit) == number(new, unit)
+    return number(old, unit, exact=exact), number(new, unit, exact=exact)
 
 
 def _kinded(value: Value) -> str:
@@ -48,6 +64,8 @@ def _kinded(value: Value) -> str:
 def percent(change: OutcomeChange) -> str:
     """A headline's relative change; what happened where there is none."""
     if change.relative is not None:
+        if 0 < abs(change.relative) < SMALL:
+            return f"{100 * change.relative:+.1g}%"
         return f"{change.relative:+.1%}" if abs(change.relative) < 10 else f"x{1 + change.relative:,.4g}"
     if isinstance(change.new, CellError):
         return "lost"
@@ -80,16 +98,18 @@ def formula(change: FormulaChange) -> str:
 
 def check(change: CheckChange) -> str:
     """A check that comes out differently, in words."""
-    now, before = _verdict(change.new, "holds", "fails"), _verdict(change.old, "held", "failed")
-    return f"{change.scenario}: {change.label} {now} now, {before} before"
+    now, before = _verdict(change.new, NOW), _verdict(change.old, BEFORE)
+    who = f"{change.scenario}: " if change.scenario else ""
+    return f"{who}{change.label} {now} now, {before} before"
 
 
-def _verdict(value: Value, holds: str, fails: str) -> str:
-    return holds if value == 1 else fails if value == 0 else "can't be told"
+def _verdict(value: Value, words: tuple[str, str, str, str]) -> str:
+    holds, fails, uncounted, unknown = words
+    return holds if value == 1 else fails if value == 0 else uncounted if value == UNCOUNTED else unknown
 
 
-def as_text(found: Difference, width: int, *, whole: bool = False) -> str:
-    """The difference as lines of text of at most `width` characters, the headlines last."""
+def as_text(found: Difference, width: int | None = None, *, whole: bool = False) -> str:
+    """The difference as lines of text, of at most `width` characters where it is given, the headlines last."""
     lines = [f"--- {found.old}", f"+++ {found.new}"]
     for title, texts in sections(found):
         lines += ["", title, *_listed(texts, width, whole=whole)]
@@ -117,30 +137,35 @@ def sections(found: Difference) -> Iterator[tuple[str, list[str]]]:
     return ((title, texts) for title, texts in parts if texts)
 
 
-def _listed(texts: Sequence[str], width: int, *, whole: bool) -> Iterator[str]:
-    shown = texts if whole else texts[:SHOWN]
-    for text in shown:
-        yield from wrap(" ".join(text.split(" ")), width, initial_indent="  ", subsequent_indent="      ") or [""]
-    if len(shown) < len(texts):
-        yield f"  and {len(texts) - len(shown):,} more; --all lists them"
+def _listed(texts: Sequence[str], width: int | None, *, whole: bool) -> Iterator[str]:
+    listed = texts if whole else texts[:MOST]
+    for text in listed:
+        yield from _wrapped(text, width, "  ", "      ")
+    if len(listed) < len(texts):
+        yield f"  and {len(texts) - len(listed):,} more; --all lists them"
 
 
-def _outcomes(changes: Sequence[OutcomeChange], width: int, whole: bool) -> Iterator[str]:
+def _wrapped(text: str, width: int | None, first: str, others: str) -> list[str]:
+    """A text on one line, or on as many as its width asks for."""
+    one = " ".join(text.splitlines())
+    return [first + one] if width is None else wrap(one, width, initial_indent=first, subsequent_indent=others) or [""]
+
+
+def _outcomes(changes: Sequence[OutcomeChange], width: int | None, whole: bool) -> Iterator[str]:
     """The headlines as a table, of which long scenarios and names wrap into the line below."""
-    shown = changes if whole else changes[:SHOWN]
-    first = max(len(percent(change)) for change in shown)
-    second = max(len(change.name) for change in shown)
-    for change in shown:
-        moved = both(change.old, change.new, change.unit)
-        line = f"  {percent(change):>{first}}  {change.name:<{second}}  {change.scenario}  {moved}"
-        if len(line) <= width:
+    listed = changes if whole else changes[:MOST]
+    first = max(len(percent(change)) for change in listed)
+    second = max(len(change.name) for change in listed)
+    for change in listed:
+        moved = "  ".join(part for part in (change.scenario, both(change.old, change.new, change.unit)) if part)
+        line = f"  {percent(change):>{first}}  {change.name:<{second}}  {moved}"
+        if width is None or len(line) <= width:
             yield line
         else:
             yield f"  {percent(change):>{first}}  {change.name}"
-            yield from wrap(f"{change.scenario}  {moved}", width, initial_indent=" " * (first + 4),
-                            subsequent_indent=" " * (first + 6))  # fmt: skip
-    if len(shown) < len(changes):
-        yield f"  and {len(changes) - len(shown):,} more; --all lists them"
+            yield from _wrapped(moved, width, " " * (first + 4), " " * (first + 6))
+    if len(listed) < len(changes):
+        yield f"  and {len(changes) - len(listed):,} more; --all lists them"
 
 
 def as_object(found: Difference) -> str:

@@ -73,8 +73,8 @@ class _Printer:
                  if isinstance(token, tuple) and token[0] == "text"}  # fmt: skip
         label, unit = (side.sheet.text(row, texts[name]) for name in ("label", "unit"))
         yield f"{side.names.get(row, '')}  {label} ({unit})"
-        for name in ("fourth", "fifth"):
-            if (row, texts[name]) in side.sheet.cells and (said := self._said(side, row, texts[name])):
+        for column in (texts[name] for name in ("given", "fourth", "fifth") if name in texts):
+            if (row, column) in side.sheet.cells and (said := self._said(side, row, column)):
                 yield f"  {said}"
         formulas: dict[str, list[int]] = {}
         for column in columns:

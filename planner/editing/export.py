@@ -148,7 +148,12 @@ class _Exporter:
                 own = [entry for entry in quantity.cells.values() if entry.formula is not None]
                 have[quantity.name] += 1
                 for key, entry in quantity.cells.items():
-                    if entry.formula is None and not entry.is_blank and own:
+                    is_text = isinstance(entry.value, str) and quantity.unit != "text"
+                    if is_text and entry.formula is None and own:
+                        self.remarks.append(
+                            f"{entry.spot} ({quantity.name}): {entry.value!r} is no number; not exported"
+                        )
+                    elif entry.formula is None and not entry.is_blank and own:
                         found.setdefault(quantity.name, {}).setdefault(key, []).append(entry)
                     elif entry.formula and line and not is_pristine(self.plan.book, table, line, entry.spot.column):
                         self.remarks.append(f"{entry.spot}: the formula is edited, ={entry.formula}; not exported")

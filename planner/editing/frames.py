@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, unescape
 
+from planner.editing.cellxml import prefixed
 from planner.editing.keys import Keyed
 from planner.editing.signatures import Signer, digest, history
 from planner.lint.pattern import pattern
@@ -28,7 +29,6 @@ _AFTER_FORMATS = re.compile(
 )
 _EXTENDED = re.compile(rb"</(?:\w+:)?extLst>\s*</(?:\w+:)?worksheet>\s*$")
 _DXF = re.compile(rb"""(\sdxfId=["'])([0-9]+)""")
-_COL = re.compile(rb"<(?:\w+:)?col\s[^>]*/>")
 RULE = "rule"
 
 
@@ -107,10 +107,9 @@ def joined(
     own_formats = [rule for rule in mine.formats if not is_ours(rule)]
     own_validations = [rule for rule in mine.validations if not is_ours(rule)]
     guarded = [area for rule in own_validations for area in areas(rule)]
-    fresh_validations = [_prefixed(rule, prefix) for rule in theirs.validations
+    fresh_validations = [prefixed(rule, prefix) for rule in theirs.validations
                          if not any(_meet(area, other) for area in areas(rule) for other in guarded)]  # fmt: skip
-    fresh_formats = [_DXF.sub(lambda match: match[1] + b"%d" % dxfs[int(match[2])], _prefixed(rule, prefix))
-                     for rule in theirs.formats]  # fmt: skip
+    fresh_formats = [with_rules(prefixed(rule, prefix), dxfs) for rule in theirs.formats]
     there = {_attribute(link, b"ref") for link in theirs.links}
     own_links = [link for link in mine.links if _attribute(link, b"ref") not in there]
     content = b"".join(own_formats + fresh_formats)
@@ -118,7 +117,7 @@ def joined(
     if validations:
         name = prefix + b"dataValidations"
         content += b'<%b count="%d">%b</%b>' % (name, len(validations), b"".join(validations), name)
-    links = own_links + [_prefixed(link, prefix) for link in theirs.links]
+    links = own_links + [prefixed(link, prefix) for link in theirs.links]
     if links:
         content += b"<%bhyperlinks>%b</%bhyperlinks>" % (prefix, b"".join(links), prefix)
     bare, extension = old[: _extension(old)], old[_extension(old) :]
@@ -176,11 +175,17 @@ def boxes(xml: bytes, track: SheetMoves) -> bytes:
             return data
         new = track.cell(int(row[2]) + 1, int(column[2]) + 1)
         down, right = new[0] - 1 - int(row[2]), new[1] - 1 - int(column[2])
-        for old, number in ((row, new[0] - 1), (column, new[1] - 1)):
-            data = data.replace(old[0], old[1] + b"%d" % number)
-        return re.sub(rb"(<(?:\w+:)?Anchor>)([^<]*)", lambda anchor: anchor[1] + _shifted(anchor[2], down, right), data)
+        return shifted_box(data, down, right)
 
     return re.sub(rb"<((?:\w+:)?)ClientData\b.*?</\1ClientData>", box, xml, flags=re.DOTALL)
+
+
+def shifted_box(data: bytes, down: int, right: int) -> bytes:
+    """The box of a note (VML) by so many rows further down and columns to the right."""
+    for tag, by in ((b"Row", down), (b"Column", right)):
+        number = re.compile(rb"(<(?:\w+:)?%b>\s*)([0-9]+)" % tag)
+        data = number.sub(lambda match, by=by: match[1] + b"%d" % (int(match[2]) + by), data, count=1)  # type: ignore[misc]
+    return re.sub(rb"(<(?:\w+:)?Anchor>)([^<]*)", lambda anchor: anchor[1] + _shifted(anchor[2], down, right), data)
 
 
 def _shifted(anchor: bytes, down: int, right: int) -> bytes:
@@ -232,15 +237,9 @@ def pivot_source(xml: bytes, moves: Moves) -> bytes:
     return re.sub(rb"<(?:\w+:)?worksheetSource\b[^>]*>", source, xml)
 
 
-def columns(old: bytes, fresh: bytes, prefix: bytes) -> bytes:
-    """The old sheet's head with the widths of the fresh one's columns beyond those that it has widths for."""
-    there = [_attribute(tag, b"max") for tag in _COL.findall(old)]
-    last = max((int(number) for number in there if number), default=0)
-    more = [_prefixed(tag, prefix) for tag in _COL.findall(fresh) if int(_attribute(tag, b"min") or b"0") > last]
-    closing = b"</%bcols>" % prefix
-    if not more or closing not in old:
-        return old
-    return old.replace(closing, b"".join(more) + closing)
+def with_rules(xml: bytes, dxfs: Mapping[int, int]) -> bytes:
+    """XML whose conditional formats have other numbers for their looks."""
+    return _DXF.sub(lambda match: match[1] + b"%d" % dxfs[int(match[2])], xml)
 
 
 def _plain(text: bytes) -> str:
@@ -262,7 +261,3 @@ def _meet(one: Area, other: Area) -> bool:
 def _attribute(tag: bytes, name: bytes) -> bytes | None:
     match = re.search(rb"""\s%b=(?:"([^"]*)"|'([^']*)')""" % name, tag[: tag.find(b">") + 1])
     return None if match is None else match[1] if match[1] is not None else match[2]
-
-
-def _prefixed(xml: bytes, prefix: bytes) -> bytes:
-    return re.sub(rb"<(/?)(?=[A-Za-z])", rb"<\1" + prefix, xml) if prefix else xml

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from planner.editing import frames
 from planner.editing.keys import keyed
+from planner.editing.sides import Side, looks_of
 from planner.editing.signatures import HISTORY, Signer, cells, history
-from planner.editing.transplant import Side, looks_of
 from planner.lint.book import Book
 from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from planner.editing.transplant import Kept
 from planner.recalc import Recalculated
+
+
+@dataclass
+class Kept:
+    """What of a person's work stands in the new workbook, and what planner changed, cell by cell."""
+
+    typed: list[str] = field(default_factory=list)
+    typed_over: list[str] = field(default_factory=list)
+    formulas: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    own_cells: int = 0
+    formats: int = 0
+    renewed: list[str] = field(default_factory=list)
+    numbers: list[str] = field(default_factory=list)
 
 
 @dataclass

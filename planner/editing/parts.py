@@ -12,7 +12,7 @@ from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package
 
 _TYPES = "[Content_Types].xml"
-_OFFICE = b"http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+OFFICE = b"http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = b"http://schemas.openxmlformats.org/package/2006/relationships"
 _NAME = re.compile(rb"<(?:\w+:)?definedName\b([^>]*)>([^<]*)</(?:\w+:)?definedName>")
 _SHEET = re.compile(rb"<(?:\w+:)?sheet\b[^>]*?(?:/>|></(?:\w+:)?sheet>)")
@@ -38,14 +38,14 @@ def declare(package: Package, part: str, kind: bytes) -> None:
         package.replace(_TYPES, xml[:at] + override + xml[at:])
 
 
-def link(package: Package, part: str, kind: bytes, target: str) -> str:
-    """Link a part to another; returns the id of the link."""
+def link(package: Package, part: str, kind: bytes, target: str, family: bytes = OFFICE) -> str:
+    """Link a part to another; `family` is what the kind's address begins with. Returns the id of the link."""
     folder, file = posixpath.split(part)
     rels = posixpath.join(folder, "_rels", f"{file}.rels")
     there = package.parts.get(rels, b'<Relationships xmlns="%b"></Relationships>' % _PACKAGE)
     used = {int(number) for number in re.findall(rb'Id="rId([0-9]+)"', there)}
     name = f"rId{max(used, default=0) + 1}"
-    whole = b'<Relationship Id="%b" Type="%b/%b" Target="/%b"/>' % (name.encode(), _OFFICE, kind, target.encode())
+    whole = b'<Relationship Id="%b" Type="%b/%b" Target="/%b"/>' % (name.encode(), family, kind, target.encode())
     if there.rstrip().endswith(b"/>"):
         there = there.rstrip()[:-2] + b"></Relationships>"
     at = there.rfind(b"</")
@@ -55,6 +55,14 @@ def link(package: Package, part: str, kind: bytes, target: str) -> str:
     else:
         package.add(rels, new)
     return name
+
+
+def like(package: Package, source: str, data: bytes) -> str:
+    """A new part of the kind of another one, beside it; returns its name."""
+    part = _free(package, source)
+    package.add(part, data)
+    declare(package, part, content_type(package, source))
+    return part
 
 
 def drop_calculation_chain(package: Package) -> None:
@@ -126,7 +134,7 @@ def add_sheet(package: Package, name: str, xml: bytes, behind: str | None) -> st
     assert prefix is not None
     quoted_name = escape(name, {'"': "&quot;"}).encode()
     tag = b'<%bsheet xmlns:r="%b" name="%b" sheetId="%d" r:id="%b"/>' % (
-        prefix[1], _OFFICE, quoted_name, number, identifier.encode())  # fmt: skip
+        prefix[1], OFFICE, quoted_name, number, identifier.encode())  # fmt: skip
     text = text[: sheets[at].end()] + tag + text[sheets[at].end() :]
 
     def later(match: re.Match[bytes]) -> bytes:

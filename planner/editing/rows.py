@@ -6,14 +6,15 @@ import re
 from collections.abc import Mapping
 
 from planner.editing import frames
-from planner.editing.transplant import readdressed
+from planner.editing.cellxml import readdressed
 from planner.lint.book import Sheet
 from planner.xlsx.markup import Edit, apply_edits, element_end
 
 _OFFICE = b"http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-_BEHIND_DRAWING = re.compile(
-    rb"<(?:\w+:)?(?:legacyDrawing|legacyDrawingHF|drawingHF|picture|oleObjects|controls|webPublishItems|tableParts|extLst)\b"
+_BEHIND = re.compile(
+    rb"<(?:\w+:)?(?:legacyDrawingHF|drawingHF|picture|oleObjects|controls|webPublishItems|tableParts|extLst)\b"
 )
+_BEHIND_DRAWING = re.compile(rb"<(?:\w+:)?legacyDrawing\b|" + _BEHIND.pattern)
 
 
 def with_formulas(sheet: Sheet, contents: Mapping[str, str]) -> bytes:
@@ -34,9 +35,17 @@ def restyled(rows: bytes, styles: Mapping[int, int]) -> bytes:
 
 def with_drawing(xml: bytes, identifier: str) -> bytes:
     """A sheet that links to a drawing by this id, and has none yet."""
-    tag = b'<drawing xmlns:r="%b" r:id="%b"/>' % (_OFFICE, identifier.encode())
-    found = _BEHIND_DRAWING.search(xml)
+    return _linked(xml, b"drawing", identifier, _BEHIND_DRAWING)
+
+
+def with_boxes(xml: bytes, identifier: str) -> bytes:
+    """A sheet that links to the boxes of its notes by this id, and has none yet."""
+    return _linked(xml, b"legacyDrawing", identifier, _BEHIND)
+
+
+def _linked(xml: bytes, tag: bytes, identifier: str, behind: re.Pattern[bytes]) -> bytes:
+    found = behind.search(xml)
     at = found.start() if found else xml.rfind(b"</")
     root = re.match(rb"(?:<\?xml[^>]*\?>\s*)?<((?:\w+:)?)worksheet", xml)
     prefix = root[1] if root else b""
-    return xml[:at] + tag.replace(b"<drawing", b"<" + prefix + b"drawing") + xml[at:]
+    return xml[:at] + b'<%b%b xmlns:r="%b" r:id="%b"/>' % (prefix, tag, _OFFICE, identifier.encode()) + xml[at:]

@@ -26,13 +26,15 @@ def lines(updated: Updated, most: int | None = None) -> list[str]:
         ("Rows that are no more", updated.gone_rows),
         ("Newer numbers", kept.numbers),
         ("Newer formulas and texts", kept.renewed),
-        ("Please look at", updated.remarks),
     ]
     counts = [("note", updated.notes), ("cell in a format of yours", kept.formats), ("cell of yours", kept.own_cells),
               ("rule of yours", updated.rules)]  # fmt: skip
     also = ", ".join(f"{count:,} {_plural(what, count)}" for what, count in counts if count)
     listed = [f"{what}: {_listed(items, most)}" for what, items in said if items]
-    return [f"updated{note}", *listed, *([f"Kept also: {also}"] if also else [])]
+    looks = [f"Please look at: {remark}" for remark in updated.remarks[:most]]
+    if len(updated.remarks) > len(looks):
+        looks.append(f"and at {len(updated.remarks) - len(looks):,} more; --all lists them")
+    return [f"updated{note}", *listed, *([f"Kept also: {also}"] if also else []), *looks]
 
 
 def _listed(items: Sequence[str], most: int | None) -> str:

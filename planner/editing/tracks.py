@@ -11,7 +11,7 @@ from planner.xlsx.moves import Track
 
 @dataclass(frozen=True)
 class Tracks:
-    """Old rows and columns to their final ones, fresh rows to theirs (fresh columns stay), and what has no match.
+    """Old rows and columns to their final ones, fresh ones to theirs, and what has no match.
 
     `own_rows` and `own_columns` are a person's, `gone_rows` were planner's and are no more.
     """
@@ -19,6 +19,7 @@ class Tracks:
     old_rows: Track
     fresh_rows: Track
     columns: Track
+    fresh_columns: Track
     own_rows: tuple[int, ...]
     own_columns: tuple[int, ...]
     gone_rows: tuple[int, ...]
@@ -42,14 +43,15 @@ def tracks(
         elif filled:
             gone.append(row)
     old_rows, fresh_rows = _placed(matched, own, max(fresh.rows, default=0))
-    columns, own_columns = _columns(old, fresh, is_own)
+    columns, fresh_columns, own_columns = _columns(old, fresh, is_own)
     known = set(matched.values())
     new = tuple(row for row in fresh.rows if row not in known)
-    return Tracks(Track(old_rows), Track(fresh_rows), Track(columns), tuple(own), own_columns, tuple(gone), new)
+    return Tracks(Track(old_rows), Track(fresh_rows), Track(columns), Track(fresh_columns), tuple(own), own_columns,
+                  tuple(gone), new)  # fmt: skip
 
 
 def _placed(matched: Mapping[int, int], own: list[int], last: int) -> tuple[dict[int, int], dict[int, int]]:
-    """Final rows of the old sheet's and of the fresh one's: own rows come behind the one that they stood behind."""
+    """Final rows (or columns) of the old sheet's and of the fresh one's, own ones behind what they stood behind."""
     lowest = max(matched, default=0)
     behind: dict[int, list[int]] = {}
     for row in own:
@@ -69,22 +71,23 @@ def _placed(matched: Mapping[int, int], own: list[int], last: int) -> tuple[dict
     return placed, fresh_rows
 
 
-def _columns(old: Keyed, fresh: Keyed, is_own: Callable[[int, int], bool]) -> tuple[dict[int, int], tuple[int, ...]]:
-    """Final columns of the old sheet's; a person's go to the right of all others, in their order."""
+def _columns(
+    old: Keyed, fresh: Keyed, is_own: Callable[[int, int], bool]
+) -> tuple[dict[int, int], dict[int, int], tuple[int, ...]]:  # fmt: skip
+    """Final columns of the old sheet's and of the fresh one's, and those of a person's."""
     matched = {column: fresh.column_of[key] for column, key in old.columns.items() if key in fresh.column_of}
-    last, rightmost = max(fresh.columns, default=0), max(matched, default=0)
-    own = sorted({column for row, column in old.sheet.cells
-                  if column not in matched and _is_filled(old, row, column) and is_own(row, column)})  # fmt: skip
-    placed = dict(matched)
-    for column in own:
-        if column > rightmost:
-            placed[column] = last + column - rightmost
-    free = max(placed.values(), default=0)
-    for column in own:
-        if column < rightmost:
-            free = max(free, last) + 1
-            placed[column] = free
-    return placed, tuple(own)
+    filled = {column for row, column in old.sheet.cells
+              if column not in matched and _is_filled(old, row, column) and is_own(row, column)}  # fmt: skip
+    own = sorted(filled | _put_between(old, fresh, matched))
+    placed, fresh_columns = _placed(matched, own, max(fresh.columns, default=0))
+    return placed, fresh_columns, tuple(own)
+
+
+def _put_between(old: Keyed, fresh: Keyed, matched: Mapping[int, int]) -> set[int]:
+    """The columns without a title among planner's, blank ones too, where the fresh sheet has none at that place."""
+    untitled = [column for column in range(1, max(matched, default=0)) if column not in old.columns]
+    left = {column: max((known for known in matched if known < column), default=0) for column in untitled}
+    return {column for column, neighbour in left.items() if matched.get(neighbour, 0) + 1 in fresh.columns}
 
 
 def _is_filled(keyed: Keyed, row: int, column: int) -> bool:

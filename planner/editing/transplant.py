@@ -2,96 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from xml.sax.saxutils import escape
 
-from planner.editing.keys import COMPARISON, COVER, LOG, TOP, Keyed
-from planner.editing.pristine import named_formula
-from planner.editing.signatures import Signer, digest, history
+from planner.editing.cellxml import prefixed, readdressed, row_tags, says_something
+from planner.editing.keys import COMPARISON, COVER, LOG, Keyed
+from planner.editing.outcome import Kept
+from planner.editing.sides import LOOK, Side, coarse, is_own
+from planner.editing.signatures import digest
 from planner.editing.tracks import Tracks
-from planner.lint.book import Book
 from planner.lint.pattern import Position, pattern
 from planner.xlsx.address import Area, address
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import Value, same_value
-from planner.xlsx.markup import element_end, is_empty, retagged, tag_end
-from planner.xlsx.moves import Moves
-from planner.xlsx.stylesheet import Look
-
-_STYLE = re.compile(rb"""\ss\s*=\s*["']([0-9]+)["']""")
-_FORMULA = re.compile(rb"<((?:\w+:)?)f(?:\s[^>]*)?(?:/>|>.*?</(?:\w+:)?f>)", re.DOTALL)
-_ROW = re.compile(rb"<(?:\w+:)?row\b[^>]*>")
-LOOK = "look"
-
-
-@dataclass
-class Kept:
-    """What of a person's work stands in the new workbook, and what planner changed, cell by cell."""
-
-    typed: list[str] = field(default_factory=list)
-    typed_over: list[str] = field(default_factory=list)
-    formulas: list[str] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    own_cells: int = 0
-    formats: int = 0
-    renewed: list[str] = field(default_factory=list)
-    numbers: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Side:
-    """A workbook on its way: its sheets by kind, how its cells look, and what its references lead to in the end."""
-
-    book: Book
-    sheets: Mapping[str, Keyed]
-    looks: list[Look]
-    moves: Moves
-    signer: Signer
-    known: frozenset[str] = frozenset()  # what this version writes, besides history
-
-    def knows(self, signed: str) -> bool:
-        """Whether planner wrote what has this digest, in this version or an earlier one."""
-        return signed in self.known or signed in history()
-
-    def style(self, keyed: Keyed, at: Position) -> int:
-        """The number of a cell's format."""
-        start = keyed.sheet.cells[at].span[0]
-        xml = keyed.sheet.xml.xml
-        match = _STYLE.search(xml, start, tag_end(xml, start))
-        return int(match[1]) if match else 0
-
-    def look(self, keyed: Keyed, at: Position) -> Look:
-        """How a cell looks."""
-        number = self.style(keyed, at)
-        return self.looks[number] if number < len(self.looks) else Look("Normal", "", "", "", "", "", True)
-
-    def formula(self, keyed: Keyed, at: Position, to: str) -> str | None:
-        """A cell's formula as it reads in the end, on the sheet `to`."""
-        cell = keyed.sheet.cells.get(at)
-        if cell is None or cell.formula is None:
-            return None
-        text = cell.formula or (found.at(*at) if (found := keyed.sheet.patterns.get(at)) else "")
-        return self.moves.formula(text, keyed.sheet.name, to=to)
-
-
-def is_own(side: Side, keyed: Keyed, at: Position) -> bool:
-    """Whether a person filled a cell: what planner never wrote there."""
-    formula, value = keyed.sheet.patterns.get(at), keyed.sheet.value(*at)
-    if formula is None and value in (None, ""):
-        return False
-    if keyed.kind == COVER and at[1] == 2 and at[0] > TOP:
-        return (at[0], 1) in keyed.sheet.cells and is_own(side, keyed, (at[0], 1))
-    if side.knows(side.signer.cell(keyed, at)):
-        return False
-    table = keyed.line_table
-    if formula is not None and table is not None:
-        line = next((line for line in table.lines if line.row == at[0]), None)
-        if line is not None and at[1] in table.columns:
-            named = named_formula(side.book, table, line, at[1], formula)
-            return named is None or named is not formula
-    return True
+from planner.xlsx.markup import element_end, retagged
 
 
 @dataclass
@@ -111,7 +35,8 @@ class Merge:
         """The rows as XML, and the area that they fill."""
         old, fresh = self.old.sheets[self.kind], self.fresh.sheets[self.kind]
         cells: dict[int, dict[int, bytes]] = {}
-        places = {(self.tracks.fresh_rows(row), column): (row, column) for row, column in fresh.sheet.cells}
+        places = {(self.tracks.fresh_rows(row), self.tracks.fresh_columns(column)): (row, column)
+                  for row, column in fresh.sheet.cells}  # fmt: skip
         taken: set[Position] = set()
         for at in sorted(old.sheet.cells):
             if at[0] in self.tracks.gone_rows or self._is_dropped(at):
@@ -155,7 +80,7 @@ class Merge:
         if other is not None and self.fresh.look(fresh, other) == look:
             return False
         kind, row, column = self.old.signer.place(old, at)
-        return not self.old.knows(digest(LOOK, kind, _coarse(kind, row), column, repr(look)))
+        return not self.old.knows(digest(LOOK, kind, coarse(kind, row), column, repr(look)))
 
     def _keeps(self, old: Keyed, at: Position, fresh: Keyed, other: Position | None, final: Position) -> bool:
         """Whether the old content stays; what became of it is noted."""
@@ -220,7 +145,7 @@ class Merge:
         raw = _raw(fresh, fresh.sheet.cells[at])
         formula = self.fresh.formula(fresh, at, self.name)
         own = self.old.sheets[self.kind].sheet.xml._prefix
-        return _prefixed(readdressed(raw, final, style, formula), own)
+        return prefixed(readdressed(raw, final, style, formula), own)
 
     def _old_cell(self, old: Keyed, at: Position, final: Position, style: int) -> bytes:
         cell = old.sheet.cells[at]
@@ -236,14 +161,14 @@ class Merge:
 
     def _rows(self, cells: Mapping[int, Mapping[int, bytes]]) -> bytes:
         old, fresh = self.old.sheets[self.kind].sheet.xml, self.fresh.sheets[self.kind].sheet.xml
-        tags = {self.tracks.fresh_rows(number): _prefixed(tag, old._prefix) for number, tag in _row_tags(fresh.xml)}
+        tags = {self.tracks.fresh_rows(number): prefixed(tag, old._prefix) for number, tag in row_tags(fresh.xml)}
         gone = set(self.tracks.gone_rows)
-        tags |= {self.tracks.old_rows(number): tag for number, tag in _row_tags(old.xml) if number not in gone}
+        tags |= {self.tracks.old_rows(number): tag for number, tag in row_tags(old.xml) if number not in gone}
         rows: list[bytes] = []
         for number in sorted(cells.keys() | tags.keys()):
             tag = tags.get(number, b"<%brow>" % old._prefix)
             inner = b"".join(xml for _, xml in sorted(cells.get(number, {}).items()))
-            if not inner and not _says_something(tag):
+            if not inner and not says_something(tag):
                 continue
             opened = retagged(tag, (b"spans",), {b"r": b"%d" % number})
             opened = opened[:-2].rstrip() + b">" if opened.endswith(b"/>") else opened
@@ -251,54 +176,9 @@ class Merge:
         return b"".join(rows)
 
 
-def looks_of(side: Side) -> Iterator[str]:
-    """The digest of every cell's look, for `history.txt`."""
-    for keyed in side.sheets.values():
-        for at in keyed.sheet.cells:
-            kind, row, column = side.signer.place(keyed, at)
-            yield digest(LOOK, kind, _coarse(kind, row), column, repr(side.look(keyed, at)))
-
-
-def _coarse(kind: str, row: str) -> str:
-    """The row as far as looks go: of a database all rows look alike."""
-    return "" if kind in ("models", "hardware", "dtypes") and not row.startswith("above") else row
-
-
 def _raw(keyed: Keyed, cell: Cell) -> bytes:
     xml = keyed.sheet.xml.xml
     return xml[cell.span[0] : element_end(xml, *cell.span)]
-
-
-def readdressed(
-    raw: bytes, final: Position | None, style: int | None, formula: str | None, kind: str = "normal", area: str = ""
-) -> bytes:  # fmt: skip
-    """A cell's XML at another place: its address, its format (None: as they are), and its formula as it reads there."""
-    end = tag_end(raw, 0)
-    named = {} if final is None else {b"r": address(*final).encode()}
-    tag = retagged(raw[:end], (), named | ({} if style is None else {b"s": b"%d" % style}))
-    rest = raw[end:]
-    if formula is not None and not is_empty(raw, end):
-        attributes = b"" if kind in ("normal", "shared", "") else b' t="%b"' % kind.encode()
-        attributes += b' ref="%b"' % area.encode() if area else b""
-        text = escape(formula).encode()
-        rest = _FORMULA.sub(lambda match: b"<%bf%b>%b</%bf>" % (match[1], attributes, text, match[1]), rest, count=1)
-    return tag + rest
-
-
-def _prefixed(xml: bytes, prefix: bytes) -> bytes:
-    return re.sub(rb"<(/?)(?=[A-Za-z])", rb"<\1" + prefix, xml) if prefix else xml
-
-
-def _row_tags(xml: bytes) -> Iterator[tuple[int, bytes]]:
-    for match in _ROW.finditer(xml):
-        number = re.search(rb"""\sr=["']([0-9]+)["']""", match[0])
-        if number:
-            yield int(number[1]), match[0]
-
-
-def _says_something(tag: bytes) -> bool:
-    """Whether a row without cells has a height, a format or a group of its own."""
-    return bool(re.search(rb"""\s(ht|hidden|outlineLevel|s|customFormat|collapsed)=""", tag))
 
 
 def _extent(cells: Mapping[int, Mapping[int, bytes]]) -> Area:

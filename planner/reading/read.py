@@ -7,9 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from planner.errors import Place, UserError
 from planner.lint.book import Book
+from planner.lint.lesson import Lesson, open_book
 from planner.lint.tables import HEADER, Line, LineTable
 from planner.lint.usual import usual_formula
+from planner.reading import lesson
 from planner.reading.notes import notes
 from planner.reading.plan import Check, Entry, Headline, Plan, Quantity, Scenario, Spot, Stale
 from planner.recalc.engine import EngineError
@@ -26,8 +29,37 @@ def read_plan(source: Path | Package) -> Plan:
     Raises UserError for a file that is no workbook, and for a workbook without an Inputs sheet of planner's.
     """
     package = source if isinstance(source, Package) else Package.read(source)
-    book = Book(package)
+    book = open_book(package)
+    if isinstance(book, Lesson):
+        raise UserError("the workbook of worked problems has no scenarios", place=Place(package.name),
+                        remedy="planner check, diff and show read it; planner build makes a plan")  # fmt: skip
+    return _plan(book)
+
+
+def read_workbook(source: Path | Package) -> Plan:
+    """The same, and the workbook of worked problems as a Plan without scenarios. Raises UserError as `read_plan`."""
+    package = source if isinstance(source, Package) else Package.read(source)
+    book = open_book(package)
+    return _lesson(book) if isinstance(book, Lesson) else _plan(book)
+
+
+def _lesson(book: Lesson) -> Plan:
+    """What is given in the worked problems, and their answers."""
     fresh = _fresh(book)
+
+    def entry(sheet: str, row: int, column: int) -> Entry:
+        return _entry(book, fresh.values, Spot(sheet, row, column))
+
+    return Plan(
+        book.package.name, book, (), tuple(lesson.given(book, entry)), (),
+        tuple(_Reader(book, fresh.values, {}).constants()), {}, tuple(lesson.answers(book, entry)),
+        tuple(lesson.agreements(book, entry)), (), notes(book.package), fresh.values,
+        tuple(_stale(book, fresh.values)), fresh.unknown, fresh.refusal,
+    )  # fmt: skip
+
+
+def _plan(book: Book) -> Plan:
+    package, fresh = book.package, _fresh(book)
     reader = _Reader(book, fresh.values, _scenarios(book))
     dashboard, checks = book.dashboard, book.checks
     return Plan(
@@ -94,6 +126,14 @@ def _scenarios(book: Book) -> dict[int, Scenario]:
     return found
 
 
+def _entry(book: Book, values: Mapping[Spot, Value], spot: Spot) -> Entry:
+    """A cell with its value of now."""
+    sheet, at = book.sheets[spot.sheet], (spot.row, spot.column)
+    formula = sheet.patterns.get(at)
+    value = values[spot] if spot in values else sheet.value(*at)
+    return Entry(spot, value, formula.at(*at) if formula else None)
+
+
 class _Reader:
     """Rows of tables, with the values of now, by the scenario of each column."""
 
@@ -147,9 +187,7 @@ class _Reader:
 
     def entry(self, table: LineTable, row: int, column: int) -> Entry:
         """A cell with its value of now."""
-        spot, formula = Spot(table.sheet.name, row, column), table.sheet.patterns.get((row, column))
-        value = self.values[spot] if spot in self.values else table.sheet.value(row, column)
-        return Entry(spot, value, formula.at(row, column) if formula else None)
+        return _entry(self.book, self.values, Spot(table.sheet.name, row, column))
 
     def _origin(self, table: LineTable, row: Quantity) -> str:
         """The calculation sheet that a row's formulas read."""

@@ -59,7 +59,8 @@ class Desk:
     def __init__(self, plan: Plan, dice: random.Random) -> None:
         self.plan, self.dice = plan, dice
         self.sheets = [*BY_SCENARIO, *plan.tables]
-        self.columned = [*self.sheets, "Constraints"]  # every sheet that has a column for each scenario
+        has_constraints = ["Constraints"] * ("Constraints" in plan.sheets)  # an earlier version has none
+        self.columned = [*self.sheets, *has_constraints]  # every sheet that has a column for each scenario
 
     def input(self, *names: str) -> tuple[Quantity, str, str]:
         """A row of Inputs, a scenario and the cell."""

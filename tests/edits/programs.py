@@ -38,10 +38,18 @@ needs_office = pytest.mark.skipif(not has_office(), reason="LibreOffice or its P
 
 def by_office(source: Path, edits: Sequence[tuple[Edit, Path]]) -> None:
     """Carry out every edit on `source` in one LibreOffice and save each at its path."""
-    jobs = [{"source": str(source), "target": str(target), "steps": edit.steps} for edit, target in edits]
+    _carried_out([{"source": str(source), "target": str(target), "steps": edit.steps} for edit, target in edits])
+
+
+def _carried_out(jobs: Sequence[dict[str, object]]) -> None:
     done = subprocess.run([PYTHON, str(OFFICE)], input=json.dumps(jobs), text=True, capture_output=True, timeout=900,
                           check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def computed(files: Sequence[tuple[Path, Path]]) -> None:
+    """Have LibreOffice compute every formula of the first of each two files, and save it as the second."""
+    _carried_out([{"source": str(source), "target": str(target), "steps": []} for source, target in files])
 
 
 def by_openpyxl(source: Path, edit: Edit, target: Path) -> None:

@@ -1,0 +1,72 @@
+"""`planner update`: columns that a person put between planner's stay between them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from planner.comparison import sheet as comparison
+from planner.editing.columnwidths import with_widths
+from planner.editing.update import update_file
+from planner.reading import read_plan
+from planner.xlsx.address import column_letters
+from planner.xlsx.moves import Track
+from planner.xlsx.opc import Package
+from tests.edits.catalogue import Edit, Expected, Step
+from tests.edits.programs import by_office, needs_office
+from tests.test_update import GOLDEN
+
+HEADER = 5
+
+
+@pytest.mark.slow
+@needs_office
+def test_they_stay_beside_their_neighbours(tmp_path: Path) -> None:
+    """A column of notes in the Comparison, one on Inputs between two scenarios: the neighbour at the left is the same.
+
+    What stands in them stays, every formula reads what it read, and widths go with their columns.
+    """
+    path, new = tmp_path / "plan.xlsx", tmp_path / "new.xlsx"
+    steps: list[Step] = [
+        {"do": "insert_columns", "sheet": "Comparison", "at": 4, "count": 1},
+        {"do": "type", "sheet": "Comparison", "cell": "D5", "value": "Asked by"},
+        {"do": "type", "sheet": "Comparison", "cell": "D7", "value": "the team"},
+        {"do": "insert_columns", "sheet": "Inputs", "at": 7, "count": 1},
+        {"do": "type", "sheet": "Inputs", "cell": "G10", "value": "look here"},
+    ]
+    by_office(GOLDEN / "edited.xlsx", [(Edit("columns", steps, Expected()), path)])
+    before, columns = read_plan(path), comparison.find(Package.read(path)).columns
+    left = next(name for name, column in columns.items() if column == 3)
+    done, _ = update_file(path, output=new)
+    after = read_plan(new)
+    found = comparison.find(Package.read(new)).columns
+    sheet = after.book.sheets["Comparison"]
+    own = next(column for row, column in sheet.cells if sheet.text(row, column) == "the team")
+    assert own == found[left] + 1
+    assert sheet.text(HEADER, own) == "Asked by"
+    assert f"Comparison!{column_letters(own)}" in done.own_columns
+    inputs = after.book.sheets["Inputs"]
+    noted = next(column for row, column in inputs.cells if inputs.text(row, column) == "look here")
+    first, second = after.scenarios[0].column, after.scenarios[1].column
+    assert (first, noted, second) == (first, first + 1, first + 2)
+    for row in (*before.inputs, *before.overrides):
+        for key, entry in row.cells.items():
+            now = next((each for each in (*after.inputs, *after.overrides) if each.name == row.name), None)
+            assert entry.is_blank or (now is not None and now.value(key) == entry.value), (row.name, key)
+    assert not after.stale
+    assert not after.unknown
+    openpyxl.load_workbook(new)
+
+
+def test_widths_go_with_their_columns() -> None:
+    """An old column's width is where the column is then; a new one has the fresh sheet's; the last span goes on."""
+    narrow, wide, rest = b'min="1" max="2" width="9"', b'min="3" max="3" width="33"', b'min="4" max="1024" width="8"'
+    old = b"<cols><col %b/><col %b/><col %b/></cols>" % (narrow, wide, rest)
+    fresh = b'<cols><col min="1" max="4" width="5"/></cols>'
+    columns, fresh_columns = Track({1: 1, 2: 3, 3: 4}), Track({1: 1, 2: 2, 3: 3, 4: 4})
+    assert with_widths(old, fresh, b"", columns, fresh_columns) == (
+        b'<cols><col min="1" max="1" width="9"/><col min="2" max="2" width="5"/><col min="3" max="3" width="9"/>'
+        b'<col min="4" max="4" width="33"/><col min="5" max="1024" width="8"/></cols>'
+    )
