@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from planner.errors import UserError
@@ -90,10 +91,30 @@ def test_checks_of_another_workload_are_not_counted(tmp_path: Path) -> None:
     assert value(grid, "Checks", "checks.failed") == 1
 
 
-def test_a_typed_input_is_no_override_elsewhere(tmp_path: Path) -> None:
-    """The context that serving types is not that of training, which binds it to its sequence length."""
-    path = tmp_path / "plan.xlsx"
+@pytest.fixture(scope="module", name="both")
+def fixture_both(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workbook that trains and serves."""
+    path = tmp_path_factory.mktemp("both") / "plan.xlsx"
     path.write_bytes(build(plan("n_chips=16", "context_len=2048", "seq_len=8192")))
-    grid = cached(path)
+    return path
+
+
+def test_a_typed_input_is_no_override_elsewhere(both: Path) -> None:
+    """The context that serving types is not that of training, which binds it to its sequence length."""
+    grid = cached(both)
     assert value(grid, "Inference", "context_len") == 2048
     assert value(grid, "Training", "context_len") == 8192
+
+
+def test_what_a_scenario_is_not_meant_for_stands_back(both: Path) -> None:
+    """On Dashboard the headlines of a workload are grey in the columns whose choice is another; no others are."""
+    at = by_name(cached(both), "Inputs")["workload"]
+    rules = openpyxl.load_workbook(both)["Dashboard"].conditional_formatting
+    grey = [(found, rule.formula[0]) for found in rules for rule in found.rules if "Inputs!" in rule.formula[0]]
+    assert {formula for _, formula in grey} == {
+        f'AND(Inputs!F${at}<>"all",Inputs!F${at}<>"{workload}")' for workload in ("training", "inference")
+    }
+    rows = by_name(cached(both), "Dashboard")
+    areas = [area for found, _ in grey for area in found.sqref.ranges]
+    for name, is_grey in (("n_params_total", False), ("step_time_lower_bound", True), ("decode_step_time", True)):
+        assert any(area.min_row <= rows[name] <= area.max_row for area in areas) == is_grey

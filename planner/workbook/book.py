@@ -58,7 +58,7 @@ def build(plan: Plan) -> bytes:
     binding = constraints.write(book, plan, sheets)
     cases = _case_pages(book, plan, sheets, typed, tables)
     checking, master, failed = checks.write(book, plan, typed, sheets)
-    board = dashboard.write(book, plan, sheets, failed, binding, cases.pictures)
+    board = dashboard.write(book, plan, typed, sheets, failed, binding, cases.pictures)
     log = cover.write_log(book, made.date())
     by_scenario = [board, typed.page, *(sheet.page for sheet in sheets), *([binding.page] if binding else []), checking]
     pages = [

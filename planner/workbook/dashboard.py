@@ -11,11 +11,13 @@ from openpyxl.worksheet.pagebreak import Break
 
 from planner.layer_ops import PHASES
 from planner.template import Row, Template
-from planner.workbook import layout
+from planner.workbook import inputs as inputs_sheet
+from planner.workbook import layout, workloads
 from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
 from planner.workbook.constraints import WORDS_HEIGHT, Constraints
 from planner.workbook.headlines import headlines
-from planner.workbook.page import Live, Page
+from planner.workbook.inputs import Inputs
+from planner.workbook.page import GREY, Live, Page
 from planner.workbook.pictures import WIDTH as CHARTS_WIDTH
 from planner.workbook.pictures import Pictures
 from planner.workbook.plan import Plan
@@ -31,7 +33,7 @@ SELECTORS = {"scenario": f"{NAME}!$D${SELECTOR_ROW}", "phase": f"{NAME}!$D${SELE
 
 
 def write(
-    book: Workbook, plan: Plan, sheets: Sequence[Calculation], failed: Mapping[str, int],
+    book: Workbook, plan: Plan, inputs: Inputs, sheets: Sequence[Calculation], failed: Mapping[str, int],
     constraints: Constraints | None, pictures: Pictures,
 ) -> Page:  # fmt: skip
     """Write the sheet. `failed` is where Checks counts failed checks and missing numbers, by label."""
@@ -50,7 +52,9 @@ def write(
     at = SELECTOR_ROW + 2 if chooses else at + 1
     labels: set[str] = set()
     for sheet in sheets:
-        at = _template(page, plan, sheet, constraints, at + 1, labels)
+        first = at + 1
+        at = _template(page, plan, sheet, constraints, first, labels)
+        _set_back(page, plan, inputs, sheet, first, at - 1)
     page.widths(*WIDTHS, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     if chooses:
         _charts(page, plan, pictures, at + 1)
@@ -106,6 +110,16 @@ def _template(
         at += 1
         at += _bound(page, plan, sheet, replace(row, label=label), constraints, at)
     return at
+
+
+def _set_back(page: Page, plan: Plan, inputs: Inputs, sheet: Calculation, first: int, last: int) -> None:
+    """Numbers of a workload that a scenario isn't meant for are grey, and the heading of their section says so."""
+    if plan.workloads.row is None or sheet.template not in plan.workloads.templates:
+        return
+    page.put(layout.SOURCE, first, "grey: of a scenario that isn't meant for it", "plan_section")
+    area = f"{layout.cell(layout.FIRST_SCENARIO, first + 1)}:{layout.cell(plan.columns.last, last)}"
+    typed = f"{inputs_sheet.NAME}!{layout.letter(layout.FIRST_SCENARIO)}${inputs.input_rows[workloads.NAME]}"
+    page.colour(area, f'AND({typed}<>"{workloads.ALL}",{typed}<>"{sheet.template.name}")', ink=GREY)
 
 
 def _proved(template: Template) -> set[str]:
