@@ -10,6 +10,7 @@ import pytest
 from planner.comparison import sheet as comparison
 from planner.editing.columnwidths import with_widths
 from planner.editing.update import update_file
+from planner.lint.run import check
 from planner.reading import read_plan
 from planner.xlsx.address import column_letters
 from planner.xlsx.moves import Track
@@ -58,6 +59,24 @@ def test_they_stay_beside_their_neighbours(tmp_path: Path) -> None:
     assert not after.stale
     assert not after.unknown
     openpyxl.load_workbook(new)
+
+
+@pytest.mark.slow
+@needs_office
+def test_blank_ones_stay_and_nothing_else_is_taken_for_a_persons(tmp_path: Path) -> None:
+    """Blank columns on Inputs, a calculation sheet, the Comparison, and sheets of several tables: they stay there.
+
+    Every formula around them is still told for planner's own, and comes anew.
+    """
+    path, new = tmp_path / "plan.xlsx", tmp_path / "new.xlsx"
+    at = {"Inputs": 7, "Inference": 4, "Comparison": 4, "Operations": 4, "Roofline": 2}
+    steps: list[Step] = [{"do": "insert_columns", "sheet": sheet, "at": column, "count": 1}
+                         for sheet, column in at.items()]  # fmt: skip
+    by_office(GOLDEN / "default.xlsx", [(Edit("columns", steps, Expected()), path)])
+    done, _ = update_file(path, output=new)
+    assert sorted(done.own_columns) == sorted(f"{sheet}!{column_letters(column)}" for sheet, column in at.items())
+    assert (done.kept.formulas, done.kept.typed_over, done.kept.texts, done.own_rows) == ([], [], [], [])
+    assert check(Package.read(new)).is_clean
 
 
 def test_widths_go_with_their_columns() -> None:

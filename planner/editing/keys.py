@@ -52,7 +52,7 @@ def keyed(book: Book) -> dict[str, Keyed]:
     """The sheets that planner built, by kind."""
     found: dict[str, Keyed] = {}
     templates = templates_of(book)
-    tables = [*((table.kind, table) for table in (book.inputs, book.dashboard, book.checks)),
+    tables = [*((table.kind, table) for table in (book.inputs, book.dashboard, book.checks, *book.constraints)),
               *((f"calculation {templates[table.sheet.name]}", table) for table in book.calculations)]  # fmt: skip
     for kind, table in tables:
         if table.lines:
@@ -132,7 +132,7 @@ def _plain(kind: str, sheet: Sheet) -> Keyed:
         text = _label(sheet, row)
         if row <= TOP:
             names[row] = f"top {row}"
-        elif _is_titles(sheet, row) and kind not in (COVER, LOG):
+        elif is_titles(sheet, row) and kind not in (COVER, LOG):
             section, titles = text, row
             names[row] = f"titles {text}"
         elif text:
@@ -150,7 +150,7 @@ def _label(sheet: Sheet, row: int) -> str:
     return sheet.text(row, 1) if is_fetched else ""
 
 
-def _is_titles(sheet: Sheet, row: int) -> bool:
+def is_titles(sheet: Sheet, row: int) -> bool:
     """Whether a row is text all along, as the titles of a table are."""
     filled = [at for at in sheet.cells if at[0] == row and sheet.value(*at) not in (None, "")]
     return len(filled) >= TITLES and all(at not in sheet.patterns and sheet.text(*at) for at in filled)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from planner.editing.history import digests
+from planner.editing.inserted import as_built
 from planner.editing.keys import LOG, keyed
 from planner.editing.outcome import Updated
 from planner.editing.sides import Side, is_own
@@ -72,7 +73,7 @@ class Pair:
 def paired(book: Book, fresh_book: Book, done: Updated) -> Pair:
     """The two workbooks with all that moves in either. Raises UserError for one without formats."""
     fresh = _side(fresh_book)
-    old = replace(_side(book), known=frozenset(digests(fresh)))
+    old = as_built(replace(_side(book), known=frozenset(digests(fresh))), fresh)
     pair = Pair(old, fresh, done)
     pair.names = dict(_names(pair))
     pair.tracks = {kind: _tracks(pair, kind) for kind in pair.kinds}

@@ -13,7 +13,7 @@ from planner.editing import frames
 from planner.lint.book import Book
 from planner.lint.tables import LineTable
 from planner.xlsx.address import Area, address, column_letters
-from planner.xlsx.moves import unquoted
+from planner.xlsx.sheetname import unquoted
 from planner.xlsx.opc import Package
 
 _NAME = re.compile(rb"<(?:\w+:)?definedName\b([^>]*)>([^<]*)</(?:\w+:)?definedName>")

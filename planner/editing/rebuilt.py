@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from planner import catalog, layer_ops, library
@@ -13,7 +13,7 @@ from planner.editing.sheets import templates_of
 from planner.errors import Place, UserError
 from planner.reading import Plan as Reading
 from planner.scenarios import STEP
-from planner.template import Template
+from planner.template import Row, Template
 from planner.workbook.plan import OVERRIDABLE, Plan, Scenario
 from planner.workbook.sharing import included_first
 
@@ -21,7 +21,8 @@ from planner.workbook.sharing import included_first
 def plan_of(reading: Reading, extra: Sequence[str], models_csv: Path | None, hardware_csv: Path | None) -> Plan:
     """The plan: the templates of its sheets, its scenarios, the cases of its Comparison.
 
-    What is typed on Inputs is not in it, but for calculated rows with a cell to override them: they have one again.
+    Of what is typed on Inputs it has the numbers, about which sweeps are built, and something for each calculated row
+    with a cell to override it, so that it has one again.
     Raises UserError for a sheet whose template is not known, and as loading templates and databases does.
     """
     mine = {Path(name).stem if name.endswith(".csv") else name: name for name in extra}
@@ -52,11 +53,18 @@ def _scenarios(reading: Reading, templates: Sequence[Template]) -> list[Scenario
         default = " on ".join(part for part in (scenario.model, scenario.hardware) if part)
         made.append(
             Scenario(
-                scenario.id, scenario.name, scenario.model or None, scenario.hardware or None, overridden,
+                scenario.id, scenario.name, scenario.model or None, scenario.hardware or None,
+                {**overridden, **_numbers(reading, scenario.key, rows)},
                 is_named=scenario.name not in ("", default),
             )
         )  # fmt: skip
     return made
+
+
+def _numbers(reading: Reading, scenario: str, rows: Mapping[str, Row]) -> dict[str, Value]:
+    """The numbers typed for the inputs of a scenario that today's templates have."""
+    found = ((line.name, line.value(scenario)) for line in reading.inputs if line.name in rows)
+    return {name: value for name, value in found if rows[name].kind == "input" and isinstance(value, float)}
 
 
 def _cases(reading: Reading) -> list[ComparisonCase]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from planner.editing.keys import COVER, Keyed
+from planner.editing.keys import COVER, SCENARIO, Keyed
 from planner.lint.pattern import Pattern, Position, Reference
 from planner.xlsx.cellvalue import Value
 
@@ -72,8 +72,14 @@ class Signer:
         if corner[1] > max(other.columns, default=0):
             column = "end"
         elif corner[1] in other.scenario_columns():
-            column = "own" if corner[1] == at[1] else "scenario"
+            column = "own" if other.columns[corner[1]] == _scenario(keyed, at[1]) else "scenario"
         return f"{row or corner[0]},{column or corner[1]}"
+
+
+def _scenario(keyed: Keyed, column: int) -> str:
+    """The key of the scenario that stands in a column, as built, on the sheets of scenarios."""
+    own = keyed.columns.get(column, "")
+    return own if own.startswith(SCENARIO) else f"{SCENARIO}{own if own.isdigit() else column}"
 
 
 def written(value: Value) -> str:

@@ -104,7 +104,7 @@ class Merge:
             said = f"{place} ({old.rows.get(at[0], '')})"
             (self.kept.typed_over if formula is None else self.kept.formulas).append(said)
         elif other is not None:
-            self.kept.texts.append(place)
+            (self.kept.texts if isinstance(value, str) else self.kept.typed).append(place)
         else:
             self.kept.own_cells += 1
         return True

@@ -38,7 +38,8 @@ def typed_numbers(book: Book) -> Iterator[Fault]:
 
 def _typed_over(book: Book, sheet: Sheet, positions: list[Position], usual: Pattern | None) -> Iterator[Fault]:
     for at in positions:
-        if at not in sheet.patterns and sheet.is_typed(*at):
+        found = sheet.patterns.get(at)
+        if found.is_pasted if found else sheet.is_typed(*at):
             formula = f"={book.alignment.shown(sheet.name, at, usual)}" if usual else None
             what = f"{shown(sheet.value(*at))} is typed over {formula or 'a formula'}"
             remedy = "type it on Inputs, in the row's override cell where it has one; copy the formula back"

@@ -13,6 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, column_letters, column_number
+from planner.xlsx.sheetname import unquoted
 
 Position = tuple[int, int]
 """A row and a column."""
@@ -87,6 +88,11 @@ class Pattern:
     names: frozenset[str]
     is_broken: bool
 
+    @property
+    def is_pasted(self) -> bool:
+        """Whether it is `=#N/A`, as which LibreOffice keeps a value that was pasted."""
+        return self.text == "#N/A"
+
     def at(self, row: int, column: int) -> str:
         """The formula as the cell in this row and column shows it."""
         return _R1C1.sub(lambda match: _shown(match, row, column) if match["reference"] else match[0], self.text)
@@ -139,9 +145,7 @@ def _parsed(text: str) -> Pattern:
 
 
 def _reference(match: re.Match[str]) -> Reference:
-    sheet = (match["sheet"] or "").removesuffix("!")
-    if sheet.startswith("'"):
-        sheet = sheet[1:-1].replace("''", "'")
+    sheet = unquoted(match["sheet"] or "")
     first, last = _ends(match)
     return Reference(sheet, first, last)
 

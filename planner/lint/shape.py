@@ -82,7 +82,7 @@ def _deviations(
 ) -> Iterator[Fault]:
     for at in positions:
         own = sheet.shapes.get(at)
-        if (own and (own is usual or own.is_broken)) or (own is None and sheet.is_typed(*at)):
+        if (own and (own is usual or own.is_broken or own.is_pasted)) or (own is None and sheet.is_typed(*at)):
             continue  # rule 15 reports a broken one, rule 14 a typed value
         wanted = f"={book.alignment.shown(sheet.name, at, usual)}" if usual else "a formula"
         remedy = f"copy the {along}'s formula, or change the whole {along}"

@@ -12,6 +12,7 @@ from planner.lint.pattern import CELL_NAME, PLAIN_NAME, Position
 from planner.lint.tables import SEARCHED
 from planner.xlsx.address import Area, address
 from planner.xlsx.opc import local_name
+from planner.xlsx.sheetname import unquoted
 
 COVER_SAYS = ("Version", "Made on", "Failed checks", "Sheets", "Colours", "Made from (SHA-256)")
 VERSION, LOG_HEADER_ROW = 1, 5
@@ -79,7 +80,7 @@ def links(book: Book) -> Iterator[Fault]:
 
 
 def _target(location: str) -> str:
-    return location.rpartition("!")[0].strip("'").replace("''", "'")
+    return unquoted(location.rpartition("!")[0])
 
 
 @rule(4, "Nothing is hidden: no hidden sheet, row or column (grouped and collapsible is fine).")

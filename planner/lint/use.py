@@ -45,9 +45,9 @@ def _typed_over_on(book: Book, name: str) -> str | None:
     """The sheet on which values stand in place of formulas that would read an input; None where there is none."""
     for table in book.calculations:
         for line in table.lines:
-            if name == line.name or name in _names(line.names):
-                if any(table.sheet.is_typed(line.row, column) for column in table.columns):
-                    return table.sheet.name
+            is_read = name == line.name or name in _names(line.names)
+            if is_read and any(table.sheet.is_typed(line.row, column) for column in table.columns):
+                return table.sheet.name
     return None
 
 

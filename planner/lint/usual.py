@@ -51,6 +51,6 @@ def calculated_columns(cases: CaseTable) -> Iterator[list[Position]]:
 
 
 def _counted(sheet: Sheet, positions: Iterable[Position]) -> Counter[Pattern]:
-    """How many of these cells have each formula; broken ones, which say nothing of what belongs there, left out."""
+    """How many of these cells have each formula; broken and pasted ones, which don't belong there, left out."""
     shapes = (sheet.shapes[at] for at in positions if at in sheet.shapes)
-    return Counter(formula for formula in shapes if not formula.is_broken)
+    return Counter(formula for formula in shapes if not (formula.is_broken or formula.is_pasted))

@@ -29,6 +29,13 @@ _HOLDS: dict[str, Callable[[float, float, float], bool]] = {
     "greaterThanOrEqual": lambda value, low, _: value >= low,
 }
 
+_SAID = {
+    "between": "from {0} to {1}", "notBetween": "outside {0} to {1}", "equal": "equal to {0}",
+    "notEqual": "other than {0}", "lessThan": "below {0}", "lessThanOrEqual": "of at most {0}",
+    "greaterThan": "above {0}", "greaterThanOrEqual": "of at least {0}",
+}  # fmt: skip
+_KINDS = {"decimal": "a number", "whole": "a whole number", "textLength": "a length"}
+
 
 class Validation(NamedTuple):
     """What a data validation asks of the cells in `areas`; `first` and `second` are its formulas."""
@@ -135,8 +142,8 @@ def _breach(validation: Validation, value: Value, allowed: set[str] | None) -> s
     number = len(str(value)) if validation.type == "textLength" else value
     holds = isinstance(number, (int, float)) and _HOLDS[validation.operator](number, low, high)
     whole = validation.type != "whole" or (isinstance(number, (int, float)) and number == round(number))
-    limits = f"{validation.first} and {validation.second}" if validation.second else validation.first
-    return "" if holds and whole else f"{validation.type} {validation.operator} {limits} is wanted"
+    limits = _SAID[validation.operator].format(validation.first, validation.second)
+    return "" if holds and whole else f"{_KINDS[validation.type]} {limits} is wanted"
 
 
 def _listed(book: Book, sheet: Sheet, source: str) -> set[str] | None:

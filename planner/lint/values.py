@@ -61,7 +61,7 @@ def _is_missing(book: Book, cell: Address) -> bool:
     """Whether #N/A says here that a number is missing: typed, pasted, called NA(), or looked up by a blank cell."""
     name, row, column = cell
     formula = book.sheets[name].patterns.get((row, column))
-    if formula is None or "NA" in formula.functions or formula.text == "#N/A":
+    if formula is None or "NA" in formula.functions or formula.is_pasted:
         return True
     areas = ((reference.sheet or name, reference.area(row, column)) for reference in formula.references)
     return any(
