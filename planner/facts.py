@@ -8,7 +8,7 @@ from pathlib import Path
 from planner import catalog
 from planner.catalog import Value
 from planner.evaluate import Facts
-from planner.template import Template
+from planner.template import Row, Template
 
 
 def facts(
@@ -41,3 +41,8 @@ def bytes_of_dtypes() -> dict[str, float]:
     """Bytes per element of each dtype."""
     rows = catalog.load_dtypes().rows
     return {name: float(row["bytes_per_element"] or "nan") for name, row in rows.items()}
+
+
+def only_on(row: Row) -> str:
+    """The topology that alone has the number that a lookup reads; blank where any chip may have it."""
+    return catalog.only_on(row.column[0]) if row.kind == "hardware" else ""

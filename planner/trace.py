@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from planner import table
 from planner.constraints import constraint, told
 from planner.evaluate import Facts, Results
+from planner.facts import only_on
 from planner.template import CALCULATED, Row
 
 
@@ -31,14 +32,18 @@ def explain(results: Results, name: str, facts: Facts) -> str:
 
 
 def missing(results: Results, names: Iterable[str]) -> list[str]:
-    """The inputs and lookups that make any of these rows N/A, each as a phrase that says what to do."""
+    """The inputs and lookups that make any of these rows N/A, each as a phrase that says what to do.
+
+    What only chips of another network have is none of them.
+    """
+    network = results.value("topology") if "topology" in results.template.by_name else None
     found: dict[str, str] = {}
     waiting = [name for name in names if results.value(name) is None]
     while waiting:
         row = results.template.row(waiting.pop(0))
         unknown = [name for name in row.reads if results.value(name) is None]
         waiting += [name for name in unknown if name not in found]
-        if not unknown and row.kind in ("input", "model", "hardware", "dtype"):
+        if not unknown and row.kind in ("input", "model", "hardware", "dtype") and only_on(row) in ("", network):
             where = "is not set" if row.kind == "input" else f"is not in the {row.kind} table"
             found[row.name] = f"{row.name} {where}"
         found.setdefault(row.name, "")

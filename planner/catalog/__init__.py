@@ -92,10 +92,6 @@ class Table:
             return text
         return self._lowered.get(text.lower()) or self._lettered.get(_letters(text))
 
-    def only_on(self, name: str) -> str:
-        """The topology that alone has a column's number; blank where any chip may have it."""
-        return next((column.only_on for column in self.columns if column.name == name), "")
-
     def row(self, identifier: str) -> Mapping[str, Value]:
         """The row of an id, as `identify` finds it. Raises UserError as it does."""
         return self.rows[self.identify(identifier)]
@@ -131,6 +127,11 @@ def load_models(path: Path | None = None) -> Table:
 def load_hardware(path: Path | None = None) -> Table:
     """The accelerators of a CSV, by default the shipped ones. Raises UserError for any fault in the file."""
     return _load("hardware", path or data.folder("hardware_db") / "accelerators.csv", HARDWARE_FIELDS, HARDWARE_LAWS)
+
+
+def only_on(column: str) -> str:
+    """The topology that alone has the number of a column of the accelerators; blank where any chip may have it."""
+    return next((field.only_on for field in HARDWARE_FIELDS if field.name == column), "")
 
 
 def load_dtypes(path: Path | None = None) -> Table:

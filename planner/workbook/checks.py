@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from openpyxl.workbook import Workbook
 
+from planner import facts
 from planner.template import Row
 from planner.workbook import inputs as inputs_sheet
 from planner.workbook import layout, workloads
@@ -74,20 +75,15 @@ def _missing(writer: _Writer, inputs: Inputs, sheet: Calculation, counted: set[s
         counted.add(row.name)
         where = f"{kinds[row.kind]}: {row.formula if row.kind in ('model', 'hardware') else row.name}"
         writer.row(f"{sheet.page.name}: {row.label}", f"missing.{sheet.template.name}.{row.name}", where,
-                   _told(writer.plan, row, where),
+                   _told(row, where),
                    _is_missing(writer.plan, inputs, sheet, row.name))  # fmt: skip
 
 
-def _told(plan: Plan, row: Row, where: str) -> str:
+def _told(row: Row, where: str) -> str:
     """What a row of missing numbers means: the column, and where no number is wanted."""
-    only_on = _only_on(plan, row)
+    only_on = facts.only_on(row)
     column = f"column of {where}" if row.kind in ("model", "hardware") else where
     return f"{column}; only a {only_on} has one" if only_on else column
-
-
-def _only_on(plan: Plan, row: Row) -> str:
-    """The topology that alone has a row's number; blank where any may have it."""
-    return plan.hardware.only_on(row.column[0]) if row.kind == "hardware" else ""
 
 
 def _counted(plan: Plan, inputs: Inputs, sheet: Calculation, name: str) -> str:
@@ -100,7 +96,7 @@ def _counted(plan: Plan, inputs: Inputs, sheet: Calculation, name: str) -> str:
 def _is_missing(plan: Plan, inputs: Inputs, sheet: Calculation, name: str) -> str:
     """1 where a number is missing; what only another topology has is not."""
     missing = f'IFERROR(IF({sheet.here(name)}="",1,0),1)'
-    only_on = _only_on(plan, sheet.template.row(name))
+    only_on = facts.only_on(sheet.template.row(name))
     if only_on and "topology" in sheet.rows:
         missing = f'IFERROR(IF({sheet.here("topology")}="{only_on}",{missing},0),0)'
     meant = plan.workloads.having(name) if sheet.template in plan.workloads.templates else []
