@@ -11,13 +11,11 @@ import pytest
 from planner.reading import Plan, read_plan
 from tests.edits.catalogue import MOVED, TYPED, Edit
 from tests.edits.programs import by_hand, by_office, by_openpyxl, needs_office
+from tests.edits.running import HAND, all_of_them, made
 from tests.edits.updating import update_is_right
-from tests.test_edits import HAND, all_of_them, made
 from tests.test_update import GOLDEN
 
 OFFICE = (*MOVED, *TYPED)
-ROUNDS = 2
-"""How often each kind of edit is made by the programs that can: with other dice."""
 
 
 @pytest.fixture(name="golden", scope="module")
@@ -61,6 +59,6 @@ def test_edits_by_hand(golden: tuple[Path, Plan], tmp_path: Path) -> None:
 def test_edits_by_libreoffice(golden: tuple[Path, Plan], tmp_path: Path, part: int) -> None:
     """Rows, columns, sheets and scenarios put in, moved, renamed and deleted too."""
     edits = [(made(golden[1], "office update", OFFICE, number), tmp_path / f"office_{number}.xlsx")
-             for number in range(part, ROUNDS * len(OFFICE), 4)]  # fmt: skip
+             for number in range(part, len(OFFICE), 4)]  # fmt: skip
     by_office(golden[0], edits)
     held(edits, tmp_path)
