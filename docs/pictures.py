@@ -39,14 +39,14 @@ class Cut:
 
 PICTURES = {
     "dashboard": (1060, [Cut("plan", "Dashboard", "Dashboard", 8, 476)]),
-    "sweep": (1060, [Cut("train", "Sweep", "Training:", 8, 126), Cut("train", "Dashboard", "chip,", 8, 166)]),
+    "sweep": (1060, [Cut("train", "Sweep", "Training:", 8, 126), Cut("train", "Dashboard", "chip,", 8, 184)]),
     "book": (1460, [Cut("book", "Book", "Problem", 44, 180), Cut("book", "Chapter_1", "Chapter", 12, 190)]),
     "from-a-number-to-its-sources": (960, [
-        Cut("plan", "Dashboard", "decode_step_time", 14, 52, "1  Dashboard: the decode step, and a link to its row"),
-        Cut("plan", "Inference", "decode_step_time", 70, 14,
+        Cut("plan", "Dashboard", "decode_step_time", 5, 50, "1  Dashboard: the decode step, and a link to its row"),
+        Cut("plan", "Inference", "decode_step_time", 61, 14,
             "2  Inference: its formula in names, its note and source; the rows above are what it is made of"),
         Cut("plan", "Inference", "hbm_bandwidth", 36, 24, "    ... down to those that are called up, by a link"),
-        Cut("plan", "Inputs", "n_chips", 40, 16, "3  Inputs: what was typed for each scenario"),
+        Cut("plan", "Inputs", "n_chips", 40, 10, "3  Inputs: what was typed for each scenario"),
         Cut("plan", "Hardware", "peak_bf16", 36, 80, "    Hardware: what was looked up; its sources end the row"),
     ]),
 }  # fmt: skip

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from contextlib import suppress
+import platform
+import sys
 
 # mallopt's parameters, from malloc.h
 M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -4, -8
@@ -19,10 +20,10 @@ NEVER = 2**31 - 1
 @functools.cache
 def keep() -> bool:
     """From now on keep what is freed, in one arena, until `trim`; whether the C library can: only glibc."""
-    with suppress(OSError, AttributeError):
-        mallopt = ctypes.CDLL(None).mallopt
-        return all([mallopt(M_MMAP_MAX, 0), mallopt(M_TRIM_THRESHOLD, NEVER), mallopt(M_ARENA_MAX, 1)])
-    return False
+    if sys.platform != "linux" or platform.libc_ver()[0] != "glibc":
+        return False
+    mallopt = ctypes.CDLL(None).mallopt
+    return all([mallopt(M_MMAP_MAX, 0), mallopt(M_TRIM_THRESHOLD, NEVER), mallopt(M_ARENA_MAX, 1)])
 
 
 def trim() -> None:

@@ -18,6 +18,9 @@ from planner import csvfile
 from planner.errors import Place, UserError, nearest
 
 REQUIRED = ("case_key", "hardware_id", "t_median")
+VERSION = 1
+FOUND_BY = ("case_id", "case_key", "template", "hardware_id", "status", "method")  # blanks around these don't count
+AMOUNTS = ("t_mad", "flops", "memory_bytes")  # as counts they are never negative; a time by differences may be
 STATUSES = ("measured", "skipped", "failed", "interrupted")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
@@ -34,7 +37,7 @@ def _figure(unit: str, meaning: str) -> Any:
 class Measurement:
     """One case, measured or not. A number that nobody knows is NaN, and blank in the file; never 0."""
 
-    schema: int = _column("1", "version of these columns", 1)
+    schema: int = _column("1", "version of these columns", VERSION)
     run_id: str = _column("text", "one for each run of measure")
     timestamp: str = _column("text", "when the case was measured, UTC, ISO 8601")
     case_id: str = _column("text", "key of the row in the workbook")
@@ -131,10 +134,13 @@ def read_measurements(path: Path) -> list[Measurement]:
 
 def numbered_measurements(path: Path) -> list[tuple[int, Measurement]]:
     """The rows as `read_measurements` has them, each with its line."""
-    sheet = csvfile.read(path, required=REQUIRED, known=tuple(SCHEMA))
-    for name in sheet.header:
-        if name not in SCHEMA:
-            raise UserError(f"unknown column {name!r}", place=Place(path, 1), remedy=_meant(name))
+    sheet = csvfile.read(path, known=tuple(SCHEMA))
+    unknown = [name for name in sheet.header if name not in SCHEMA]
+    if not any(map(_is_converted, unknown)):  # of t_median_ms nobody is told to rename it
+        csvfile.require(sheet.header, path, REQUIRED, tuple(SCHEMA))
+    for name in sorted(unknown, key=_is_converted, reverse=True):
+        what = f"unknown column {name!r}" if name else f"column {sheet.header.index(name) + 1} has no name"
+        raise UserError(what, place=Place(path, 1), remedy=_meant(name) if name else "name it, or delete it")
     return [(line, _row(cells, path, line)) for line, cells in sheet.records()]
 
 
@@ -149,9 +155,19 @@ def _row(cells: Mapping[str, str], path: Path, line: int) -> Measurement:
     return Measurement(**values)
 
 
+def _is_converted(name: str) -> bool:
+    """Whether an unknown column is a known one with something behind it, as a unit is."""
+    return _beginning(name) is not None
+
+
+def _beginning(name: str) -> str | None:
+    """The known column whose name an unknown one begins with."""
+    return next((known for known in sorted(SCHEMA, key=len, reverse=True) if name.startswith(known)), None)
+
+
 def _meant(name: str) -> str:
     """What to do about an unknown column: a known one with a unit behind it is to be converted."""
-    column = next((known for known in sorted(SCHEMA, key=len, reverse=True) if name.startswith(known)), None)
+    column = _beginning(name)
     if column is None:
         return nearest(name, SCHEMA)
     return f"did you mean {column}? it is in {SCHEMA[column][0]}: convert it if need be, and name it {column}"
@@ -168,15 +184,19 @@ def _value(name: str, text: str) -> str | float:
     """A cell's text as its column's type: the inverse of `_cell`."""
     kind = _TYPES[name]
     if kind is str:
-        text = text.removeprefix("'")
+        text = (text.strip() if name in FOUND_BY else text).removeprefix("'")
         if name == "status" and text not in STATUSES:
             raise UserError(f"unknown status {text!r}", remedy=nearest(text, STATUSES))
         return text
     try:
-        number = float(text)
+        number = float(text) if text.isascii() and "_" not in text else math.nan  # Python reads 1_000, nobody else
     except ValueError:
         number = math.nan
     if not math.isfinite(number) or (kind is int and not number.is_integer()):
         wanted = "a whole number" if kind is int else "a number"
         raise UserError(f"{text!r} is not {wanted}", remedy="write it with digits and a point")
+    if number < 0 and (kind is int or name in AMOUNTS):
+        raise UserError(f"{text!r} is negative", remedy="write 0 or more, or leave it blank")
+    if name == "schema" and number != VERSION:
+        raise UserError(f"the columns are of version {number:g}, not {VERSION}", remedy="use the planner that wrote it")
     return int(number) if kind is int else number

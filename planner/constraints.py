@@ -7,15 +7,16 @@ nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
 
 from planner.formula import Binary, Call, Formula, Name, Node, children, parse, walk
 from planner.template import CALCULATED, Row, Template
 from planner.units import parse_unit, unit_of
 
 RANKED = ("MAX", "MIN")
+LARGE, FAR = 100, 1000  # ratios from which decimals, and digits, say nothing more
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,17 @@ class Told:
         """`Time to read the cache, 1.8x above Time of the matmuls`."""
         if self.margin is None:
             return f"{self.binding.label}, nothing else counts"
-        rounded = math.floor(self.margin * 100 + 0.5) / 100  # a half goes up, as in a spreadsheet
-        distance = "level with" if rounded == 1 else f"{rounded:.15g}x {over}"
+        times = _times(self.margin)
+        distance = "level with" if times == "1" else f"{times}x {over}"
         return f"{self.binding.label}, {distance} {self.following.label}"
+
+
+def _times(margin: float) -> str:
+    """A ratio in words: two decimals, none of a large one; of the largest only that it is one. As a cell rounds it."""
+    if margin >= FAR:
+        return f"more than {FAR:,}"
+    to = Decimal("1") if margin >= LARGE else Decimal("0.01")
+    return f"{float(Decimal(f'{margin:.15g}').quantize(to, ROUND_HALF_UP)):g}"
 
 
 def told(each: Constraint, value: Callable[[str], float | None]) -> Told | None:

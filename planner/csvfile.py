@@ -19,6 +19,7 @@ from planner.errors import Place, UserError, nearest
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|[\r\n])|[^\r\n]+")
 _CONTROLS = bytes(set(range(1, 32)) - {9, 10, 13})  # what a workbook can't hold
+_NONE = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")  # U+FFFE and U+FFFF, which are no characters: nor can it hold those
 _BOM = b"\xef\xbb\xbf"
 _STEP = 100_000  # rows between two words on how far reading is
 _CHUNK = 2**20  # bytes that are checked at a time, so that a large file isn't held twice
@@ -84,8 +85,7 @@ class Sheet:
     def _check_controls(self, cells: Sequence[str], line: int) -> None:
         for column, cell in zip(self.header, cells, strict=True):
             if _has_controls(cell.encode()):
-                raise UserError("the text holds control characters", place=Place(self.path, line, column),
-                                remedy="delete them")  # fmt: skip
+                raise _controlled(Place(self.path, line, column))
 
     def _misfit(self, cells: Sequence[str], line: int) -> UserError:
         """The fault of a row of another width than the header's, or with a cell too long."""
@@ -122,7 +122,8 @@ def read(path: Path, *, required: Sequence[str] = (), known: Sequence[str] = ())
     if not data.removeprefix(_BOM).strip():
         raise UserError("the file is empty", place=Place(path), remedy="its first line names the columns")
     header = tuple(cell.strip() for cell in next(_rows(_reader(_Lines(data)), path)))
-    _check_header(header, path, required, known)
+    _check_header(header, path)
+    require(header, path, required, known)
     return Sheet(path, header, data, hashlib.sha256(data).hexdigest(), _has_controls(data))
 
 
@@ -138,9 +139,15 @@ def _bytes(path: Path) -> bytes:
 
 
 def _has_controls(data: bytes) -> bool:
-    """Whether there are control characters. Taking them out and counting is ten times as fast as a search for them."""
+    """Whether there is what a workbook can't hold. Taking it out and counting is ten times as fast as a search."""
+    if any(none in data for none in _NONE):
+        return True
     pieces = (data[start : start + _CHUNK] for start in range(0, len(data), _CHUNK))
     return any(len(piece.translate(None, _CONTROLS)) != len(piece) for piece in pieces)
+
+
+def _controlled(place: Place) -> UserError:
+    return UserError("the text holds control characters", place=place, remedy="delete them")
 
 
 def _check_encoding(data: bytes, path: Path) -> None:
@@ -177,17 +184,23 @@ def _rows(reader: Any, path: Path) -> Iterator[list[str]]:
         raise UserError(f"not a CSV row: {error}", place=Place(path, line), remedy="close every double quote") from None
 
 
-def _check_header(header: Sequence[str], path: Path, required: Sequence[str], known: Sequence[str]) -> None:
+def _check_header(header: Sequence[str], path: Path) -> None:
     place = Place(path, 1)
     if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
         mark = "semicolons" if ";" in header[0] else "tabs"
         raise UserError(f"the columns are separated by {mark}", place=place, remedy="save it with commas")
     for index, column in enumerate(header):
+        if _has_controls(column.encode()):
+            raise _controlled(Place(path, 1, index + 1))
         if column in header[:index]:
             raise UserError(f"column {column!r} is there twice", place=place, remedy="keep one of the two")
+
+
+def require(header: Sequence[str], path: Path, required: Sequence[str], known: Sequence[str]) -> None:
+    """Raise UserError where a `required` column is missing, with one that is none of `known` and may be meant."""
     missing = [column for column in required if column not in header]
     if missing:
         extra = [column for column in header if column not in known]
         hint = nearest(missing[0], extra) if extra else ""
         remedy = f"{hint} rename it to {missing[0]}" if hint.startswith("did you mean") else "add it to the header"
-        raise UserError(f"column {missing[0]!r} is missing", place=place, remedy=remedy)
+        raise UserError(f"column {missing[0]!r} is missing", place=Place(path, 1), remedy=remedy)

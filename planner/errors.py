@@ -14,17 +14,19 @@ _COMPARED = 4000  # names that a text is compared with
 
 @dataclass(frozen=True)
 class Place:
-    """Where a fault stands: a file, and in it a line and a column (1-based), or a cell."""
+    """Where a fault stands: a file, and in it a line and a column (1-based), a sheet or a cell."""
 
     path: str | Path | None = None
     line: int | None = None
     column: str | int | None = None
     cell: str | None = None
+    sheet: str | None = None
 
     def __str__(self) -> str:
         parts = [] if self.path is None else [str(self.path)]
         parts += [] if self.line is None else [f"line {self.line}"]
         parts += [] if self.column is None else [f"column {self.column}"]
+        parts += [] if self.sheet is None else [f"sheet {self.sheet}"]
         parts += [] if self.cell is None else [f"cell {self.cell}"]
         return ", ".join(parts)
 

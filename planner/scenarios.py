@@ -35,6 +35,7 @@ DEFAULTS = (
         "tpu-v5p",
         {
             "workload": "training", "n_chips": "8192", "slice_x": "16", "slice_y": "16", "slice_z": "32",
+            "collective_axes": "3",
             "mesh_fsdp": "1024", "mesh_tensor": "8", "batch_tokens": "4194304", "seq_len": "4096",
         },
     ),
@@ -42,6 +43,7 @@ DEFAULTS = (
 ID_COLUMNS, NAME_COLUMNS = ("scenario", "scenario_id", "id"), ("name", "scenario_name")
 MODEL_COLUMNS, HARDWARE_COLUMNS = ("model", "model_id"), ("hardware", "hardware_id", "chip")
 MOST = 16_000  # scenarios that a sheet has columns for
+MOST_NAMED = 6  # scenarios that one line names
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -76,6 +78,16 @@ def plan_of(
     operations = layer_ops.load(step) if step else None
     scenarios = [_completed(_possible(scenario, tables[1]), meant, swept) for scenario in _distinct(scenarios)]
     return Plan(loaded, scenarios, *tables, catalog.load_dtypes(), operations, cases.load())
+
+
+def without(plan: Plan) -> Iterator[str]:
+    """What scenarios lack that the templates look numbers up by, in words: `no chip: a, b`."""
+    for kind, noun in (("model", "model"), ("hardware", "chip")):
+        lacking = [scenario.id for scenario in plan.scenarios if not getattr(scenario, kind)]
+        if lacking and any(template.of_kind(kind) for template in plan.templates):
+            more = f" and {len(lacking) - MOST_NAMED:,} more" if len(lacking) > MOST_NAMED else ""
+            many = "s" if len(lacking) > 1 else ""
+            yield f"no {noun} for the scenario{many} {', '.join(lacking[:MOST_NAMED])}{more}"
 
 
 def _sorted(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.recalc import strip_cached
+from planner.recalc.inmemory import stripped
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
@@ -34,8 +34,7 @@ def recalculated(path: Path, tmp: Path) -> dict[str, dict[str, Value]]:
     source, out = tmp / "stripped" / path.name, tmp / "computed"
     source.parent.mkdir(parents=True, exist_ok=True)
     package = Package.read(path)
-    strip_cached(package)
-    package.write(source)
+    stripped(package, parse_sheets(package)).write(source)
     subprocess.run(
         [
             "soffice",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
-from planner.xlsx.sheetxml import set_values
+from tests.xlsx_samples import set_values
 
 
 def _xml(text: str) -> str:

@@ -17,8 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from measure.records import write_measurements
+from planner.cli import group
 from planner.comparison.filling import fill_file
 from planner.errors import UserError
 from planner.xlsx.locked import locked
@@ -59,6 +61,48 @@ def test_what_cannot_be_edited_safely_is_refused_untouched(plan: Path, built: by
     assert done.exit_code == 2
     assert reason in done.output
     assert plan.read_bytes() == data
+
+
+HOSTILE: dict[str, tuple[Callable[[str], str | bytes], str]] = {
+    "semicolons": (lambda text: text.replace(",", ";"), "separated by semicolons"),
+    "utf-16": (lambda text: text.encode("utf-16"), "UTF-16"),
+    "latin-1": (lambda text: text.replace("mine", "caf\xe9").encode("latin-1"), "line 2: byte 0xE9 is not UTF-8"),
+    "decimal comma": (lambda text: text.replace("0.001", '"0,001"'), "'0,001' is not a number"),
+    "nan": (lambda text: text.replace("0.001", "nan"), "'nan' is not a number"),
+    "negative": (lambda text: text.replace("0.001", "-0.001"), "needs a time above 0"),
+    "zero": (lambda text: text.replace("0.001", "0"), "needs a time above 0"),
+    "below a cell's numbers": (lambda text: text.replace("0.001", "1e-320"), "needs a time above 0"),
+    "header twice": (lambda text: text.replace("host", "t_median"), "column 't_median' is there twice"),
+    "another unit": (lambda text: text.replace("t_median", "t_median_ms"), "convert it if need be"),
+    "long": (lambda text: text.replace("mine", "x" * 32_768), "32,768 characters"),
+    "control": (lambda text: text.replace("mine", "a\x01b"), "control characters"),
+    "deep": (lambda text: text.replace("{}", "[" * 20_000), "column inputs: it is no JSON of inputs"),
+    "no JSON": (lambda text: text.replace("{}", "{'d_in': 1}"), "column inputs: it is no JSON of inputs"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_measurements_that_cannot_be_read_are_refused(plan: Path, built: bytes, kind: str) -> None:
+    """One line with the place, exit code 2, and the workbook as it was."""
+    spoil, reason = HOSTILE[kind]
+    key, csv = keys(plan)[0], plan.with_suffix(".csv")
+    spoiled = spoil(f'case_key,hardware_id,t_median,template,inputs,host\n"{key}",tpu-v5e,0.001,matmul,{{}},mine\n')
+    csv.write_bytes(spoiled.encode() if isinstance(spoiled, str) else spoiled)
+    done = CliRunner().invoke(group, ["backfill", str(plan), str(csv)])
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert reason in done.stderr
+    assert str(csv) in done.stderr
+    assert plan.read_bytes() == built
+
+
+def test_measured_texts_are_never_formulas(plan: Path) -> None:
+    """A run and a chip that begin as a formula does land as texts."""
+    csv = plan.with_suffix(".csv")
+    csv.write_text(f'\ufeffcase_key,hardware_id,t_median,run_id\n"{keys(plan)[0]}",=1+1,0.001,=SUM(A1)\n')
+    assert CliRunner().invoke(group, ["backfill", str(plan), str(csv)]).exit_code == 0
+    (row,) = [row for row in rows(plan) if row.text("run_id") == "=SUM(A1)"]
+    assert row.text("hardware_id") == "=1+1"
+    assert b"<f>1+1" not in b"".join(Package.read(plan).parts.values())
 
 
 @pytest.mark.parametrize("lock", ["~$plan.xlsx", ".~lock.plan.xlsx#"])

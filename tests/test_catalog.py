@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import progress
+from planner import data, progress
 from planner.catalog import Table, Value, load_dtypes, load_hardware, load_models
 from planner.catalog.cells import parse
 from planner.catalog.columns import Field, Rule
@@ -83,6 +83,9 @@ sliding_window=128 n_global_layers=1 -> n_local_layers=1 window=128
 max_context=512 -> n_local_layers=0 window=512
 n_global_layers=1 max_context=512 -> n_local_layers=1 window=N/A
 n_full_attn_layers=1 linear_attn_params_per_layer=7 -> n_linear_layers=1 attention=hybrid
+n_linear_layers=1 -> n_full_attention_layers=1 n_local_layers=0 attention=hybrid
+n_linear_layers=1 attention=hybrid -> n_full_attention_layers=1
+n_linear_layers=1 sliding_window=128 -> n_full_attention_layers=1 n_local_layers=1 window=128
 attention=hybrid -> n_full_attention_layers=N/A n_linear_layers=N/A
 n_params_total_published=5 published_kind=exact,incl.vision -> n_params_published=5
 n_params_total_published=5 published_kind=rounded -> n_params_published=N/A
@@ -119,9 +122,9 @@ def test_data_sheet_names_of_hardware(tmp_path: Path, cells: str) -> None:
 
 
 def test_a_missing_number_is_not_zero(tmp_path: Path) -> None:
-    """Of hardware only the id is required; each figure that is not given is N/A."""
-    row = _row(tmp_path, {"id": "bare"}, "hardware")
-    assert {value for name, value in row.items() if name != "name"} == {None}
+    """Of hardware the id and one column more are required; each figure that is not given is N/A."""
+    row = _row(tmp_path, {"id": "bare", "kind": "gpu"}, "hardware")
+    assert {value for name, value in row.items() if name not in ("name", "kind")} == {None}
 
 
 @pytest.mark.parametrize("kind", LOADERS)
@@ -205,6 +208,11 @@ mlp_gated=no mlp_matrices=3 -> mlp_gated 0 and mlp_matrices 3 contradict each ot
 moe_experts=8 n_experts=16 -> moe_experts 8 and n_experts 16 contradict each other
 n_experts=8 n_dense_layers=1 n_moe_layers=2 -> n_dense_layers + n_moe_layers is 3, more than n_layers 2
 n_full_attn_layers=2 n_linear_layers=1 -> n_full_attention_layers + n_linear_layers is 3, more than n_layers 2
+n_linear_layers=3 -> n_linear_layers 3 is more than n_layers 2
+n_full_attn_layers=1 n_global_layers=2 -> n_global_layers 2 is more than n_full_attention_layers 1
+n_linear_layers=1 n_global_layers=2 -> n_global_layers 2 is more than n_full_attention_layers 1
+n_full_attn_layers=1 n_global_layers=1 n_local_layers=1 -> n_local_layers is 2, more than n_full_attention_layers 1
+n_linear_layers=1 n_global_layers=1 n_local_layers=1 -> n_local_layers is 2, more than n_full_attention_layers 1
 moe_experts=8 moe_top_k=16 -> moe_top_k 16 is more than n_experts 8
 moe_experts=8 moe_d_ff=0 -> d_ff_expert is 0, but there are 8 experts
 """
@@ -238,6 +246,8 @@ def test_the_first_fault_is_told(tmp_path: Path) -> None:
         ("hardware", "hbm_gb", "hbm_gb (did you mean hbm_bytes?)"),
         ("hardware", "price", "price (did you mean price_per_chip_hour"), ("hardware", "note_of_mine", ""),
         ("hardware", "Comment", ""), ("models", "layer_pattern", ""),
+        ("models", "note_indexer_params_per_layer", ""), ("models", "note_n_params_total_published", ""),
+        ("models", "_n_heads", ""), ("models", "_n_params_active_published", ""), ("hardware", "Note hbm_bytes", ""),
     ],
 )  # fmt: skip
 def test_columns_that_nothing_reads_are_named(
@@ -302,7 +312,21 @@ def test_bad_hardware_is_refused(tmp_path: Path, cells: str, words: str) -> None
 
 def test_names_that_differ_by_a_number_are_no_slip(tmp_path: Path) -> None:
     """A column of one's own such as peak_fp64 is ignored, though one letter from peak_fp4."""
-    assert _row(tmp_path, {"id": "x", "peak_fp64": "67e12"}, "hardware")["peak_fp4"] is None
+    row = _row(tmp_path, {"id": "x", "peak_fp64": "67e12", "peak_bf16": "1e15"}, "hardware")
+    assert row["peak_fp4"] is None
+
+
+def test_the_other_table_is_refused(tmp_path: Path) -> None:
+    """A CSV of models is none of accelerators, nor the other way round, whatever names and sources both have."""
+    shipped = data.folder("model_db") / "models.csv"
+    with pytest.raises(UserError, match="line 1: no column says anything of an accelerator; give the CSV of"):
+        load_hardware(shipped)
+    with pytest.raises(UserError, match="line 1: column 'n_layers' is missing"):
+        load_models(data.folder("hardware_db") / "accelerators.csv")
+    path = tmp_path / "chips.csv"
+    path.write_text("id,name,year,source\nnext,Next,2030,A guess\n")
+    with pytest.raises(UserError, match="or add a column such as peak_bf16"):
+        load_hardware(path)
 
 
 def test_a_path_that_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,13 +362,13 @@ def test_column_order_is_free(tmp_path_factory: pytest.TempPathFactory, order: l
 
 @pytest.mark.parametrize("fields", [MODEL_FIELDS, HARDWARE_FIELDS, DTYPE_FIELDS], ids=list(LOADERS))
 def test_the_dictionary_is_sound(fields: tuple[Field, ...]) -> None:
-    """No name stands for two columns; rules and bounds read known columns; each blank is explained."""
+    """No name stands for two columns; rules and bounds read known columns; each rule says what it is."""
     names = [name for field in fields for name in (field.name, *field.aliases)]
     assert len(set(names)) == len(names)
     for field in fields:
-        assert field.when_blank
         assert {field.at_most, field.source} - {""} <= set(names)
         if isinstance(field.blank, Rule):
+            assert field.blank.function.__doc__
             assert set(field.blank.inputs) <= set(names)
 
 

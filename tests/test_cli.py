@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from click.testing import CliRunner
@@ -39,6 +42,32 @@ def imported(*words):
     assert done.returncode == 0, done.stderr[-2000:]
     lines = done.stderr.decode().splitlines()
     return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines if line.startswith("import time:")}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal of POSIX")
+@pytest.mark.parametrize(
+    ("words", "step"),
+    [
+        (["build", "-o", "plan.xlsx"], "writing and computing"),
+        pytest.param(["check", "old.xlsx"], "reading, computing", marks=pytest.mark.slow),
+        pytest.param(["report", "old.xlsx", "-o", "plan.md"], "", marks=pytest.mark.slow),
+    ],
+)
+def test_ctrl_c_leaves_nothing_behind(tmp_path, words, step):
+    """One line and exit code 2; no file is new, half-written or changed."""
+    if "old.xlsx" in words:
+        process("build", "-o", str(tmp_path / "old.xlsx"))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    command = [sys.executable, "-m", "planner", "-v", *words]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as begun:
+        if step:
+            next(line for line in begun.stderr if step in line)
+        time.sleep(0.5)
+        begun.send_signal(signal.SIGINT)
+        said, _ = begun.stderr.read(), begun.stdout.read()
+    faults = [line for line in said.splitlines() if not re.match(r" *\d+\.\d\d s  ", line)]
+    assert (begun.returncode, faults) == (2, ["Error: interrupted; nothing was changed"])
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize(

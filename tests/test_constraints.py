@@ -109,6 +109,9 @@ def test_told_in_numbers(load: Load) -> None:
     assert told_of(1, 9, 5) == "beta_2, 1.8x above gamma_2"
     assert told_of(0, 0, 5) == "gamma_2, nothing else counts"
     assert told_of(3, 3, 1) == "alpha, level with beta_2"
+    assert told_of(1, 99.996, 0) == "beta_2, 100x above alpha"
+    assert told_of(1, 213.584, 0) == "beta_2, 214x above alpha"
+    assert told_of(1, 213_584.38, 0) == "beta_2, more than 1,000x above alpha"
     assert told_of(0, 0, 0) is None
     assert told_of(1, None, 5) is None
 
@@ -140,6 +143,48 @@ def test_the_second_of_some_cells(function: str) -> None:
         wanted.append(sorted(numbers, reverse=function == "MAX")[1])
     book.evaluate_all()
     assert [book.get_value("S", row, 8) for row in range(1, 61)] == wanted
+
+
+def test_cells_say_how_far_as_python_does(load: Load) -> None:
+    """The formula of the words gives the text of `told`, from level to far apart, for the largest and the smallest."""
+    margins = (
+        1.0,
+        1.004,
+        1.005,
+        1.8,
+        2.345,
+        9.999,
+        99.99,
+        99.996,
+        100.0,
+        100.5,
+        213.584,
+        999.4,
+        999.6,
+        1000.0,
+        213_584.38,
+    )
+    for function, over in (("MAX", "above"), ("MIN", "below")):
+        each, book, wanted = found(load, f"{function}(alpha,beta_2)"), formualizer.Workbook(), []
+        assert each is not None
+        book.add_sheet("S")
+        ranking = Ranking(["A2", "A3"], "A2:A3", "B2:B3", function)
+        for at, margin in enumerate(margins):
+            sheet = f"S{at}"
+            book.add_sheet(sheet)
+            numbers = {"alpha": 3.0, "beta_2": 3.0 * margin}
+            for row, (label, number) in enumerate(numbers.items(), start=2):
+                book.set_value(sheet, row, 1, number)
+                book.set_value(sheet, row, 2, label)
+            for row, formula in enumerate((ranking.binding, ranking.following, ranking.margin("A5")), start=4):
+                book.set_formula(sheet, row, 1, f"={formula}")
+            book.set_formula(sheet, 7, 1, f"={ranking.words('A4', 'A5', 'A6')}")
+            said = told(each, numbers.get)
+            assert said is not None
+            words = said.words(over)
+            wanted.append(f"{said.binding.label}, {LEVEL}" if "level with" in words else words)
+        book.evaluate_all()
+        assert [book.get_value(f"S{at}", 7, 1) for at in range(len(margins))] == wanted
 
 
 def results(name: str, model: str, chip: str, values: dict[str, object]) -> Results:

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from planner.cli import group
 from planner.diffing.changes import CheckChange, OutcomeChange
 from planner.diffing.compare import compare
+from planner.diffing.page import as_html
 from planner.diffing.show import as_text, both, percent
 from planner.diffing.show import check as said_of_check
 from planner.reading import read_plan
@@ -62,6 +63,25 @@ def test_a_headline_of_two_sheets(tmp_path: Path) -> None:
     path = tmp_path / "both.xlsx"
     write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["transformer", "training", "inference"])
     assert invoked("diff", path, path) == (0, f"{path} and {path}: no differences\n")
+
+
+def test_the_sheet_of_a_name_that_stands_on_several(tmp_path: Path) -> None:
+    """Text, page and JSON say whose memory it is; a name of one sheet stands alone."""
+    old, new = tmp_path / "old.xlsx", tmp_path / "new.xlsx"
+    for path, chips in ((old, 8), (new, 16)):
+        write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["transformer", "training", "inference"],
+                   n_chips=chips, mesh_fsdp=chips)  # fmt: skip
+    moved = [line.split()[1] for line in invoked("diff", old, new)[1].partition("Headlines that moved")[2].splitlines()
+             if line.strip() and line.startswith("  ")]  # fmt: skip
+    moved = [name for name in moved if name.endswith(("memory_bytes_per_chip", "decode_step_time"))]
+    assert sorted(moved) == ["Inference!memory_bytes_per_chip", "Training!memory_bytes_per_chip", "decode_step_time"]
+    found = json.loads(invoked("diff", "--json", old, new)[1])["headlines"]
+    assert {change["sheet"] for change in found if change["name"] == "memory_bytes_per_chip"} == {
+        "Training", "Inference"}  # fmt: skip
+    assert {change["sheet"] for change in found if change["name"] == "decode_step_time"} == {""}
+    page = as_html(compare(read_plan(old), read_plan(new)))
+    assert " (Training)</td>" in page
+    assert " (Inference)</td>" in page
 
 
 def test_one_input(plan: Seeded, pair: tuple[Path, Path]) -> None:

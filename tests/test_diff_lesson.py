@@ -12,6 +12,7 @@ from planner.cli import group
 from planner.reading import read_workbook
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
+from planner.xlsx.sheetedit import with_values
 from tests.test_teaching import few  # noqa: F401
 
 
@@ -24,7 +25,7 @@ def invoked(*arguments: object) -> tuple[int, str]:
 def typed(path: Path, sheet: str, **cells: float) -> None:
     """Values typed into a workbook by a program that computes nothing."""
     package = Package.read(path)
-    package.replace(package.sheets()[sheet], parse_sheets(package)[sheet].with_values(cells))
+    package.replace(package.sheets()[sheet], with_values(parse_sheets(package)[sheet], cells))
     package.write(path)
 
 

@@ -74,7 +74,9 @@ def test_the_analysts_page_is_for_people_without_a_terminal() -> None:
     assert "python" not in page.lower()
     shown = page.partition("| colour |")[2]
     for style, word in zip(
-        (style for style, _ in COLOURS), ("input", "formula", "link", "measured", "check"), strict=True
+        (style for style, _ in COLOURS),
+        ("input", "formula", "link", "measured", "check", "override", "fails", "N/A"),
+        strict=True,
     ):
         assert style, "the Cover explains it"
         assert word in shown

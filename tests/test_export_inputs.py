@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import random
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from planner.workbook.book import build
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
+from planner.xlsx.sheetedit import with_values
 
 TEMPLATES = [word for name in DEFAULT_TEMPLATES for word in ("--template", name)]
 
@@ -115,7 +117,7 @@ def test_a_text_over_a_number_is_named_and_not_exported(tmp_path: Path) -> None:
     package = Package.read(Path(__file__).parent / "golden" / "edited.xlsx")
     (entry,) = (row.cells["llama3_70b_on_tpu_v6e"] for row in read_plan(package).tables["Inference"]
                 if row.name == "generate_time")  # fmt: skip
-    sheet = parse_sheets(package)["Inference"].with_values({entry.spot.ref: "see mail"})
+    sheet = with_values(parse_sheets(package)["Inference"], {entry.spot.ref: "see mail"})
     package.replace(package.sheets()["Inference"], sheet)
     path = tmp_path / "plan.xlsx"
     package.write(path)
@@ -141,7 +143,7 @@ def test_changes_to_the_databases_and_constants(tmp_path: Path) -> None:
 
     typed = {"Hardware": {address(row, column): 2e10}, "Inputs": {constant.ref: 3599.0, address(6, model): "my-model"}}
     for sheet, values in typed.items():
-        package.replace(parts[sheet], sheets[sheet].with_values(values))
+        package.replace(parts[sheet], with_values(sheets[sheet], values))
     exported = export(read_plan(package))
     record = dict(zip(exported.header, exported.rows[0], strict=True))
     assert record["hbm_bytes"] == "20000000000"
@@ -170,3 +172,25 @@ def test_a_guarded_text_is_read_back(text: str) -> None:
     """No exported text begins like a formula, and each reads back as it was."""
     assert unguarded(guarded(text)) == text
     assert not guarded(text).startswith(("=", "+", "-", "@"))
+
+
+def test_the_printed_command_builds_what_has_models_of_its_own(tmp_path: Path) -> None:
+    """As printed it makes a workbook of the same numbers, though no shipped table has the model or the chip."""
+    models, chips, book = tmp_path / "m.csv", tmp_path / "c.csv", tmp_path / "own.xlsx"
+    models.write_text("id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,source\n"
+                      "marten,2,256,1024,4,2,64,32000,true,true,\"Ours, a sketch\"\n")  # fmt: skip
+    chips.write_text("id,kind,peak_bf16,hbm_bytes,hbm_bandwidth\nnext,gpu,4e15,288e9,1.25e13\n")
+    words = ("--models", models, "--hardware-csv", chips, "--template", "inference")
+    assert run("build", "marten", "-H", "next", *words, "-o", book).exit_code == 0
+    done = run("export-inputs", book, "-o", tmp_path / "mine.csv")
+    command = next(line for line in done.output.splitlines() if line.startswith("planner build"))
+    again = tmp_path / "again.xlsx"
+    built = run(*shlex.split(command.partition(" makes a workbook")[0])[1:], "-o", again)
+    assert built.exit_code == 0, built.output
+    assert said(read_plan(again)) == said(read_plan(book))
+    refused = run("export-inputs", book, "-o", tmp_path / "mine.csv")
+    assert refused.exit_code == 2
+    (tmp_path / "mine.csv").unlink()
+    refused = run("export-inputs", book, "-o", tmp_path / "mine.csv")
+    assert "mine-models.csv: the file exists" in refused.output
+    assert not (tmp_path / "mine.csv").exists()

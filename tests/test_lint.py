@@ -17,6 +17,7 @@ from planner.scenarios import plan_of
 from planner.workbook.book import build
 from planner.xlsx.address import address
 from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
 
 ROOT = Path(__file__).parent.parent
@@ -66,7 +67,7 @@ class Seeded:
         cell = re.compile(rf'<c r="{ref}"( s="\d+")?[^>]*?(?:/>|>.*?</c>)')
         xml = self.package.parts[part]
         if not cell.search(xml.decode()):
-            xml = SheetXml(xml).with_values({ref: 0})
+            xml = with_values(SheetXml(xml), {ref: 0})
         new = cell.sub(lambda match: f'<c r="{ref}"{match[1] or ""}{kind}>{content}</c>', xml.decode(), count=1)
         self.package.replace(part, new.encode())
 

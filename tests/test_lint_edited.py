@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.sax.saxutils import escape, unescape
 
 import openpyxl
 import pytest
@@ -20,6 +22,7 @@ from planner.cli import group
 from planner.lint.pattern import pattern
 from planner.lint.run import check
 from planner.recalc import recalculate
+from planner.xlsx.moves import Moves, SheetMoves
 from planner.xlsx.opc import Package
 from tests.libreoffice import needs_libreoffice
 from tests.test_lint import ALL, Seeded, fixture_built, fixture_plan, fixture_rows, places  # noqa: F401
@@ -82,6 +85,64 @@ def test_what_an_analyst_adds_is_no_breach(tmp_path: Path) -> None:
     book.save(path)
     report = check(saved(path))
     assert [finding for finding in report.found if finding.severity != "note"] == []
+
+
+@pytest.mark.parametrize("name", ["My inputs", "Bob's plan"])
+def test_a_sheet_may_be_renamed(built: bytes, tmp_path: Path, name: str) -> None:
+    """A name with a blank or a quote that an analyst gave is noted by rule 5, and is no breach."""
+    package = Package.from_bytes(built, "plan.xlsx")
+    sheet = "Inputs" if name == "My inputs" else "Inference"
+    quoted = name.replace("'", "''")
+    moves = Moves({each: SheetMoves(name if each == sheet else each) for each in package.sheets()})
+    for each, part in package.sheets().items():
+        xml = package.parts[part].decode()
+        formula = re.compile(r"(<f>|<formula1>)([^<]*)(<)")
+        package.replace(
+            part,
+            formula.sub(
+                lambda found, each=each: found[1] + escape(moves.formula(unescape(found[2]), each)) + found[3], xml
+            ).encode(),
+        )
+    workbook = package.workbook_part()
+    xml = (
+        package.parts[workbook]
+        .decode()
+        .replace(f'name="{sheet}"', f'name="{name}"')
+        .replace(f"{sheet}!", f"'{quoted}'!")
+    )
+    package.replace(workbook, xml.encode())
+    found = check(package)
+    assert found.of("fault") == []
+    assert 5 in {each.rule for each in found.of("note")}
+
+
+def test_a_case_may_be_moved(plan: Seeded) -> None:
+    """Rule 15: in the Comparison, what reads a fixed case that was moved below is noted, and is no breach."""
+    part = plan.part("Comparison")
+    xml = plan.package.parts[part].decode()
+    moved = re.sub(r"(<f>[^<]*[A-Z])\$6(?=[^<]*</f>)", r"\g<1>$8", xml)
+    assert moved != xml
+    plan.package.replace(part, moved.encode())
+    found = [each for each in plan.found() if each.rule == 15]
+    assert {each.severity for each in found} == {"note"}
+    assert all(each.place.startswith("Comparison!") for each in found)
+
+
+def test_an_own_row_of_inputs_is_held_to_no_list(plan: Seeded) -> None:
+    """A number in a row that a person put among the inputs, over which a validation for dtypes spreads."""
+    row = plan.at("Inputs", "kv_dtype", "")
+    plan.type("Inputs", f"C{row}", None)
+    plan.type("Inputs", f"F{row}", 3)
+    assert not [each for each in plan.found() if each.kind == "out_of_range"]
+
+
+def test_a_blank_input_is_noted(plan: Seeded) -> None:
+    """An input that is blank says so, and how many headlines are N/A for it."""
+    cell = f"G{plan.at('Inputs', 'batch', '')}"
+    plan.type("Inputs", cell, None)
+    notes = [each.what for each in plan.found() if each.place == f"Inputs!{cell}"]
+    assert len(notes) == 1
+    assert re.fullmatch(r"batch of \w+ is blank, and so \d+ headlines are N/A", notes[0])
 
 
 def test_shared_formulas(plan: Seeded) -> None:

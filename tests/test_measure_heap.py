@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import platform
 import subprocess
 import sys
 
 import pytest
+
+from measure import heap
 
 FAULTS = """
 import resource, sys
@@ -38,3 +41,21 @@ def test_what_is_freed_is_kept_and_can_be_given_back() -> None:
     faults, kept, trimmed = (int(word) for word in done.stdout.split())
     assert kept < 50 < faults
     assert trimmed > 2**27 / 4096 / 2
+
+
+@pytest.mark.parametrize(("system", "library"), [("win32", ""), ("darwin", ""), ("linux", "musl")])
+def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch, system: str, library: str) -> None:
+    """Where there is no mallopt it isn't even sought: on Windows `ctypes.CDLL(None)` is a TypeError."""
+
+    def load(name: object) -> None:
+        raise TypeError(f"argument of type {type(name).__name__!r} is not iterable")
+
+    monkeypatch.setattr(ctypes, "CDLL", load)
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(platform, "libc_ver", lambda: (library, ""))
+    heap.keep.cache_clear()
+    try:
+        assert not heap.keep()
+        heap.trim()
+    finally:
+        heap.keep.cache_clear()

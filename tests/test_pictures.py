@@ -11,6 +11,7 @@ from openpyxl.utils import column_index_from_string
 
 from planner.scenarios import plan_of
 from planner.workbook.book import build
+from planner.workbook.page import lines_of
 from planner.xlsx.opc import Package
 
 SERIES = re.compile(rb"<(?:\w+:)?f>'?(\w+)'?!\$([A-Z]+)\$([0-9]+)(?::\$[A-Z]+\$([0-9]+))?</")
@@ -35,7 +36,7 @@ def charts(path: Path) -> list[bytes]:
 
 
 def test_the_dashboard_has_the_charts(path: Path) -> None:
-    """A roofline, throughput over latency, and memory and time stacked for serving and for training."""
+    """A roofline, throughput over latency, and the parts of memory and of time for serving and for training."""
     titles = [
         b"".join(re.findall(rb"<(?:\w+:)?t>([^<]*)<", xml.split(b"plotArea")[0])).decode() for xml in charts(path)
     ]
@@ -76,3 +77,31 @@ def test_axes_have_titles(path: Path) -> None:
         for axis in axes[:2]:
             assert b"title>" in axis
             assert re.search(rb'delete val="0"', axis)
+
+
+def test_only_memory_is_stacked(path: Path) -> None:
+    """Parts of memory are bars one on another; those of a step are lines, for they overlap, before the step's bar."""
+    for xml in charts(path):
+        title = b"".join(re.findall(rb"<(?:\w+:)?t>([^<]*)<", xml.split(b"plotArea")[0])).decode()
+        if b"barChart>" not in xml:
+            continue
+        bars, lines = (re.search(rb"<(?:\w+:)?%sChart>.*</(?:\w+:)?%sChart>" % (kind, kind), xml, re.DOTALL)
+                       for kind in (b"bar", b"line"))  # fmt: skip
+        assert bars
+        assert lines
+        n_bars, n_lines = (len(re.findall(rb"<(?:\w+:)?ser>", found[0])) for found in (bars, lines))
+        assert (n_bars > 1, n_lines == 1) == (("memory" in title,) * 2), title
+
+
+def test_names_of_sweeps_stay_whole(path: Path) -> None:
+    """A machine name above an open column of Sweep has room on one line, and a label above it on those of its row."""
+    sheet = openpyxl.load_workbook(path)["Sweep"]
+    wide = {letters: each.width for letters, each in sheet.column_dimensions.items() if not each.hidden}
+    names = [cell for row in sheet.iter_rows() for cell in row if cell.style.startswith("plan_column")]
+    shown = [cell for cell in names if cell.column_letter in wide and cell.value]
+    assert len(shown) > 20
+    for cell in shown:
+        assert len(cell.value) * 0.75 <= wide[cell.column_letter], cell.value
+        label = sheet.cell(cell.row - 1, cell.column).value
+        lines = lines_of(label, int(wide[cell.column_letter]))
+        assert sheet.row_dimensions[cell.row - 1].height >= 12.5 * lines, label

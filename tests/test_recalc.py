@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from planner.errors import UserError
-from planner.recalc import Change, recalculate, strip_cached
+from planner.recalc import Change, recalculate
+from planner.recalc.inmemory import stripped
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import NA, CellError, Value, same_value
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetxml import set_values
+from planner.xlsx.parts import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.recalcs import cached, formula_rows
-from tests.xlsx_samples import MAIN, STRICT, package, parts, sheet, zipped
+from tests.xlsx_samples import MAIN, STRICT, package, parts, set_values, sheet, zipped
 
 DATA = {  # the cells that the formulas below refer to; A3, B3 and C4 are blank
     "A1": 1,
@@ -152,7 +153,7 @@ def test_only_cached_values_change() -> None:
     assert result.changed == [Change("S", "B1", 0.0, 3.0)]
 
 
-def test_strip_cached() -> None:
+def test_stripped() -> None:
     """No formula keeps a value, typed values stay."""
     book = package(
         {
@@ -162,8 +163,8 @@ def test_strip_cached() -> None:
             )
         }
     )
-    strip_cached(book)
-    assert cached(book) == {"A1": 2.0, "B1": None, "C1": None, "D1": None}
+    bare = stripped(book, parse_sheets(book))
+    assert cached(bare) == {"A1": 2.0, "B1": None, "C1": None, "D1": None}
 
 
 @pytest.mark.parametrize(

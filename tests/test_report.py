@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from planner.cli import group
 from planner.errors import UserError
-from planner.recalc import strip_cached
+from planner.recalc.inmemory import stripped
 from planner.report.data import ReportData
 from planner.report.figures import shown
 from planner.report.gather import gather
@@ -24,10 +24,13 @@ from planner.report.jsonfile import as_json
 from planner.report.markdown import markdown
 from planner.report.spreadsheet import as_csv
 from planner.report.write import FORMATS, write
+from planner.scenarios import plan_of
+from planner.workbook.book import build
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
+from planner.xlsx.sheetedit import with_values
 from tests.reports import FOREIGN, Page, agrees, default_workbook, hostile_workbook
-from tests.workbooks import cached
+from tests.workbooks import cached, write_plan
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +48,7 @@ def hostile() -> ReportData:
 def edited(tmp_path: Path, sheet: str, **cells: object) -> Path:
     """The default workbook with cells of a sheet typed over; its cached values stay as they were."""
     package = Package.read(default_workbook())
-    xml = parse_sheets(package)[sheet].with_values(cells)  # type: ignore[arg-type]
+    xml = with_values(parse_sheets(package)[sheet], cells)  # type: ignore[arg-type]
     package.replace(package.sheets()[sheet], xml)
     path = tmp_path / "edited.xlsx"
     package.write(path)
@@ -181,9 +184,8 @@ def test_a_stale_workbook_is_recalculated_in_memory(tmp_path: Path, default: Rep
 def test_a_workbook_without_cached_values_is_reported(tmp_path: Path, default: ReportData) -> None:
     """A workbook that no program has computed gives the same numbers as the one with cached values."""
     package = Package.read(default_workbook())
-    strip_cached(package)
     path = tmp_path / "plan.xlsx"
-    package.write(path)
+    stripped(package, parse_sheets(package)).write(path)
     assert gather(path).headlines == default.headlines
 
 
@@ -276,6 +278,13 @@ def test_a_pdf_has_its_text_and_its_fonts(tmp_path: Path) -> None:
         assert {"/FontFile2", "/FontFile3"} & set(descriptor.keys())
 
 
+def test_one_scenario_is_one(tmp_path: Path) -> None:
+    """The title of a plan of one scenario that names no model says so in the singular."""
+    path = tmp_path / "one.xlsx"
+    write_plan(path, chips=["tpu-v5e"], templates=["matmul"])
+    assert gather(path).title == "A plan of 1 scenario"
+
+
 @pytest.mark.slow
 def test_a_house_style(tmp_path: Path, default: ReportData) -> None:
     """A template that extends ours changes a block and keeps the rest; a Typst one may import ours."""
@@ -300,6 +309,8 @@ def test_a_house_style(tmp_path: Path, default: ReportData) -> None:
         (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/missing.html"], "missing.html"),
         (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/broken.html"], "broken.html, line 2"),
         (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/unknown.html"], "unknown.html, line 2"),
+        (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/mm.csv"], "mm.csv: this is no Jinja page"),
+        (["{book}", "-o", "{tmp}/report.md", "--template", "{tmp}/mm.csv"], "mm.csv: this is no Jinja page"),
         (["{book}", "-o", "{tmp}/report.pdf", "--template", "{tmp}/broken.typ"], "broken.typ"),
         (["{tmp}/nothing.xlsx", "-o", "{tmp}/report.html"], "nothing.xlsx"),
         (["{tmp}/text.xlsx", "-o", "{tmp}/report.html"], "text.xlsx"),
@@ -312,6 +323,7 @@ def test_bad_input_gets_one_line(tmp_path: Path, arguments: list[str], said: str
     (tmp_path / "unknown.html").write_text("first\n{{ report.nothing.at_all }}\n")
     (tmp_path / "broken.typ").write_text("#let = nothing\n")
     (tmp_path / "text.xlsx").write_text("no workbook")
+    (tmp_path / "mm.csv").write_text("id,n_layers\ntiny,2 {# a remark #}\n")
     given = [text.format(book=hostile_workbook(), tmp=tmp_path) for text in arguments]
     result = CliRunner().invoke(group, ["report", *given])
     assert result.exit_code == 2, result.output
@@ -329,3 +341,11 @@ def test_the_command_loads_no_large_library(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-c", code, str(hostile_workbook()), str(tmp_path / "report.html")]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_a_scenario_of_both_workloads_says_what_binds_both(tmp_path: Path) -> None:
+    """A scenario that is meant for training and for serving names what binds a step of each."""
+    path = tmp_path / "both.xlsx"
+    path.write_bytes(build(plan_of(["llama3-8b"], ["h100-sxm"], (), None, ["workload=all"])))
+    (scenario,) = gather(path).scenarios
+    assert {"Lower bound of a step", "Decode step"} <= {what for what, _ in scenario.binds}

@@ -78,6 +78,61 @@ def test_markdown_has_its_pictures(tmp_path: Path) -> None:
     assert all(words for words, _ in links)
 
 
+def test_a_house_style_may_show_them_its_own_way(tmp_path: Path) -> None:
+    """Pictures of an `<img>` lie where it says, and the line counts what the page shows."""
+    style, target = tmp_path / "style.md", tmp_path / "plan.md"
+    style.write_text('{% for id, link in links.items() %}<img src="{{ link }}" width=400>\n{% endfor %}')
+    (line,) = write(default_workbook(), target, style)
+    links = re.findall('src="plan_files/(.+?)"', target.read_text())
+    assert sorted(links) == sorted(path.name for path in (tmp_path / "plan_files").iterdir())
+    assert len(links) == 6
+    assert "6 pictures in plan_files" in line
+    style.write_text("{{ report.title }}, in words alone.")
+    (line,) = write(default_workbook(), tmp_path / "bare.md", style)
+    assert "picture" not in line
+    assert not (tmp_path / "bare_files").exists()
+
+
+def test_pictures_and_page_change_together(tmp_path: Path) -> None:
+    """Where the page can't be replaced, or a picture can't, the pictures of the last report are there again."""
+    page, folder = tmp_path / "page.md", tmp_path / "page_files"
+    folder.mkdir()
+    files = {"first.svg": b"new", "second.svg": b"new"}
+
+    def refused(error: type[BaseException], match: str) -> None:
+        with pytest.raises(error, match=match), written_beside(page, files):
+            raise RuntimeError("the page fails")
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == {"first.svg": b"old"}
+
+    (folder / "first.svg").write_bytes(b"old")
+    refused(RuntimeError, "the page fails")
+    lock = folder / ".~lock.second.svg#"
+    page.with_name(".~lock.page.md#").touch()
+    refused(UserError, "page.md: the file is open in LibreOffice")
+    page.with_name(".~lock.page.md#").unlink()
+    page.mkdir()
+    refused(UserError, "something else than a file")
+    page.rmdir()
+    lock.touch()
+    with pytest.raises(UserError, match=r"second\.svg: the file is open"), written_beside(page, files):
+        pass
+    assert (folder / "first.svg").read_bytes() == b"old"
+    assert not page.exists()
+
+
+def test_a_page_that_is_open_keeps_its_pictures(tmp_path: Path) -> None:
+    """A report whose page is open is refused before anything beside it is touched, down to the time of its files."""
+    target = tmp_path / "page.md"
+    write(default_workbook(), target)
+    picture = tmp_path / "page_files" / "roofline.svg"
+    picture.write_text("old")
+    before = picture.stat()
+    target.with_name(".~lock.page.md#").touch()
+    with pytest.raises(UserError, match="the file is open"):
+        write(default_workbook(), target)
+    assert (picture.read_text(), picture.stat().st_ino) == ("old", before.st_ino)
+
+
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     """Where the page can't be written, its pictures are gone again; those of an earlier report stay."""
     page = tmp_path / "plan.md"

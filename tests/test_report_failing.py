@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from planner.cli import group
 from planner.report.data import Check
+from planner.report.figures import apart
 from planner.report.gather import gather
 from planner.report.html import html
 from planner.report.markdown import markdown
@@ -60,6 +63,48 @@ def test_a_way_out_is_not_said(failed: dict[str, Check]) -> None:
     assert (
         said(failed["Inference: The slice's shape makes its chips"]) == "Chips of the slice = 5 chips ≠ 1 chip = Chips"
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "unit", "words"),
+    [
+        (17.1801e9, 17.1799e9, "byte/chip", "17.1801 GB/chip, 17.1799 GB/chip"),
+        (17.1801e9, 12e9, "byte/chip", "17.18 GB/chip, 12.00 GB/chip"),
+        (1.00004e-3, 1.00001e-3, "s", "1.00004 ms, 1.00001 ms"),
+        (0.99999e-3, 1.00001e-3, "s", "999.99 µs, 1.0000 ms"),
+        (200_000.4, 200_000.1, "1", "200,000.4, 200,000.1"),
+        (12.0001, 12.0, "1", "12.0001, 12"),
+        (0.5001, 0.5002, "%", "50.01%, 50.02%"),
+        (1234.567, 1234.568, "USD", "1,234.567 USD, 1,234.568 USD"),
+        (3e5, 3.000001e5, "s", "300,000 s (3.472 days), 300,000.1 s (3.472 days)"),
+        (5.0, 5.0, "s", "5.000 s, 5.000 s"),
+        (1 + 2**-52, 1.0, "s", "1.000 s, 1.000 s"),
+    ],
+)
+def test_two_numbers_can_be_told_apart(one: float, other: float, unit: str, words: str) -> None:
+    """As many digits as it takes; numbers that 15 digits don't tell apart have the usual ones."""
+    assert ", ".join(apart(one, other, unit)).replace("\N{NO-BREAK SPACE}", " ") == words
+
+
+def test_sides_that_are_nearly_equal_are_told_apart(tmp_path: Path) -> None:
+    """A limit that is passed by a hair isn't said as `17.18 GB > 17.18 GB`, nor 4.00001 as 4.000."""
+    own, path = tmp_path / "hair.csv", tmp_path / "hair.xlsx"
+    own.write_text(
+        "name,label,unit,kind,formula,source,note\n"
+        "need_bytes,Need,byte,input,17180100000,test,\n"
+        "have_bytes,Room,byte,input,17179900000,test,\n"
+        "part_count,Parts,1,input,4.00001,test,\n"
+        "relative_tolerance,Tolerance,1,constant,1e-9,test,\n"
+        'check_room,It fits,1,check,"IF(need_bytes<=have_bytes,1,0)",test,remedy\n'
+        'check_parts,Parts are whole,1,check,"IF(ABS(part_count-ROUND(part_count,0))<=relative_tolerance,1,0)",test,x\n'
+        "all_bytes,All,byte,output,need_bytes+have_bytes,test,\n"
+    )
+    done = CliRunner().invoke(group, ["build", "--template", str(own), "-o", str(path)])
+    assert done.exit_code == 0, done.output
+    assert [said(check) for check in gather(path).failed] == [
+        "Need = 17.1801 GB > 17.1799 GB = Room",
+        "Parts = 4.00001, which is no whole number",
+    ]
 
 
 def test_every_failed_check_has_its_numbers(failed: dict[str, Check]) -> None:

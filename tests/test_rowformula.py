@@ -15,10 +15,10 @@ from planner.xlsx.markup import escaped
 from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
-from planner.xlsx.sheetxml import SheetXml, set_values
+from planner.xlsx.sheetxml import SheetXml
 from tests.recalcs import cached, formula_rows
 from tests.test_recalc import DATA, FORMULAS
-from tests.xlsx_samples import package, sheet
+from tests.xlsx_samples import package, set_values, sheet
 
 MORE = [
     'INDEX(A1:B2,2,1)', 'INDEX(A1:A7,MATCH("ABC",A1:A7,0))', 'MATCH("k2",B1:B2,0)', 'MATCH("none",B1:B2,0)',

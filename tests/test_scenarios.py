@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from planner.cli import group
 from planner.errors import UserError
 from planner.scenarios import plan_of
 
@@ -88,3 +90,29 @@ def test_half_a_plan_is_asked_for(models: tuple[str, ...], chips: tuple[str, ...
     """A model without a chip, or a chip without a model, is asked for the other."""
     with pytest.raises(UserError, match=wrong.replace("?", r"\?")):
         plan_of(models, chips, (), None, ())
+
+
+def test_scenarios_without_a_chip_or_a_model_are_named(tmp_path: Path) -> None:
+    """`build` names them in a warning each, and `check` says it of each in its cell; where nothing is lacked, nobody.
+
+    A template that looks up no chip wants none.
+    """
+    path, book = tmp_path / "scenarios.csv", tmp_path / "plan.xlsx"
+
+    def run(text: str, *words: str) -> tuple[str, str]:
+        path.write_text(text)
+        done = CliRunner().invoke(group, ["build", "--scenarios", str(path), "--force", "-o", str(book), *words])
+        assert done.exit_code == 0, done.output
+        return done.stderr, CliRunner().invoke(group, ["check", str(book)]).output
+
+    said, checked = run("scenario,model,hardware\na,gpt2,\nb,,tpu-v5e\nc,gpt2,tpu-v5e\n", "--template", "inference")
+    assert "Warning: no model for the scenario b: what needs one is N/A there; choose it on Inputs\n" in said
+    assert "Warning: no chip for the scenario a: " in said
+    assert "Inputs!F7: scenario a has no chip" in checked
+    assert "Inputs!G6: scenario b has no model" in checked
+    said, checked = run("scenario,model\na,gpt2\nb,gpt2\n", "--template", "inference")
+    assert "no chip for the scenarios a, b: " in said
+    assert "scenario a has no chip" in checked
+    said, checked = run("scenario,model\na,gpt2\n", "--template", "transformer")
+    assert said == ""
+    assert "has no" not in checked

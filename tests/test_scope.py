@@ -7,10 +7,12 @@ from collections.abc import Mapping
 import pytest
 
 from planner.recalc import recalculate
+from planner.recalc.extract import columns_read
 from planner.recalc.scope import Scope, scope_of
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
+from planner.xlsx.sheetedit import with_values
 from tests.workbooks import built
 from tests.xlsx_samples import package, parts, sheet, zipped
 
@@ -67,6 +69,31 @@ def test_other_sheets() -> None:
               "Alone": cells(A1="B1*2", B1="3")}  # fmt: skip
     assert reached(sheets, f"{odd}!A1") == {f"{odd}!B1", "Next!A1", "After!B2"}
     assert reached(sheets, "Alone!B1") == {"Alone!A1"}
+
+
+@pytest.mark.parametrize("text", ["Übersicht!A1+1", "ÜBERSICHT!A1+1", "'übersicht'!A1", "Größe*2", "GRÖSSE*2"])
+def test_names_in_any_alphabet(text: str) -> None:
+    """Sheets and defined names are found whatever their capitals, those outside ASCII too."""
+    names = "<definedNames><definedName name=\"Größe\">'Übersicht'!$A$1</definedName></definedNames>"
+    sheets = {"Data": cells(A1="1", B1="A1*2"), "Übersicht": cells(A1="Data!B1*10"), "Results": cells(A1=text)}
+    assert reached(sheets, "Data!A1", names) == {"Data!B1", "Übersicht!A1", "Results!A1"}
+    sheets["Übersicht"] = cells(A1="1", B1=text, C1="3*1")
+    assert {"Results!A1", "Übersicht!B1"} <= reached(sheets, "Übersicht!A1", names)
+
+
+def test_sheets_that_differ_in_a_sharp_s() -> None:
+    """Strasse and Straße are two sheets: what leads from one to the other is followed."""
+    sheets = {"Straße": cells(A1="1", C1="Strasse!B9"), "Strasse": cells(B9="Straße!A1")}
+    assert reached(sheets, "Straße!A1") == {"Straße!C1", "Strasse!B9"}
+
+
+def test_columns_that_are_read() -> None:
+    """The engine is given the columns that formulas read of a sheet, whatever its name's capitals and quotes."""
+    for text in ("Übersicht!C5+1", "'ÜBERSICHT'!C5", "SUM('übersicht'!C1:C9)"):
+        assert columns_read([("Results", text)], "Übersicht", ()) == {3}
+    assert columns_read([("Übersicht", "C5+D6+Data!E1")], "Übersicht", ()) == {3, 4}
+    assert columns_read([("Results", "It_s!A1+'It''s'!B1")], "It's", ()) == {2}
+    assert columns_read([("Results", "ΑΣ+1")], "Übersicht", ["ασ"]) is None
 
 
 def test_back_from_another_sheet() -> None:
@@ -131,6 +158,6 @@ def test_edits_of_a_built_workbook(name: str, template: str) -> None:
     typed: dict[str, Value] = {
         ref: cell.value * 2 for ref, cell in page.cells.items() if not cell.kind and isinstance(cell.value, float)
     }  # fmt: skip
-    book.replace(book.sheets()[name], page.with_values(dict(list(typed.items())[::3])))
+    book.replace(book.sheets()[name], with_values(page, dict(list(typed.items())[::3])))
     recalculate(book, before=before)
     assert recalculate(book).n_changed == 0

@@ -18,8 +18,9 @@ from planner.errors import UserError
 from planner.xlsx.address import Area, address, column_letters, column_number, coordinates
 from planner.xlsx.cellvalue import NA, CellError, Value, same_value
 from planner.xlsx.markup import element_end
-from planner.xlsx.sheetxml import SheetXml, read_cells, set_cached, set_values
-from tests.xlsx_samples import MAIN, STRICT, parts, sheet, zipped
+from planner.xlsx.sheetedit import with_cached
+from planner.xlsx.sheetxml import SheetXml
+from tests.xlsx_samples import MAIN, STRICT, parts, read_cells, set_cached, set_values, sheet, zipped
 
 CONTENTS = {  # what a cell may hold, {p} is the prefix: type and content
     "number": ("", "<{p}v>1.5</{p}v>"),
@@ -99,7 +100,7 @@ def without(xml: bytes, cells: Iterable[str], rows: Iterable[int] = ()) -> bytes
     """The XML without these cells and rows."""
     parsed = SheetXml(xml)
     spans = [parsed.cells[ref].span for ref in cells if ref in parsed.cells]
-    spans += [row.span for row in parsed._scan.rows if row.number in set(rows)]
+    spans += [row.span for row in parsed.scan.rows if row.number in set(rows)]
     for start, end in sorted(spans, reverse=True):
         xml = xml[:start] + xml[element_end(xml, start, end) :]
     return xml
@@ -154,7 +155,7 @@ def test_cached_values_read_back_and_nothing_else_changes(sample: Sample, data: 
 def test_the_same_cached_value_keeps_every_byte(sample: Sample) -> None:
     """Writing the cached values that are there changes nothing, whatever their spelling."""
     parsed = SheetXml(sample.xml)
-    assert parsed.with_cached({ref: parsed.cells[ref].value for ref in sample.formulas}) == sample.xml
+    assert with_cached(parsed, {ref: parsed.cells[ref].value for ref in sample.formulas}) == sample.xml
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
@@ -284,5 +285,5 @@ def test_speed() -> None:
     xml = sheet("".join(f'<row r="{r}">{row.format(r)}</row>' for r in range(1, 1001))).encode()
     start = time.process_time()
     parsed = SheetXml(xml)
-    parsed.with_cached({ref: number / 7 for number, ref in enumerate(parsed.cells)})
+    with_cached(parsed, {ref: number / 7 for number, ref in enumerate(parsed.cells)})
     assert time.process_time() - start < 4

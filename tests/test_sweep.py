@@ -24,6 +24,7 @@ from planner.workbook.sweep_table import swept
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
+from planner.xlsx.sheetedit import with_values
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.workbooks import Grid, agree, by_name, cached
 
@@ -96,7 +97,7 @@ def chosen(path: Path, scenario: str, folder: Path) -> Path:
     package = Package.read(path)
     sheet = parse_sheets(package)["Dashboard"]
     row = by_name(cached(path), "Dashboard")["shown_scenario"]
-    package.replace(package.sheets()["Dashboard"], sheet.with_values({f"D{row}": scenario}))
+    package.replace(package.sheets()["Dashboard"], with_values(sheet, {f"D{row}": scenario}))
     recalculate(package)
     package.write(folder / "chosen.xlsx")
     return folder / "chosen.xlsx"
@@ -126,7 +127,7 @@ def test_an_analyst_sweeps_other_values(both: tuple[Path, Plan], tmp_path: Path)
     axis, _, rows = next(tables(cached(path)))
     package = Package.read(path)
     sheet = parse_sheets(package)["Sweep"]
-    package.replace(package.sheets()["Sweep"], sheet.with_values({f"A{rows[0]}": 3, f"A{rows[1]}": 5}))
+    package.replace(package.sheets()["Sweep"], with_values(sheet, {f"A{rows[0]}": 3, f"A{rows[1]}": 5}))
     recalculate(package)
     package.write(tmp_path / "typed.xlsx")
     grid = cached(tmp_path / "typed.xlsx")

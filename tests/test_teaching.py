@@ -29,6 +29,7 @@ from planner.workbook.layout import cell, letter
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
+from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
 from tests.book_problems import BOOK, synced, text
 from tests.libreoffice import needs_libreoffice, recalculated
@@ -179,7 +180,7 @@ def test_a_changed_input_changes_the_answer(few: Path) -> None:
     for name, (row, value) in changes.items():
         chapter, _, ref = str(sheets[INDEX].cells[cell(RESULT, rows[name])].formula).partition("!")
         typed = {cell(GIVEN, line_above(sheets[chapter], int(re.sub(r"\D", "", ref)), row)): value}
-        package.replace(package.sheets()[chapter], parse_sheets(package)[chapter].with_values(typed))
+        package.replace(package.sheets()[chapter], with_values(parse_sheets(package)[chapter], typed))
     recalculate(package)
     after = parse_sheets(package)[INDEX].cells
     for name, answer in ((problem.id, answer) for problem, answer in answered() if problem.id in changes):
@@ -205,7 +206,7 @@ def test_check_reports_what_is_broken(few: Path) -> None:
         cell(FORMULA, rows["token_surplus"]): "flop_per_mac*d_in*d_out-ridge_intensity*row_bytes*2",
         cell(UNIT, rows["compute_time"]): "seconds",
     }
-    package.replace(part, sheet.with_values(wrong))
+    package.replace(part, with_values(sheet, wrong))
     typed = re.compile(rf'(<c r="{cell(VALUE, rows["critical_tokens"])}"[^>]*>)<f>.*?</c>'.encode())
     package.replace(part, typed.sub(rb"\g<1><v>7</v></c>", package.parts[part], count=1))
     found = {(finding.rule, finding.cell) for finding in check(package).found}

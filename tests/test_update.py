@@ -152,6 +152,20 @@ def test_a_sheet_of_an_unknown_template_is_refused(tmp_path: Path) -> None:
     assert "New rows: Dashboard total_more; Mine total_more" in done.output
 
 
+@pytest.mark.parametrize("content", ["name,label,unit,kind,formula,source,note\n", "broken"])
+def test_a_template_without_a_sheet_is_named(tmp_path: Path, content: str) -> None:
+    """A file whose template the workbook lacks is no reason to say that all is up to date, whatever is in it."""
+    own, other, path = tmp_path / "mine.csv", tmp_path / "other.csv", tmp_path / "plan.xlsx"
+    of_a_template(own, path)
+    before = path.read_bytes()
+    other.write_text(content)
+    done = CliRunner().invoke(group, ["update", str(path), "--template", str(own), "--template", str(other)])
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"Error: {other}: {path} has no sheet of a template 'other'; ")
+    assert done.stderr.count("\n") == 1
+    assert path.read_bytes() == before
+
+
 def test_what_has_no_inputs_is_refused(tmp_path: Path, edited: Callable[..., Path]) -> None:
     """A workbook without Checks can't be told apart; it is refused in one line and left as it was."""
 

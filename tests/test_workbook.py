@@ -20,6 +20,7 @@ from planner.workbook.plan import Plan
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
+from planner.xlsx.sheetedit import with_values
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.workbooks import agree, by_name, cached, copy_scenario, differences, typed_of, write_plan
 
@@ -115,7 +116,7 @@ def edited(default: Path, tmp_path: Path) -> tuple[Path, list[tuple[int, str, st
     typed = {"model_id": "mixtral-8x7b", "hardware_id": "tpu-v5p", "batch": 7, "context_len": 4096, "n_chips": 4,
              "weight_dtype": "int8", "kv_dtype": "fp8", "compute_dtype": "int8", "hbm_bandwidth": 2.5e12}  # fmt: skip
     sheet = parse_sheets(package)["Inputs"]
-    package.replace(part, sheet.with_values({f"F{rows[name]}": value for name, value in typed.items()}))
+    package.replace(part, with_values(sheet, {f"F{rows[name]}": value for name, value in typed.items()}))
     package.write(path)
     values = {"mesh_fsdp": 16} | {name: value for name, value in typed.items() if not name.endswith("_id")}
     return path, [(FIRST, "mixtral-8x7b", "tpu-v5p", values)]
@@ -161,7 +162,7 @@ def test_a_blank_input_is_missing_and_not_zero(default: Path, tmp_path: Path) ->
     package = Package.read(default)
     rows = by_name(cached(default), "Inputs")
     sheet = parse_sheets(package)["Inputs"]
-    package.replace(package.sheets()["Inputs"], sheet.with_values({f"F{rows['batch']}": None}))
+    package.replace(package.sheets()["Inputs"], with_values(sheet, {f"F{rows['batch']}": None}))
     recalculate(package)
     package.write(path)
     grid = cached(path)

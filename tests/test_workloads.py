@@ -15,6 +15,7 @@ from planner.workbook.book import build
 from planner.workbook.plan import Plan
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
+from planner.xlsx.sheetedit import with_values
 from tests.workbooks import Grid, by_name, cached
 
 BOTH = ("transformer", "training", "inference")
@@ -82,7 +83,7 @@ def test_checks_of_another_workload_are_not_counted(tmp_path: Path) -> None:
     package = Package.read(path)
     sheet = parse_sheets(package)["Inputs"]
     row = by_name(grid, "Inputs")["workload"]
-    package.replace(package.sheets()["Inputs"], sheet.with_values({f"F{row}": "training"}))
+    package.replace(package.sheets()["Inputs"], with_values(sheet, {f"F{row}": "training"}))
     recalculate(package)
     package.write(path)
     grid = cached(path)

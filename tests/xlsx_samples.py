@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import quoteattr
 
+from planner.xlsx.cell import Cell
+from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_cached, with_values
+from planner.xlsx.sheetxml import SheetXml
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 STRICT = "http://purl.oclc.org/ooxml/spreadsheetml/main"
@@ -65,3 +69,18 @@ def package(sheets: Mapping[str, str], *, namespace: str = MAIN, head: str = "",
 
 def _relationships(links: str) -> str:
     return f'<Relationships xmlns="{_PACKAGE}/relationships">{links}</Relationships>'
+
+
+def read_cells(xml: bytes, strings: Sequence[str] = ()) -> list[Cell]:
+    """The cells of a sheet in the order of the file."""
+    return list(SheetXml(xml, strings).cells.values())
+
+
+def set_values(xml: bytes, values: Mapping[str, Value]) -> bytes:
+    """A sheet with values typed into cells that have no formula."""
+    return with_values(SheetXml(xml), values)
+
+
+def set_cached(xml: bytes, values: Mapping[str, Value]) -> bytes:
+    """A sheet with new cached values in formula cells."""
+    return with_cached(SheetXml(xml), values)

@@ -19,6 +19,9 @@ from planner.errors import Place, UserError, nearest
 __all__ = ["Column", "Rows", "Table", "Value", "load_dtypes", "load_hardware", "load_models"]
 
 _NOUNS = {"models": "model", "hardware": "accelerator", "dtypes": "dtype"}
+_AN = {"models": "a model", "hardware": "an accelerator", "dtypes": "a dtype"}
+_SUCH_AS = {"models": "n_layers", "hardware": "peak_bf16", "dtypes": "bytes_per_element"}
+_SHARED = frozenset({"id", "name", "year", "source", "note"})  # what a file of another kind may say as well
 
 
 class Rows(Mapping[str, dict[str, Value]]):
@@ -144,6 +147,9 @@ def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = 
     known = [name for field in fields for name in (field.name, *field.aliases)]
     sheet = csvfile.read(path, required=required, known=known)
     reader = Reader(sheet, fields, laws)
+    if _SHARED.issuperset(reader.names):
+        remedy = f"give the CSV of {_NOUNS[kind]}s, or add a column such as {_SUCH_AS[kind]}"
+        raise UserError(f"no column says anything of {_AN[kind]}", place=Place(path, 1), remedy=remedy)
     warn_of_unknown(path, reader.unknown, known, notes)
     begins: dict[str, int] = {}
     seen: set[str] = set()

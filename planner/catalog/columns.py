@@ -37,7 +37,6 @@ class Rule:
         self.function = function
         self.inputs = tuple(each.name for each in parameters)
         self.needed = tuple(each.name for each in parameters if each.default is each.empty)
-        self.words = (inspect.getdoc(function) or "").rstrip(".")
 
     def __call__(self, row: Mapping[str, Value]) -> Value:
         values = [row[name] for name in self.inputs]
@@ -78,12 +77,3 @@ class Field:
     def column(self) -> Column:
         """The field as a column of the table."""
         return Column(self.name, "text" if self.kind == "text" else self.unit, self.label, self.source, self.only_on)
-
-    @property
-    def when_blank(self) -> str:
-        """What stands for a blank cell, in words."""
-        if isinstance(self.blank, Rule):
-            return self.blank.words
-        if self.blank is None:
-            return "an error" if self.required else "N/A"
-        return f"{self.blank:g}" if isinstance(self.blank, float) else self.blank

@@ -13,14 +13,14 @@ from planner.catalog.columns import Field
 class Law:
     """What can't be: `fault` says so in words, or nothing, given the values of `reads`, none of which is missing.
 
-    The fault is told at the first of `reads` that the row itself has. `is_said`: it counts only where the row itself
-    says all of them, as two columns of one meaning do.
+    The fault is told at the first of `reads` that the row itself has. It counts only where the row itself says all of
+    `said`, as of two columns of one meaning.
     """
 
     reads: tuple[str, ...]
     fault: Callable[..., str]
     remedy: str = "correct one of the two"
-    is_said: bool = False
+    said: tuple[str, ...] = ()
 
 
 def bound(field: Field) -> Law:
@@ -50,7 +50,7 @@ def _at_most_together(first: str, second: str, whole: str) -> Law:
     def fault(one: float, other: float, most: float) -> str:
         return f"{first} + {second} is {one + other:g}, more than {whole} {most:g}" if one + other > most else ""
 
-    return Law((first, second, whole), fault, "correct one of the three", is_said=True)
+    return Law((first, second, whole), fault, "correct one of the three", said=(first, second))
 
 
 def _alike(first: str, second: str, meant: Callable[[float], float] = float) -> Law:
@@ -59,7 +59,7 @@ def _alike(first: str, second: str, meant: Callable[[float], float] = float) -> 
     def fault(one: float, other: float) -> str:
         return "" if meant(one) == other else f"{first} {one:g} and {second} {other:g} contradict each other"
 
-    return Law((first, second), fault, is_said=True)
+    return Law((first, second), fault, said=(first, second))
 
 
 def _width_of_experts(d_ff_expert: float, n_experts: float, n_moe_layers: float) -> str:
@@ -74,7 +74,8 @@ MODEL_LAWS: tuple[Law, ...] = (
     Law(("d_ff_expert", "n_experts", "n_moe_layers"), _width_of_experts, "write the width of an expert"),
     _at_most_together("n_dense_layers", "n_moe_layers", "n_layers"),
     _at_most_together("n_full_attention_layers", "n_linear_layers", "n_layers"),
-    _at_most_together("n_global_layers", "n_local_layers", "n_layers"),
+    Law(("n_global_layers", "n_full_attention_layers"), partial(_above, "n_global_layers", "n_full_attention_layers")),
+    _at_most_together("n_global_layers", "n_local_layers", "n_full_attention_layers"),
     _alike("tied_embeddings", "is_untied", lambda tied: 1 - tied),
     _alike("mlp_gated", "mlp_matrices", lambda gated: 2 + gated),
     _alike("moe_experts", "n_experts", lambda experts: max(1.0, experts)),

@@ -65,7 +65,7 @@ MODEL_FIELDS: tuple[Field, ...] = (
         "n_full_attention_layers", "Layers with softmax attention",
         blank=rules.n_full_attention_layers, aliases=("n_full_attn_layers",), at_most="n_layers",
     ),
-    _count("n_linear_layers", "Layers with linear attention", blank=rules.n_linear_layers),
+    _count("n_linear_layers", "Layers with linear attention", blank=rules.n_linear_layers, at_most="n_layers"),
     _count(
         "linear_attention_params_layer", "Parameters of a linear attention layer",
         blank=0.0, aliases=("linear_attn_params_per_layer",),

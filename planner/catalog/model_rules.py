@@ -80,8 +80,10 @@ def v_head_dim(kv_lora_rank: float, head_dim: float) -> Value:
 
 
 @Rule
-def n_full_attention_layers(n_layers: float, attention: Value = None) -> Value:
-    """n_layers; N/A where attention is hybrid."""
+def n_full_attention_layers(n_layers: float, n_linear_layers: Value = None, attention: Value = None) -> Value:
+    """n_layers - n_linear_layers; without those n_layers, N/A where attention is hybrid."""
+    if isinstance(n_linear_layers, float):
+        return n_layers - n_linear_layers
     return None if attention == "hybrid" else n_layers
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from planner.catalog.cells import CellError, parse
 from planner.catalog.columns import Field, Rule, Value
 from planner.catalog.laws import Law, bound
+from planner.catalog.unknown import is_own
 from planner.csvfile import Sheet
 from planner.errors import Place, UserError
 
@@ -135,7 +136,7 @@ class Reader:
             if self._value(given, name) is None and self.complete(given)[name] is None:
                 raise self._fault(f"{name} is blank", line, name, "every row needs it")
         for law in self._laws:
-            if law.is_said and not all(self._typed(given, name) for name in law.reads):
+            if not all(self._typed(given, name) for name in law.said):
                 continue
             values = [self._completed(given, name) for name in law.reads]
             if None not in values and (what := law.fault(*values)):
@@ -215,7 +216,8 @@ def _bind(sheet: Sheet, fields: Sequence[Field]) -> dict[str, Field]:
         if not name:
             raise UserError("the column has no name", place=place, remedy="name it, or delete it")
         if name not in known:
-            _refuse_near_miss(name, known, place)
+            if not is_own(name):
+                _refuse_near_miss(name, known, place)
             continue
         columns[name] = known[name]
         first = names.setdefault(known[name].name, name)
@@ -229,7 +231,7 @@ def _refuse_near_miss(name: str, known: Mapping[str, Field], place: Place) -> No
     alike = {other.lower(): other for other in known if _digits(other) == _digits(name)}  # fp64 is no fp4
     match = difflib.get_close_matches(plain, alike, n=1, cutoff=NEAR_MISS)
     if match:
-        remedy = f"did you mean {alike[match[0]]}? If not, give it another name"
+        remedy = f"did you mean {alike[match[0]]}? If not, begin the name of a note with note_"
         raise UserError(f'unknown column "{name}"', place=place, remedy=remedy)
 
 

@@ -20,12 +20,17 @@ MOST = 6  # columns that one line names
 CLOSE = 0.6  # similarity from which a known column may be the one that was meant
 
 
+def is_own(name: str) -> bool:
+    """Whether a column is an analyst's own by its name, whatever known one it is like."""
+    return name.lower().startswith(OWN)
+
+
 def warn_of_unknown(path: Path, unknown: Sequence[str], known: Sequence[str], notes: Sequence[str] = ()) -> None:
     """One warning that names the columns which aren't read, each with the known one that may be meant.
 
     `notes` are columns of the shipped file that describe and aren't read either.
     """
-    strange = [name for name in unknown if name not in notes and not name.lower().startswith(OWN)]
+    strange = [name for name in unknown if name not in notes and not is_own(name)]
     if not strange:
         return
     shown = ", ".join(_with_known(name, known) for name in strange[:MOST])

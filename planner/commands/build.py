@@ -65,7 +65,7 @@ def command(
         click.echo(f"Wrote {output}: {_book(output, models_csv, hardware_csv)}.")
         return
     from planner import progress
-    from planner.scenarios import plan_of
+    from planner.scenarios import plan_of, without
     from planner.workbook.book import build
 
     progress.step("reading templates and databases")
@@ -74,6 +74,8 @@ def command(
     progress.step(f"writing and computing {count} scenario{'s' if count != 1 else ''}")
     write_atomically(output, build(plan))
     progress.clear()
+    for lack in without(plan):
+        progress.warn(f"{lack}: what needs one is N/A there; choose it on Inputs")
     click.echo(
         f"Wrote {output}: {count} scenario{'s' if count != 1 else ''}, sheets {', '.join(plan.sheets.values())}."
     )

@@ -23,7 +23,13 @@ LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--suite", type=click.Choice(SUITES), help="Our own cases instead of a workbook's; needs --csv.")
 @click.option("--csv", "csv", type=click.Path(path_type=Path), help="Keep the measurements in this CSV, row by row.")
-@click.option("--case", "only", metavar="NAME", multiple=True, help="Only cases whose key or label holds this text.")
+@click.option(
+    "--case",
+    "only",
+    metavar="NAME",
+    multiple=True,
+    help="Only cases that NAME means: part of a label, a template, a key, or a value in it.",
+)
 @click.option("--list", "is_list", is_flag=True, help="List the cases with their keys, and measure nothing.")
 @click.option("-H", "--hardware", metavar="CHIP", default="", help="What this machine is, where JAX can't tell.")
 @click.option(
@@ -67,7 +73,7 @@ def _list(file: Path | None, suite: str, only: Sequence[str]) -> None:
     if file is None:
         called = [(case.label, case.key) for case in suites.listed(suite, only)]
     else:
-        called = [(each.label, each.case.key) for each in measuring.cases_of(Package.read(file), only)]
+        called = [(each.label, each.key) for each in measuring.cases_of(Package.read(file), only)]
     for label, key in called:
         click.echo(f"{label}  {key}")
 

@@ -9,11 +9,12 @@ import click
 
 @click.command("record")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--case", "key", metavar="KEY", required=True, help="The key or the label of the row, or a part of one.")
-@click.option("--time", "seconds", metavar="SECONDS", type=float, required=True, help="The time of one run.")
+@click.option("--case", "key", metavar="KEY", required=True, help="The row: its label, its key, a part of one, or 24.")
+@click.option("-H", "--hardware", "chip", metavar="CHIP", default="", help="Which of the case's rows, by its chip.")
+@click.option("--time", "time", metavar="TIME", required=True, help="The time of one run: seconds, or 3ms, 250us.")
 @click.option("--note", help="What a reader should know about the run.")
-def command(file: Path, key: str, seconds: float, note: str | None) -> None:
-    """Write a time of SECONDS into the row of FILE's Comparison that KEY means; its ratio and MFU follow."""
-    from planner.comparison.recording import record
+def command(file: Path, key: str, chip: str, time: str, note: str | None) -> None:
+    """Write a TIME into the row of FILE's Comparison that KEY means; its ratio and MFU follow."""
+    from planner.comparison.recording import record, seconds_of
 
-    click.echo(f"{file}: {record(file, key, seconds, note)}")
+    click.echo(f"{file}: {record(file, key, seconds_of(time), note, chip)}")

@@ -27,7 +27,8 @@ def command(
 ) -> None:  # fmt: skip
     """Bring FILE to the templates and databases of this version, with all that you did in it.
 
-    Inputs, overrides, notes, formats and sheets of yours stay; what was kept and what was not is listed.
+    Inputs, overrides, notes, formats and sheets of yours stay; what was kept and what was not is listed. Models and
+    chips of yours stay below the shipped ones; with --models or --hardware-csv those of the CSV come instead of these.
 
     The old file stays beside it as FILE.bak.xlsx.
     """

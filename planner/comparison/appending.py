@@ -10,17 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from measure.keys import parse_key
+from measure.keys import case_key, parse_key
 from measure.records import Measurement
 from planner import library
 from planner.catalog import Value as Known
 from planner.comparison.landing import cells_of, identity_of
+from planner.comparison.naming import label_of
 from planner.comparison.sheet import NOTE, CaseRow, ComparisonSheet
 from planner.errors import UserError, nearest
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import Formula, Value
 from planner.xlsx.newrows import NewRow, TemplateCell
-from planner.xlsx.sheetxml import Content
+from planner.xlsx.sheetedit import Content
 
 VALUES_ONLY = "values only: the sheet had no row of this template to copy"
 
@@ -41,14 +42,16 @@ def appended(sheet: ComparisonSheet, measured: Sequence[Measurement]) -> NewCell
     """The rows of these measurements, in the free rows below the table."""
     new = NewCells()
     last = {row.text("template"): row for row in sheet.rows}  # the last row of each template
-    held = set(sheet.xml.row_numbers)
+    held, labels = set(sheet.xml.row_numbers), _labels(sheet)
     templates: dict[int, dict[int, TemplateCell]] = {}
     for number, one in zip(_free_rows(sheet), measured, strict=False):
         template, inputs = _case_of(one, sheet)
         new.rows.append(number)
         new.measured[number] = one
         source = last.get(template)
-        typed = identity_of(one) | {"template": template, **inputs} | cells_of(CaseRow(number, {}), one)
+        label = labels.get(case_key(template, inputs)) or label_of(template, inputs)
+        typed = identity_of(one) | {"case_label": label, "template": template, **inputs}
+        typed |= cells_of(CaseRow(number, {}), one)
         if source is not None:
             if source.number not in templates:
                 templates[source.number] = {cell.column: cell for cell in sheet.xml.template(source.number)}
@@ -61,6 +64,12 @@ def appended(sheet: ComparisonSheet, measured: Sequence[Measurement]) -> NewCell
             typed |= _prediction(template, inputs, one) | {NOTE: VALUES_ONLY}
         _type(sheet, number, typed, source or (sheet.rows[-1] if sheet.rows else None), new)
     return new
+
+
+def _labels(sheet: ComparisonSheet) -> dict[str, str]:
+    """What the sheet calls the cases that it has, by key; the first row of a case counts."""
+    sheet.load(["case_label"])
+    return {key: label for row in reversed(sheet.rows) if (label := row.text("case_label")) for key in row.keys}
 
 
 def _case_of(measured: Measurement, sheet: ComparisonSheet) -> tuple[str, Mapping[str, Known]]:

@@ -34,15 +34,20 @@ class ComparisonCase:
         return case_key(self.template.name, self.inputs)
 
 
-def load(suite: str = "quick") -> list[ComparisonCase]:
-    """The shipped cases of a suite; those of the quick one are what a workbook starts with.
+def load(suite: str = "quick", template: str = "") -> list[ComparisonCase]:
+    """The shipped cases of a suite, or those of one template; the quick one's are what a workbook starts with.
 
     Raises UserError with file and line for a case that its template can't take.
     """
     path = data.folder("templates") / "comparison.csv"
     sheet = csvfile.read(path, required=COLUMNS, known=COLUMNS)
     meant = SUITES[: SUITES.index(suite) + 1]
-    return [_case(cells, Place(path, line)) for line, cells in sheet.records() if cells["suite"] in meant]
+    begin = f"{template}(" if template else ""
+    with library.one_reading():
+        return [
+            _case(cells, Place(path, line)) for line, cells in sheet.records()
+            if cells["suite"] in meant and cells["operation"].strip().startswith(begin)
+        ]  # fmt: skip
 
 
 def _case(cells: Mapping[str, str], place: Place) -> ComparisonCase:

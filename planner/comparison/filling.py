@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from measure.records import Measurement
-from planner.comparison import reach
+from planner.collector import still
+from planner.comparison import chips, reach
 from planner.comparison import sheet as comparison
 from planner.comparison.appending import NewCells, appended
 from planner.comparison.landing import (
@@ -32,7 +31,8 @@ from planner.xlsx.cellvalue import Value
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
-from planner.xlsx.sheetxml import Content, SheetXml
+from planner.xlsx.sheetedit import Content
+from planner.xlsx.sheetxml import SheetXml
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Filled:
     landing: Landing
     recalculated: Recalculated | None
     caution: str = ""  # about rows that nothing reaches
+    strangers: Sequence[str] = ()  # about chips of new rows that the workbook hasn't
 
     def lines(self) -> list[str]:
         """What was written, appended and skipped, for a person."""
@@ -60,7 +61,7 @@ class Filled:
             f"{count} {'row predicts' if count == 1 else 'rows predict'} {chip} and {'was' if count == 1 else 'were'} "
             f"timed on {here}: flagged {OTHER_HARDWARE}; change the Chip to compare like with like"
             for (chip, here), count in pairs.items()
-        ] + [line for line in (too_fast(self.landing.above_peak), self.caution) if line]
+        ] + [line for line in (*self.strangers, too_fast(self.landing.above_peak), self.caution) if line]
 
 
 def fill_file(path: Path, measured: Sequence[Measurement]) -> Filled:
@@ -68,24 +69,12 @@ def fill_file(path: Path, measured: Sequence[Measurement]) -> Filled:
 
     A file in which all of it stands already keeps every byte. Raises UserError as reading and writing do.
     """
-    with locked(path), _no_pauses():
+    with locked(path), still():
         package = Package.read(path)
         filled = fill(package, measured)
         if filled.recalculated is not None:
             package.write(path)
     return filled
-
-
-@contextmanager
-def _no_pauses() -> Iterator[None]:
-    """Without the collector of cycles: of the hundreds of thousands of objects that a large sheet makes none is one."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def fill(package: Package, measured: Sequence[Measurement]) -> Filled:
@@ -99,7 +88,7 @@ def fill(package: Package, measured: Sequence[Measurement]) -> Filled:
         return Filled(landing, None)
     done = write_values(package, parsed, sheet, landing.values, new)
     landing.above_peak += new.above_peak
-    return Filled(landing, done, reach.outside(sheet, new.rows))
+    return Filled(landing, done, reach.outside(sheet, new.rows), chips.unknown(sheet, parsed, new.measured.values()))
 
 
 def write_values(

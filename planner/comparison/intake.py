@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from math import isclose, isfinite, isnan
 from pathlib import Path
+from sys import float_info
 
 from measure.keys import case_key
 from measure.records import Measurement, numbered_measurements
@@ -34,8 +35,12 @@ def _faults(row: Measurement) -> Iterator[tuple[str, str, str]]:
     """Column, fault and remedy of what can't be right."""
     if not row.case_key.strip():
         yield "case_key", "the key is empty", "every row names its case"
-    if row.template and row.inputs and row.inputs != "{}" and _own_key(row) not in (None, row.case_key):
-        yield "case_key", "it is not the key of the template and inputs beside it", f"it would be {_own_key(row)}"
+    if row.template and row.inputs and row.inputs != "{}":
+        own = _own_key(row)
+        if own is None:
+            yield "inputs", "it is no JSON of inputs", 'write {"name": value, ...}, or leave it blank'
+        elif own != row.case_key:
+            yield "case_key", "it is not the key of the template and inputs beside it", f"it would be {own}"
     if row.status == "measured":
         yield from _unit_faults(row)
 
@@ -43,12 +48,12 @@ def _faults(row: Measurement) -> Iterator[tuple[str, str, str]]:
 def _own_key(row: Measurement) -> str | None:
     try:
         return case_key(row.template, json.loads(row.inputs))
-    except (ValueError, AttributeError, TypeError):
+    except (ValueError, AttributeError, TypeError, RecursionError):  # of many brackets
         return None
 
 
 def _unit_faults(row: Measurement) -> Iterator[tuple[str, str, str]]:
-    if not (isfinite(row.t_median) and row.t_median > 0):
+    if not (isfinite(row.t_median) and row.t_median >= float_info.min):  # below it a cell holds 0
         yield "t_median", "a measured row needs a time above 0", "write seconds, or another status"
         return
     same = {"wall": row.t_wall_call, "loop": row.t_loop, "profiler": row.t_device}.get(row.method, row.t_median)

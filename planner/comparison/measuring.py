@@ -12,12 +12,13 @@ from measure.records import Measurement
 from measure.run import Case, measure_cases
 from measure.samples import STANDARD, Rules
 from planner import library
+from planner.comparison import naming
 from planner.comparison import sheet as comparison
 from planner.comparison.filling import Filled, write_values
 from planner.comparison.landing import OTHER_HARDWARE, Landing
 from planner.comparison.prediction import hardware
 from planner.comparison.sheet import CaseRow
-from planner.errors import Place, UserError, closest
+from planner.errors import Place, UserError
 from planner.template import Template
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
@@ -40,9 +41,14 @@ class Planned:
         """What a person calls it."""
         return self.row.text("case_label")
 
+    @property
+    def key(self) -> str:
+        """The key of its inputs, or a text of the analyst's own; never that of the row that it was copied from."""
+        return self.case.key if self.case.key in self.row.keys else min(self.row.keys)
+
 
 def cases_of(package: Package, only: Sequence[str] = ()) -> list[Planned]:
-    """The cases that a workbook's Comparison lists; `only` keeps those whose key or label holds one of the texts.
+    """The cases that a workbook's Comparison lists; `only` keeps those that one of the texts means.
 
     Raises UserError for a row whose template is unknown, or where no row is left. A row with a key of its own and no
     template, which only `planner record` fills, is left out.
@@ -52,25 +58,26 @@ def cases_of(package: Package, only: Sequence[str] = ()) -> list[Planned]:
     planned = [Planned(row, _case(package, sheet.name, row)) for row in rows]
     if not planned:
         raise UserError("the Comparison lists no case", place=Place(package.name), remedy="add a row")
-    return meant(planned, only, lambda each: (each.label, each.case.key), package.name)
+    return meant(planned, only, lambda each: (each.label, *each.row.keys), package.name)
 
 
 Of = TypeVar("Of")
 
 
-def meant(cases: Sequence[Of], only: Sequence[str], called: Callable[[Of], tuple[str, str]], where: str) -> list[Of]:
-    """The cases whose label or key (`called`) holds one of the texts, or all where there is no text.
+def meant(cases: Sequence[Of], only: Sequence[str], called: Callable[[Of], tuple[str, ...]], where: str) -> list[Of]:
+    """The cases that one of the texts means by their label and keys (`called`), or all where there is no text.
 
-    Raises UserError for a text that no case holds; `where` is what `planner measure` was given.
+    Raises UserError for a text that means no case; `where` is what `planner measure` was given.
     """
-    texts = [" ".join(called(case)).lower() for case in cases]
-    for part in only:
-        if not any(part.lower() in text for text in texts):
-            names = {(called(case)[0] or called(case)[1]) for case in cases}
-            close = [f"the closest: {', '.join(found)}"] if (found := closest(part, names)) else []
-            remedy = "; ".join([*close, f"planner measure {where} --list shows all"])
-            raise UserError(f"no case is called {part!r}", remedy=remedy)
-    return [case for case, text in zip(cases, texts, strict=True) if not only or any(p.lower() in text for p in only)]
+    found: set[int] = set()
+    for text in only:
+        naming.refuse_blank(text)
+        new = {at for at, case in enumerate(cases) if naming.is_meant(text, called(case)[0], called(case)[1:])}
+        if not new:
+            close = naming.likest(text, ((called(case)[0] or called(case)[1]) for case in cases))
+            raise UserError(f"no case is called {text!r}", remedy=f"{close}; planner measure {where} --list shows all")
+        found |= new
+    return [case for at, case in enumerate(cases) if not only or at in found]
 
 
 def _case(package: Package, sheet: str, row: CaseRow) -> Case:
@@ -79,7 +86,7 @@ def _case(package: Package, sheet: str, row: CaseRow) -> Case:
         template = library.load(name)
     except UserError as error:
         raise UserError(
-            error.what, place=Place(package.name, cell=f"{sheet}!{row.number}"), remedy=error.remedy
+            f"row {row.number}: {error.what}", place=Place(package.name, sheet=sheet), remedy=error.remedy
         ) from None
     return Case(
         key=row.text("case_key"), template=name, inputs=row.inputs, label=row.text("case_label"),

@@ -93,7 +93,7 @@ def _over(cases: Collection[int], bottom: int) -> Stretch:
 def _refuse_in_the_way(
     package: Package, sheet: ComparisonSheet, table: Table, new: Area, appended: Collection[int]
 ) -> None:  # fmt: skip
-    place, missing = Place(package.name, cell=sheet.name), set(range(table.area.bottom + 1, new.bottom + 1))
+    place, missing = Place(package.name, sheet=sheet.name), set(range(table.area.bottom + 1, new.bottom + 1))
     if table.totals_row:
         what = f"the table {table.name} has a row of totals, and no free row above it for {len(appended)} new cases"
         raise UserError(what, place=place, remedy="insert rows above the totals, or switch them off")

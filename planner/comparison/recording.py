@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
+from decimal import Decimal
 from math import isfinite
 from pathlib import Path
 
 from measure.records import Measurement
+from planner.comparison import naming
 from planner.comparison import sheet as comparison
 from planner.comparison.filling import write_values
 from planner.comparison.landing import ABOVE_PEAK, cells_of, too_fast
@@ -18,22 +21,36 @@ from planner.xlsx.parts import parse_sheets
 
 METHOD = "recorded"
 ON_TRUST = "as its recorder says"  # the device of a row that names no chip
+POWERS = {"": 0, "s": 0, "ms": -3, "us": -6, "\u00b5s": -6, "\u03bcs": -6, "ns": -9}  # of ten, by unit
+_TIME = re.compile(rf"(.*?)\s*({'|'.join(sorted(POWERS, key=len, reverse=True))})", re.IGNORECASE)
+_ROW = re.compile(r"(?:row\s*)?([0-9]+)", re.IGNORECASE)
 
 
-def record(path: Path, key: str, seconds: float, note: str | None = None) -> str:
+def seconds_of(text: str) -> float:
+    """A time in s as it is typed: `0.003`, `3ms`, `250 us`. Raises UserError for another text."""
+    try:
+        number, unit = _TIME.fullmatch(text.strip()).groups()  # type: ignore[union-attr]  # a unit may be blank
+        return float(Decimal(number).scaleb(POWERS[unit.lower()]))
+    except (ArithmeticError, ValueError):
+        raise UserError(f"{text!r} is no time", remedy="write seconds, as 0.003, or 3ms, 250us, 1.2s") from None
+
+
+def record(path: Path, key: str, seconds: float, note: str | None = None, chip: str = "") -> str:
     """Type a time in s into the row that `key` means, and say what follows from it.
 
-    It stands as one sample, on the chip that the row predicts, of a run of its own.
+    The key is a label, a key or a part of one, or the row's number; `chip` chooses among rows on several. The time
+    stands as one sample, on the chip that the row predicts, of a run of its own.
 
     Raises UserError for a time that is none, and for a key that means no row, or several.
     """
     if not (isfinite(seconds) and seconds > 0):
         raise UserError(f"{seconds:g} s is no time", remedy="give seconds, above 0")
+    naming.refuse_blank(key)
     with locked(path):
         package = Package.read(path)
         parsed = parse_sheets(package)
         sheet = comparison.find(package, parsed)
-        row = _row(package.name, sheet, key)
+        row = _row(Place(package.name, sheet=sheet.name), sheet, key, chip)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         measured = Measurement(
             case_key=key, t_median=seconds, source="manual", method=METHOD, timestamp=now,
@@ -46,20 +63,38 @@ def record(path: Path, key: str, seconds: float, note: str | None = None) -> str
     return _outcome(package, row.number) + (f"\n  {line}" if line else "")
 
 
-def _row(name: str, sheet: ComparisonSheet, key: str) -> CaseRow:
-    """The one row whose key or label is this text, or else has it in it."""
-    wanted = key.strip().lower()
-    texts = {row.number: [text.lower() for text in (*row.keys, row.text("case_label"))] for row in sheet.rows}
-    exact = [row for row in sheet.rows if wanted in texts[row.number]]
-    found = exact or [row for row in sheet.rows if any(wanted in text for text in texts[row.number])]
-    place = Place(name, cell=sheet.name)
+def _row(place: Place, sheet: ComparisonSheet, key: str, chip: str) -> CaseRow:
+    """The one row that is called so, or else has this number, or else is meant by this part of its name."""
+    found = _called(sheet, key)
     if not found:
-        known = [text for row in sheet.rows for text in (*row.keys, row.text("case_label")) if text]
+        known = [row.text("case_label") or text for row in sheet.rows for text in row.keys]
         raise UserError(f"no row is called {key!r}", place=place, remedy=nearest(key, known))
+    on = {row.number: row.text("hardware_id") for row in found}
+    if chip:
+        found = [row for row in found if on[row.number].lower() == chip.strip().lower()]
+        if not found:
+            known_chips = ", ".join(sorted(set(filter(None, on.values())))) or "none"
+            raise UserError(f"no row called {key!r} is on {chip}", place=place, remedy=f"its rows are on {known_chips}")
     if len(found) > 1:
-        shown = ", ".join(f"{row.number} ({row.text('case_label') or min(row.keys)})" for row in found[:4])
-        raise UserError(f"{key!r} means {len(found)} rows", place=place, remedy=f"say more: rows {shown}")
+        shown = ", ".join(_shown(row) for row in found[:4]) + (", ..." if len(found) > 4 else "")
+        by_chip = "-H CHIP or " if len({on[row.number] for row in found}) > 1 else ""
+        remedy = f"say more: rows {shown}; or choose by {by_chip}row: --case {found[0].number}"
+        raise UserError(f"{key!r} means {len(found)} rows", place=place, remedy=remedy)
     return found[0]
+
+
+def _called(sheet: ComparisonSheet, key: str) -> list[CaseRow]:
+    """The rows that a text means: as the whole of a name, as a number, as a part of a name."""
+    wanted, number = key.strip().lower(), _ROW.fullmatch(key.strip())
+    exact = [row for row in sheet.rows if wanted in [text.lower() for text in (*row.keys, row.text("case_label"))]]
+    numbered = [row for row in sheet.rows if number and row.number == int(number[1])]
+    meant = (row for row in sheet.rows if naming.is_meant(key, row.text("case_label"), row.keys))
+    return exact or numbered or list(meant)
+
+
+def _shown(row: CaseRow) -> str:
+    chip = row.text("hardware_id")
+    return f"{row.number} ({row.text('case_label') or min(row.keys)})" + (f" on {chip}" if chip else "")
 
 
 def _outcome(package: Package, number: int) -> str:

@@ -21,6 +21,8 @@ from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package, local_name
 from planner.xlsx.parts import parse_sheets
+from planner.xlsx.sheetedit import with_values
+from planner.xlsx.sheetname import unquoted
 from planner.xlsx.sheetxml import SheetXml
 
 SHEET, KEY, RESULTS = "Comparison", "case_key", "measured"
@@ -147,7 +149,7 @@ class ComparisonSheet:
             address(number, self.columns[name]): value
             for number, row in values.items() for name, value in row.items() if name in self.columns
         }  # fmt: skip
-        return self.xml.with_values(cells)
+        return with_values(self.xml, cells)
 
 
 def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> ComparisonSheet:
@@ -245,7 +247,7 @@ def _markers(package: Package) -> Iterator[tuple[str, tuple[str, Area]]]:
         if name.startswith(MARKERS):
             sheet, _, area = (element.text or "").rpartition("!")
             try:
-                yield name, (sheet.strip("'").replace("''", "'"), Area.parse(area))
+                yield name, (unquoted(sheet), Area.parse(area))
             except ValueError:
                 continue  # #REF!: its cells were deleted
 

@@ -74,7 +74,10 @@ class FormatChange(NamedTuple):
 
 
 class OutcomeChange(NamedTuple):
-    """A headline of a scenario that moved; `relative` is None where there is no ratio, as from or to N/A."""
+    """A headline of a scenario that moved; `relative` is None where there is no ratio, as from or to N/A.
+
+    `sheet` is the one that calculates it, where several have a headline of this name; else blank.
+    """
 
     scenario: str
     name: str
@@ -82,6 +85,12 @@ class OutcomeChange(NamedTuple):
     unit: str
     old: Value
     new: Value
+    sheet: str = ""
+
+    @property
+    def called(self) -> str:
+        """Its name, with the sheet where the name is on several: `Training!memory_bytes_per_chip`."""
+        return f"{self.sheet}!{self.name}" if self.sheet else self.name
 
     @property
     def relative(self) -> float | None:

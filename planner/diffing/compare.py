@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Literal
@@ -199,16 +200,18 @@ class _Comparison:
     def _headlines(self) -> Iterator[OutcomeChange]:
         """The headlines of both workbooks that moved, and what binds them where that is another."""
         rows = {(row.origin, row.name): row for row in self.new.headlines}
+        known = Counter(row.name for row in self.new.headlines)
         for row in self.old.headlines:
             other = rows.get((self.pairs.sheets.get(row.origin, row.origin), row.name))
             for key, now in self._keys(row) if other else ():
                 assert other is not None, "there is one here"
+                sheet = other.origin if known[other.name] > 1 else ""
                 values = row.value(key), other.value(now)
                 if not same_value(*values, OUTCOMES_AGREE):
-                    yield OutcomeChange(now, row.name, other.title, other.unit, *values)
+                    yield OutcomeChange(now, row.name, other.title, other.unit, *values, sheet)
                 bound = (row.bound_by or {}).get(key), (other.bound_by or {}).get(now)
                 if bound[0] != bound[1] and None not in bound:
-                    yield OutcomeChange(now, f"{row.name}.bound_by", f"{other.title}: bound by", "text", *bound)
+                    yield OutcomeChange(now, f"{row.name}.bound_by", f"{other.title}: bound by", "text", *bound, sheet)
 
     def _keys(self, row: Quantity) -> Iterator[tuple[str, str]]:
         """The keys of a row's values in both workbooks; one that belongs to no scenario has the same in both."""

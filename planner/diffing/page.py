@@ -78,8 +78,9 @@ def _headlines(changes: list[OutcomeChange]) -> Iterator[str]:
     for change in changes:
         way = "" if not change.relative else "more" if change.relative > 0 else "less"
         before, after = each(change.old, change.new, change.unit)
+        label = (change.label or change.name) + (f" ({change.sheet})" if change.sheet else "")
         cells = (
-            (percent(change), f"n {way}"), (change.label or change.name, ""), (change.scenario, ""),
+            (percent(change), f"n {way}"), (label, ""), (change.scenario, ""),
             (before, "n"), (after, "n"),
         )  # fmt: skip
         yield "<tr>" + "".join(f'<td class="{kind}">{escape(text)}</td>' for text, kind in cells) + "</tr>"

@@ -155,14 +155,14 @@ def _outcomes(changes: Sequence[OutcomeChange], width: int | None, whole: bool) 
     """The headlines as a table, of which long scenarios and names wrap into the line below."""
     listed = changes if whole else changes[:MOST]
     first = max(len(percent(change)) for change in listed)
-    second = max(len(change.name) for change in listed)
+    second = max(len(change.called) for change in listed)
     for change in listed:
         moved = "  ".join(part for part in (change.scenario, both(change.old, change.new, change.unit)) if part)
-        line = f"  {percent(change):>{first}}  {change.name:<{second}}  {moved}"
+        line = f"  {percent(change):>{first}}  {change.called:<{second}}  {moved}"
         if width is None or len(line) <= width:
             yield line
         else:
-            yield f"  {percent(change):>{first}}  {change.name}"
+            yield f"  {percent(change):>{first}}  {change.called}"
             yield from _wrapped(moved, width, " " * (first + 4), " " * (first + 6))
     if len(listed) < len(changes):
         yield f"  and {len(changes) - len(listed):,} more; --all lists them"

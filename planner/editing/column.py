@@ -17,7 +17,7 @@ from planner.lint.pattern import Pattern
 from planner.lint.tables import HEADER, Line, LineTable
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import Formula, Value
-from planner.xlsx.sheetxml import Content
+from planner.xlsx.sheetedit import Content
 
 CONSTANTS = "Constants"
 

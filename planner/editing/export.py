@@ -11,6 +11,7 @@ from functools import cached_property
 
 from planner import catalog, library
 from planner.catalog import Table
+from planner.editing.ownrows import OPTIONS, as_csv, has_own
 from planner.editing.pristine import is_pristine
 from planner.editing.sheets import templates_of
 from planner.errors import UserError
@@ -26,12 +27,16 @@ SAME = 1e-12
 
 @dataclass(frozen=True)
 class Export:
-    """The columns and rows of the CSV, the templates of the workbook, and what the CSV can't say."""
+    """The columns and rows of the CSV, the templates of the workbook, and what the CSV can't say.
+
+    `databases` holds the workbook's models and chips as CSVs, by kind, where a scenario has one that isn't shipped.
+    """
 
     header: list[str]
     rows: list[list[str]]
     templates: list[str]
     remarks: list[str]
+    databases: Mapping[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
         """The CSV."""
@@ -69,7 +74,9 @@ class _Exporter:
         self._remark_on_tables()
         self._remark_on_constants()
         templates = list(dict.fromkeys(templates_of(self.plan.book).values()))
-        return Export(["scenario", "name", "model", "hardware", *names], rows, templates, self.remarks)
+        own = {table.kind: as_csv(self.plan, table) for table in (self._models, self._hardware)
+               if has_own(self.plan, table)}  # fmt: skip
+        return Export(["scenario", "name", "model", "hardware", *names], rows, templates, self.remarks, own)
 
     def _columns(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Column by column, the texts by scenario; a later column of a name fills in what an earlier one has not."""
@@ -202,8 +209,8 @@ class _Exporter:
         for table, chosen in ((self._models, "model"), (self._hardware, "hardware")):
             for identifier in dict.fromkeys(getattr(scenario, chosen) for scenario in self.plan.scenarios):
                 if identifier and not table.has(identifier):
-                    option = "--models" if chosen == "model" else "--hardware-csv"
-                    self.remarks.append(f"{identifier} stands in this workbook alone: build with {option} and its row")
+                    said = f"build with {OPTIONS[table.kind]} and its row"
+                    self.remarks.append(f"{identifier} stands in this workbook alone: {said}")
 
     def _remark_on_constants(self) -> None:
         shipped = {row.name: row for name in library.names() for row in library.load(name).of_kind("constant")}

@@ -14,6 +14,7 @@ from planner.lint.tables import Database, LineTable
 
 COVER, LOG, COMPARISON = "cover", "log", "comparison"
 SCENARIO = "scenario "
+DATABASES = "models", "hardware", "dtypes"  # the kinds of sheets with a row for each id
 TITLES = 3  # texts that make a row the titles of a table
 TOP = 2  # rows of a sheet's title and purpose, which a person may write anew
 
@@ -42,6 +43,12 @@ class Keyed:
     def column_of(self) -> dict[str, int]:
         """The column of each key."""
         return {key: column for column, key in self.columns.items()}
+
+    @cached_property
+    def first_row(self) -> int:
+        """The row below the titles of a database; 0 on another sheet."""
+        titles = self.row_of.get("above 0")
+        return titles + 1 if titles and self.kind in DATABASES else 0
 
     def scenario_columns(self) -> list[int]:
         """The columns of the scenarios, from left to right."""

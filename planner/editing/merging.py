@@ -23,7 +23,7 @@ def merged(pair: Pair, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, 
     fresh_before, _, fresh_behind = frames.split(fresh.sheet.xml.xml)
     rules = {frames.signature(fresh, pair.fresh.signer, rule) for rule in frames.Tail.of(fresh_behind).rules}
     known = frames.is_known(old, pair.old.signer, rules)
-    name, prefix, moves = old.sheet.name, old.sheet.xml._prefix, pair.old.moves
+    name, prefix, moves = old.sheet.name, old.sheet.xml.prefix, pair.old.moves
     own_rules = {frames.moved(rule, name, moves): not known(rule) for rule in frames.Tail.of(behind).rules}
     mine = frames.moved(behind, name, moves)
     theirs = frames.moved(fresh_behind, fresh.sheet.name, pair.fresh.moves)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from planner.editing.history import digests
 from planner.editing.inserted import as_built
-from planner.editing.keys import LOG, keyed
+from planner.editing.keys import LOG, Keyed, keyed
 from planner.editing.outcome import Updated
 from planner.editing.sides import Side, is_own
 from planner.editing.signatures import Signer
@@ -134,8 +134,14 @@ def _led(pair: Pair) -> dict[str, SheetMoves]:
                 target = pair.fresh.sheets[home].row_of[sheet.rows[row]]
                 elsewhere[row] = (pair.names[home], pair.tracks[home].fresh_rows(target))
         there = {pair.names[home]: Track(_columns_there(pair, kind, home)) for home in set(homes.values())}
-        led[sheet.sheet.name] = SheetMoves(pair.names[kind], track.old_rows, track.columns, elsewhere, there)
+        tops = _tops(sheet, track.old_rows)
+        led[sheet.sheet.name] = SheetMoves(pair.names[kind], track.old_rows, track.columns, elsewhere, there, tops)
     return led
+
+
+def _tops(sheet: Keyed, rows: Track) -> dict[int, int]:
+    """Where a range from the first row of a database begins in the end: below the titles, whatever row is first."""
+    return {sheet.first_row: rows(sheet.first_row - 1) + 1} if sheet.first_row else {}
 
 
 def _columns_there(pair: Pair, kind: str, home: str) -> dict[int, int]:
@@ -149,4 +155,4 @@ def _fresh_led(pair: Pair) -> Iterator[tuple[str, SheetMoves]]:
     for kind, each in pair.fresh.sheets.items():
         found = pair.tracks.get(kind)
         rows, columns = (found.fresh_rows, found.fresh_columns) if found else (Track(), Track())
-        yield each.sheet.name, SheetMoves(pair.names[kind], rows, columns)
+        yield each.sheet.name, SheetMoves(pair.names[kind], rows, columns, tops=_tops(each, rows))

@@ -58,7 +58,7 @@ def own_column(book: Book, table: LineTable, source: int) -> int:
             if reference.sheet == book.inputs.sheet.name and reference.area(table.id_row, column).left == source:
                 return column
     what = f"no column shows the scenario {said(book, ID, source) or column_letters(source)}"
-    raise UserError(what, place=Place(book.package.name, cell=table.sheet.name),
+    raise UserError(what, place=Place(book.package.name, sheet=table.sheet.name),
                     remedy="copy a scenario's column on every sheet, or delete it on Inputs")  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def new_column(book: Book, table: LineTable) -> int:
     column = (table.columns or (0,))[-1] + 1
     if len(table.columns) != len(book.inputs.columns):
         what = f"{len(table.columns)} scenarios stand here and {len(book.inputs.columns)} on {book.inputs.sheet.name}"
-        raise UserError(what, place=Place(book.package.name, cell=table.sheet.name),
+        raise UserError(what, place=Place(book.package.name, sheet=table.sheet.name),
                         remedy="copy a scenario's column on every sheet, or delete it on all")  # fmt: skip
     letters = column_letters(column)
     for row, at in sorted(table.sheet.cells):

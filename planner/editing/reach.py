@@ -13,8 +13,8 @@ from planner.editing import frames
 from planner.lint.book import Book
 from planner.lint.tables import LineTable
 from planner.xlsx.address import Area, address, column_letters
-from planner.xlsx.sheetname import unquoted
 from planner.xlsx.opc import Package
+from planner.xlsx.sheetname import unquoted
 
 _NAME = re.compile(rb"<(?:\w+:)?definedName\b([^>]*)>([^<]*)</(?:\w+:)?definedName>")
 _PRINTED = re.compile(rb"""\sname=["']_xlnm\.Print_Area["']""")

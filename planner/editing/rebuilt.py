@@ -23,7 +23,8 @@ def plan_of(reading: Reading, extra: Sequence[str], models_csv: Path | None, har
 
     Of what is typed on Inputs it has the numbers, about which sweeps are built, and something for each calculated row
     with a cell to override it, so that it has one again.
-    Raises UserError for a sheet whose template is not known, and as loading templates and databases does.
+    Raises UserError for a sheet whose template is not known, a template without a sheet, and as loading templates and
+    databases does.
     """
     mine = {Path(name).stem if name.endswith(".csv") else name: name for name in extra}
     wanted = list(dict.fromkeys(templates_of(reading.book).values()))
@@ -32,6 +33,10 @@ def plan_of(reading: Reading, extra: Sequence[str], models_csv: Path | None, har
             sheet = next(sheet for sheet, template in templates_of(reading.book).items() if template == name)
             what = f"the sheet {sheet} is of a template {name!r} that is not ours"
             raise UserError(what, place=Place(reading.file), remedy=f"name its file: --template {name}.csv")
+    if spare := next((name for name in mine if name not in wanted), ""):
+        has, remedy = ", ".join(wanted), "leave it out, or give the file the name of one of them"
+        what = f"{reading.file} has no sheet of a template {spare!r}; it has {has}"
+        raise UserError(what, place=Place(mine[spare]), remedy=remedy)
     loaded = included_first([library.load(mine.get(name, name)) for name in wanted])
     step_rows = library.load(STEP).by_name.keys()
     step = next((template for template in loaded if step_rows <= template.by_name.keys()), None)

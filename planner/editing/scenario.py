@@ -14,6 +14,7 @@ from planner.recalc import Recalculated, recalculate
 from planner.xlsx.address import column_letters
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_values
 from planner.xlsx.widths import as_wide
 
 __all__ = ["Added", "Request", "add", "add_to_file"]
@@ -67,7 +68,7 @@ def add(package: Package, request: Request) -> Added:
         column = columns[table.sheet.name]
         copied = Column(book, table, own_column(book, table, source), column, added.remarks)
         contents = copied.inputs(request, identifier) if table is book.inputs else copied.formulas()
-        xml = table.sheet.xml.with_values(contents, copied.like())
+        xml = with_values(table.sheet.xml, contents, copied.like())
         fresh[parts[table.sheet.name]] = reach.ruled(as_wide(xml, copied.source, column), table, column)
     added.remarks += reach.left_out(book, tables)
     fresh[package.workbook_part()] = reach.printed(package, tables, columns)

@@ -17,6 +17,8 @@ from planner.lint.pattern import Pattern, Position, Reference
 from planner.xlsx.cellvalue import Value
 
 HISTORY = Path(__file__).parent / "history.txt"
+FIRST = {"models": "gpt2", "hardware": "tpu-v2"}
+"""How a range from the first row of a database is written, whatever row is the first: as history has it."""
 DIGITS = 9  # of a digest: 12,000 of them take a person's text for ours once in a million
 _END = r"R(?:\[-?[0-9]+\]|[0-9]+)C(?:\[-?[0-9]+\]|[0-9]+)"
 _REFERENCE = re.compile(rf"(?:'(?:[^']|'')*'!|[^\W\d][\w.]*!)?{_END}(?::{_END})?")
@@ -59,7 +61,10 @@ class Signer:
         corners = [(area.top, area.left)]
         if (area.bottom, area.right) != corners[0]:
             corners.append((area.bottom, area.right))
-        return f"{other.kind}[{':'.join(self._corner(keyed, at, other, corner) for corner in corners)}]"
+        said = [self._corner(keyed, at, other, corner) for corner in corners]
+        if other.kind in FIRST and area.bottom > area.top == other.first_row:
+            said[0] = f"{FIRST[other.kind]},{said[0].partition(',')[2]}"
+        return f"{other.kind}[{':'.join(said)}]"
 
     def _corner(self, keyed: Keyed, at: Position, other: Keyed, corner: Position) -> str:
         row, column = other.rows.get(corner[0], ""), other.columns.get(corner[1], "")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from planner.editing.cellxml import prefixed, readdressed, row_tags, says_something
-from planner.editing.keys import COMPARISON, COVER, LOG, Keyed
+from planner.editing.keys import COMPARISON, COVER, DATABASES, LOG, Keyed
 from planner.editing.outcome import Kept
 from planner.editing.sides import LOOK, Side, coarse, is_own
 from planner.editing.signatures import digest
@@ -48,6 +48,7 @@ class Merge:
                 taken.add(final)
         for final, at in places.items():
             if final not in taken:
+                self._note_filled(fresh, at)
                 style = self.styles.get(self.fresh.style(fresh, at), 0)
                 cells.setdefault(final[0], {})[final[1]] = self._fresh_cell(fresh, at, final, style)
         for final, (source, at) in self.moved_in.items():
@@ -105,7 +106,7 @@ class Merge:
             (self.kept.typed_over if formula is None else self.kept.formulas).append(said)
         elif other is not None:
             (self.kept.texts if isinstance(value, str) else self.kept.typed).append(place)
-        else:
+        elif at[0] not in self.tracks.own_rows:  # those are named as a person's
             self.kept.own_cells += 1
         return True
 
@@ -135,16 +136,24 @@ class Merge:
         if other is None:
             return
         before, after = old.sheet.value(*at), fresh.sheet.value(*other)
-        if self.kind in ("models", "hardware", "dtypes") and before != after:
+        if self.kind in DATABASES and before != after:
             column = old.columns.get(at[1], "")
             self.kept.numbers.append(f"{old.rows.get(at[0], '')} {column}: {_said(before)} is now {_said(after)}")
         elif self.kind not in (COVER, LOG):
             self.kept.renewed.append(place)
 
+    def _note_filled(self, fresh: Keyed, at: Position) -> None:
+        """Note a number of a database for which the old one had a blank."""
+        old, row, column = self.old.sheets[self.kind], fresh.rows.get(at[0], ""), fresh.columns.get(at[1], "")
+        value = fresh.sheet.value(*at)
+        is_known = self.kind in DATABASES and at[0] >= fresh.first_row and row in old.row_of and column in old.column_of
+        if is_known and value not in (None, ""):
+            self.kept.numbers.append(f"{row} {column}: blank is now {_said(value)}")
+
     def _fresh_cell(self, fresh: Keyed, at: Position, final: Position, style: int) -> bytes:
         raw = _raw(fresh, fresh.sheet.cells[at])
         formula = self.fresh.formula(fresh, at, self.name)
-        own = self.old.sheets[self.kind].sheet.xml._prefix
+        own = self.old.sheets[self.kind].sheet.xml.prefix
         return prefixed(readdressed(raw, final, style, formula), own)
 
     def _old_cell(self, old: Keyed, at: Position, final: Position, style: int) -> bytes:
@@ -156,23 +165,23 @@ class Merge:
         return readdressed(_raw(old, cell), final, style, formula, cell.kind, area)
 
     def _blank_cell(self, final: Position, style: int) -> bytes:
-        own = self.old.sheets[self.kind].sheet.xml._prefix
+        own = self.old.sheets[self.kind].sheet.xml.prefix
         return b'<%bc r="%b" s="%d"/>' % (own, address(*final).encode(), style)
 
     def _rows(self, cells: Mapping[int, Mapping[int, bytes]]) -> bytes:
         old, fresh = self.old.sheets[self.kind].sheet.xml, self.fresh.sheets[self.kind].sheet.xml
-        tags = {self.tracks.fresh_rows(number): prefixed(tag, old._prefix) for number, tag in row_tags(fresh.xml)}
+        tags = {self.tracks.fresh_rows(number): prefixed(tag, old.prefix) for number, tag in row_tags(fresh.xml)}
         gone = set(self.tracks.gone_rows)
         tags |= {self.tracks.old_rows(number): tag for number, tag in row_tags(old.xml) if number not in gone}
         rows: list[bytes] = []
         for number in sorted(cells.keys() | tags.keys()):
-            tag = tags.get(number, b"<%brow>" % old._prefix)
+            tag = tags.get(number, b"<%brow>" % old.prefix)
             inner = b"".join(xml for _, xml in sorted(cells.get(number, {}).items()))
             if not inner and not says_something(tag):
                 continue
             opened = retagged(tag, (b"spans",), {b"r": b"%d" % number})
             opened = opened[:-2].rstrip() + b">" if opened.endswith(b"/>") else opened
-            rows.append(opened + inner + b"</%brow>" % old._prefix)
+            rows.append(opened + inner + b"</%brow>" % old.prefix)
         return b"".join(rows)
 
 

@@ -27,7 +27,8 @@ from planner.xlsx.address import address
 from planner.xlsx.atomic import write_atomically
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetxml import Content, SheetXml
+from planner.xlsx.sheetedit import Content, with_values
+from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.stylesheet import of_package, taken_in
 
 _FIRST_DAY = date(1899, 12, 30)  # of a workbook's dates
@@ -140,7 +141,7 @@ def _log(pair: Pair) -> None:
                 address(last + 1, 3): "Updated by planner"}  # fmt: skip
     free = {ref: value for ref, value in contents.items() if ref not in sheet.cells or sheet.cells[ref].value is None}
     like = {ref: f"{ref[0]}{last}" for ref in free}
-    pair.package.replace(part, sheet.with_values(free, like))
+    pair.package.replace(part, with_values(sheet, free, like))
 
 
 def _refuse(book: Book) -> None:

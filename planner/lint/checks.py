@@ -14,14 +14,15 @@ from planner.xlsx.address import address
 from planner.xlsx.cellvalue import NA, Value
 
 MOST_NUMBERS = 4
-CHOICES = ("model_row", "hardware_row")
-"""The rows that find the chosen model and chip in their databases."""
+CHOICES = {"model_row": ("model_id", "model"), "hardware_row": ("hardware_id", "chip")}
+"""The rows that find the chosen model and chip in their databases: the row of Inputs that chooses, and what."""
 
 
 @rule(32, "Every check on Checks holds: the mesh fits the chips, the plan fits in memory, and what is computed twice "
           "agrees; and a scenario has a headline that is not N/A.")  # fmt: skip
 def checks_hold(book: Book) -> Iterator[Fault]:
     """A check that fails in a scenario, in words and with the numbers that it compares; a scenario without a number."""
+    yield from _unchosen(book)
     yield from _without_numbers(book)
     yield from _blank_inputs(book)
     table = book.checks
@@ -35,6 +36,21 @@ def checks_hold(book: Book) -> Iterator[Fault]:
                 if line.note:
                     remedy += f" ({line.note})"
                 yield Fault(table.sheet.name, address(line.row, column), what, remedy, kind="failed_check")
+
+
+def _unchosen(book: Book) -> Iterator[Fault]:
+    """A scenario that has no model or no chip where its numbers are looked up by one."""
+    inputs = book.inputs
+    for looked_up, (name, noun) in CHOICES.items():
+        if name not in inputs.by_name or not any(looked_up in table.by_name for table in book.calculations):
+            continue
+        row = inputs.by_name[name].row
+        for column in inputs.columns:
+            if book.value(inputs.sheet.name, row, column) in (None, ""):
+                _, scenario = book.owner(inputs.sheet.name, row, column)
+                what = f"scenario {scenario or 'there'} has no {noun}, and what needs one is N/A"
+                remedy = f"choose its {name} on Inputs"
+                yield Fault(inputs.sheet.name, address(row, column), what, remedy, "note", "note")
 
 
 def _without_numbers(book: Book) -> Iterator[Fault]:

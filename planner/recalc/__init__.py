@@ -17,7 +17,8 @@ from planner.xlsx.cellvalue import CellError, Formula, Value, same_value
 from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import compute_on_load, parse_sheets
-from planner.xlsx.sheetxml import Content, SheetXml
+from planner.xlsx.sheetedit import Content, with_cached, with_values
+from planner.xlsx.sheetxml import SheetXml
 
 
 class Change(NamedTuple):
@@ -94,7 +95,7 @@ def recalculate(package: Package, *, before: Package | None = None) -> Recalcula
         edits = edits_between(old, sheets)
         verdict = _asked(lambda: recomputed(before, old, edits), sheets)
     for name, new in _cached(sheets, verdict, result).items():
-        package.replace(package.sheets()[name], sheets[name].with_cached(new))
+        package.replace(package.sheets()[name], with_cached(sheets[name], new))
     _conclude(package, verdict, result)
     return result
 
@@ -106,7 +107,7 @@ def edit(
 ) -> Recalculated:  # fmt: skip
     """Put values, new formulas and new rows into a sheet of `package` and refresh what they reach, in place.
 
-    It is `SheetXml.with_values` and `recalculate(before=...)` in one, which reads the sheets once: `sheets` are those
+    It is `sheetedit.with_values` and `recalculate(before=...)` in one, which reads the sheets once: `sheets` are those
     of the package as its program saved it, and `before` is all of it, where tables or names reach further now.
     `follow` gives values to type as well, by address, from what the cells have then. Raises UserError as these two do.
     """
@@ -132,11 +133,11 @@ def edit(
     caches = _cached(sheets, replace(verdict, values=old), result)
     n_new = len(added) + edits.new.n_formulas
     result.n_formulas, result.n_changed = result.n_formulas + n_new, result.n_changed + n_new
-    xml = sheets[name].with_values(contents, like, {**caches.pop(name, {}), **added}, rows, verdict.rows)
+    xml = with_values(sheets[name], contents, like, {**caches.pop(name, {}), **added}, rows, verdict.rows)
     parts = package.sheets()
     package.replace(parts[name], xml)
     for other, new in caches.items():
-        package.replace(parts[other], sheets[other].with_cached(new))
+        package.replace(parts[other], with_cached(sheets[other], new))
     _conclude(package, verdict, result)
     return result
 
@@ -147,14 +148,6 @@ def _asked(compute: Callable[[], Verdict], sheets: Mapping[str, SheetXml]) -> Ve
         return compute()
     except EngineError as refusal:
         return Verdict({}, dict.fromkeys(formula_cells(sheets), str(refusal)))
-
-
-def strip_cached(package: Package) -> None:
-    """Remove every cached value, so that the program which opens the workbook must compute it."""
-    sheets, parts = parse_sheets(package), package.sheets()
-    verdict = Verdict({}, dict.fromkeys(formula_cells(sheets), ""))
-    for name, new in _cached(sheets, verdict, Recalculated("")).items():
-        package.replace(parts[name], sheets[name].with_cached(new))
 
 
 def _conclude(package: Package, verdict: Verdict, result: Recalculated) -> None:

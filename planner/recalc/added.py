@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from planner.recalc.cells import Address
 from planner.recalc.likerows import OWN_ROW, LikeRows
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import Value
@@ -14,8 +15,6 @@ from planner.xlsx.markup import escaped
 from planner.xlsx.moving import Downward
 from planner.xlsx.newrows import NewRow, TemplateCell
 from planner.xlsx.sheetxml import SheetXml
-
-Address = tuple[str, str]
 
 
 @dataclass(frozen=True)

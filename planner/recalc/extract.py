@@ -8,33 +8,33 @@ from planner.recalc.scope import TOKEN, is_opaque, qualifiers
 from planner.xlsx.address import column_letters, column_number, coordinates
 from planner.xlsx.cellvalue import Value, written_value
 from planner.xlsx.markup import escaped
+from planner.xlsx.sheetname import folded, unquoted
 from planner.xlsx.sheetxml import SheetXml
 
 _START = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
 _END = b"</sheetData></worksheet>"
 
 
-def columns_read(texts: Iterable[tuple[str, str]], name: str, leading: Collection[bytes]) -> set[int] | None:
+def columns_read(texts: Iterable[tuple[str, str]], name: str, leading: Collection[str]) -> set[int] | None:
     """The columns of the sheet `name` that formulas, each given with its own sheet, read; None where it can't be told.
 
-    `leading` are the defined names that may lead there, in lower case.
+    `leading` are the defined names that may lead there, folded.
     """
-    target, found = name.lower(), set[int]()
+    target, found = folded(name), set[int]()
     words = tuple(qualifiers([name]))
     for on, text in texts:
-        coded = text.encode()
-        lower = coded.lower()
-        if is_opaque(lower) or any(word in lower for word in leading):
+        plain = folded(text)
+        if is_opaque(plain) or any(word in plain for word in leading):
             return None
-        if on.lower() == target or any(word in lower for word in words):
-            columns = _columns(coded, on, target)
+        if folded(on) == target or any(word in plain for word in words):
+            columns = _columns(text, on, target)
             if columns is None:
                 return None
             found |= columns
     return found
 
 
-def _columns(text: bytes, on: str, target: str) -> set[int] | None:
+def _columns(text: str, on: str, target: str) -> set[int] | None:
     found, at = set[int](), 0
     while at < len(text):
         token = TOKEN.match(text, at)
@@ -42,11 +42,11 @@ def _columns(text: bytes, on: str, target: str) -> set[int] | None:
             return None
         at = token.end()
         left = token["left"] or token["first"]
-        sheet = (token["sheet"] or on.encode()).decode().removeprefix("'").removesuffix("'").replace("''", "'")
-        if left is None or sheet.lower() != target:
+        sheet = unquoted(token["sheet"]) if token["sheet"] else on
+        if left is None or folded(sheet) != target:
             continue
         right = (token["last"] if token["first"] else token["right"]) or left
-        low, high = sorted((column_number(left.decode()), column_number(right.decode())))
+        low, high = sorted((column_number(left), column_number(right)))
         found.update(range(low, high + 1))
     return found
 

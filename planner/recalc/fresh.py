@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from planner.recalc.engine import Address, Engine, EngineError, Unknown, understood
+from planner.recalc.cells import Address
+from planner.recalc.engine import Engine, EngineError, Unknown, understood
 from planner.recalc.trust import ARRAY, BAD_NAME, UNKNOWN_NAME, with_dependents
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.grid import Grid

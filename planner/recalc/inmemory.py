@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from planner.recalc.trust import Verdict, computed
 from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_cached
 from planner.xlsx.sheetxml import SheetXml
 
 
@@ -24,5 +25,5 @@ def stripped(package: Package, sheets: Mapping[str, SheetXml]) -> Package:
     for name, part in package.sheets().items():
         sheet = sheets[name]
         formulas = (ref for ref, cell in sheet.cells.items() if cell.formula is not None)
-        bare.replace(part, sheet.with_cached({ref: None for formula in formulas for ref in sheet.filled_by(formula)}))
+        bare.replace(part, with_cached(sheet, {ref: None for formula in formulas for ref in sheet.filled_by(formula)}))
     return bare

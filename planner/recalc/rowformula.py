@@ -17,6 +17,7 @@ from planner.recalc.operators import UnsureError
 from planner.recalc.scope import TOKEN, unescaped
 from planner.xlsx.address import Area, column_number
 from planner.xlsx.cellvalue import Value
+from planner.xlsx.sheetname import unquoted
 
 Row = Mapping[int, Value]  # column -> what stands there; N/A is NaN
 Function = Callable[[Row], Value]
@@ -46,9 +47,11 @@ def row_formula(pattern: bytes, row: int, sheet: str, fixed: Fixed) -> RowFormul
     In `pattern`, as the file has it, `OWN_ROW` stands for the number of its row. The function serves every row with
     this pattern, unless `is_shared` says that the number is a part of something else.
     """
-    text = pattern if is_shared(pattern, sheet) else pattern.replace(OWN_ROW, b"%d" % row)
+    own = OWN_ROW.decode()
+    if not is_shared(pattern, sheet):
+        pattern, own = pattern.replace(OWN_ROW, b"%d" % row), str(row)
     try:
-        return _Parser(unescaped(text), row, sheet, fixed).formula()
+        return _Parser(unescaped(pattern), own, sheet, fixed).formula()
     except (UnsureError, IndexError, KeyError, ValueError):
         return None
 
@@ -70,21 +73,21 @@ def is_shared(pattern: bytes, sheet: str) -> bool:
     return True
 
 
-def _tokens(text: bytes) -> list[_Token]:
+def _tokens(text: str) -> list[_Token]:
     found, at = [], 0
     while at < len(text):
         match = TOKEN.match(text, at)
         if match is None:
             raise UnsureError
         at = match.end()
-        groups = {name: None if part is None else part.decode() for name, part in match.groupdict().items()}
+        groups = match.groupdict()
         kind = next((name for name in ("text", "function", "logical", "number", "error") if groups[name]), "operator")
         if groups["left"] or groups["first"]:
             sheet = groups["sheet"]
-            groups["sheet"] = None if sheet is None else sheet.removeprefix("'").removesuffix("'").replace("''", "'")
-            found.append(_Token("reference", match[0].decode(), groups))
+            groups["sheet"] = None if sheet is None else unquoted(sheet)
+            found.append(_Token("reference", match[0], groups))
         elif not match[0].isspace():
-            found.append(_Token(kind, match[0].decode()))
+            found.append(_Token(kind, match[0]))
     joined: list[_Token] = []
     for token in found:  # the characters of <= and the like come one by one
         if joined and joined[-1].text + token.text in ("<=", ">=", "<>"):
@@ -98,11 +101,14 @@ LEVELS = (("=", "<>", "<", ">", "<=", ">="), ("&",), ("+", "-"), ("*", "/"), ("^
 
 
 class _Parser:
-    """Recursive descent over Excel's levels of precedence; UnsureError for what it doesn't know."""
+    """Recursive descent over Excel's levels of precedence; UnsureError for what it doesn't know.
 
-    def __init__(self, text: bytes, row: int, sheet: str, fixed: Fixed) -> None:
+    `own` is how the number of the formula's own row is written.
+    """
+
+    def __init__(self, text: str, own: str, sheet: str, fixed: Fixed) -> None:
         self.tokens, self.at = _tokens(text), 0
-        self.row, self.sheet, self.fixed = row, sheet, fixed
+        self.own, self.sheet, self.fixed = own, sheet, fixed
         self.reads: set[int] = set()
 
     def formula(self) -> RowFormula:
@@ -174,17 +180,19 @@ class _Parser:
         return lambda _: value
 
     def area(self, token: _Token) -> tuple[str, Area, bool]:
-        """The sheet and the cells that a reference means, and whether they are those of the formula's own row."""
+        """The sheet and the cells that a reference means; and whether they are those of the formula's own row, 0."""
         assert token.reference is not None
-        part, own = token.reference, OWN_ROW.decode()
+        part = token.reference
         if not part["left"]:
             raise UnsureError  # whole columns
-        top, bottom = part["top"] or "", part["bottom"] or part["top"] or ""
-        numbers = [self.row if text == own else int(text) for text in (top, bottom)]
-        columns = [column_number(part["left"] or ""), column_number(part["right"] or part["left"] or "")]
         on = part["sheet"] or self.sheet
-        area = Area(min(numbers), min(columns), max(numbers), max(columns))
-        return on, area, on == self.sheet and numbers == [self.row, self.row]
+        top, bottom = part["top"] or "", part["bottom"] or part["top"] or ""
+        is_own = on == self.sheet and top == bottom == self.own
+        if not is_own and OWN_ROW.decode() in (top, bottom):
+            raise UnsureError  # from a fixed row to the formula's own
+        rows = (0, 0) if is_own else (int(top), int(bottom))
+        columns = column_number(part["left"]), column_number(part["right"] or part["left"])
+        return on, Area(min(rows), min(columns), max(rows), max(columns)), is_own
 
     def call(self, name: str) -> Function:
         if name in ("INDEX", "MATCH"):

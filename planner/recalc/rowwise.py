@@ -1,34 +1,33 @@
 """The formulas of a large table computed row by row, without the engine: those that read their own row and fixed cells.
 
 They are held to the engine's rule (`planner.recalc.trust`): a row counts only where each of its formulas gives, before
-the edits, what the last program saved; a new row, where the one that it was copied from does. Every other row, and all
-that reads further, is left to the engine.
+the edits, what the last program saved; a new row, where those of the row that it was copied from do. Every other row,
+and all that reads further, is left to the engine.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from math import nan
 
 from planner.recalc.added import NewRows
+from planner.recalc.cells import AGREEMENT, Address, Sheets
 from planner.recalc.likerows import LikeRows, grouped
 from planner.recalc.operators import UnsureError
 from planner.recalc.rowformula import RowFormula, is_shared, row_formula
-from planner.recalc.scope import Address, Scope, Sheets
-from planner.xlsx.address import Area, address, column_letters, column_number
+from planner.recalc.scope import Scope
+from planner.xlsx.address import Area, address, column_letters, column_number, coordinates
 from planner.xlsx.cellvalue import NA, CellError, Value, same_value
 from planner.xlsx.markup import escaped
 from planner.xlsx.newrows import NewRow
 
-AGREEMENT = 1e-9  # of a saved number and the computed one
-_LETTERS, _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
 Cells = dict[int, Value]  # column -> what stands there, NaN for N/A
 
 
 @dataclass
-class Swept:
+class RowValues:
     """The values that formulas have after the edits, and those of them that are others than before."""
 
     values: dict[Address, Value] = field(default_factory=dict)
@@ -43,48 +42,68 @@ class _Plan:
     steps: list[tuple[int, str, RowFormula]]
     reads: list[tuple[int, str]]
 
+    @property
+    def columns(self) -> set[int]:
+        """Those that it computes."""
+        return {column for column, _, _ in self.steps}
 
-def sweep(
+
+def row_values(
     sheets: Sheets, scope: Scope, name: str, typed: Mapping[str, Value], added: Mapping[str, str],
     like: Mapping[str, str], new: NewRows | None = None,
-) -> Swept:  # fmt: skip
+) -> RowValues:  # fmt: skip
     """Compute what can be of the formulas of a sheet: of those that `scope` has, and of those `added`, by address.
 
-    `typed` is what the edits put into other cells, `like` the old cell that a new formula was copied from; `new` are
-    rows that are copies of others.
+    `typed` is what the edits put into other cells, `like` the old cell that a new formula was copied from, which counts
+    where it is one of the same column; `new` are rows that are copies of others.
     """
-    known = _Sweep(sheets, scope, name, typed, added, new or NewRows())
-    for plan, rows in known.plans(scope.rows.get(name, ())):
-        for row in rows:
-            known.old_row(row, plan)
+    rows = _Rows(sheets, scope, name, typed, added, new or NewRows())
+    for plan, numbers in rows.plans(scope.rows.get(name, ())):
+        for number in numbers:
+            rows.old_row(number, plan)
+    for source, texts in _by_source(added, like).items():
+        for alike in grouped(texts.items()):
+            trusted = rows.trusted(source, alike.patterns)
+            for plan, numbers in rows.plans([alike]) if trusted else ():
+                for number in numbers if plan.columns <= trusted else ():
+                    rows.new_row(number, plan)
+    for source, alike, copies in new.like() if new else ():
+        trusted, of = rows.trusted(source, alike.patterns), {copy.number: copy for copy in copies}
+        for plan, numbers in rows.plans([alike]) if trusted else ():
+            for number in numbers if plan.columns <= trusted else ():
+                rows.copied_row(of[number], plan)
+    return rows.found
+
+
+def _by_source(added: Mapping[str, str], like: Mapping[str, str]) -> dict[int, dict[int, dict[str, bytes]]]:
+    """The new formulas by the row that they were copied from, by their own row and by column.
+
+    A row of which one was copied from elsewhere, or from nowhere, is left out.
+    """
     texts: dict[int, dict[str, bytes]] = defaultdict(dict)
     sources: dict[int, set[int]] = defaultdict(set)
     for ref, text in added.items():
-        column = ref.rstrip(_DIGITS)
-        row = int(ref[len(column) :])
-        texts[row][column] = escaped(text).encode()
-        sources[row].add(int(like[ref].lstrip(_LETTERS)) if ref in like else 0)
-    for plan, rows in known.plans(grouped(texts.items())):
-        for row in rows:
-            if len(sources[row]) == 1:
-                known.new_row(row, plan, min(sources[row]))
-    for source, alike, copies in new.like() if new else ():
-        for plan, _ in known.plans([alike]):
-            for copy in copies:
-                known.copied_row(copy, plan, source)
-    return known.swept
+        row, column = coordinates(ref)
+        texts[row][column_letters(column)] = escaped(text).encode()
+        source, in_column = coordinates(like[ref]) if ref in like else (0, 0)
+        sources[row].add(source if column == in_column else 0)
+    found: dict[int, dict[int, dict[str, bytes]]] = defaultdict(dict)
+    for row, (source, *others) in sources.items():
+        if source and not others:
+            found[source][row] = texts[row]
+    return found
 
 
-class _Sweep:
-    """The rows of one sheet, one after the other; `swept` is what came of them."""
+class _Rows:
+    """The rows of one sheet, one after the other; `found` is what came of them."""
 
     def __init__(
         self, sheets: Sheets, scope: Scope, name: str, typed: Mapping[str, Value], added: Collection[str], new: NewRows
     ) -> None:
-        self.swept, self._sheet, self._name, self._typed = Swept(), sheets[name], name, typed
+        self.found, self._sheet, self._scope, self._name, self._typed = RowValues(), sheets[name], scope, name, typed
+        self._added = added
         self._fixed = _Fixed(sheets, scope, name, {*typed, *added}, {row.number for row in new.rows})
-        self._trusted: dict[tuple[int, int], bool] = {}
-        self._kept: list[_Plan] = []  # so that each has an id of its own
+        self._shared: dict[bytes, RowFormula | None] = {}
 
     def plans(self, likes: Iterable[LikeRows]) -> list[tuple[_Plan, list[int]]]:
         """How to compute each of these rows; what they hold and read is loaded."""
@@ -94,10 +113,14 @@ class _Sweep:
                 found.append((self._plan(like.patterns, like.numbers[0]), like.numbers))
             else:  # the number of a row is a part of something else as well
                 found += [(self._plan(like.patterns, row), [row]) for row in like.numbers]
-        self._sheet.load({column for plan, _ in found for column, _, _ in plan.steps}
-                         | {column for plan, _ in found for column, _ in plan.reads})  # fmt: skip
-        self._kept += [plan for plan, _ in found]
+        self._load(plan for plan, _ in found)
         return found
+
+    def trusted(self, source: int, patterns: Mapping[str, bytes]) -> Set[int]:
+        """The columns whose formulas the row `source` bears out: all, or none where one has another value."""
+        plan = self._plan(patterns, source)
+        self._load([plan])
+        return frozenset() if self._before(source, plan, needs_saved=True) is None else plan.columns
 
     def old_row(self, row: int, plan: _Plan) -> None:
         """Compute formulas that the file has, if they give the saved values from what was typed before."""
@@ -107,48 +130,54 @@ class _Sweep:
         after = self._after(row, plan, {column: before[column] for column, _ in plan.reads})
         for column, letters, _ in plan.steps if after else ():
             cell, value = (self._name, f"{letters}{row}"), after[column]
-            self.swept.values[cell] = _outer(value)
+            self.found.values[cell] = _outer(value)
             if not _same(before[column], value, 0.0) or self._saved(cell[1]) is None:
-                self.swept.changed[cell] = _outer(value)
+                self.found.changed[cell] = _outer(value)
 
-    def new_row(self, row: int, plan: _Plan, source: int) -> None:
-        """Compute formulas that were copied from those of the row `source`, if these give their saved values."""
-        twin = source, id(plan)
-        if twin not in self._trusted:
-            self._trusted[twin] = self._before(source, plan) is not None
-        after = self._after(row, plan, {column: None for column, _ in plan.reads}) if self._trusted[twin] else {}
+    def new_row(self, row: int, plan: _Plan) -> None:
+        """Compute formulas that are put into a row of the file, or below its last one, from what stands there then."""
+        try:
+            cells = {column: self._then(f"{letters}{row}") for column, letters in plan.reads}
+        except UnsureError:
+            return
+        after = self._after(row, plan, cells)
         for column, letters, _ in plan.steps if after else ():
             cell = self._name, f"{letters}{row}"
-            self.swept.values[cell] = self.swept.changed[cell] = _outer(after[column])
+            self.found.values[cell] = self.found.changed[cell] = _outer(after[column])
 
-    def copied_row(self, row: NewRow, plan: _Plan, source: int) -> None:
-        """Compute the formulas of a new row, if those of the row `source` give their saved values."""
-        twin = source, id(plan)
-        if twin not in self._trusted:
-            self._trusted[twin] = self._before(source, plan) is not None
-        if not self._trusted[twin]:
-            return
+    def copied_row(self, row: NewRow, plan: _Plan) -> None:
+        """Compute the formulas of a row that the file has not."""
         try:
             cells = {column: _inner(row.typed.get(column)) for column, _ in plan.reads}
             _run(plan, cells)
         except UnsureError:
             return
-        self.swept.rows[row.number] = {column: _outer(cells[column]) for column, _, _ in plan.steps}
+        self.found.rows[row.number] = {column: _outer(cells[column]) for column, _, _ in plan.steps}
 
     def _plan(self, patterns: Mapping[str, bytes], row: int) -> _Plan:
-        return _planned({
-            column_number(column): row_formula(pattern, row, self._name, self._fixed)
-            for column, pattern in patterns.items()
-        })  # fmt: skip
+        return _planned({column_number(column): self._formula(pattern, row) for column, pattern in patterns.items()})
 
-    def _before(self, row: int, plan: _Plan) -> Cells | None:
-        """A row's values without the edits; None where a formula doesn't give the saved one."""
+    def _formula(self, pattern: bytes, row: int) -> RowFormula | None:
+        """The function of a formula; one that serves every row is made once."""
+        if pattern in self._shared:
+            return self._shared[pattern]
+        formula = row_formula(pattern, row, self._name, self._fixed)
+        if is_shared(pattern, self._name):
+            self._shared[pattern] = formula
+        return formula
+
+    def _load(self, plans: Iterable[_Plan]) -> None:
+        self._sheet.load({column for plan in plans for column in plan.columns.union(at for at, _ in plan.reads)})
+
+    def _before(self, row: int, plan: _Plan, *, needs_saved: bool = False) -> Cells | None:
+        """A row's values without the edits; None where a formula doesn't give the saved one, or needs one and has none.
+        """  # fmt: skip
         try:
             cells = {column: self._saved(f"{letters}{row}") for column, letters in plan.reads}
             _run(plan, cells)
             for column, letters, _ in plan.steps:
                 saved = self._saved(f"{letters}{row}")
-                if saved is not None and not _same(saved, cells[column], AGREEMENT):
+                if needs_saved if saved is None else not _same(saved, cells[column], AGREEMENT):
                     return None
         except UnsureError:
             return None
@@ -159,12 +188,23 @@ class _Sweep:
         typed = self._typed
         try:
             for column, letters in plan.reads:
-                if (ref := f"{letters}{row}") in typed:
+                ref = f"{letters}{row}"
+                if ref in self._added:
+                    raise UnsureError  # a formula of the file that reads a new one
+                if ref in typed:
                     cells[column] = _inner(typed[ref])
             _run(plan, cells)
         except UnsureError:
             return {}
         return cells
+
+    def _then(self, ref: str) -> Value:
+        """What a cell holds after the edits, unless it is typed into. Raises UnsureError where that isn't known."""
+        if not self._sheet.is_computed(ref) or not self._scope.may_reach(self._name, ref):
+            return self._saved(ref)
+        if (self._name, ref) not in self.found.values:
+            raise UnsureError
+        return _inner(self.found.values[self._name, ref])
 
     def _saved(self, ref: str) -> Value:
         cell = self._sheet.cell(ref)
@@ -210,16 +250,14 @@ class _Fixed:
         return self._known[on, area]
 
     def _value(self, on: str, ref: str) -> Value:
-        if on not in self._sheets or (on == self._name and (ref in self._edited or _row(ref) in self._new_rows)):
+        if on not in self._sheets or (on == self._name and ref in self._edited):
+            raise UnsureError
+        if on == self._name and coordinates(ref)[0] in self._new_rows:
             raise UnsureError
         if self._sheets[on].is_computed(ref) and self._scope.may_reach(on, ref):
             raise UnsureError
         cell = self._sheets[on].cell(ref)
         return None if cell is None else _inner(cell.value)
-
-
-def _row(ref: str) -> int:
-    return int(ref.lstrip(_LETTERS))
 
 
 def _inner(value: Value) -> Value:

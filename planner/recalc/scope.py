@@ -11,28 +11,27 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from planner.recalc.added import NewRows
+from planner.recalc.cells import Address, Sheets
 from planner.recalc.likerows import OWN_ROW, LikeRows, like_rows
-from planner.xlsx.address import column_number, coordinates
+from planner.xlsx.address import column_letters, column_number, coordinates
 from planner.xlsx.opc import Package, local_name
-from planner.xlsx.sheetxml import SheetXml
-
-Address = tuple[str, str]
-Sheets = Mapping[str, SheetXml]
+from planner.xlsx.sheetname import folded, unquoted
 
 _OWN = rb'(?: [\w:]+="[^"<]*")*'
 _FORMULA = re.compile(rb"<f" + _OWN + rb"(?:/>|>([^<]*)</f>)")
 _WITHOUT_VALUE = re.compile(rb"<c(" + _OWN + rb")><f" + _OWN + rb"(?:/>|>[^<]*</f>)(?:<v></v>|<v/>)?</c>")
 _OPEN = (b"</f></c>", b"</f><v></v>", b"<v/>", b"/></c>")  # what a formula without a value ends in
 _PLAIN = re.compile(rb'(<c r="([A-Z]+)([0-9]+)"' + _OWN + rb'>)<f(?: aca="[a-z0-9]+")?>([^<]*)</f>')
-_ENTITIES = {b"&quot;": b'"', b"&apos;": b"'", b"&lt;": b"<", b"&gt;": b">", b"&amp;": b"&"}
-_OPAQUE = (b"[", b"indirect(", b"offset(", b"&#")  # a table or another file; a computed address; a coded character
-_SEVERAL_SHEETS = re.compile(rb":[^!,()+*/^&=<>\"\n-]*!")
+_ENTITIES = {"&quot;": '"', "&apos;": "'", "&lt;": "<", "&gt;": ">", "&amp;": "&"}
+_OPAQUE = ("[", "indirect(", "offset(", "&#")  # a table or another file; a computed address; a coded character
+_SEVERAL_SHEETS = re.compile(r":[^!,()+*/^&=<>\"\n-]*!")
+_OWN_ROW = OWN_ROW.decode()
 TOKEN = re.compile(
-    rb"""(?P<text>"[^"]*")|(?P<function>[A-Z][A-Z0-9.\x01]*\()|(?P<logical>TRUE|FALSE)\b
+    r"""(?P<text>"[^"]*")|(?P<function>[A-Z][A-Z0-9.\x01]*\()|(?P<logical>TRUE|FALSE)\b
     |(?:(?P<sheet>'(?:[^']|'')*'|\w[\w.]*)!)?(?:
         \$?(?P<left>[A-Z]{1,3})\$?(?P<top>[0-9\x01]+)(?::\$?(?P<right>[A-Z]{1,3})\$?(?P<bottom>[0-9\x01]+))?
         |\$?(?P<first>[A-Z]{1,3}):\$?(?P<last>[A-Z]{1,3}))(?![\w.(!\x01])
-    |(?P<number>[0-9\x01]*\.?[0-9\x01]+(?:E[+-]?[0-9\x01]+)?)|[-+*/^&=<>(),%{};\s]|(?P<error>\#[A-Z/0]+[!?]?)""",
+    |(?P<number>[0-9\x01]*\.?[0-9\x01]+(?:E[+-]?[0-9\x01]+)?)|[-+*/^&=<>(),%{}; \t\r\n]|(?P<error>\#[A-Z/0]+[!?]?)""",
     re.VERBOSE,
 )
 
@@ -46,7 +45,7 @@ class Scope:
 
     reached: Mapping[str, Collection[str] | None]
     rows: Mapping[str, Sequence[LikeRows]] = field(default_factory=dict)
-    leading: Collection[bytes] = ()  # the defined names that lead to sheets that are reached, in lower case
+    leading: Collection[str] = ()  # the defined names that lead to sheets that are reached, folded
 
     def refs(self, name: str) -> Collection[str] | None:
         """The addresses of a sheet's formulas that may be reached; None where it is every one."""
@@ -64,9 +63,9 @@ class Scope:
     def may_reach(self, name: str, ref: str) -> bool:
         """Whether the formula of a cell may be reached."""
         if name in self.rows:
-            column = ref.rstrip("0123456789")
-            row = int(ref[len(column) :])
-            return any(column in like.patterns and row in like.numbers for like in self.rows[name])
+            row, column = coordinates(ref)
+            letters = column_letters(column)
+            return any(letters in like.patterns and row in like.numbers for like in self.rows[name])
         refs = self.reached.get(name, ())
         return refs is None or ref in refs
 
@@ -134,7 +133,7 @@ def scope_of(package: Package, sheets: Sheets, cells: Collection[Address], new: 
             places = [coordinates(ref) for of, ref in cells if of == name]
             numbers = {row for row, _ in places} | {row.number for row in added.rows}
             columns = {column for _, column in places} | added.columns
-            rows = _reached_in(likes, name, numbers, columns, {other.lower() for other in reached})
+            rows = _reached_in(likes, name, numbers, columns, {folded(other) for other in reached if other != name})
             if rows is not None:
                 del found[name]
                 return Scope(found, {name: rows}, leading)
@@ -148,40 +147,41 @@ def _lacks_values(xml: bytes) -> bool:
     )
 
 
-def _text(xml: bytes) -> bytes:
-    """The sheet's formulas in lower case, one on a line."""
-    return unescaped(b"\n".join(_FORMULA.findall(xml))).lower()
+def _text(xml: bytes) -> str:
+    """The sheet's formulas, folded, one on a line."""
+    return folded(unescaped(b"\n".join(_FORMULA.findall(xml))))
 
 
-def _text_of(rows: Iterable[LikeRows]) -> bytes:
-    return unescaped(b"\n".join(pattern for like in rows for pattern in like.patterns.values())).lower()
+def _text_of(rows: Iterable[LikeRows]) -> str:
+    return folded(unescaped(b"\n".join(pattern for like in rows for pattern in like.patterns.values())))
 
 
-def is_opaque(text: bytes) -> bool:
-    """Whether it can't be told which sheets are meant."""
+def is_opaque(text: str) -> bool:
+    """Whether it can't be told which sheets are meant in formulas, folded."""
     return _mentions(text, _OPAQUE) or bool(_SEVERAL_SHEETS.search(text))
 
 
-def unescaped(text: bytes) -> bytes:
+def unescaped(formula: bytes) -> str:
     """A formula as a person types it, of the one in the file."""
+    text = formula.decode()
     for entity, character in _ENTITIES.items():
         text = text.replace(entity, character)
     return text
 
 
-def _names(package: Package) -> dict[bytes, bytes]:
-    """The workbook's defined names and what each stands for, in lower case."""
+def _names(package: Package) -> dict[str, str]:
+    """The workbook's defined names and what each stands for, folded."""
     return {
-        element.get("name", "").lower().encode(): (element.text or "").lower().encode()
+        folded(element.get("name", "")): folded(element.text or "")
         for element in package.tree(package.workbook_part()).iter()
         if local_name(element) == "definedName"
     }
 
 
-def _leading(names: Mapping[bytes, bytes], reached: Iterable[str]) -> list[bytes]:
+def _leading(names: Mapping[str, str], reached: Iterable[str]) -> list[str]:
     """The names that may lead to one of the sheets, by themselves or through other names."""
     words = list(qualifiers(reached))
-    found: list[bytes] = []
+    found: list[str] = []
     while more := [
         name for name, text in names.items() if name not in found and (is_opaque(text) or _mentions(text, words))
     ]:
@@ -190,14 +190,14 @@ def _leading(names: Mapping[bytes, bytes], reached: Iterable[str]) -> list[bytes
     return found
 
 
-def qualifiers(sheets: Iterable[str]) -> Iterator[bytes]:
-    """How a formula begins to name a cell of these sheets, in lower case."""
-    for name in sheets:
-        yield f"{name.lower()}!".encode()
-        yield f"{name.lower().replace(chr(39), chr(39) * 2)}'!".encode()
+def qualifiers(sheets: Iterable[str]) -> Iterator[str]:
+    """How a formula begins to name a cell of these sheets, folded."""
+    for name in map(folded, sheets):
+        yield f"{name}!"
+        yield f"{name.replace(chr(39), chr(39) * 2)}'!"
 
 
-def _mentions(text: bytes, words: Iterable[bytes]) -> bool:
+def _mentions(text: str, words: Iterable[str]) -> bool:
     return any(word in text for word in words)
 
 
@@ -210,7 +210,7 @@ def _reached_in(
     """
     reads: dict[str, set[Read]] = {}
     for column, pattern in {pair for like in likes for pair in like.patterns.items()}:
-        read = _reads(unescaped(pattern), name.lower(), reached)
+        read = _reads(unescaped(pattern), folded(name), reached)
         if read is None:
             return None
         reads.setdefault(column, set()).update(read)
@@ -248,8 +248,11 @@ def _columns(reads: Mapping[str, Collection[Read]], edited: Collection[int]) -> 
     return whole
 
 
-def _reads(pattern: bytes, name: str, reached: Collection[str]) -> set[Read] | None:
-    """What a formula reads of its own sheet, and whether it reads another that is reached; None if it can't be read."""
+def _reads(pattern: str, name: str, reached: Collection[str]) -> set[Read] | None:
+    """What a formula reads of its own sheet, and whether it reads another that is reached; None if it can't be read.
+
+    The names are folded. Two sheets may fold to one name, and then both count.
+    """
     found: set[Read] = set()
     at = 0
     while at < len(pattern):
@@ -260,14 +263,14 @@ def _reads(pattern: bytes, name: str, reached: Collection[str]) -> set[Read] | N
         left, first = token["left"] or token["first"], token["first"]
         if left is None:
             continue
-        if OWN_ROW in (token["sheet"] or b""):
+        if _OWN_ROW in (token["sheet"] or ""):
             return None
-        sheet = (token["sheet"] or b"").decode().strip("'").replace("''", "'").lower() or name
+        sheet = folded(unquoted(token["sheet"] or "")) or name
         if sheet == name:
             right = token["last"] if first else token["right"] or left
-            own = not first and token["top"] == OWN_ROW and (token["bottom"] or OWN_ROW) == OWN_ROW
-            low, high = sorted((column_number(left.decode()), column_number(right.decode())))
+            own = not first and token["top"] == _OWN_ROW and (token["bottom"] or _OWN_ROW) == _OWN_ROW
+            low, high = sorted((column_number(left), column_number(right)))
             found.add((low, high, own))
-        elif sheet in reached:
+        if sheet in reached:
             found.add(_ANOTHER_SHEET)
     return found

@@ -12,17 +12,16 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from planner.recalc.added import NewRows
-from planner.recalc.engine import Address, Engine, Unknown
+from planner.recalc.cells import AGREEMENT, Address, Sheets
+from planner.recalc.engine import Engine, Unknown
 from planner.recalc.extract import columns_read, extract
+from planner.recalc.rowwise import RowValues, row_values
 from planner.recalc.scope import Scope, scope_of
-from planner.recalc.sweep import Swept, sweep
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetxml import SheetXml
 
-AGREEMENT = 1e-9
 MANY = 500  # cells
 BAD_NAME = CellError("#NAME?")
 ARRAY = Unknown("its result is an array")
@@ -30,7 +29,6 @@ UNKNOWN_NAME = "it has a name or function that the engine doesn't know"
 TAINTED = "it is volatile or depends on a cell without a value"
 _CLOCK_OR_DICE = re.compile(r"\b(NOW|TODAY|RAND|RANDBETWEEN|RANDARRAY)\(", re.IGNORECASE)
 
-Sheets = Mapping[str, SheetXml]
 Formulas = Mapping[Address, Cell]
 Values = dict[Address, Value | Unknown]
 Reasons = dict[Address, str]
@@ -93,17 +91,17 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | N
     """
     cells = [*edits.typed, *edits.added]
     scope = scope_of(before, sheets, cells, edits.new)
-    swept = _swept(sheets, scope, edits)
-    whole, scope = scope, scope.without(swept.values)
+    known = _row_values(sheets, scope, edits)
+    whole, scope = scope, scope.without(known.values)
     formulas = {(name, ref): at for name, ref in scope.formulas(sheets) if (at := sheets[name].cell(ref))}
-    added = {cell: text for cell, text in edits.added.items() if cell not in swept.values}
-    added |= edits.new.formulas(swept.rows)
-    new = swept.changed
+    added = {cell: text for cell, text in edits.added.items() if cell not in known.values}
+    added |= edits.new.formulas(known.rows)
+    new = known.changed
     if not formulas and not added:
-        return Verdict(new, {}, rows=swept.rows)
+        return Verdict(new, {}, rows=known.rows)
     typed = edits.typed | edits.new.typed() | new | {
         (edits.new.name, address(row, column)): value
-        for row, values in swept.rows.items() for column, value in values.items()
+        for row, values in known.rows.items() for column, value in values.items()
     }  # fmt: skip
     old, fresh = _extracts(sheets, whole, scope, formulas, added, typed)
     engine = Engine(scope.reduced(before, sheets, old), sheets)
@@ -126,10 +124,10 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | N
     doubts |= _unknown(found, formulas)
     doubts = _with_dependents(engine, sheets, formulas, doubts)
     sound = _sound(values, doubts)
-    for name, ref in edits.new.formulas(swept.rows):
+    for name, ref in edits.new.formulas(known.rows):
         row, column = coordinates(ref)
-        swept.rows.setdefault(row, {})[column] = sound.pop((name, ref), None)
-    return Verdict(sound | new, doubts, kept, swept.rows)
+        known.rows.setdefault(row, {})[column] = sound.pop((name, ref), None)
+    return Verdict(sound | new, doubts, kept, known.rows)
 
 
 def _extracts(
@@ -140,9 +138,10 @@ def _extracts(
 
     Cells put into the engine one by one take longer than a sheet that it loads.
     """
-    (name, *others) = {sheet for sheet, _ in typed}
-    if len(typed) < MANY or others or name not in whole.rows:
+    names = {sheet for sheet, _ in typed}
+    if len(typed) < MANY or len(names) != 1 or not names <= whole.rows.keys():
         return {}, {}
+    (name,) = names
     own = {ref: cell.formula or "" for (sheet, ref), cell in formulas.items() if sheet == name}
     new = {ref: text for (sheet, ref), text in added.items() if sheet == name}
     texts = [(sheet, cell.formula or "") for (sheet, _), cell in formulas.items()]
@@ -152,14 +151,14 @@ def _extracts(
     return {name: extract(sheets[name], columns, own, {})}, {name: extract(sheets[name], columns, own | new, changes)}
 
 
-def _swept(sheets: Sheets, scope: Scope, edits: Edits) -> Swept:
+def _row_values(sheets: Sheets, scope: Scope, edits: Edits) -> RowValues:
     """What can be had without the engine where the edits are of a single sheet."""
     names = {name for name, _ in (*edits.typed, *edits.added)} | ({edits.new.name} if edits.new.rows else set())
     if len(names) != 1:
-        return Swept()
+        return RowValues()
     typed = {ref: value for (_, ref), value in edits.typed.items()}
     added = {ref: text for (_, ref), text in edits.added.items()}
-    return sweep(sheets, scope, names.pop(), typed, added, edits.like, edits.new)
+    return row_values(sheets, scope, names.pop(), typed, added, edits.like, edits.new)
 
 
 def _weighed(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
+from planner.errors import UserError
 from planner.report.data import Picture
 
 FAMILY = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',Arial,sans-serif"
@@ -43,24 +44,32 @@ def alone(picture: Picture) -> bytes:
 
 @contextmanager
 def written_beside(page: Path, files: Mapping[str, bytes]) -> Iterator[None]:
-    """Put files into the page's folder, each whole or not at all; where what follows fails, new ones go again.
+    """Put files into the page's folder, each whole or not at all; where what follows fails, all are as they were.
 
-    Raises UserError as `write_atomically` does, OSError where the folder can't be made.
+    A page that can't be replaced is refused first, so that nothing beside it is touched.
+    Raises UserError as `write_atomically` does, OSError where the folder can't be made or a file of it not be read.
     """
-    from planner.xlsx.atomic import write_atomically
+    from planner.xlsx.atomic import refuse_if_unwritable, write_atomically
 
+    refuse_if_unwritable(page)
     folder = folder_of(page)
-    new = [folder / name for name in files if not (folder / name).exists()]
     is_new = bool(files) and not folder.exists()
+    old: dict[Path, bytes | None] = {}  # what stood in the place of each file that was begun
     try:
         if is_new:
             folder.mkdir()
         for name, data in files.items():
-            write_atomically(folder / name, data)
+            path = folder / name
+            before = path.read_bytes() if path.exists() else None
+            if before != data:
+                refuse_if_unwritable(path)
+                old[path] = before
+                write_atomically(path, data)
         yield
     except BaseException:
-        for path in new:
-            path.unlink(missing_ok=True)
+        for path, before in old.items():
+            with suppress(OSError, UserError):  # the others are still put back, and the first fault is told
+                write_atomically(path, before) if before is not None else path.unlink(missing_ok=True)
         if is_new and folder.is_dir():
             folder.rmdir()
         raise

@@ -20,7 +20,7 @@ from planner.formula import (
 )
 from planner.reading import Check, Quantity
 from planner.report.cells import Cells
-from planner.report.figures import shown
+from planner.report.figures import apart, shown
 from planner.units import parse_unit, unit_of
 
 TURNED = {"<=": ">", "<": "≥", ">=": "<", ">": "≤", "=": "≠", "<>": "="}
@@ -74,7 +74,8 @@ class _Sides:
         match node:
             case Binary(op="<=" | "<", left=Call(function="ABS", args=(Binary(op="-", left=one, right=other),))):
                 if isinstance(other, Call) and other.function == "ROUND":
-                    return f"{self.words(one)} = {self.shown(one)}, which is no whole number"
+                    told, _ = apart(self.value(one), float(round(self.value(one))), self.unit(one))
+                    return f"{self.words(one)} = {told}, which is no whole number"
                 return self.compared(one, "≠", other)
             case Binary(op="<=" | "<", right=Name(name=name)) if name == TOLERANCE:
                 return f"{self.words(node.left)} = {self.shown(node.left)}, not 0"
@@ -85,7 +86,8 @@ class _Sides:
     def compared(self, left: Node, sign: str, right: Node) -> str:
         """Both sides with their numbers; a side that is a number alone isn't said twice."""
         far = "" if isinstance(right, Number) else f" = {self.words(right)}"
-        return f"{self.words(left)} = {self.shown(left)} {sign} {self.shown(right)}{far}"
+        one, other = self.told(left, right)
+        return f"{self.words(left)} = {one} {sign} {other}{far}"
 
     def words(self, node: Node) -> str:
         """A side as labels: what allows for rounding is left out."""
@@ -108,10 +110,19 @@ class _Sides:
 
     def shown(self, node: Node) -> str:
         """A side's number with its unit."""
+        return shown(self.value(node), self.unit(node))
+
+    def told(self, left: Node, right: Node) -> tuple[str, str]:
+        """The numbers of two sides, in digits that tell them apart."""
+        if self.unit(left) != self.unit(right):
+            return self.shown(left), self.shown(right)
+        return apart(self.value(left), self.value(right), self.unit(left))
+
+    def unit(self, node: Node) -> str:
+        """A side's unit."""
         piece = self.piece(node)
-        units = {name: parse_unit(self.rows[name].unit) for name in piece.names}
-        unit = unit_of(piece, units)
-        return shown(self.value(node), str(unit) if unit else "1")
+        unit = unit_of(piece, {name: parse_unit(self.rows[name].unit) for name in piece.names})
+        return str(unit) if unit else "1"
 
     def value(self, node: Node) -> float:
         """A side's number; 1 or 0 of a comparison."""

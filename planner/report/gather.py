@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from planner import __version__
 from planner.errors import Place, UserError
 from planner.reading import Check as CheckRow
-from planner.reading import Plan, Spot, read_plan
+from planner.reading import Headline, Plan, Spot, read_plan
 from planner.report import assumptions, overriding, provenance, sweep
 from planner.report.cells import Cells
 from planner.report.clean import cleaned
@@ -27,7 +27,7 @@ MAIN = (
     "step_time_lower_bound", "mfu", "train_time", "train_cost",
 )  # fmt: skip
 """The headlines that one asks for first; of a workbook without them, its first ones."""
-MOST_MAIN, MOST_BINDS, FITS = 4, 3, "fits_memory"
+MOST_MAIN, MOST_BINDS, MOST_OF_EACH, FITS = 4, 3, 2, "fits_memory"
 UNTITLED, MOST_NAMED = "Plan", 4
 MEMORY = (
     ("serving", "inference", "memory_bytes_total", "usable_hbm_bytes"),
@@ -129,7 +129,8 @@ def _title(plan: Plan, said: str) -> str:
     chips = list(dict.fromkeys(scenario.hardware for scenario in plan.scenarios if scenario.hardware))
     if 0 < len(models) <= MOST_NAMED and 0 < len(chips) <= MOST_NAMED:
         return f"{_and(models)} on {_and(chips)}"
-    return f"A plan of {len(plan.scenarios)} scenarios"
+    count = len(plan.scenarios)
+    return f"A plan of {count} scenario{'s' if count != 1 else ''}"
 
 
 def _and(names: list[str]) -> str:
@@ -152,17 +153,23 @@ def _scenario(cells: Cells, index: int) -> Scenario:
         chips=cells.of(chips, key) if chips else Figure(None, "chip", ""),
         fits=_fits(plan, key),
         memory=tuple(_memory(cells, key)),
-        binds=tuple(
-            (row.title, str(row.bound_by[key]))
-            for row in meant
-            if row.bound_by and isinstance(row.bound_by.get(key), str) and row.bound_by[key]
-        )[:MOST_BINDS],
+        binds=tuple(_binds(meant, key)),
         main=tuple(
             Line(row.name, row.title, row.unit, (cells.of(row, key),), row.source) for row in wanted[:MOST_MAIN]
         ),
         failed=sum(check.failed(key) for check in plan.checks),
         untold=sum(_is_counted(row, key) and not row.holds(key) and not row.failed(key) for row in plan.checks),
     )
+
+
+def _binds(meant: Sequence[Headline], key: str) -> Iterator[tuple[str, str]]:
+    """What binds the first quantities of a scenario: where several sheets have some, the first of each sheet."""
+    of: dict[str, list[tuple[str, str]]] = {}
+    for row in meant:
+        if row.bound_by and isinstance(words := row.bound_by.get(key), str) and words:
+            of.setdefault(row.origin, []).append((row.title, words))
+    for found in of.values():
+        yield from found[: MOST_BINDS if len(of) == 1 else MOST_OF_EACH]
 
 
 def _memory(cells: Cells, key: str) -> Iterator[Memory]:

@@ -9,6 +9,7 @@ from typing import Any
 from planner.errors import Place, UserError
 
 PAGES = Path(__file__).parent / "pages"
+_SAID = "variable_begin", "block_begin"  # how what a page says of a report begins, as Jinja calls it
 
 
 def page(name: str) -> str:
@@ -41,7 +42,11 @@ def rendered(
     wanted = template.name if template is not None else name
     try:
         if template is not None:
-            template.read_bytes()  # an OSError names the file better than a loader does
+            text = template.read_text(encoding="utf-8")  # an OSError names the file better than a loader does
+            if not any(kind in _SAID for _, kind, _ in environment.lex(text, filename=str(template))):
+                what = "this is no Jinja page: nothing of the report stands in it"
+                remedy = 'begin with {% extends "' + name + '" %}, or say {{ report.title }}'
+                raise UserError(what, place=Place(template), remedy=remedy)
         return environment.get_template(wanted).render(**values)
     except jinja2.TemplateSyntaxError as error:
         raise UserError(str(error.message), place=Place(error.filename or wanted, error.lineno)) from error

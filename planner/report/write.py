@@ -26,7 +26,7 @@ def _markdown(report: ReportData, template: Path | None, output: Path) -> Made:
 
     links = {picture.id: link_to(output, picture) for picture in report.pictures}
     text = markdown(report, template, links)
-    shown = [picture for picture in report.pictures if f"]({links[picture.id]})" in text]
+    shown = [picture for picture in report.pictures if links[picture.id] in text]
     return text.encode(), "", {name_of(picture): alone(picture) for picture in shown}
 
 
@@ -73,7 +73,11 @@ def write(file: Path, output: Path, template: Path | None = None) -> list[str]:
         write_atomically(output, data)
     said = f"{len(report.failed)} failed checks" if len(report.failed) != 1 else "1 failed check"
     count = len(report.scenarios)
-    drawn = f"{len(report.pictures)} pictures" if len(report.pictures) != 1 else "1 picture"
-    where = f" in {folder_of(output).name}" if files else ""
-    lines = [f"Wrote {output}: {count} scenario{'s' if count != 1 else ''}, {said}, {drawn}{where}."]
+    drawn = _drawn(len(report.pictures), "") if ending != ".md" else _drawn(len(files), f" in {folder_of(output).name}")
+    lines = [f"Wrote {output}: {count} scenario{'s' if count != 1 else ''}, {said}{drawn}."]
     return [*(f"Note: {text}" for text in (*report.warnings, remark) if text), *lines]
+
+
+def _drawn(count: int, where: str) -> str:
+    """How many pictures there are, and where; nothing of none."""
+    return f", {count} picture{'s' if count != 1 else ''}{where}" if count else ""

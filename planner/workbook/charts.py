@@ -14,14 +14,16 @@ from openpyxl.chart.series import SeriesLabel
 from openpyxl.chart.shapes import GraphicalProperties
 from openpyxl.chart.text import RichText
 from openpyxl.drawing.line import LineProperties
-from openpyxl.drawing.text import CharacterProperties, Font, Paragraph, ParagraphProperties
+from openpyxl.drawing.text import CharacterProperties, Font, Paragraph, ParagraphProperties, RichTextProperties
 
 from planner.workbook.page import Page
 
 PALETTE = ("1F4FBF", "B42318", "11734B", "B45F06", "5B2A86")
 GRID, AXIS, INK = "E3E6EA", "6B7280", "1F2937"
+OPERATIONS = "An operation; +1 and more: others at its place"
 INTENSITIES = (0.1, 10_000.0)  # what the axis spans
 SIZE = (22.0, 13.0)  # cm
+SLANT = -45 * 60_000  # in the file's unit of angles: upwards to the right
 
 
 def roofline(
@@ -35,11 +37,13 @@ def roofline(
     axis(chart.x_axis, "Arithmetic intensity (FLOP/byte)", "General", *INTENSITIES)
     axis(chart.y_axis, "Attained (FLOP/s per chip)", "0.E+0", 1e9, 1e16)
     chart.series.append(line(column(page, 2, *roof), column(page, 3, *roof), "Roof"))
+    dots = ring(column(page, 2, *points), column(page, 3, *points), OPERATIONS, AXIS, 11)
+    chart.series.append(dots)  # about the named points, for the legend
     rows = range(points[0], points[1] + 1)
     chart.series.extend(
         labelled(page, 2, 3, row, "A", PALETTE[index % len(PALETTE)], "rl"[index % 2]) for index, row in enumerate(rows)
     )  # fmt: skip
-    hide_from_legend(chart, range(1, 1 + len(rows)))
+    hide_from_legend(chart, range(2, 2 + len(rows)))
     chart.width, chart.height = size
     on.sheet.add_chart(chart, anchor)
 
@@ -74,18 +78,19 @@ def line(x: Reference, y: Reference, title: str, colour: str = "1F3A5F", width: 
     return made
 
 
-def points(x: Reference, y: Reference, title: str, colour: str = PALETTE[0]) -> Series:
+def markers(x: Reference, y: Reference, title: str, colour: str = PALETTE[0]) -> Series:
     """Markers without a line."""
     made = Series(y, x, title=title)
     _mark(made, colour)
     return made
 
 
-def ring(x: Reference, y: Reference, title: str, colour: str = PALETTE[1]) -> Series:
+def ring(x: Reference, y: Reference, title: str, colour: str = PALETTE[1], size: int = 14) -> Series:
     """A ring about a point, which another series may mark."""
-    made = points(x, y, title, colour)
-    made.marker = Marker(symbol="circle", size=14)
-    made.marker.graphicalProperties = GraphicalProperties(noFill=True, ln=LineProperties(w=25400, solidFill=colour))
+    made = markers(x, y, title, colour)
+    made.marker = Marker(symbol="circle", size=size)
+    edge = LineProperties(w=size * 1800, solidFill=colour)
+    made.marker.graphicalProperties = GraphicalProperties(noFill=True, ln=edge)
     return made
 
 
@@ -104,8 +109,8 @@ def axis(  # type: ignore[no-untyped-def]
     plain_axis(axis, title, form)
 
 
-def plain_axis(axis, title: str, form: str) -> None:  # type: ignore[no-untyped-def]
-    """An axis that shows itself, its title and its numbers in the given format."""
+def plain_axis(axis, title: str, form: str, *, slanted: bool = False) -> None:  # type: ignore[no-untyped-def]
+    """An axis that shows itself, its title and its numbers in the given format; slanted, long ones stay apart."""
     axis.title = title
     axis.title.overlay = False
     axis.title.tx.rich.p[0].r[0].rPr = _text(900)
@@ -118,7 +123,7 @@ def plain_axis(axis, title: str, form: str) -> None:  # type: ignore[no-untyped-
     if axis.majorGridlines is not None:
         axis.majorGridlines.spPr = GraphicalProperties(ln=LineProperties(w=6350, solidFill=GRID))
     axis.graphicalProperties = GraphicalProperties(ln=LineProperties(w=9525, solidFill=AXIS))
-    axis.txPr = _rich(900)
+    axis.txPr = _rich(900, slanted=slanted)
 
 
 def _mark(series: Series, colour: str) -> None:
@@ -155,6 +160,7 @@ def _text(size: int, *, bold: bool = False) -> CharacterProperties:
 
 
 @cache
-def _rich(size: int) -> RichText:
+def _rich(size: int, *, slanted: bool = False) -> RichText:
     paragraph = Paragraph(pPr=ParagraphProperties(defRPr=_text(size)), endParaRPr=CharacterProperties())
-    return RichText(p=[paragraph])
+    turn = RichTextProperties(rot=SLANT, vert="horz") if slanted else None
+    return RichText(bodyPr=turn, p=[paragraph])

@@ -69,7 +69,7 @@ def write(
         comparison_charts.case(page, drawn, results, at, case, FIRST_ROW)
     comparison_charts.draw(page, drawn, FIRST_ROW, sheet.last)
     _validate(sheet, databases, templates)
-    _colour(sheet)
+    _colour(sheet, max(drawn.values()))
     _mark(book, sheet)
     first, end = letter(sheet.columns["predicted_time"]), letter(sheet.columns["achieved_bandwidth"])
     page.sheet.print_area = f"{first}{HEADER_ROW - 1}:{end}{FIRST_ROW + len(cases) - 1}"
@@ -125,8 +125,8 @@ def _typed(case: ComparisonCase, row: Row) -> tuple[object, str]:
     return int(value) if isinstance(value, float) and value == int(value) else value, "plan_input"
 
 
-def _colour(sheet: Comparison) -> None:
-    """Green is near the prediction, red is far from it; what is not measured has no colour."""
+def _colour(sheet: Comparison, last: int) -> None:
+    """Green is near the prediction, red is far from it; what is not known, up to column `last`, is grey."""
     bands = {
         "roofline_share": ((">=0.7", GREEN), (">=0.4", YELLOW), (">=0", RED)),
         "time_ratio": (("<=1.4", GREEN), ("<=2.5", YELLOW), (">2.5", RED)),
@@ -136,7 +136,7 @@ def _colour(sheet: Comparison) -> None:
         first = cell(sheet.columns[name], FIRST_ROW)
         for condition, fill in rules:
             sheet.page.colour(sheet.reach(name), f"IFERROR({first}{condition},FALSE)", ink=INK, fill=fill)
-        sheet.page.colour(sheet.reach(name), f"ISNA({first})", ink=GREY)
+    sheet.page.colour(f"A{FIRST_ROW}:{cell(last, sheet.last)}", f"ISNA(A{FIRST_ROW})", ink=GREY)
 
 
 def _validate(sheet: Comparison, databases: Databases, templates: Sequence[Template]) -> None:

@@ -79,13 +79,13 @@ def draw(page: Page, places: dict[str, int], first: int, last: int) -> None:
     charts.axis(scatter.y_axis, "Measured time (s)", "0.E+0", *TIMES)
     along, up = (charts.column(page, places[name], *EQUAL_ROWS) for name in ("chart_predicted", "chart_measured"))
     scatter.series.append(charts.line(along, up, "Measured is predicted"))
-    scatter.series.append(charts.points(reach("chart_predicted"), reach("chart_measured"), "Cases"))
+    scatter.series.append(charts.markers(reach("chart_predicted"), reach("chart_measured"), "Cases"))
     page.sheet.add_chart(scatter, f"{anchor}4")
     growth = charts.log_log("Time of a square matmul")
     charts.axis(growth.x_axis, "Dimension", "General", *DIMENSIONS)
     charts.axis(growth.y_axis, "Time (s)", "0.E+0", *TIMES)
     growth.series.append(charts.line(reach("chart_dimension"), reach("chart_roofline"), "Roofline"))
     growth.series.append(
-        charts.points(reach("chart_dimension"), reach("chart_point"), "Measured", charts.PALETTE[1])
+        charts.markers(reach("chart_dimension"), reach("chart_point"), "Measured", charts.PALETTE[1])
     )  # fmt: skip
     page.sheet.add_chart(growth, f"{anchor}31")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 from openpyxl.workbook import Workbook
 
@@ -14,7 +15,7 @@ from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
 from planner.workbook.headlines import headlines
 from planner.workbook.labels import within
 from planner.workbook.layout import cell, letter
-from planner.workbook.page import GREY, Page
+from planner.workbook.page import GREY, LINE_HEIGHT, PER_WIDTH, Page, lines_of
 from planner.workbook.plan import Plan
 from planner.workbook.ranking import Ranking
 from planner.workbook.styles import RATIO, number_format, row_format
@@ -22,16 +23,18 @@ from planner.xlsx.grid import HERE
 
 NAME = "Constraints"
 WIDTHS = (40, 11, 28, 30, 28)  # all of it is frozen: scenarios must still be seen beside it on a laptop
-WORDS_HEIGHT = 40.0  # points: three lines
+LETTERS = int((layout.SCENARIO_WIDTH - 2) * PER_WIDTH)  # of a line in a scenario's column, beside the indent
+MARGIN = "100.01x"  # how far apart two parts are, as wide as most
 PURPOSE = "What binds each scenario, and how far the next part is: every MAX and MIN on the way to a headline."
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """Where each constraint is told in words: `rows` by the sheet and the row's name."""
+    """Where each constraint is told in words, `rows` by the sheet and the row's name; their `heights` in points."""
 
     page: Page
     rows: dict[tuple[str, str], int]
+    heights: dict[int, float]
 
     def place(self, sheet: Calculation, name: str) -> int | None:
         """The row that says in words what binds a row of a calculation sheet; None where nothing competes in it."""
@@ -51,13 +54,14 @@ def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation]) -> Constrai
         return None
     page = Page(book, NAME, "Constraints", PURPOSE)
     header_rows(page, plan, ("Read from", "What it is"))
-    constraints = Constraints(page, {})
+    constraints = Constraints(page, {}, {})
     at = layout.FIRST_ROW
     several = {each.row.label for each, _ in found if sum(each.row.label == other.row.label for other, _ in found) > 1}
     for each, sheet in found:
         title = f"{sheet.page.name}: {each.row.label}" if each.row.label in several else each.row.label
         at = _block(page, plan, each, sheet, title, at)
         constraints.rows[sheet.page.name, each.row.name] = at - 1
+        page.sheet.row_dimensions[at - 1].height = constraints.heights[at - 1] = _height(each)
         at += 1
     first = layout.FIRST_SCENARIO
     page.colour(f"{cell(first, layout.FIRST_ROW)}:{cell(plan.columns.last, at)}",
@@ -99,8 +103,14 @@ def _block(page: Page, plan: Plan, each: Constraint, sheet: Calculation, title: 
         _describe(page, row, (f"{title}: {label}", unit, f"{each.row.name}.{name}", text, ""))
     for row, (formula, style, form) in enumerate(_said(each, first, last), start=last + 1):
         page.across(plan.columns, row, formula, style, form)
-    page.sheet.row_dimensions[last + len(said)].height = WORDS_HEIGHT
     return last + len(said) + 1
+
+
+def _height(each: Constraint) -> float:
+    """The points that the longest of the texts takes: any part may bind, and any other come next."""
+    over = "above" if each.is_largest else "below"
+    texts = (f"{one.label}, {MARGIN} {over} {other.label}" for one, other in permutations(each.parts, 2))
+    return LINE_HEIGHT * max((lines_of(text, LETTERS) for text in texts), default=1) + 2
 
 
 def _format(each: Constraint) -> str:

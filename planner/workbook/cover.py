@@ -19,13 +19,16 @@ HOW_TO = (
     "Then type its id and name, choose its model and chip on Inputs; every dropdown already reaches the new column.",
 )
 SCENARIOS = "Your own scenarios"
-KEY = {"plan_cross": "link"}  # what the colour key calls a style, where not by its name
+KEY = {"plan_cross": "link", "plan_absent": "N/A"}  # what the colour key calls a style, where not by its name
 COLOURS = (
     ("plan_input", "a number or a choice that is yours to change"),
     ("plan_formula", "a formula; type an override on Inputs, not over it"),
     ("plan_cross", "a link to another sheet"),
     ("plan_measured", "a measured number, written by planner measure"),
     ("plan_check", "a check: 1 holds, 0 fails"),
+    ("plan_overridden", "an override, or a number that was typed over its formula"),
+    ("plan_failed", "a check that fails, or more memory than there is"),
+    ("plan_absent", "N/A: a number that nobody knows; or of a workload that the scenario isn't meant for"),
 )
 
 

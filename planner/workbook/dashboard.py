@@ -14,7 +14,7 @@ from planner.template import Row, Template
 from planner.workbook import inputs as inputs_sheet
 from planner.workbook import layout, workloads
 from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
-from planner.workbook.constraints import WORDS_HEIGHT, Constraints
+from planner.workbook.constraints import Constraints
 from planner.workbook.headlines import headlines
 from planner.workbook.inputs import Inputs
 from planner.workbook.page import GREY, Live, Page
@@ -65,7 +65,7 @@ def _charts(page: Page, plan: Plan, pictures: Pictures, at: int) -> None:
     """The charts of the chosen scenario, on a printed page of their own; a link beside the choice leads to them."""
     page.section(at, "Charts of the scenario shown", layout.FIRST_SCENARIO + plan.columns.filled - 1)
     page.put(layout.SOURCE, at, Live(f"${layout.letter(layout.FORMULA)}${SELECTOR_ROW}"), "plan_section")
-    page.put(layout.SOURCE, SELECTOR_ROW, f"its charts are in row {at}", "plan_link")
+    page.put(layout.SOURCE, SELECTOR_ROW, f"its charts are in row {at}", "plan_told_link")
     page.link(layout.SOURCE, SELECTOR_ROW, NAME, layout.cell(layout.LABEL, at))
     page.sheet.row_breaks.append(Break(id=at - 1))
     last = pictures.draw(page, at + 1)
@@ -158,5 +158,5 @@ def _bound(
     _linked(page, at, name, place)
     for column in plan.columns:
         page.put(column, at, Live(constraints.words(sheet, row.name, column)), "plan_words", "@")
-    page.sheet.row_dimensions[at].height = WORDS_HEIGHT
+    page.sheet.row_dimensions[at].height = constraints.heights[place]
     return 1

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
+from openpyxl.descriptors.nested import NestedBool
 from openpyxl.styles import Font, PatternFill
 from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.styles.styleable import StyleableObject
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
+from openpyxl.xml.functions import Element
+
+
+class _Regular(Font):  # type: ignore[misc]  # openpyxl has no types
+    """A font that says that it isn't bold: openpyxl's leaves that out, and a bold cell stays bold."""
+
+    b = NestedBool(to_tree=lambda tag, value, namespace=None: Element(tag, val="0"))  # noqa: ARG005
+    __elements__, __nested__, __attrs__ = Font.__elements__, Font.__nested__, Font.__attrs__
 
 
 class Looks(dict[tuple[str, str | None], int]):
@@ -34,11 +43,14 @@ class Looks(dict[tuple[str, str | None], int]):
         return self._quoted[key]
 
     def conditional(self, book: Workbook, ink: str, fill: str | None, bold: bool) -> int:
-        """The number of what a conditional format changes: the colour of the text and of the cell, and its weight."""
+        """The number of what a conditional format changes: the colour of the text and of the cell, and its weight.
+
+        A bold cell stays bold where it is filled; ink alone, as grey is, takes that away.
+        """
         key = (ink, fill, bold)
         if key not in self._conditional:
             filled = PatternFill("solid", bgColor=fill) if fill else None
-            change = DifferentialStyle(font=Font(color=ink, bold=bold), fill=filled)
+            change = DifferentialStyle(font=(Font if bold or fill else _Regular)(color=ink, bold=bold), fill=filled)
             self._conditional[key] = int(book._differential_styles.add(change))
         return self._conditional[key]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 
 from openpyxl.chart import BarChart, LineChart, Series
 from openpyxl.chart.shapes import GraphicalProperties
@@ -23,11 +24,12 @@ ROWS, PER_PAGE = 22, 4  # rows of the sheet for each chart, and charts of a prin
 COLUMNS = ("A", "E")
 WIDTH = 1350  # pixels from the left edge of the sheet to the right edge of the charts
 STACK = ("1F4FBF", "0E9F6E", "D97706", "7C3AED", "0891B2", "9D174D", "65A30D", "6B7280", "A16207", "DB2777")
-TOTAL, ROOM = "1F2937", "B42318"
-GIGABYTES, SECONDS = "#,##0.0,,,", "0.###"
+TOTAL, ROOM = "D6DBE3", "B42318"
+LINE = 22225  # the width of a line in EMU
+GIGABYTES, SECONDS, COUNT = "#,##0.0,,,", "0.###", "#,##0"
 TITLES = {
     "memory": (f"Memory of a chip, where it is within {DRAWN_WITHIN} x its HBM", "GB per chip", GIGABYTES),
-    "time": (f"Step, part by part, within {DRAWN_WITHIN} x the scenario's", "Seconds", SECONDS),
+    "time": (f"Step and its parts, which overlap, within {DRAWN_WITHIN} x the scenario's", "Seconds", SECONDS),
 }
 
 
@@ -55,7 +57,7 @@ class Pictures:
                 yield partial(_throughput, self.sweeps, table)
             for part in TITLES:
                 for table in self.sweeps.drawn(part):
-                    yield partial(_stacked, self.sweeps, table, part)
+                    yield partial(_parts, self.sweeps, table, part)
 
 
 def _throughput(sweeps: Sweeps, table: Table, on: Page, anchor: str) -> None:
@@ -78,32 +80,42 @@ def _throughput(sweeps: Sweeps, table: Table, on: Page, anchor: str) -> None:
     on.sheet.add_chart(chart, anchor)
 
 
-def _stacked(sweeps: Sweeps, table: Table, part: str, on: Page, anchor: str) -> None:
-    """Bars of the parts, one on another, over the table's axis; a line for what they must stay below or come to."""
+def _parts(sweeps: Sweeps, table: Table, part: str, on: Page, anchor: str) -> None:
+    """A quantity's parts over the table's axis, with what they must stay below or come to.
+
+    Parts of memory add up: they are bars one on another, below the line of what there is. Those of a step overlap in
+    time, so that it takes as long as the longest or up to their sum: they are lines before the bar of the step.
+    """
     sweep, (title, unit, form) = table.sweep, TITLES[part]
-    chart = BarChart()
+    chart, lines = BarChart(), LineChart()
     chart.type, chart.grouping, chart.overlap, chart.gapWidth = "col", "stacked", 100, 40
     charts.dress(chart, f"{sweep.template.name.capitalize()}: {within(title)}")
-    capacity = part == "memory"
-    charts.plain_axis(chart.x_axis, table.axis.row.label, "General")
+    charts.plain_axis(chart.x_axis, table.axis.row.label, COUNT, slanted=True)
     charts.plain_axis(chart.y_axis, unit, form)
     chart.x_axis.majorGridlines = None
-    first, last = table.rows.start, table.rows.stop - 1
-    cases = charts.column(sweeps.page, 1, first, last)
-    for index, name in enumerate(sweep.playing(part)):
-        series = Series(charts.column(sweeps.page, table.columns[name], first, last), title=sweep.rows[name].label)
-        series.graphicalProperties = GraphicalProperties(solidFill=STACK[index % len(STACK)])
-        series.graphicalProperties.line.noFill = True
-        chart.series.append(series)
+    parts = list(zip(sweep.playing(part), cycle(STACK)))
+    if part == "memory":
+        stacked, drawn = parts, [(name, ROOM) for name in sweep.playing("capacity")]
+    else:
+        stacked, drawn = [(name, TOTAL) for name in sweep.playing("total")], parts
+    for name, colour in stacked:
+        bar = _series(sweeps, table, name)
+        bar.graphicalProperties = GraphicalProperties(solidFill=colour)
+        bar.graphicalProperties.line.noFill = True
+        chart.series.append(bar)
+    for name, colour in drawn:
+        line = _series(sweeps, table, name)
+        line.graphicalProperties, line.smooth = GraphicalProperties(ln=LineProperties(w=LINE, solidFill=colour)), False
+        lines.series.append(line)
+    cases = charts.column(sweeps.page, 1, table.rows.start, table.rows.stop - 1)
     chart.set_categories(cases)
-    lines = LineChart()
-    for name in sweep.playing("capacity" if capacity else "total"):
-        series = Series(charts.column(sweeps.page, table.columns[name], first, last), title=sweep.rows[name].label)
-        colour = ROOM if capacity else TOTAL
-        series.graphicalProperties = GraphicalProperties(ln=LineProperties(w=22225, solidFill=colour))
-        series.smooth = False
-        lines.series.append(series)
     lines.set_categories(cases)
     chart += lines
     chart.width, chart.height = SIZE
     on.sheet.add_chart(chart, anchor)
+
+
+def _series(sweeps: Sweeps, table: Table, name: str) -> Series:
+    """A quantity in every case of a table."""
+    cells = charts.column(sweeps.page, table.columns[name], table.rows.start, table.rows.stop - 1)
+    return Series(cells, title=table.sweep.rows[name].label)

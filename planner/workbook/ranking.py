@@ -1,12 +1,14 @@
 """Formulas that rank cells side by side: which is largest, which comes next, how far apart they are, and that in words.
 
-`values` and `labels` are ranges of as many cells; all of it is made of MIN, MAX, INDEX and MATCH alone.
+`values` and `labels` are ranges of as many cells; all of it is made of MIN, MAX, IF, ROUND, INDEX and MATCH alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from planner.constraints import FAR, LARGE
 
 ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
 
@@ -53,7 +55,9 @@ class Ranking:
     def words(self, binding: str, following: str, margin: str) -> str:
         """`Compute, 1.8x above the next`; the arguments are the cells of the three formulas above."""
         over = "above" if self.function == "MAX" else "below"
-        distance = f'ROUND({margin},2)&"x {over} "&{self._label(following)}'
+        rounded = f"ROUND({margin},IF({margin}>={LARGE},0,2))"
+        times = f'IF({margin}>={FAR},"more than {FAR:,}",{rounded})'
+        distance = f'{times}&"x {over} "&{self._label(following)}'
         said = f'IF(ROUND({margin},2)=1,"{LEVEL}",{distance})'
         alone = f'{binding}&IF({binding}="{NONE}","",", {ALONE}")'
         return f'IF({self._ends(following)[0]}>0,{binding}&", "&{said},{alone})'

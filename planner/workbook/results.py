@@ -11,6 +11,7 @@ from functools import cached_property
 
 from planner import library
 from planner.comparison.cases import ComparisonCase
+from planner.comparison.naming import SHAPES
 from planner.comparison.sheet import NOTE, NOTE_LABEL, RESULTS
 from planner.template import CALCULATED, Row, Template
 from planner.workbook.cells import calculated, or_blank
@@ -22,15 +23,6 @@ from planner.workbook.styles import number_format, row_format
 ABSENT = {"flops": "0", "compute_time": "0", "memory_time": "lower_bound_time"}
 NEEDS = {"mfu": "compute_time"}  # the column stays blank in such a row
 PERCENT = ("roofline_share", "mfu", "spread")
-SHAPES = {
-    "matmul_activation": (("n_matmuls", "tokens", "d_in", "d_out"), "compute_dtype"),
-    "mlp": (("tokens", "d_model", "d_ff"), "compute_dtype"),
-    "step": (("n_layers", "batch", "query_len", "kv_len", "d_model"), "compute_dtype"),
-    "matmul": (("n_matmuls", "tokens", "d_in", "d_out"), "compute_dtype"),
-    "host_copy": (("n_elements",), "element_bytes"),
-    "elementwise": (("n_ops", "n_elements"), "element_bytes"),
-    "attention": (("batch", "query_len", "kv_len", "n_heads", "head_dim"), "activation_dtype"),
-}
 OWN = {"shape": "Shape", "dtype": "Dtype", "bound": "Bound by", NOTE: NOTE_LABEL}
 
 

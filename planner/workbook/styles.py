@@ -2,7 +2,7 @@
 
 Formats scale what is shown and never the value. A format with conditions drops a minus sign, so it serves only
 units whose values can't be negative. A format scales by thousands, and down only: a second's fractions are shown as
-decimals, of which three are milliseconds and six microseconds.
+decimals, to the millisecond from a second up, to the microsecond below, and to the nanosecond below a millisecond.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from planner.template import CALCULATED, Row
 FONT = "Calibri"
 COUNT = "[>=1000]#,##0;General"
 RATIO = "[>=1000]#,##0;[>=0.001]0.00##;General"
-SECONDS = '[=0]0" s";[>=1]#,##0.000" s";0.000000###" s"'
+SECONDS = '[>=1]#,##0.000" s";[>=0.001]0.000000" s";0.0########" s"'
 ENGINEERING = "##0.000E+0"
 SMALL = 1e-3
 
@@ -113,7 +113,7 @@ def styles() -> list[NamedStyle]:
         _style("plan_data", color=_DARK),
         _style("plan_formula", side="right"),
         _style("plan_formula_text", side="left"),
-        _style("plan_words", side="right", wrap=True),
+        _style("plan_words", side="left", indent=1, wrap=True),
         _style("plan_column", side="left", indent=1, bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
         _style("plan_column_right", side="right", bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
         _style("plan_output", side="right", bold=True),
@@ -121,6 +121,10 @@ def styles() -> list[NamedStyle]:
         _style("plan_cross", side="right", color=_GREEN),
         _style("plan_check", side="right", bold=True),
         _style("plan_measured", side="right", color="FF5B2A86", fill="FFF5F0FA", locked=False),
+        # what conditional formats make of cells, for the Cover to show: their colours are those of page.py
+        _style("plan_overridden", bold=True, color="FF8A4B08", fill="FFFDE9CF"),
+        _style("plan_failed", bold=True, color=_RED, fill="FFFEE4E2"),
+        _style("plan_absent", color="FF9CA3AF"),
         _style("plan_key", bold=True, color="FF000000"),
     ]
     for style in made:

@@ -6,6 +6,7 @@ tables. The working of a table is a group of columns, closed; what it shows stan
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -17,14 +18,17 @@ from planner.workbook.calculation import Calculation
 from planner.workbook.inputs import Inputs
 from planner.workbook.labels import within
 from planner.workbook.layout import letter
-from planner.workbook.page import Page
+from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of
 from planner.workbook.plan import Plan
 from planner.workbook.sweep_scenario import ChosenScenario
 from planner.workbook.sweep_table import Columns, Table, TableWriter
 
 NAME = "Sweep"
 PURPOSE = "The scenario chosen on Dashboard, swept: blue values are yours to change; the + signs open the working."
-WIDTH, WORDS_WIDTH = 16.0, 60.0
+WIDTHS, WIDTH, WORDS_WIDTH = (20.0, 15.0, 15.0, 24.0, 16.0), 16.0, 66.0  # WIDTH: of a narrow column
+PER_LETTER = 0.76  # units of width of a letter of a machine name, which is small and bold
+NAMES_HEIGHT = 24.0  # points: two lines
+LINES = 2.5  # of most labels
 
 
 @dataclass
@@ -61,12 +65,30 @@ def write(
             done.tables.append(table.write(at + 1))
             at = done.tables[-1].rows.stop + 1
     opened = max(Columns(sweep, sweep.axes[0]).first for sweep, _ in sweeps)
-    page.widths(20, 15, 15, 24, 16, *[WIDTH] * (right + 30))
-    for index in range(max(len(sweep.bounds) for sweep, _ in sweeps)):
-        page.sheet.column_dimensions[letter(right + index)].width = WORDS_WIDTH
+    words = max(len(sweep.bounds) for sweep, _ in sweeps)
+    _fit(done, range(right, right + words))
     for column in range(opened, right):
         group = page.sheet.column_dimensions[letter(column)]
         group.outlineLevel, group.hidden = 1, True
     page.sheet.column_dimensions[letter(right)].collapsed = True
     page.sheet.print_area = f"A1:{letter(last)}{at}"
     return done
+
+
+def _fit(done: Sweeps, words: range) -> None:
+    """Make columns as wide as their names, which have no blanks to break at, and the row above as high as labels."""
+    width: dict[int, float] = dict(enumerate(WIDTHS, start=1))
+    for table in done.tables:
+        for column, (label, name) in table.titles.items():
+            if column > len(WIDTHS):
+                needed = math.ceil(max(PER_LETTER * len(name), len(label) / PER_WIDTH / LINES)) + 1.0
+                width[column] = max(width.get(column, WIDTH), needed)
+    width |= dict.fromkeys(words, WORDS_WIDTH)
+    for column, wide in width.items():
+        done.page.sheet.column_dimensions[letter(column)].width = wide
+    for table in done.tables:
+        labels = ((label, int(width[column] * PER_WIDTH) - 1) for column, (label, _) in table.titles.items())
+        lines = max(lines_of(label, letters) for label, letters in labels)
+        rows = done.page.sheet.row_dimensions
+        rows[table.rows.start - 2].height = LINE_HEIGHT * lines + 3
+        rows[table.rows.start - 1].height = NAMES_HEIGHT

@@ -38,6 +38,7 @@ class Table:
     columns: Mapping[str, int]
     own: Mapping[str, int]
     shown: Mapping[str, int]  # of what it shows, in every row; what it draws is N/A in some
+    titles: Mapping[int, tuple[str, str]]  # the label and the machine name above each column, in two rows
 
 
 class Columns:
@@ -81,6 +82,7 @@ class TableWriter:
         self.drawn = {name: column for column, name in enumerate(beside, start=drawn_from)}
         marked = [name for part in MARKED for name in sweep.playing(part)[:1]]
         self.own = {name: column for column, name in enumerate(marked, start=drawn_from + len(beside))}
+        self.titles: dict[int, tuple[str, str]] = {}
 
     def write(self, at: int) -> Table:
         """Write the table with its titles in rows `at` and `at + 1`."""
@@ -103,8 +105,9 @@ class TableWriter:
             area = f"{first}{rows.start}:{last}{rows.stop - 1}"
             self.page.colour(area, f"ISNA({first}{rows.start})", ink=GREY)
         return Table(
-            self.sweep, self.axis, rows, {**self.columns.places, **self.shown, **self.drawn}, self.own, self.shown
-        )
+            self.sweep, self.axis, rows, {**self.columns.places, **self.shown, **self.drawn}, self.own, self.shown,
+            self.titles,
+        )  # fmt: skip
 
     def _titles(self, at: int) -> None:
         """Labels with units above, machine names below; a part's label stands alone, for the words to call it up."""
@@ -125,13 +128,12 @@ class TableWriter:
             for column, name in enumerate(names, start=first + len(each.parts)):
                 self._title(column, at, f"{each.row.label}: {name}", f"{each.row.name}.{name}")
             self._title(self.words[index], at, f"{each.row.label}: bound by", f"{each.row.name}.words")
-        self.page.sheet.row_dimensions[at].height = 42
-        self.page.sheet.row_dimensions[at + 1].height = 24
 
     def _title(self, column: int, at: int, label: str, name: str) -> None:
         side = "" if name.endswith(TEXTS) else "_right"
         self.page.put(column, at, label, f"plan_note{side}")
         self.page.put(column, at + 1, name, f"plan_column{side}")
+        self.titles[column] = (label, name)
 
     def _cases(self, rows: range, titles: int) -> None:
         """Every case's formulas: each is one, copied downward."""

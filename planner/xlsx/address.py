@@ -58,9 +58,14 @@ def column_letters(number: int) -> str:
     return (column_letters(before) if before else "") + chr(65 + last)
 
 
+def column_of(ref: str) -> str:
+    """The letters of a cell's column: `B` of `B5`."""
+    return ref.rstrip("0123456789")
+
+
 def coordinates(ref: str) -> tuple[int, int]:
     """Row and column of `B5`. Raises ValueError when that is no cell of a sheet."""
-    letters = ref.rstrip("0123456789")
+    letters = column_of(ref)
     digits = ref[len(letters) :]
     if not digits or digits[0] == "0" or len(digits) > MAX_DIGITS:
         raise ValueError(f"{ref!r} is not a cell")

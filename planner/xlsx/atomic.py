@@ -20,12 +20,8 @@ def write_atomically(path: Path, data: bytes, *, check: Callable[[Path], None] |
     Raises UserError when the file is open in a spreadsheet, is read-only, or can't be written.
     """
     target = path.resolve()
-    refuse_if_open(target)
-    if target.exists() and not target.is_file():
-        raise UserError("there is something else than a file", place=Place(path), remedy="name another file")
+    refuse_if_unwritable(path)
     with _failures_named(path):
-        if target.exists() and not os.access(target, os.W_OK):
-            raise PermissionError("the file is read-only")
         temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
         try:
             _write_through(temporary, data)
@@ -38,6 +34,17 @@ def write_atomically(path: Path, data: bytes, *, check: Callable[[Path], None] |
             temporary.unlink(missing_ok=True)
             raise
         _flush_folder(target.parent)
+
+
+def refuse_if_unwritable(path: Path) -> None:
+    """Raise UserError where a file at `path` is open in a spreadsheet, is no file or read-only: before any work."""
+    target = path.resolve()
+    refuse_if_open(target)
+    if target.exists() and not target.is_file():
+        raise UserError("there is something else than a file", place=Place(path), remedy="name another file")
+    with _failures_named(path):
+        if target.exists() and not os.access(target, os.W_OK):
+            raise PermissionError("the file is read-only")
 
 
 def refuse_if_open(path: Path) -> None:

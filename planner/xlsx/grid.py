@@ -1,6 +1,6 @@
 """The rows of a sheet that is being written, as XML text: each cell is written once, its value put in when it is known.
 
-It is for a workbook that is made from nothing: what a file holds already is changed by `sheetxml`.
+It is for a workbook that is made from nothing: what a file holds already is changed by `sheetedit`.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, column_letters, column_number, coordinates
+from planner.xlsx.sheetname import folded, quoted, unquoted
 
 _COLUMN, _ROW = r"\$?[A-Z]{1,3}", r"\$?[1-9][0-9]{0,6}"
 _CELL = _COLUMN + _ROW
@@ -22,8 +23,6 @@ _REFERENCE = re.compile(
     re.VERBOSE,
 )
 _END = re.compile(r"(\$?)([A-Z]*)(\$?)([0-9]*)")
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
-_LIKE_CELL = re.compile(r"[A-Za-z]{1,3}[0-9]+|[Rr][0-9]*[Cc][0-9]*|[Rr]|[Cc]|TRUE|FALSE", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,8 @@ class SheetMoves:
     """Where a sheet's cells go: its name then, its rows and columns; and rows that go to another sheet.
 
     `elsewhere` (row -> sheet and row) counts for a reference to a single cell, which can lead anywhere; `there` says
-    by the sheet where this one's columns stand on it.
+    by the sheet where this one's columns stand on it. `tops` (row -> row) counts for a range of several rows that
+    begins there: whatever becomes of its first row, it begins where all of them do.
     """
 
     name: str
@@ -63,6 +63,7 @@ class SheetMoves:
     columns: Track = field(default_factory=Track)
     elsewhere: Mapping[int, tuple[str, int]] = field(default_factory=dict)
     there: Mapping[str, Track] = field(default_factory=dict)
+    tops: Mapping[int, int] = field(default_factory=dict)
 
     def cell(self, row: int, column: int) -> tuple[int, int]:
         """Where a cell of the sheet stands then, on the same sheet."""
@@ -71,6 +72,8 @@ class SheetMoves:
     def area(self, area: Area) -> Area:
         """The cells from one corner to the other then; a whole row or column stays whole."""
         (top, left), (bottom, right) = self.cell(area.top, area.left), self.cell(area.bottom, area.right)
+        if area.bottom > area.top:
+            top = self.tops.get(area.top, top)
         if area.bottom >= MAX_ROW:
             top, bottom = area.top, area.bottom
         if area.right >= MAX_COLUMN:
@@ -99,12 +102,12 @@ class Moves:
     """What moves in a workbook, sheet by sheet under the names of before; what isn't named stays."""
 
     def __init__(self, sheets: Mapping[str, SheetMoves]) -> None:
-        self._sheets = {name.lower(): found for name, found in sheets.items()}
+        self._sheets = {folded(name): found for name, found in sheets.items()}
         self.is_idle = all(found.is_idle and found.name == name for name, found in sheets.items())
 
     def of(self, sheet: str) -> SheetMoves:
         """What moves on a sheet."""
-        return self._sheets.get(sheet.lower(), SheetMoves(sheet))
+        return self._sheets.get(folded(sheet), SheetMoves(sheet))
 
     def formula(self, text: str, sheet: str, *, to: str | None = None) -> str:
         """A formula of `sheet`, without its =, with every reference led to where its cells are then.
@@ -118,7 +121,7 @@ class Moves:
                 return match[0]
             own = match["sheet"] is None
             name = sheet if own else unquoted(match["sheet"])
-            if name.lower() not in self._sheets:
+            if folded(name) not in self._sheets:
                 return match[0] if not own or home == sheet else f"{quoted(sheet)}!{match['reference']}"
             return self._reference(match["reference"], self.of(name), home, own)
 
@@ -136,18 +139,6 @@ class Moves:
         moved = sheet.area(corners)
         ends = _written(first, moved.top, moved.left), _written(last, moved.bottom, moved.right)
         return _prefix(sheet.name, home, own) + ":".join(ends)
-
-
-def quoted(sheet: str) -> str:
-    """A sheet's name as a reference has it: in quotes where it needs them."""
-    plain = _PLAIN.fullmatch(sheet) and not _LIKE_CELL.fullmatch(sheet)
-    return sheet if plain else "'" + sheet.replace("'", "''") + "'"
-
-
-def unquoted(prefix: str) -> str:
-    """The sheet that a reference's prefix (`Inputs!`, `'My sheet'!`) names."""
-    name = prefix.removesuffix("!")
-    return name[1:-1].replace("''", "'") if name.startswith("'") else name
 
 
 def _prefix(sheet: str, home: str, own: bool) -> str:

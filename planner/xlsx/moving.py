@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from planner.xlsx.address import coordinates
+from planner.xlsx.address import column_of, coordinates
 
 _ROWS = re.compile(r"(\$?[A-Z]{1,3}\$?)([1-9][0-9]*)(?::(\$?[A-Z]{1,3}\$?)([1-9][0-9]*))?")
 
@@ -33,7 +33,7 @@ class Downward(NamedTuple):
     def at(self, row: int) -> str:
         """The formula as it reads in a row below its origin, as `moved` has it."""
         if not self.texts:
-            return moved(self.formula, self.origin, f"{self.origin.rstrip('0123456789')}{row}")
+            return moved(self.formula, self.origin, f"{column_of(self.origin)}{row}")
         if self.reads_own_row:
             return str(row).join(self.texts)
         numbers = (f"{row + offset}{text}" for offset, text in zip(self.by, self.texts[1:], strict=True))

@@ -12,6 +12,7 @@ from xml.parsers import expat
 
 from planner.xlsx.address import Area
 from planner.xlsx.markup import Edit, apply_edits, escaped, retagged, tag_end
+from planner.xlsx.sheetname import unquoted
 
 Stretch = Callable[[Area], Area]  # an area to what it is to be, itself where it stays
 StretchName = Callable[[str, str, Area], Area]  # the same for a defined name, given with its sheet
@@ -68,7 +69,7 @@ def stretched_names(xml: bytes, stretch: StretchName) -> bytes:
             area = Area.parse(text)
         except ValueError:
             continue
-        new = stretch(element.attributes.get("name", ""), sheet.strip("'").replace("''", "'"), area)
+        new = stretch(element.attributes.get("name", ""), unquoted(sheet), area)
         if new != area:
             first, last = str(new).split(":")
             edits.append(

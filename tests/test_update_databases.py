@@ -1,0 +1,140 @@
+"""`planner update` of a workbook built with a person's own tables: shipped rows and theirs are reached alike."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import openpyxl
+import pytest
+from click.testing import CliRunner
+
+from planner import data
+from planner.cli import group
+from planner.editing.outcome import Updated
+from planner.editing.update import update_file
+from planner.lint.run import check
+from planner.reading import Plan, read_plan
+from planner.xlsx.address import Area
+from planner.xlsx.opc import Package
+from tests.test_update import row_of
+
+MODELS = """id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,source
+tiny,2,256,1024,4,2,64,32000,true,true,Our own sketch
+"""
+CHIPS = """id,name,kind,peak_bf16,hbm_bytes,hbm_bandwidth,price_per_chip_hour,source_flops,source_hbm,source_price
+next,Next year's chip,gpu,4e15,288e9,12e12,6,Press release,Press release,A guess
+"""
+
+PLACES = "model_row", "hardware_row"  # where a row stands among the others, which may be another
+
+
+@dataclass
+class Brought:
+    """A workbook of `tiny` on `next` that nobody has touched, and what its update says."""
+
+    path: Path
+    before: Plan
+    done: Updated
+
+
+def brought(folder: Path, models: str, chips: str) -> Brought:
+    """The workbook, built with these tables and updated without them."""
+    models_csv, chips_csv, path = folder / "mine.csv", folder / "chips.csv", folder / "small.xlsx"
+    models_csv.write_text(models)
+    chips_csv.write_text(chips)
+    words = ["build", "tiny", "-H", "next", "--models", str(models_csv), "--hardware-csv", str(chips_csv),
+             "--template", "inference", "-o", str(path)]  # fmt: skip
+    result = CliRunner().invoke(group, words)
+    assert result.exit_code == 0, result.output
+    before = read_plan(path)
+    done, _ = update_file(path)
+    return Brought(path, before, done)
+
+
+def before_ours(own: str, shipped: Path) -> str:
+    """A person's row of `own` above those of the shipped table, under its columns."""
+    header, row = (line.split(",") for line in own.splitlines())
+    titles, *rows = shipped.read_text().splitlines()
+    mine = dict(zip(header, row, strict=True))
+    return "\n".join([titles, ",".join(mine.get(title, "") for title in titles.split(",")), *rows, ""])
+
+
+@pytest.fixture(
+    scope="module", params=["their rows alone", pytest.param("their row above ours", marks=pytest.mark.slow)]
+)
+def workbook(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Brought:
+    """One built with tables of a person's rows alone, or with theirs above a copy of ours."""
+    folder = tmp_path_factory.mktemp("own")
+    if request.param == "their rows alone":
+        return brought(folder, MODELS, CHIPS)
+    return brought(folder, before_ours(MODELS, data.folder("model_db") / "models.csv"),
+                   before_ours(CHIPS, data.folder("hardware_db") / "accelerators.csv"))  # fmt: skip
+
+
+def test_nothing_is_taken_for_a_persons_change(workbook: Brought) -> None:
+    """No formula, text or rule of an untouched workbook is said to be a person's, and `check` finds nothing.
+
+    The person's rows are named as such, and their cells not counted again.
+    """
+    kept = workbook.done.kept
+    assert kept.own_cells == 0
+    assert (kept.formulas, kept.typed_over, kept.texts, workbook.done.rules) == ([], [], [], 0)
+    assert check(Package.read(workbook.path)).of("fault") == []
+
+
+def test_every_row_is_in_the_dropdowns(workbook: Brought) -> None:
+    """The lists of models and chips on Inputs begin at the first id and end below the last."""
+    book = openpyxl.load_workbook(workbook.path)
+    lists = {rule.formula1 for rule in book["Inputs"].data_validations.dataValidation if rule.type == "list"}
+    for sheet in ("Models", "Hardware"):
+        areas = [Area.parse(text.partition("!")[2].replace("$", "")) for text in lists if text.startswith(f"{sheet}!")]
+        ids = [row for row in range(6, 400) if book[sheet].cell(row, 1).value]
+        assert areas
+        assert all(area.top == ids[0] and area.bottom > ids[-1] for area in areas), sheet
+
+
+def test_a_shipped_model_and_chip_can_be_chosen(workbook: Brought, tmp_path: Path) -> None:
+    """The person's own scenario computes as before; with shipped ids typed there is no error that a build hasn't."""
+    after = read_plan(workbook.path)
+    key = after.scenarios[0].key
+    for sheet, rows in workbook.before.tables.items():
+        now = {row.name: row.value(key) for row in after.tables[sheet] if row.name not in PLACES}
+        assert {row.name: row.value(key) for row in rows if row.name not in PLACES} == now
+    chosen, fresh = tmp_path / "chosen.xlsx", tmp_path / "fresh.xlsx"
+    shutil.copy(workbook.path, chosen)
+    book = openpyxl.load_workbook(chosen)
+    book["Inputs"].cell(row_of(book, "Inputs", "model_id"), 6).value = "llama3-8b"
+    book["Inputs"].cell(row_of(book, "Inputs", "hardware_id"), 6).value = "tpu-v5e"
+    book.save(chosen)
+    words = ["build", "llama3-8b", "-H", "tpu-v5e", "--template", "inference", "-o", str(fresh)]
+    assert CliRunner().invoke(group, words).exit_code == 0
+    mine, theirs = read_plan(chosen), read_plan(fresh)
+    other = theirs.scenarios[0].key
+    for sheet, rows in theirs.tables.items():
+        wanted = {row.name: str(row.value(other)) for row in rows if row.name not in PLACES}
+        now = {row.name: str(row.value(key)) for row in mine.tables[sheet] if row.name not in PLACES}
+        assert now == wanted
+    read = set(mine.book.case_sheets) & {"Operations", "Roofline"}
+    errors = {
+        spot
+        for spot, value in mine.values.items()
+        if spot.sheet in read and "N/A" in str(value) and str(theirs.values.get(spot)) != str(value)
+    }
+    assert not errors
+
+
+def test_a_number_for_a_blank_is_named(tmp_path: Path) -> None:
+    """A cell that was blank and has a number in the tables of today is told with both, and is a reason to update."""
+    path, models, chips = tmp_path / "small.xlsx", tmp_path / "mine.csv", tmp_path / "chips.csv"
+    models.write_text(MODELS)
+    chips.write_text(CHIPS)
+    words = ["build", "tiny", "-H", "next", "--models", str(models), "--hardware-csv", str(chips),
+             "--template", "transformer", "-o", str(path)]  # fmt: skip
+    assert CliRunner().invoke(group, words).exit_code == 0
+    assert not update_file(path, (), models, chips)[0].is_needed
+    chips.write_text(CHIPS.replace("kind,", "kind,tdp_watts,").replace(",gpu,", ",gpu,900,"))
+    done, _ = update_file(path, (), models, chips)
+    assert done.is_needed
+    assert done.kept.numbers == ["next tdp_watts: blank is now 900"]
