@@ -65,6 +65,7 @@ def test_a_headline_of_two_sheets(tmp_path: Path) -> None:
     assert invoked("diff", path, path) == (0, f"{path} and {path}: no differences\n")
 
 
+@pytest.mark.slow
 def test_the_sheet_of_a_name_that_stands_on_several(tmp_path: Path) -> None:
     """Text, page and JSON say whose memory it is; a name of one sheet stands alone."""
     old, new = tmp_path / "old.xlsx", tmp_path / "new.xlsx"

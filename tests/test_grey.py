@@ -6,6 +6,7 @@ from pathlib import Path
 
 import openpyxl
 from openpyxl.formatting.rule import Rule
+from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.comparison import sheet as comparison
 from planner.workbook.page import GREY
@@ -13,18 +14,17 @@ from planner.xlsx.address import address
 from planner.xlsx.opc import Package
 
 
-def rules_over(path: Path, cell: str) -> list[Rule]:
-    """The conditional formats of a Comparison's cell, the one that wins first."""
-    found = openpyxl.load_workbook(path)["Comparison"].conditional_formatting
-    over = [rule for area in found if cell in area.sqref for rule in area.rules]
+def rules_over(sheet: Worksheet, cell: str) -> list[Rule]:
+    """The conditional formats of a cell, the one that wins first."""
+    over = [rule for area in sheet.conditional_formatting if cell in area.sqref for rule in area.rules]
     return sorted(over, key=lambda rule: rule.priority)
 
 
 def test_every_missing_number_is_grey(plan: Path) -> None:
     """Each column has a rule for N/A, of grey ink that takes bold away; no other rule takes in an N/A."""
-    sheet = comparison.find(Package.read(plan))
+    sheet, looks = comparison.find(Package.read(plan)), openpyxl.load_workbook(plan)["Comparison"]
     for name, column in sheet.columns.items():
-        rules = rules_over(plan, address(sheet.rows[0].number, column))
+        rules = rules_over(looks, address(sheet.rows[0].number, column))
         (missing,) = [rule for rule in rules if rule.formula[0].startswith("ISNA(")]
         assert missing.dxf.font.color.rgb == GREY, name
         assert all(rule.formula[0].startswith("IFERROR(") for rule in rules if rule is not missing), name
