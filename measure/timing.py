@@ -81,12 +81,16 @@ class Timing:
 
     @property
     def is_loop_elided(self) -> bool:
-        """Whether XLA took the work out of the loop: it hardly grows, or the call's work is in its set-up."""
+        """Whether XLA took the work out of the loop: it hardly grows, or the call's work is in its set-up.
+
+        A call that is mostly dispatch has hardly any work to look for there.
+        """
         if self.loop is None:
             return False
         half_call = self.wall.least / 2
         work_outside = self.loop.setup_s - EMPTY_LOOP * self.dispatch_s
-        return self.loop.growth < GROWTH or self.loop.summary.median < half_call < work_outside
+        is_in_setup = self.loop.summary.median < half_call < work_outside and not self.is_dispatch_bound
+        return self.loop.growth < GROWTH or is_in_setup
 
     @property
     def flags(self) -> tuple[str, ...]:
