@@ -35,14 +35,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
-@pytest.fixture
-def plan(built: bytes, tmp_path: Path) -> Path:
-    """The same in a folder of its own."""
-    path = tmp_path / "plan.xlsx"
-    path.write_bytes(built)
-    return path
-
-
 def add(path: Path, *words: str) -> Result:
     """Run the command."""
     return CliRunner().invoke(group, ["scenario", "add", str(path), *words])

@@ -19,7 +19,7 @@ from planner.xlsx.cellvalue import Value
 HISTORY = Path(__file__).parent / "history.txt"
 FIRST = {"models": "gpt2", "hardware": "tpu-v2"}
 """How a range from the first row of a database is written, whatever row is the first: as history has it."""
-DIGITS = 9  # of a digest: 12,000 of them take a person's text for ours once in a million
+DIGITS = 9  # of a digest: 60,000 of them take a person's text for ours once in a million
 _END = r"R(?:\[-?[0-9]+\]|[0-9]+)C(?:\[-?[0-9]+\]|[0-9]+)"
 _REFERENCE = re.compile(rf"(?:'(?:[^']|'')*'!|[^\W\d][\w.]*!)?{_END}(?::{_END})?")
 

@@ -1,0 +1,109 @@
+"""`planner report` as a program: its formats, a house style, bad input, what it loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from planner.cli import group
+from planner.report.data import ReportData
+from planner.report.gather import gather
+from planner.report.html import html
+from planner.report.write import FORMATS, write
+from tests.reports import FOREIGN, default_workbook, hostile_workbook
+
+
+@pytest.fixture(scope="module")
+def default() -> ReportData:
+    """The report of the default workbook."""
+    return gather(default_workbook())
+
+
+@pytest.mark.slow
+def test_the_same_report_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under SOURCE_DATE_EPOCH every format is the same to the byte, and dated by it."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    one, two = gather(default_workbook()), gather(default_workbook())
+    assert one.date == "2023-11-14"
+    for ending, make in FORMATS.items():
+        output = Path(f"report{ending}")
+        assert make(one, None, output) == make(two, None, output), ending
+
+
+@pytest.mark.slow
+def test_a_pdf_has_its_text_and_its_fonts(tmp_path: Path) -> None:
+    """The PDF's text can be extracted, foreign letters included; its fonts are embedded; it is tagged."""
+    from pypdf import PdfReader
+
+    write(hostile_workbook(), tmp_path / "report.pdf")
+    reader = PdfReader(tmp_path / "report.pdf")
+    text = " ".join("\n".join(page.extract_text() for page in reader.pages).split())
+    for words in (FOREIGN, "1 failed check", "What fits, what binds", "=cmd|", "<script>", "price_per_chip_hour"):
+        assert words in text, words
+    assert reader.trailer["/Root"]["/MarkInfo"]["/Marked"]  # type: ignore[index]
+    fonts = [font.get_object() for page in reader.pages for font in page["/Resources"].get("/Font", {}).values()]  # type: ignore[union-attr]
+    for font in fonts:
+        descriptor = font["/DescendantFonts"][0].get_object()["/FontDescriptor"]
+        assert {"/FontFile2", "/FontFile3"} & set(descriptor.keys())
+
+
+@pytest.mark.slow
+def test_a_house_style(tmp_path: Path, default: ReportData) -> None:
+    """A template that extends ours changes a block and keeps the rest; a Typst one may import ours."""
+    page = tmp_path / "house.html"
+    page.write_text('{% extends "report.html" %}{% block footer %}House of {{ report.title }}{% endblock %}')
+    text = html(default, page)
+    assert f"House of {default.title}" in text
+    assert "What fits, what binds" in text
+    style = tmp_path / "house.typ"
+    style.write_text('#import sys.inputs.page: *\n#show: style.with(accent: rgb("#b00020"))\nHouse rules\n#body\n')
+    write(default_workbook(), tmp_path / "house.pdf", style)
+    from pypdf import PdfReader
+
+    assert "House rules" in PdfReader(tmp_path / "house.pdf").pages[0].extract_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["{book}", "-o", "{tmp}/report.docx"], "ends in .html, .pdf, .md, .csv or .json"),
+        (["{book}", "-o", "{tmp}/report.csv", "--template", "{tmp}/x.html"], "has no template"),
+        (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/missing.html"], "missing.html"),
+        (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/broken.html"], "broken.html, line 2"),
+        (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/unknown.html"], "unknown.html, line 2"),
+        (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/mm.csv"], "mm.csv: this is no Jinja page"),
+        (["{book}", "-o", "{tmp}/report.md", "--template", "{tmp}/mm.csv"], "mm.csv: this is no Jinja page"),
+        (["{book}", "-o", "{tmp}/report.pdf", "--template", "{tmp}/broken.typ"], "broken.typ"),
+        (["{tmp}/nothing.xlsx", "-o", "{tmp}/report.html"], "nothing.xlsx"),
+        (["{tmp}/text.xlsx", "-o", "{tmp}/report.html"], "text.xlsx"),
+        (["{book}", "-o", "{tmp}/no/such/folder/report.html"], "report.html"),
+    ],
+)
+def test_bad_input_gets_one_line(tmp_path: Path, arguments: list[str], said: str) -> None:
+    """What is wrong, where, exit code 2, and no report written."""
+    (tmp_path / "broken.html").write_text("first\n{% if %}\n")
+    (tmp_path / "unknown.html").write_text("first\n{{ report.nothing.at_all }}\n")
+    (tmp_path / "broken.typ").write_text("#let = nothing\n")
+    (tmp_path / "text.xlsx").write_text("no workbook")
+    (tmp_path / "mm.csv").write_text("id,n_layers\ntiny,2 {# a remark #}\n")
+    given = [text.format(book=hostile_workbook(), tmp=tmp_path) for text in arguments]
+    result = CliRunner().invoke(group, ["report", *given])
+    assert result.exit_code == 2, result.output
+    assert said in result.output
+    assert len(result.output.strip().splitlines()) == 1
+    assert not list(tmp_path.glob("report.*"))
+
+
+def test_the_command_loads_no_large_library(tmp_path: Path) -> None:
+    """A report starts without pandas, openpyxl, JAX or matplotlib; only a PDF loads Typst."""
+    code = (
+        "import sys; from pathlib import Path; from planner.report.write import FORMATS, write; "
+        "write(Path(sys.argv[1]), Path(sys.argv[2])); "
+        "print([m for m in ('pandas', 'openpyxl', 'jax', 'matplotlib', 'typst') if m in sys.modules])"
+    )
+    command = [sys.executable, "-c", code, str(hostile_workbook()), str(tmp_path / "report.html")]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == "[]"
