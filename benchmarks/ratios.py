@@ -91,7 +91,7 @@ def build_beyond_imports(rounds: int = 7) -> tuple[float, float]:
 def large_plan(formulas: int):  # type: ignore[no-untyped-def]
     """A plan of at least so many formula cells: models on chips."""
     from planner import catalog
-    from planner.scenarios import plan_of
+    from planner.workbook.scenarios import plan_of
 
     models, chips = catalog.load_models().ids(), catalog.load_hardware().ids()
 

@@ -1,1 +1,1 @@
-"""The templates: one CSV per subject. Data, read by planner.template."""
+"""The templates: one CSV per subject. Data, read by planner.formulas.template."""

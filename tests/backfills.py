@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 
 from measure.records import Measurement, write_measurements
 from planner.cli import group
-from planner.comparison import sheet as comparison
-from planner.comparison.sheet import CaseRow
+from planner.compare import sheet as comparison
+from planner.compare.sheet import CaseRow
 from planner.xlsx.opc import Package
 
 ROW = Measurement(

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from planner import library
 from planner.errors import UserError
-from planner.template import COLUMNS, Template
+from planner.formulas import library
+from planner.formulas.template import COLUMNS, Template
 from tests.workbooks import write_comparison
 
 Write = Callable[..., Path]

@@ -14,9 +14,9 @@ import numpy as np
 import openpyxl
 from openpyxl.utils import get_column_letter
 
-from planner.arrays import Arithmetic
-from planner.evaluate import code, run
-from planner.formula import parse
+from planner.formulas.arrays import Arithmetic
+from planner.formulas.evaluation import code, run
+from planner.formulas.text import parse
 
 NEAR = 1e-9  # numbers nearer than this, and not equal, are left to the table of measured edge cases
 CANCELLED = 1e-3  # a sum that is this much less than its parts has lost digits

@@ -9,10 +9,11 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from planner import cli, library
+from planner import cli
 from planner.catalog import Value, load_models
-from planner.evaluate import Facts, evaluate
-from planner.facts import bytes_of_dtypes
+from planner.formulas import library
+from planner.formulas.evaluation import Facts, evaluate
+from planner.formulas.lookups import bytes_of_dtypes
 from planner.hf.store import completed
 from planner.hf.understand import understand
 

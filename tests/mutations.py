@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from planner.formula import Binary, Formula, FormulaError, Name, Node, parse, walk
-from planner.template import CALCULATED, Row, Template
-from planner.units import ONE, TEXT, Unit, parse_unit, unit_of
+from planner.formulas.template import CALCULATED, Row, Template
+from planner.formulas.text import Binary, Formula, FormulaError, Name, Node, parse, walk
+from planner.formulas.units import ONE, TEXT, Unit, parse_unit, unit_of
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from planner.book.reading import read_plan
 from planner.cli import group
-from planner.reading import read_plan
 from planner.recalc import edit
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets

@@ -10,8 +10,8 @@ import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 
-from planner.scenarios import plan_of
 from planner.workbook.book import build
+from planner.workbook.scenarios import plan_of
 
 HOSTILE = "<script>alert('x')</script> & \"q\" | `x` **b** [l](http://evil.example/)"
 FORMULA = "=cmd|' /C calc'!A0"

@@ -8,8 +8,8 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from planner.comparison import sheet as comparison
-from planner.comparison.prediction import judge, predict
+from planner.compare import sheet as comparison
+from planner.compare.prediction import judge, predict
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, changed, keys, measurement, rows

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from measure import timing
-from planner.comparison import landing
-from planner.comparison import sheet as comparison
+from planner.compare import landing
+from planner.compare import sheet as comparison
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 
 from measure.records import write_measurements
 from planner.cli import group
-from planner.comparison.filling import fill_file
+from planner.compare.filling import fill_file
 from planner.errors import UserError
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from planner import data, library, settings
-from planner.evaluate import Results, evaluate
-from planner.facts import facts
+from planner import data
+from planner.formulas import library, settings
+from planner.formulas.evaluation import Results, evaluate
+from planner.formulas.lookups import facts
 from tests.test_cases import HERE, read, worked_out
 
 BOOK = data.folder("hardware_db") / "scaling_book.csv"

@@ -20,9 +20,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from planner import cli, library, settings
-from planner.evaluate import evaluate
-from planner.facts import facts
+from planner import cli
+from planner.formulas import library, settings
+from planner.formulas.evaluation import evaluate
+from planner.formulas.lookups import facts
 
 HERE = Path(__file__).parent
 # Where the sources' own tables are, when they are at hand; each of their rows is mapped or waits.

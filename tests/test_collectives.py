@@ -8,9 +8,9 @@ from collections import Counter
 
 import pytest
 
-from planner import library
-from planner.evaluate import evaluate
-from planner.facts import facts
+from planner.formulas import library
+from planner.formulas.evaluation import evaluate
+from planner.formulas.lookups import facts
 
 LINK = 45e9  # byte/s of a link, one way
 HOP = 1e-6  # s

@@ -10,12 +10,13 @@ import formualizer
 import pytest
 from click.testing import CliRunner
 
-from planner import catalog, library
+from planner import catalog
 from planner.cli import group
-from planner.constraints import Constraint, constraint, on_the_way, told
-from planner.evaluate import Facts, Results, evaluate
-from planner.facts import bytes_of_dtypes
-from planner.template import Template
+from planner.formulas import library
+from planner.formulas.binding import Constraint, constraint, on_the_way, told
+from planner.formulas.evaluation import Facts, Results, evaluate
+from planner.formulas.lookups import bytes_of_dtypes
+from planner.formulas.template import Template
 from planner.workbook.headlines import headlines
 from planner.workbook.ranking import LEVEL, Ranking
 from planner.xlsx.cellvalue import CellError

@@ -10,7 +10,7 @@ import pytest
 
 from planner import data
 from planner.catalog import Table, Value, load_dtypes, load_hardware, load_models
-from planner.units import parse_unit
+from planner.formulas.units import parse_unit
 
 MODELS = load_models()
 HARDWARE = load_hardware()

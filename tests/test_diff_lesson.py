@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from planner.book.reading import read_workbook
 from planner.cli import group
-from planner.reading import read_workbook
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import with_values

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from planner import library
-from planner.arrays import Arithmetic
 from planner.errors import UserError
-from planner.evaluate import Facts, evaluate, run
-from planner.formula import parse
+from planner.formulas import library
+from planner.formulas.arrays import Arithmetic
+from planner.formulas.evaluation import Facts, evaluate, run
+from planner.formulas.text import parse
 from tests.differential import by_formualizer, by_jax, by_libreoffice, by_numpy, differences, sample, scenarios
 from tests.libreoffice import needs_libreoffice
 
@@ -243,7 +243,7 @@ def test_a_table_that_is_not_read_is_not_needed(small):
 def test_jax_and_numpy_agree_on_the_templates(name):
     """Every row of every shipped template is the same in JAX, for every model on a chip."""
     from planner import catalog
-    from planner.facts import bytes_of_dtypes
+    from planner.formulas.lookups import bytes_of_dtypes
 
     models, chips = catalog.load_models(), catalog.load_hardware()
     ids = models.ids()

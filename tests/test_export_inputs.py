@@ -14,13 +14,14 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import catalog, library
+from planner import catalog
+from planner.book.reading import Plan, read_plan
 from planner.cli import group
-from planner.editing.export import export
-from planner.limits import is_share, is_whole, limits
-from planner.reading import Plan, read_plan
-from planner.scenarios import DEFAULT_TEMPLATES, guarded, plan_of, unguarded
+from planner.formulas import library
+from planner.formulas.limits import is_share, is_whole, limits
+from planner.scenario.export import export
 from planner.workbook.book import build
+from planner.workbook.scenarios import DEFAULT_TEMPLATES, guarded, plan_of, unguarded
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.arrays import Arithmetic
-from planner.evaluate import run
-from planner.formula import FUNCTIONS, FormulaError, Name, parse, walk
+from planner.formulas.arrays import Arithmetic
+from planner.formulas.evaluation import run
+from planner.formulas.text import FUNCTIONS, FormulaError, Name, parse, walk
 from tests.differential import by_formualizer, by_numpy, differences, formula, scenarios
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planner import library
-from planner.template import read_rows
+from planner.formulas import library
+from planner.formulas.template import read_rows
 
 LINK = [
     "sent_bytes byte input", "ways 1 input 4", "kind text input bf16",

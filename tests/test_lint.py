@@ -9,12 +9,12 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from planner.lint.book import Book
-from planner.lint.findings import RULES, Finding
-from planner.lint.run import check
+from planner.book.book import Book
+from planner.check.findings import RULES, Finding
+from planner.check.run import check
 from planner.recalc import recalculate
-from planner.scenarios import plan_of
 from planner.workbook.book import build
+from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import address
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values

@@ -18,12 +18,12 @@ from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
 from openpyxl.workbook.defined_name import DefinedName
 
+from planner.check.run import check
 from planner.cli import group
-from planner.lint.pattern import pattern
-from planner.lint.run import check
 from planner.recalc import recalculate
 from planner.xlsx.moves import Moves, SheetMoves
 from planner.xlsx.opc import Package
+from planner.xlsx.pattern import pattern
 from tests.libreoffice import needs_libreoffice
 from tests.test_lint import ALL, Seeded, fixture_built, fixture_plan, fixture_rows, places  # noqa: F401
 from tests.workbooks import copy_scenario, write_plan

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from planner.lint.findings import RULES
+from planner.check.findings import RULES
 from tests.test_lint import Seeded, fixture_built, fixture_plan, fixture_rows, places, rules
 
 __all__ = ["fixture_built", "fixture_plan", "fixture_rows"]  # fixtures that pytest finds here
@@ -99,7 +99,7 @@ def test_a_constant_without_a_source(plan: Seeded) -> None:
 
 def test_a_measured_time_without_its_run(plan: Seeded) -> None:
     """Rule 11: a time typed among the measured ones, without run, device, date and samples."""
-    from planner.comparison.sheet import find
+    from planner.compare.sheet import find
     from planner.xlsx.address import address
 
     sheet = find(plan.package)

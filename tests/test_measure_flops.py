@@ -6,8 +6,8 @@ import jax
 import pytest
 
 from measure.cases import workload
-from planner.comparison import cases
-from planner.comparison.prediction import predict
+from planner.compare import cases
+from planner.compare.prediction import predict
 
 FP32 = {"weight_dtype": "fp32", "activation_dtype": "fp32", "compute_dtype": "fp32"}
 LAYER = {"batch": 2, "query_len": 512, "kv_len": 512, "d_model": 1024, "n_heads": 8, "n_kv_heads": 2,

@@ -109,7 +109,7 @@ def test_it_does_not_end_the_writing(
     plan: Path, measure: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     """Pressed again and again while the workbook is written: it is written."""
-    from planner.comparison import measuring
+    from planner.compare import measuring
 
     write = measuring.write_values
     monkeypatch.setattr(measuring, "write_values", lambda *given: (press(), press(), write(*given))[2])

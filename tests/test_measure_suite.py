@@ -16,8 +16,8 @@ from measure.records import Measurement, read_measurements, write_measurements
 from measure.run import Case, measure_cases
 from measure.samples import Rules
 from planner.cli import group
-from planner.comparison import cases, suite, variants
-from planner.comparison.landing import Landing, latest
+from planner.compare import cases, suite, variants
+from planner.compare.landing import Landing, latest
 from planner.errors import UserError
 
 QUICK = Rules(warmup_s=0.0, sample_s=0.0, loop_s=0.003, profiled_calls=3)

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from planner.cli import group
-from planner.comparison import measuring
-from planner.comparison import sheet as filling
+from planner.compare import measuring
+from planner.compare import sheet as filling
 from planner.errors import UserError
 from planner.xlsx.opc import Package
 from tests.workbooks import cached, write_comparison

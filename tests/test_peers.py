@@ -6,9 +6,10 @@ import functools
 
 import pytest
 
-from planner import catalog, library
-from planner.evaluate import evaluate
-from planner.facts import facts
+from planner import catalog
+from planner.formulas import library
+from planner.formulas.evaluation import evaluate
+from planner.formulas.lookups import facts
 
 GIB = 2**30
 load = functools.cache(library.load)

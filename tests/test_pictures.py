@@ -9,9 +9,9 @@ import openpyxl
 import pytest
 from openpyxl.utils import column_index_from_string
 
-from planner.scenarios import plan_of
 from planner.workbook.book import build
 from planner.workbook.page import lines_of
+from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 
 SERIES = re.compile(rb"<(?:\w+:)?f>'?(\w+)'?!\$([A-Z]+)\$([0-9]+)(?::\$[A-Z]+\$([0-9]+))?</")

@@ -19,8 +19,8 @@ from planner.report.html import html
 from planner.report.jsonfile import as_json
 from planner.report.markdown import markdown
 from planner.report.spreadsheet import as_csv
-from planner.scenarios import plan_of
 from planner.workbook.book import build
+from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import with_values

@@ -9,12 +9,13 @@ import openpyxl
 import pytest
 from click.testing import CliRunner, Result
 
-from planner import catalog, library
+from planner import catalog
+from planner.book.reading import read_plan
+from planner.check.run import check
 from planner.cli import group
-from planner.evaluate import Facts, evaluate
-from planner.facts import bytes_of_dtypes
-from planner.lint.run import check
-from planner.reading import read_plan
+from planner.formulas import library
+from planner.formulas.evaluation import Facts, evaluate
+from planner.formulas.lookups import bytes_of_dtypes
 from planner.recalc import recalculate
 from planner.xlsx.address import coordinates
 from planner.xlsx.opc import Package

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from planner.cli import group
 from planner.errors import UserError
-from planner.scenarios import plan_of
+from planner.workbook.scenarios import plan_of
 
 HEADER = "scenario,name,model,hardware,n_chips,batch,weight_dtype\n"
 

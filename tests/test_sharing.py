@@ -8,12 +8,12 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from planner import library
-from planner.lint.run import check
-from planner.scenarios import plan_of
-from planner.template import Template
+from planner.check.run import check
+from planner.formulas import library
+from planner.formulas.template import Template
 from planner.workbook import layout
 from planner.workbook.book import build
+from planner.workbook.scenarios import plan_of
 from planner.workbook.sharing import included_first, same_rows, shares
 from planner.xlsx.opc import Package
 from tests.workbooks import by_name, cached

@@ -11,13 +11,13 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import library
 from planner.cli import group
 from planner.errors import UserError
-from planner.evaluate import Facts, evaluate
-from planner.facts import facts
-from planner.solve import parse_target, solve
-from planner.template import Template
+from planner.formulas import library
+from planner.formulas.evaluation import Facts, evaluate
+from planner.formulas.lookups import facts
+from planner.formulas.solving import parse_target, solve
+from planner.formulas.template import Template
 
 INFERENCE = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "context_len=2048"]
 Load = Callable[..., Template]

@@ -11,15 +11,16 @@ import numpy as np
 import openpyxl
 import pytest
 
-from planner import catalog, data, library
-from planner.evaluate import Facts, evaluate
-from planner.facts import bytes_of_dtypes
+from planner import catalog, data
+from planner.formulas import library
+from planner.formulas.evaluation import Facts, evaluate
+from planner.formulas.lookups import bytes_of_dtypes
+from planner.formulas.sweeps import followed, sweeps
+from planner.formulas.template import Row
 from planner.recalc import recalculate
-from planner.scenarios import plan_of
-from planner.sweeps import followed, sweeps
-from planner.template import Row
 from planner.workbook.book import build
 from planner.workbook.plan import Plan, Scenario
+from planner.workbook.scenarios import plan_of
 from planner.workbook.sweep_table import swept
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package

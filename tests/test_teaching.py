@@ -14,11 +14,12 @@ import openpyxl
 import pytest
 from click.testing import CliRunner
 
-from planner import catalog, cli, library
+from planner import catalog, cli
+from planner.check.run import check
 from planner.errors import UserError
-from planner.evaluate import Facts, evaluate
-from planner.facts import facts
-from planner.lint.run import check
+from planner.formulas import library
+from planner.formulas.evaluation import Facts, evaluate
+from planner.formulas.lookups import facts
 from planner.recalc import recalculate
 from planner.teaching import problems
 from planner.teaching.block import FORMULA, GIVEN, NAME, UNIT, VALUE

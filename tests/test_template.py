@@ -6,11 +6,12 @@ import dataclasses
 
 import pytest
 
-from planner import csvfile, library
+from planner import csvfile
 from planner.errors import UserError
-from planner.formula import Call, walk
-from planner.template import CALCULATED, COLUMNS, checked, name_fault, read_rows
-from planner.units import parse_unit
+from planner.formulas import library
+from planner.formulas.template import CALCULATED, COLUMNS, checked, name_fault, read_rows
+from planner.formulas.text import Call, walk
+from planner.formulas.units import parse_unit
 
 HEADER = ",".join(COLUMNS) + "\n"
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from planner import cli, library
-from planner.template import read_rows
-from planner.template_page import page, pages
+from planner import cli
+from planner.formulas import library
+from planner.formulas.template import read_rows
+from planner.formulas.template_page import page, pages
 
 PAGES = Path(__file__).parent.parent / "docs" / "templates"
 REFRESH = "run `planner templates page --to docs/templates`"

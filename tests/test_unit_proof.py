@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from planner import library
-from planner.units import ONE, parse_unit
+from planner.formulas import library
+from planner.formulas.units import ONE, parse_unit
 from tests.mutations import Mutation, dropped, scopes, swapped_operators, wrong_names
 
 TEMPLATES = [name for name in library.names() if library.load(name).of_kind("calc", "output")]

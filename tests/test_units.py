@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planner.formula import FormulaError, parse
-from planner.units import ONE, TEXT, parse_unit, unit_of
+from planner.formulas.text import FormulaError, parse
+from planner.formulas.units import ONE, TEXT, parse_unit, unit_of
 
 UNITS = {
     name: parse_unit(unit)

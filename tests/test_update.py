@@ -9,15 +9,15 @@ import openpyxl
 import pytest
 from click.testing import CliRunner
 
+from planner.book.reading import Plan, read_plan
+from planner.check.run import check
 from planner.cli import group
-from planner.editing.history import built, digests
-from planner.editing.outcome import Updated
-from planner.editing.signatures import history
-from planner.editing.update import update_file
 from planner.errors import UserError
-from planner.lint.run import check
-from planner.reading import Plan, read_plan
 from planner.recalc import recalculate
+from planner.update.history import built, digests
+from planner.update.outcome import Updated
+from planner.update.signatures import history
+from planner.update.update import update_file
 from planner.xlsx.opc import Package
 
 GOLDEN = Path(__file__).parent / "golden"

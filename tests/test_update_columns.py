@@ -7,11 +7,11 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from planner.comparison import sheet as comparison
-from planner.editing.columnwidths import with_widths
-from planner.editing.update import update_file
-from planner.lint.run import check
-from planner.reading import read_plan
+from planner.book.reading import read_plan
+from planner.check.run import check
+from planner.compare import sheet as comparison
+from planner.update.columnwidths import with_widths
+from planner.update.update import update_file
 from planner.xlsx.address import column_letters
 from planner.xlsx.moves import Track
 from planner.xlsx.opc import Package

@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from planner import data
+from planner.book.reading import Plan, read_plan
+from planner.check.run import check
 from planner.cli import group
-from planner.editing.outcome import Updated
-from planner.editing.update import update_file
-from planner.lint.run import check
-from planner.reading import Plan, read_plan
+from planner.update.outcome import Updated
+from planner.update.update import update_file
 from planner.xlsx.address import Area
 from planner.xlsx.opc import Package
 from tests.test_update import row_of

@@ -9,9 +9,9 @@ import openpyxl
 import pytest
 from openpyxl.comments import Comment
 
-from planner.editing.update import update_file
-from planner.reading import Plan, read_plan
+from planner.book.reading import Plan, read_plan
 from planner.recalc import recalculate
+from planner.update.update import update_file
 from planner.xlsx.address import coordinates
 from planner.xlsx.opc import Package
 from tests.edits.programs import HAND

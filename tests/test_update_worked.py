@@ -15,12 +15,12 @@ from openpyxl.formatting.rule import CellIsRule
 from openpyxl.styles import Font, PatternFill
 from openpyxl.workbook.defined_name import DefinedName
 
-from planner.comparison import sheet as comparison
-from planner.comparison.sheet import CaseRow
-from planner.editing.outcome import Updated
-from planner.editing.update import update_file
-from planner.reading import Plan, Quantity, read_plan
+from planner.book.reading import Plan, Quantity, read_plan
+from planner.compare import sheet as comparison
+from planner.compare.sheet import CaseRow
 from planner.recalc import recalculate
+from planner.update.outcome import Updated
+from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.test_update import GOLDEN, row_of, typed

@@ -11,12 +11,12 @@ import openpyxl
 import pytest
 
 from planner import catalog
-from planner.lint.run import check
+from planner.check.run import check
 from planner.recalc import recalculate
-from planner.scenarios import plan_of
 from planner.workbook import layout
 from planner.workbook.book import build
 from planner.workbook.plan import Plan
+from planner.workbook.scenarios import plan_of
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets

@@ -7,12 +7,12 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from planner.check.run import check
 from planner.errors import UserError
-from planner.lint.run import check
 from planner.recalc import recalculate
-from planner.scenarios import plan_of
 from planner.workbook.book import build
 from planner.workbook.plan import Plan
+from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import with_values

@@ -12,13 +12,14 @@ import openpyxl
 from openpyxl.formula.translate import Translator
 from openpyxl.utils import get_column_letter
 
-from planner import catalog, library
-from planner.evaluate import Facts, evaluate
-from planner.facts import bytes_of_dtypes
-from planner.scenarios import plan_of
+from planner import catalog
+from planner.formulas import library
+from planner.formulas.evaluation import Facts, evaluate
+from planner.formulas.lookups import bytes_of_dtypes
 from planner.workbook import layout
 from planner.workbook.book import build
 from planner.workbook.plan import Plan
+from planner.workbook.scenarios import plan_of
 from planner.xlsx.cellvalue import CellError, Value
 
 CALCULATION_SHEETS = {

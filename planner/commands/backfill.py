@@ -16,8 +16,8 @@ def command(file: Path, measurements: Path) -> None:
     Rows are found by the key of their case and columns by their header; a case without a row gets one below the
     others. Nothing else in FILE changes but the values that depend on them. A second run changes nothing.
     """
-    from planner.comparison.filling import fill_file
-    from planner.comparison.intake import read
+    from planner.compare.filling import fill_file
+    from planner.compare.intake import read
 
     first, *others = fill_file(file, read(measurements)).lines()
     click.echo(f"{file}: {first}")

@@ -65,8 +65,8 @@ def command(
         click.echo(f"Wrote {output}: {_book(output, models_csv, hardware_csv)}.")
         return
     from planner import progress
-    from planner.scenarios import plan_of, without
     from planner.workbook.book import build
+    from planner.workbook.scenarios import plan_of, without
 
     progress.step("reading templates and databases")
     plan = plan_of(models, hardware, templates, scenarios_csv, settings, models_csv, hardware_csv)

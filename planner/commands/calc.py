@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from planner.catalog import Value
-    from planner.evaluate import Facts, Results
-    from planner.template import Template
+    from planner.formulas.evaluation import Facts, Results
+    from planner.formulas.template import Template
 
 
 @click.command("calc", cls=Greedy, context_settings={"show_default": True})
@@ -43,11 +43,12 @@ def command(
 
     Numbers are printed where a check of the template fails too, and stderr names the check.
     """
-    from planner import library, trace
-    from planner.evaluate import evaluate
-    from planner.facts import facts
-    from planner.limits import wholes
-    from planner.settings import check_together, values
+    from planner.formulas import explanation as trace
+    from planner.formulas import library
+    from planner.formulas.evaluation import evaluate
+    from planner.formulas.limits import wholes
+    from planner.formulas.lookups import facts
+    from planner.formulas.settings import check_together, values
 
     loaded = library.load(template)
     found = facts(loaded, model, hardware, models_csv, hardware_csv)
@@ -71,8 +72,9 @@ def command(
 
 def _print(results: Results, names: Sequence[str]) -> None:
     """A table of rows; on stderr what is missing for them."""
-    from planner import table, trace
-    from planner.template import CALCULATED
+    from planner import table
+    from planner.formulas import explanation as trace
+    from planner.formulas.template import CALCULATED
 
     rows, whole = [results.template.row(name) for name in names], len(results.template.rows)
     click.echo(table.aligned(
@@ -87,7 +89,7 @@ def _print(results: Results, names: Sequence[str]) -> None:
 
 def _say_failed(results: Results) -> None:
     """Name the checks that fail, on stderr."""
-    from planner import trace
+    from planner.formulas import explanation as trace
 
     for row in trace.failed(results):
         click.echo(f"Check failed: {row.label} ({row.name})", err=True)
@@ -98,8 +100,9 @@ def _solve(
     wanted: Sequence[str], as_json: bool,
 ) -> None:  # fmt: skip
     """Print the input that meets a target."""
-    from planner import solve, solved
     from planner.errors import UserError
+    from planner.formulas import solutions as solved
+    from planner.formulas import solving as solve
 
     if unknown is None or target is None:
         what = "--solve NAME and --for NAME=VALUE belong together"

@@ -25,10 +25,10 @@ def command(ctx: click.Context, old: Path, new: Path, as_json: bool, page: Path 
     Rows are matched by machine name and scenarios by id, wherever they stand; both workbooks are recalculated in
     memory and neither is touched. Exit code 0: no differences; 1: differences; 2: a file can't be read.
     """
-    from planner.diffing.compare import compare
-    from planner.diffing.page import as_html
-    from planner.diffing.show import as_object, as_text
-    from planner.reading import read_workbook
+    from planner.book.reading import read_workbook
+    from planner.diff.compare import compare
+    from planner.diff.page import as_html
+    from planner.diff.show import as_object, as_text
     from planner.xlsx.atomic import write_atomically
 
     found = compare(read_workbook(old), read_workbook(new))

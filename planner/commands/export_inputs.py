@@ -20,12 +20,12 @@ def command(file: Path, output: Path, force: bool) -> None:
     """
     from shlex import quote
 
-    from planner import library
-    from planner.editing.export import export
-    from planner.editing.ownrows import OPTIONS
+    from planner.book.reading import read_plan
     from planner.errors import Place, UserError
-    from planner.reading import read_plan
-    from planner.scenarios import DEFAULT_TEMPLATES
+    from planner.formulas import library
+    from planner.scenario.export import export
+    from planner.scenario.ownrows import OPTIONS
+    from planner.workbook.scenarios import DEFAULT_TEMPLATES
     from planner.xlsx.atomic import write_atomically
 
     to_screen = str(output) == "-"

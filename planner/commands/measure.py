@@ -13,7 +13,7 @@ from planner.errors import UserError
 
 if TYPE_CHECKING:
     from measure.records import Measurement
-    from planner.comparison.filling import Filled
+    from planner.compare.filling import Filled
 
 SUITES = ("quick", "full")
 LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
@@ -65,8 +65,8 @@ def command(
 
 
 def _list(file: Path | None, suite: str, only: Sequence[str]) -> None:
-    from planner.comparison import measuring
-    from planner.comparison import suite as suites
+    from planner.compare import measuring
+    from planner.compare import suite as suites
     from planner.xlsx.opc import Package
 
     interrupts.check()
@@ -79,8 +79,8 @@ def _list(file: Path | None, suite: str, only: Sequence[str]) -> None:
 
 
 def _workbook(file: Path, csv: Path | None, only: Sequence[str], budget: float, profiles: Path | None) -> None:
-    from planner.comparison import measuring
-    from planner.comparison.suite import keep
+    from planner.compare import measuring
+    from planner.compare.suite import keep
     from planner.xlsx.opc import Package
 
     interrupts.check()
@@ -94,7 +94,7 @@ def _suite(
     suite: str, csv: Path, only: Sequence[str], hardware: str, budget: float, profiles: Path | None
 ) -> None:  # fmt: skip
     from measure.samples import BRISK, STANDARD
-    from planner.comparison import suite as suites
+    from planner.compare import suite as suites
 
     interrupts.check()
     asked = suites.cases(suite, only, hardware)
@@ -109,9 +109,9 @@ def _side_by_side(
     file: Path | None, suite: str | None, csv: Path | None, only: Sequence[str], hardware: str,
     variants: Sequence[str], budget: float, profiles: Path | None,
 ) -> None:  # fmt: skip
-    from planner.comparison import variants as flags
-    from planner.comparison.filling import fill_file
-    from planner.comparison.suite import keep
+    from planner.compare import variants as flags
+    from planner.compare.filling import fill_file
+    from planner.compare.suite import keep
 
     arguments = ["--suite", suite] if suite else []
     arguments += [word for text in only for word in ("--case", text)]
@@ -129,7 +129,7 @@ def _side_by_side(
 
 def _land(file: Path, csv: Path | None, done: Sequence[Measurement], fill: Callable[[], Filled]) -> None:
     """Write what was measured into the workbook; where that fails, into a CSV beside it."""
-    from planner.comparison.suite import keep
+    from planner.compare.suite import keep
 
     _refuse_nothing(file, done)
     try:

@@ -41,8 +41,8 @@ def add(config: Path, to: Path, identifier: str, name: str, settings: tuple[str,
     Granite, SmolLM, InternLM, MiniMax, ERNIE, Seed-OSS and others; of a multimodal model the language model. What the
     config doesn't say is asked for by name, and typed with --set.
     """
+    from planner.formulas.settings import parsed
     from planner.hf.add import add as add_model
-    from planner.settings import parsed
     from planner.table import aligned, shown
 
     added = add_model(config, to, parsed(settings), identifier=identifier, name=name, force=force)

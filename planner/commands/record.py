@@ -15,6 +15,6 @@ import click
 @click.option("--note", help="What a reader should know about the run.")
 def command(file: Path, key: str, chip: str, time: str, note: str | None) -> None:
     """Write a TIME into the row of FILE's Comparison that KEY means; its ratio and MFU follow."""
-    from planner.comparison.recording import record, seconds_of
+    from planner.compare.recording import record, seconds_of
 
     click.echo(f"{file}: {record(file, key, seconds_of(time), note, chip)}")

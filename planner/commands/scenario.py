@@ -31,8 +31,8 @@ def add(
     Its inputs are those of the last scenario, but for what -m, -H and --set say. Its formulas are those that the rows
     are meant to have: what was typed over a formula is not copied, nor are overrides.
     """
-    from planner.editing.scenario import Request, add_to_file
-    from planner.settings import parsed
+    from planner.formulas.settings import parsed
+    from planner.scenario.add import Request, add_to_file
 
     request = Request(name, model, hardware, parsed(settings), like, keep_overrides)
     added = add_to_file(file, request)

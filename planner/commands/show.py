@@ -17,9 +17,9 @@ def command(file: Path, names: tuple[str, ...], formulas: bool | None) -> None:
     The same workbook gives the same text, and inserted rows and moved columns change no other line. For `git diff`:
     put `*.xlsx diff=planner` into .gitattributes and run `git config diff.planner.textconv "planner show"`.
     """
-    from planner.diffing.text import Shown, lines, plain_lines
+    from planner.book.reading import read_workbook
+    from planner.diff.text import Shown, lines, plain_lines
     from planner.errors import Place, UserError, nearest
-    from planner.reading import read_workbook
     from planner.xlsx.opc import Package
     from planner.xlsx.parts import parse_sheets
 

@@ -17,7 +17,7 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def list_templates(as_json: bool) -> None:
     """One line for each template: its name and what it calculates."""
-    from planner import library
+    from planner.formulas import library
     from planner.table import aligned
 
     loaded = [library.load(name) for name in library.names()]
@@ -33,9 +33,9 @@ def list_templates(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def show_template(template: str, as_json: bool) -> None:
     """Every row of TEMPLATE, includes laid out: name, unit, kind, formula and source."""
-    from planner import library
+    from planner.formulas import library
+    from planner.formulas.explanation import in_names
     from planner.table import aligned
-    from planner.trace import in_names
 
     fields = ("name", "label", "unit", "kind", "formula", "source", "note")
     rows = library.load(template).rows
@@ -51,9 +51,9 @@ def show_template(template: str, as_json: bool) -> None:
 @click.option("--to", "folder", type=click.Path(path_type=Path), help="Write the pages, their includes' and an index.")
 def page_of_template(templates: tuple[str, ...], folder: Path | None) -> None:
     """A page of Markdown for TEMPLATE (a name, or a path that ends in .csv); without one, for all shipped."""
-    from planner import library
     from planner.errors import UserError
-    from planner.template_page import page, pages
+    from planner.formulas import library
+    from planner.formulas.template_page import page, pages
     from planner.xlsx.atomic import write_atomically
 
     if folder is None and len(templates) != 1:

@@ -32,9 +32,9 @@ def command(
 
     The old file stays beside it as FILE.bak.xlsx.
     """
-    from planner.editing.summary import lines
-    from planner.editing.update import update_file
     from planner.errors import Place, UserError
+    from planner.update.summary import lines
+    from planner.update.update import update_file
 
     if output is not None and output.exists():
         raise UserError("the file exists", place=Place(output), remedy="choose another with -o")

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner import library, trace
 from planner.catalog import Value
 from planner.errors import Place, UserError
-from planner.evaluate import Facts, Results, evaluate
-from planner.facts import bytes_of_dtypes
+from planner.formulas import explanation as trace
+from planner.formulas import library
+from planner.formulas.evaluation import Facts, Results, evaluate
+from planner.formulas.lookups import bytes_of_dtypes
+from planner.formulas.template import Row
 from planner.hf.store import completed, put
 from planner.hf.understand import suggested_id, understand
-from planner.template import Row
 
 SHOWN = ("n_params_total", "n_params_active", "kv_bytes_per_token")
 

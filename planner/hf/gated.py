@@ -6,14 +6,7 @@ What a config may leave out is as transformers' configuration_*.py has it, or as
 from __future__ import annotations
 
 from planner.hf.config import Config
-from planner.hf.layers import (
-    after_first_full,
-    all_local,
-    attention,
-    local_where_no_rope,
-    one_full_in,
-    window,
-)
+from planner.hf.layers import after_first_full, all_local, attention, local_where_no_rope, one_full_in, window
 from planner.hf.rules import (
     Cell,
     Family,

@@ -5,21 +5,7 @@ from __future__ import annotations
 from planner.hf.config import Config
 from planner.hf.gated import GENERAL, KV_SAID, LLAMA
 from planner.hf.layers import all_local, attention, check_length, window
-from planner.hf.rules import (
-    Cell,
-    Family,
-    Row,
-    Rule,
-    divided,
-    flag,
-    layers,
-    maybe,
-    of,
-    size,
-    tied,
-    times,
-    where,
-)
+from planner.hf.rules import Cell, Family, Row, Rule, divided, flag, layers, maybe, of, size, tied, times, where
 
 
 def biases(rule: Cell | Rule) -> Family:

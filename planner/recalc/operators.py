@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from math import nan, sqrt
 from sys import float_info
 
-from planner.arrays import EQUAL
+from planner.formulas.arrays import EQUAL
 from planner.xlsx.cellvalue import Value
 
 LARGEST = float_info.max

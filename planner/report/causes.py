@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from planner.lint.pattern import Pattern
-from planner.reading import Plan, Quantity, Spot
+from planner.book.reading import Plan, Quantity, Spot
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value
+from planner.xlsx.pattern import Pattern
 
 MOST_CELLS = 4096  # of a range that is looked through
 _LOOKED_UP = re.compile(r"(?:override or )?(models|hardware|dtypes)\[(\w+)\](?:\.(\w+)(?:\[(\w+)\])?)?")

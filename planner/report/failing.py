@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from planner.formula import (
+from planner.book.reading import Check, Quantity
+from planner.formulas.text import (
     COMPARISONS,
     Binary,
     Call,
@@ -18,10 +19,9 @@ from planner.formula import (
     parse,
     walk,
 )
-from planner.reading import Check, Quantity
+from planner.formulas.units import parse_unit, unit_of
 from planner.report.cells import Cells
 from planner.report.figures import apart, shown
-from planner.units import parse_unit, unit_of
 
 TURNED = {"<=": ">", "<": "≥", ">=": "<", ">": "≤", "=": "≠", "<>": "="}
 """What holds of two sides where a comparison doesn't."""
@@ -128,8 +128,8 @@ class _Sides:
         """A side's number; 1 or 0 of a comparison."""
         import numpy as np
 
-        from planner.arrays import Arithmetic
-        from planner.evaluate import code, run
+        from planner.formulas.arrays import Arithmetic
+        from planner.formulas.evaluation import code, run
 
         piece = self.piece(node)
         held = {name: self.held(name) for name in piece.names}

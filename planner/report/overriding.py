@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.lint.tables import Line, LineTable
-from planner.lint.usual import usual_of
-from planner.reading import Plan, Spot
+from planner.book.reading import Plan, Spot
+from planner.book.tables import Line, LineTable
+from planner.book.usual import usual_of
 from planner.report.data import Typed
 from planner.report.figures import shown
 from planner.xlsx.cellvalue import CellError

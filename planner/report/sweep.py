@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.lint.tables import MACHINE_NAME, CaseTable
+from planner.book.tables import MACHINE_NAME, CaseTable
 from planner.report.cells import Cells
 from planner.report.data import Column, Table
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from planner.book.reading import Quantity, Scenario
 from planner.errors import UserError
-from planner.reading import Quantity, Scenario
-from planner.template import Template
+from planner.formulas.template import Template
 from planner.xlsx.cellvalue import CellError
 
 TEMPLATE = "inference"
@@ -35,7 +35,7 @@ class Curve:
 
 def curve(table: Mapping[str, Quantity], scenario: Scenario) -> Curve | None:
     """The curve up to the largest batch in memory; None where the template doesn't reproduce the workbook."""
-    from planner.evaluate import Facts, evaluate
+    from planner.formulas.evaluation import Facts, evaluate
 
     try:
         template = _template()
@@ -61,7 +61,7 @@ def curve(table: Mapping[str, Quantity], scenario: Scenario) -> Curve | None:
 @cache
 def _template() -> Template:
     """Read once for all scenarios."""
-    from planner import library
+    from planner.formulas import library
 
     return library.load(TEMPLATE)
 

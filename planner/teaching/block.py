@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from planner.catalog import Value
+from planner.formulas.explanation import in_names
+from planner.formulas.template import CALCULATED, Row
+from planner.formulas.units import parse_unit
 from planner.teaching.problems import Answer, Problem
-from planner.template import CALCULATED, Row
-from planner.trace import in_names
-from planner.units import parse_unit
 from planner.workbook.cells import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
 from planner.workbook.inputs import held
 from planner.workbook.layout import cell, letter

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from openpyxl.workbook import Workbook
 
+from planner.formulas.template import Row
 from planner.teaching import block
 from planner.teaching.block import FORMULA, GIVEN, LABEL, NAME, SOURCE, TITLES, UNIT, VALUE, Block, Line, Lines
 from planner.teaching.problems import Problem
-from planner.template import Row
 from planner.workbook.cells import Databases
 from planner.workbook.inputs import dropdown, validate
 from planner.workbook.layout import cell

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from openpyxl.workbook import Workbook
 
+from planner.formulas.template import Row
 from planner.teaching.problems import Problem
-from planner.template import Row
 from planner.workbook.inputs import held
 from planner.workbook.layout import letter
 from planner.workbook.page import Page

@@ -9,11 +9,11 @@ from textwrap import wrap
 from openpyxl.workbook import Workbook
 
 from planner.catalog import Value
+from planner.formulas.explanation import in_names
 from planner.teaching import block
 from planner.teaching.block import Block
 from planner.teaching.chapter import A3, INDEX, Listed
 from planner.teaching.problems import Answer, Problem
-from planner.trace import in_names
 from planner.workbook.layout import cell, letter
 from planner.workbook.page import ORANGE, PALE_RED, RED, Live, Page
 from planner.workbook.styles import number_format

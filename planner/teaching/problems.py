@@ -9,10 +9,11 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 
-from planner import csvfile, data, library, settings
+from planner import csvfile, data
 from planner.catalog import Table, Value
 from planner.errors import Place, UserError
-from planner.template import NUMBER, Row, Template
+from planner.formulas import library, settings
+from planner.formulas.template import NUMBER, Row, Template
 
 NAME = "book"
 COLUMNS = (

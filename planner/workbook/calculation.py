@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from openpyxl.workbook import Workbook
 
 from planner.errors import UserError, nearest
-from planner.template import CALCULATED, Row, Template
-from planner.trace import in_names
+from planner.formulas.explanation import in_names
+from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook import inputs as inputs_sheet
 from planner.workbook import layout
 from planner.workbook.cells import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from planner.template import CALCULATED, Row, Template
+from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook.cells import Databases, bytes_of_dtype, calculated, looked_up
 from planner.workbook.layout import cell
 from planner.workbook.page import Live, Page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from planner.template import CALCULATED, Row
+from planner.formulas.template import CALCULATED, Row
 from planner.workbook.databases import Database
 
 Databases = dict[str, Database]

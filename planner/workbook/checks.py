@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from openpyxl.workbook import Workbook
 
-from planner import facts
-from planner.template import Row
+from planner.formulas import lookups as facts
+from planner.formulas.template import Row
 from planner.workbook import inputs as inputs_sheet
 from planner.workbook import layout, workloads
 from planner.workbook.calculation import DESCRIBED, Calculation, header_rows

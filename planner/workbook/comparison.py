@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from openpyxl.workbook import Workbook
 from openpyxl.workbook.defined_name import DefinedName
 
-from planner.comparison.cases import ComparisonCase
-from planner.comparison.sheet import IDENTITY, KEY, MARKER, MARKERS
-from planner.comparison.sheet import SHEET as NAME
-from planner.template import Row, Template
+from planner.compare.cases import ComparisonCase
+from planner.compare.sheet import IDENTITY, KEY, MARKER, MARKERS
+from planner.compare.sheet import SHEET as NAME
+from planner.formulas.template import Row, Template
 from planner.workbook import comparison_charts, dashboard, layout
 from planner.workbook.cases import CaseTable
 from planner.workbook.cells import Databases, or_blank

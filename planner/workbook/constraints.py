@@ -8,8 +8,8 @@ from itertools import permutations
 
 from openpyxl.workbook import Workbook
 
-from planner.constraints import Constraint, on_the_way
-from planner.formula import parse
+from planner.formulas.binding import Constraint, on_the_way
+from planner.formulas.text import parse
 from planner.workbook import layout
 from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
 from planner.workbook.headlines import headlines

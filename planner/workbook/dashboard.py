@@ -9,8 +9,8 @@ from dataclasses import replace
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
-from planner.layer_ops import PHASES
-from planner.template import Row, Template
+from planner.formulas.layer_ops import PHASES
+from planner.formulas.template import Row, Template
 from planner.workbook import inputs as inputs_sheet
 from planner.workbook import layout, workloads
 from planner.workbook.calculation import DESCRIBED, Calculation, header_rows

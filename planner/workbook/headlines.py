@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner import csvfile, data
-from planner.template import Template
+from planner.formulas.template import Template
 
 COLUMNS = ("template", "name")
 MOST = 12  # headlines of a template that names none

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from openpyxl.workbook import Workbook
 
 from planner.catalog import Value
-from planner.limits import LARGEST, limits
-from planner.template import Row
+from planner.formulas.limits import LARGEST, limits
+from planner.formulas.template import Row
 from planner.workbook import layout
 from planner.workbook.layout import Columns, cell, letter
 from planner.workbook.page import ORANGE, Page

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from openpyxl.workbook import Workbook
 
-from planner.layer_ops import PHASES, LayerOps, Operation
-from planner.template import Row
-from planner.trace import in_names
+from planner.formulas.explanation import in_names
+from planner.formulas.layer_ops import PHASES, LayerOps, Operation
+from planner.formulas.template import Row
 from planner.workbook import inputs as inputs_sheet
 from planner.workbook import layout
 from planner.workbook.calculation import Calculation

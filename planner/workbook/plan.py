@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from planner.catalog import Table, Value
-from planner.comparison.cases import ComparisonCase
+from planner.compare.cases import ComparisonCase
 from planner.errors import UserError, nearest
-from planner.layer_ops import LayerOps
-from planner.sweeps import Sweep, sweeps
-from planner.template import Row, Template
+from planner.formulas.layer_ops import LayerOps
+from planner.formulas.sweeps import Sweep, sweeps
+from planner.formulas.template import Row, Template
 from planner.workbook.layout import Columns, sheet_name
 from planner.workbook.sharing import Shares, shares
 from planner.workbook.workloads import Workloads, workloads

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planner.constraints import FAR, LARGE
+from planner.formulas.binding import FAR, LARGE
 
 ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from planner import library
-from planner.comparison.cases import ComparisonCase
-from planner.comparison.naming import SHAPES
-from planner.comparison.sheet import NOTE, NOTE_LABEL, RESULTS
-from planner.template import CALCULATED, Row, Template
+from planner.compare.cases import ComparisonCase
+from planner.compare.naming import SHAPES
+from planner.compare.sheet import NOTE, NOTE_LABEL, RESULTS
+from planner.formulas import library
+from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook.cells import calculated, or_blank
 from planner.workbook.layout import cell
 from planner.workbook.page import Live, Page

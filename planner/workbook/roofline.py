@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from openpyxl.workbook import Workbook
 
-from planner.layer_ops import Operation
+from planner.formulas.layer_ops import Operation
 from planner.workbook import charts
 from planner.workbook.layout import cell
 from planner.workbook.operations import Operations

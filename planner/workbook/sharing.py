@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.template import Row, Template
+from planner.formulas.template import Row, Template
 
 TYPED = ("input", "constant")  # called up from Inputs by every sheet that reads them
 

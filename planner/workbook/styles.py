@@ -10,7 +10,7 @@ from __future__ import annotations
 from openpyxl.styles import Alignment, Border, Font, NamedStyle, PatternFill, Protection, Side
 from openpyxl.workbook import Workbook
 
-from planner.template import CALCULATED, Row
+from planner.formulas.template import CALCULATED, Row
 
 FONT = "Calibri"
 COUNT = "[>=1000]#,##0;General"

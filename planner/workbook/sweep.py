@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
-from planner.sweeps import Sweep
+from planner.formulas.sweeps import Sweep
 from planner.workbook.calculation import Calculation
 from planner.workbook.inputs import Inputs
 from planner.workbook.labels import within

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.sweeps import Sweep
+from planner.formulas.sweeps import Sweep
 from planner.workbook import inputs as inputs_sheet
 from planner.workbook import layout
 from planner.workbook.calculation import Calculation

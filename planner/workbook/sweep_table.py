@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.constraints import Constraint, constraint
-from planner.formula import parse
-from planner.limits import limits
-from planner.sweeps import Axis, Sweep
-from planner.template import CALCULATED, Row
+from planner.formulas.binding import Constraint, constraint
+from planner.formulas.limits import limits
+from planner.formulas.sweeps import Axis, Sweep
+from planner.formulas.template import CALCULATED, Row
+from planner.formulas.text import parse
 from planner.workbook.cells import calculated
 from planner.workbook.labels import within
 from planner.workbook.layout import cell, letter

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from planner.catalog import Value
-from planner.sweeps import Sweep
-from planner.template import Row, Template
+from planner.formulas.sweeps import Sweep
+from planner.formulas.template import Row, Template
 
 NAME = "workload"
 ALL = "all"

@@ -12,13 +12,13 @@ from typing import Any
 
 from click.testing import CliRunner
 
+from planner.book.reading import Plan, read_plan
+from planner.check.run import check
+from planner.check.show import as_object as as_json
 from planner.cli import group
-from planner.diffing.compare import compare
-from planner.diffing.show import as_object
-from planner.diffing.text import lines
-from planner.lint.run import check
-from planner.lint.show import as_object as as_json
-from planner.reading import Plan, read_plan
+from planner.diff.compare import compare
+from planner.diff.show import as_object
+from planner.diff.text import lines
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package

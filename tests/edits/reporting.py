@@ -10,9 +10,9 @@ from typing import Any
 
 from click.testing import CliRunner
 
+from planner.book.reading import Plan
 from planner.cli import group
 from planner.errors import UserError
-from planner.reading import Plan
 from planner.report.gather import gather
 from planner.report.jsonfile import as_json
 from planner.report.markdown import escaped

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.reading import Plan, read_plan
+from planner.book.reading import Plan, read_plan
 from tests.edits.catalogue import (
     MOVED,
     TYPED,

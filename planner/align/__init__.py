@@ -1,0 +1,1 @@
+"""Which sheet, row, column and scenario of one workbook is which of another."""

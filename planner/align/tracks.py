@@ -1,0 +1,94 @@
+"""Where the rows and columns of an edited sheet stand in a freshly built one, with room made for a person's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
+
+from planner.align.keys import Keyed
+from planner.xlsx.moves import Track
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """Old rows and columns to their final ones, fresh ones to theirs, and what has no match.
+
+    `own_rows` and `own_columns` are a person's, `gone_rows` were planner's and are no more.
+    """
+
+    old_rows: Track
+    fresh_rows: Track
+    columns: Track
+    fresh_columns: Track
+    own_rows: tuple[int, ...]
+    own_columns: tuple[int, ...]
+    gone_rows: tuple[int, ...]
+    new_rows: tuple[int, ...] = field(default=())
+
+
+def tracks(
+    old: Keyed, fresh: Keyed, is_own: Callable[[int, int], bool], elsewhere: Container[str] = ()
+) -> Tracks:  # fmt: skip
+    """`is_own` says of a cell of the old sheet whether a person filled it; rows of `elsewhere` go to other sheets."""
+    matched = {row: fresh.row_of[key] for row, key in old.rows.items() if key in fresh.row_of}
+    cells: dict[int, list[int]] = {}
+    for row, column in old.sheet.cells:
+        cells.setdefault(row, []).append(column)
+    own: list[int] = []
+    gone: list[int] = []
+    for row in sorted(cells.keys() - matched.keys()):
+        filled = [column for column in cells[row] if _is_filled(old, row, column)]
+        if old.rows.get(row, "") not in elsewhere and any(is_own(row, column) for column in filled):
+            own.append(row)
+        elif filled:
+            gone.append(row)
+    old_rows, fresh_rows = _placed(matched, own, max(fresh.rows, default=0))
+    columns, fresh_columns, own_columns = _columns(old, fresh, is_own)
+    known = set(matched.values())
+    new = tuple(row for row in fresh.rows if row not in known)
+    return Tracks(Track(old_rows), Track(fresh_rows), Track(columns), Track(fresh_columns), tuple(own), own_columns,
+                  tuple(gone), new)  # fmt: skip
+
+
+def _placed(matched: Mapping[int, int], own: list[int], last: int) -> tuple[dict[int, int], dict[int, int]]:
+    """Final rows (or columns) of the old sheet's and of the fresh one's, own ones behind what they stood behind."""
+    lowest = max(matched, default=0)
+    behind: dict[int, list[int]] = {}
+    for row in own:
+        if row < lowest:
+            anchor = max((known for known in matched if known < row), default=0)
+            behind.setdefault(matched.get(anchor, 0), []).append(row)
+    shift, fresh_rows, placed = 0, {}, {}
+    for number in range(last + 1):
+        if number:
+            fresh_rows[number] = number + shift
+        for row in behind.get(number, ()):
+            shift += 1
+            placed[row] = number + shift
+    end = fresh_rows.get(last, last)
+    placed |= {row: fresh_rows[number] for row, number in matched.items()}
+    placed |= {row: end + row - lowest for row in own if row > lowest}
+    return placed, fresh_rows
+
+
+def _columns(
+    old: Keyed, fresh: Keyed, is_own: Callable[[int, int], bool]
+) -> tuple[dict[int, int], dict[int, int], tuple[int, ...]]:  # fmt: skip
+    """Final columns of the old sheet's and of the fresh one's, and those of a person's."""
+    matched = {column: fresh.column_of[key] for column, key in old.columns.items() if key in fresh.column_of}
+    filled = {column for row, column in old.sheet.cells
+              if column not in matched and _is_filled(old, row, column) and is_own(row, column)}  # fmt: skip
+    own = sorted(filled | _put_between(old, fresh, matched))
+    placed, fresh_columns = _placed(matched, own, max(fresh.columns, default=0))
+    return placed, fresh_columns, tuple(own)
+
+
+def _put_between(old: Keyed, fresh: Keyed, matched: Mapping[int, int]) -> set[int]:
+    """The columns without a title among planner's, blank ones too, where the fresh sheet has none at that place."""
+    untitled = [column for column in range(1, max(matched, default=0)) if column not in old.columns]
+    left = {column: max((known for known in matched if known < column), default=0) for column in untitled}
+    return {column for column, neighbour in left.items() if matched.get(neighbour, 0) + 1 in fresh.columns}
+
+
+def _is_filled(keyed: Keyed, row: int, column: int) -> bool:
+    return keyed.sheet.value(row, column) not in (None, "") or (row, column) in keyed.sheet.patterns

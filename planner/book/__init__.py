@@ -1,0 +1,1 @@
+"""A workbook on disk as plain data: its sheets, planner's tables on them, scenarios, notes, the values of now."""

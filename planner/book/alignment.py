@@ -1,0 +1,107 @@
+"""Scenario columns that no longer line up from sheet to sheet, and formulas compared as if they did.
+
+An analyst may put a column of notes into one sheet or move its scenarios about: every reference follows, and nothing
+is wrong. To compare formulas along a row, columns are numbered by what they hold, as in a built workbook: 1 to 5 are a
+line's texts, and from 6 on stand the scenarios in the order of Inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+
+from planner.book.tables import Head, LineTable
+from planner.xlsx.pattern import Corner, Pattern, Position, rewritten
+
+FIRST_SCENARIO = 6
+_STRAY = 20_000  # beyond every column of a sheet: what holds neither a text nor a scenario
+
+
+class Alignment:
+    """The number of each sheet's columns by what they hold; sheets that are as built have none here."""
+
+    def __init__(self, inputs: LineTable, tables: Iterable[LineTable]) -> None:
+        self._known: dict[str, dict[int, int]] = {}
+        for table in (table for table in tables if table.kind != "problem"):
+            columns = () if table.kind == "working" else table.columns
+            texts = dict(zip(table.head.texts, Head().texts, strict=True))
+            known = texts | {column: FIRST_SCENARIO + at for at, column in _in_order(inputs, table, columns)}
+            if any(column != number for column, number in known.items()):
+                self._known[table.sheet.name] = known
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
+    @property
+    def sheets(self) -> list[str]:
+        """The sheets whose columns stand elsewhere than in a built workbook."""
+        return list(self._known)
+
+    def standard(self, sheet: str, column: int) -> int:
+        """The number of a sheet's column by what it holds."""
+        known = self._known.get(sheet)
+        if known is None or column in known:
+            return column if known is None else known[column]
+        last = max(known)
+        return column + max(known.values()) - last if column > last else column + _STRAY
+
+    def actual(self, sheet: str, number: int) -> int:
+        """The column of a sheet that has this number."""
+        known = self._known.get(sheet)
+        if known is None:
+            return number
+        if number > _STRAY:
+            return number - _STRAY
+        back = {value: column for column, value in known.items()}
+        return back[number] if number in back else number + max(known) - max(back)
+
+    def shape(self, sheet: str, at: Position, formula: Pattern) -> Pattern:
+        """A formula with every column numbered by what it holds."""
+        return self._moved(sheet, at, (at[0], self.standard(sheet, at[1])), formula, back=False)
+
+    def shown(self, sheet: str, at: Position, shape: Pattern) -> str:
+        """A formula of such numbers as the cell at `at` has it."""
+        if not self._known:
+            return shape.at(*at)
+        return self._moved(sheet, (at[0], self.standard(sheet, at[1])), at, shape, back=True).at(*at)
+
+    def _moved(self, sheet: str, old: Position, new: Position, formula: Pattern, *, back: bool) -> Pattern:
+        def ends(other: str, first: Corner, last: Corner) -> tuple[Corner, Corner]:
+            left, right = first.seen_from(*old)[1], last.seen_from(*old)[1]
+            to = self.actual if back else self.standard
+            name = other or sheet
+            moved = (to(name, left), to(name, right))
+            if left != right:  # a range holds the scenarios in whatever order
+                covered = [to(name, column) for column in range(left, min(right, left + 200) + 1)]
+                within = [column for column in covered if column < _STRAY]
+                moved = (min(within, default=moved[0]), max(within, default=moved[1]))
+            return _at(first, moved[0], new[1]), _at(last, moved[1], new[1])
+
+        return rewritten(formula, ends)
+
+
+def _at(corner: Corner, column: int, own: int) -> Corner:
+    return corner._replace(column=column if corner.column_fixed else column - own)
+
+
+def _in_order(inputs: LineTable, table: LineTable, columns: tuple[int, ...]) -> list[tuple[int, int]]:
+    """The place of each column's scenario among those of Inputs: where the column's header reads its id."""
+    places = {column: at for at, column in enumerate(inputs.columns)}
+    if table is inputs:
+        return [(at, column) for column, at in places.items()]
+    found: dict[int, int] = {}
+    for column in columns:
+        formula = table.sheet.patterns.get((table.id_row, column))
+        read = [reference.area(table.id_row, column).left for reference in formula.references
+                if reference.sheet == inputs.sheet.name] if formula else []  # fmt: skip
+        if read and read[0] in places:
+            found[column] = places[read[0]]
+    taken = set(found.values())
+    if len(taken) != len(found):
+        return list(enumerate(columns))  # two headers read one scenario: rule 6 says so
+    beyond = count(len(places))
+    for at, column in enumerate(columns):
+        if column not in found:  # it reads nothing, as where the scenario was deleted on Inputs alone
+            found[column] = at if at < len(places) and at not in taken else next(beyond)
+            taken.add(found[column])
+    return [(at, column) for column, at in found.items()]

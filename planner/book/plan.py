@@ -1,0 +1,187 @@
+"""What a planning workbook says, as plain data: scenarios, inputs, calculated rows, headlines, checks, notes.
+
+Everything is found by machine names and scenario ids, so that inserted rows, moved columns and renamed sheets make no
+difference. Values are those that the formulas give now (recalculated in memory), whatever the file has cached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from planner.book.book import Book
+from planner.xlsx.address import address
+from planner.xlsx.cellvalue import CellError, Value
+
+
+class Spot(NamedTuple):
+    """A cell of the workbook: its sheet, row and column."""
+
+    sheet: str
+    row: int
+    column: int
+
+    @property
+    def ref(self) -> str:
+        """Its address on the sheet: `F12`."""
+        return address(self.row, self.column)
+
+    def __str__(self) -> str:
+        return f"{self.sheet}!{self.ref}"
+
+
+class Entry(NamedTuple):
+    """A cell's value now; the text of its formula, without `=`, or None where the value is typed or the cell empty."""
+
+    spot: Spot
+    value: Value
+    formula: str | None = None
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing stands in the cell."""
+        return self.formula is None and self.value in (None, "")
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is no number or text to show: a blank, or an error such as N/A."""
+        return self.value in (None, "") or isinstance(self.value, CellError)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario's column of Inputs. `key` tells it from the others: its id, or id and column where two share it."""
+
+    key: str
+    id: str
+    name: str
+    model: str
+    hardware: str
+    column: int
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A row: its machine name, and a cell for each scenario by the scenario's key.
+
+    `text` is the formula in names of a calculated row, the note of an input; `section` the heading above it.
+    `source` is its note and source, as the sheet has them. `cells` of a constant has the one key `""`.
+    """
+
+    sheet: str
+    row: int
+    name: str
+    label: str
+    unit: str
+    section: str
+    text: str
+    source: str
+    cells: Mapping[str, Entry]
+
+    def value(self, key: str) -> Value:
+        """The value in a scenario; None where the row has no cell for it."""
+        entry = self.cells.get(key)
+        return None if entry is None else entry.value
+
+    @property
+    def title(self) -> str:
+        """What to call it: its label, or its name where an analyst took the label away."""
+        return self.label or self.name
+
+
+@dataclass(frozen=True)
+class Headline(Quantity):
+    """A row of Dashboard with a number; `origin` is the sheet that calculates it, `bound_by` what binds it if said."""
+
+    origin: str = ""
+    bound_by: Mapping[str, Value] | None = None
+
+
+@dataclass(frozen=True)
+class Check(Quantity):
+    """A row of Checks: 1 holds, 0 fails, an error or a blank can't be told."""
+
+    def failed(self, key: str) -> bool:
+        """Whether it fails in a scenario."""
+        value = self.value(key)
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
+
+    def holds(self, key: str) -> bool:
+        """Whether it holds in a scenario."""
+        value = self.value(key)
+        return isinstance(value, (int, float)) and value == 1
+
+
+class Note(NamedTuple):
+    """A note or a threaded comment on a cell."""
+
+    sheet: str
+    ref: str
+    author: str
+    text: str
+
+
+class Stale(NamedTuple):
+    """A formula whose cached value is not what it gives now; `old` is None where nothing was cached."""
+
+    spot: Spot
+    old: Value
+    new: Value
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A workbook as read.
+
+    `inputs` are the rows of Inputs that a person types, `overrides` the blank cells that take the place of looked-up
+    or calculated numbers when they are filled, `constants` the numbers that all scenarios share. `tables` holds the
+    rows of each calculation sheet by the sheet's name as it is now. `missing` are the rows of Checks that say that a
+    number is not there (1). `stale` are cached values that were replaced by fresh ones, `unknown` the formulas that
+    could not be computed here, with the reason: their value is the cached one. `not_computed` says why nothing was.
+    """
+
+    file: str
+    book: Book
+    scenarios: tuple[Scenario, ...]
+    inputs: tuple[Quantity, ...]
+    overrides: tuple[Quantity, ...]
+    constants: tuple[Quantity, ...]
+    tables: Mapping[str, tuple[Quantity, ...]]
+    headlines: tuple[Headline, ...]
+    checks: tuple[Check, ...]
+    missing: tuple[Check, ...]
+    notes: tuple[Note, ...]
+    values: Mapping[Spot, Value]
+    stale: tuple[Stale, ...]
+    unknown: Mapping[Spot, str]
+    not_computed: str = ""
+
+    @property
+    def sheets(self) -> list[str]:
+        """The worksheets' names, in the order of the tabs."""
+        return list(self.book.sheets)
+
+    @cached_property
+    def by_key(self) -> dict[str, Scenario]:
+        """The scenarios by key."""
+        return {scenario.key: scenario for scenario in self.scenarios}
+
+    def quantity(self, name: str) -> Quantity | None:
+        """The first row of a machine name: of a calculation sheet, else of Inputs."""
+        rows = (row for table in (*self.tables.values(), self.inputs, self.constants) for row in table)
+        return next((row for row in rows if row.name == name), None)
+
+    def value(self, name: str, key: str) -> Value:
+        """A row's value in a scenario; None where there is no such row or no cell."""
+        row = self.quantity(name)
+        return None if row is None else row.value(key)
+
+    def at(self, sheet: str, row: int, column: int) -> Value:
+        """The value of any cell now; None for an empty one."""
+        spot = Spot(sheet, row, column)
+        if spot in self.values:
+            return self.values[spot]
+        found = self.book.sheets.get(sheet)
+        return None if found is None else found.value(row, column)

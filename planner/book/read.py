@@ -1,0 +1,202 @@
+"""A workbook's file becomes a Plan."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from planner.book import reading_lesson as lesson
+from planner.book.book import Book
+from planner.book.lesson import Lesson, open_book
+from planner.book.notes import notes
+from planner.book.plan import Check, Entry, Headline, Plan, Quantity, Scenario, Spot, Stale
+from planner.book.tables import HEADER, Line, LineTable
+from planner.book.usual import usual_formula
+from planner.errors import Place, UserError
+from planner.recalc.engine import EngineError
+from planner.xlsx.address import column_letters, coordinates
+from planner.xlsx.cellvalue import CellError, Value, same_value
+from planner.xlsx.opc import Package
+
+NEAR = 1e-9  # programs save 15 digits, and round powers and logarithms their own way
+
+
+def read_plan(source: Path | Package) -> Plan:
+    """The plan in a workbook, its formulas recalculated in memory; the file is only read.
+
+    Raises UserError for a file that is no workbook, and for a workbook without an Inputs sheet of planner's.
+    """
+    package = source if isinstance(source, Package) else Package.read(source)
+    book = open_book(package)
+    if isinstance(book, Lesson):
+        raise UserError("the workbook of worked problems has no scenarios", place=Place(package.name),
+                        remedy="planner check, diff and show read it; planner build makes a plan")  # fmt: skip
+    return _plan(book)
+
+
+def read_workbook(source: Path | Package) -> Plan:
+    """The same, and the workbook of worked problems as a Plan without scenarios. Raises UserError as `read_plan`."""
+    package = source if isinstance(source, Package) else Package.read(source)
+    book = open_book(package)
+    return _lesson(book) if isinstance(book, Lesson) else _plan(book)
+
+
+def _lesson(book: Lesson) -> Plan:
+    """What is given in the worked problems, and their answers."""
+    fresh = _fresh(book)
+
+    def entry(sheet: str, row: int, column: int) -> Entry:
+        return _entry(book, fresh.values, Spot(sheet, row, column))
+
+    return Plan(
+        book.package.name, book, (), tuple(lesson.given(book, entry)), (),
+        tuple(_Reader(book, fresh.values, {}).constants()), {}, tuple(lesson.answers(book, entry)),
+        tuple(lesson.agreements(book, entry)), (), notes(book.package), fresh.values,
+        tuple(_stale(book, fresh.values)), fresh.unknown, fresh.refusal,
+    )  # fmt: skip
+
+
+def _plan(book: Book) -> Plan:
+    package, fresh = book.package, _fresh(book)
+    reader = _Reader(book, fresh.values, _scenarios(book))
+    dashboard, checks = book.dashboard, book.checks
+    return Plan(
+        file=package.name,
+        book=book,
+        scenarios=tuple(reader.scenarios.values()),
+        inputs=reader.rows(book.inputs, "Plan"),
+        overrides=reader.rows(book.inputs, "Overrides"),
+        constants=tuple(reader.constants()),
+        tables={table.sheet.name: tuple(reader.all(table)) for table in book.calculations},
+        headlines=tuple(reader.headlines(dashboard)),
+        checks=tuple(Check(**vars(row)) for row in reader.rows(checks, "Checks")),
+        missing=tuple(Check(**vars(row)) for row in reader.rows(checks, "Missing")),
+        notes=notes(package),
+        values=fresh.values,
+        stale=tuple(_stale(book, fresh.values)),
+        unknown=fresh.unknown,
+        not_computed=fresh.refusal,
+    )
+
+
+class _Fresh(NamedTuple):
+    values: Mapping[Spot, Value]
+    unknown: Mapping[Spot, str]
+    refusal: str = ""
+
+
+def _fresh(book: Book) -> _Fresh:
+    """What every formula gives now, as far as the engine can be trusted."""
+    try:
+        verdict = book.computed
+    except EngineError as error:
+        return _Fresh({}, {}, str(error))
+    values = {Spot(name, *coordinates(ref)): value for (name, ref), value in verdict.values.items()}
+    return _Fresh(values, {Spot(name, *coordinates(ref)): reason for (name, ref), reason in verdict.doubts.items()})
+
+
+def _stale(book: Book, values: Mapping[Spot, Value]) -> Iterator[Stale]:
+    """The formulas whose cached value is missing or another; any error is as good as another."""
+    for spot, new in values.items():
+        old = book.sheets[spot.sheet].value(spot.row, spot.column)
+        if isinstance(old, CellError) and isinstance(new, CellError):
+            continue
+        if old is None or not same_value(old, "" if new is None else new, NEAR):
+            yield Stale(spot, old, new)
+
+
+def _scenarios(book: Book) -> dict[int, Scenario]:
+    """The scenarios by their column on Inputs, from left to right."""
+    inputs = book.inputs
+    rows = {name: line.row for name, line in inputs.by_name.items() if name in HEADER}
+
+    def said(name: str, column: int) -> str:
+        value = inputs.sheet.value(rows[name], column) if name in rows else None
+        return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value).strip()
+
+    ids = Counter(said("scenario_id", column) for column in inputs.columns)
+    found: dict[int, Scenario] = {}
+    for column in inputs.columns:
+        own, name, model, chip = (said(name, column) for name in HEADER)
+        key = own if own and ids[own] == 1 else f"{own or 'column'}:{column_letters(column)}"
+        shown = name or " on ".join(part for part in (model, chip) if part)  # as the header rows of every sheet show it
+        found[column] = Scenario(key, own, shown, model, chip, column)
+    return found
+
+
+def _entry(book: Book, values: Mapping[Spot, Value], spot: Spot) -> Entry:
+    """A cell with its value of now."""
+    sheet, at = book.sheets[spot.sheet], (spot.row, spot.column)
+    formula = sheet.patterns.get(at)
+    value = values[spot] if spot in values else sheet.value(*at)
+    return Entry(spot, value, formula.at(*at) if formula else None)
+
+
+class _Reader:
+    """Rows of tables, with the values of now, by the scenario of each column."""
+
+    def __init__(self, book: Book, values: Mapping[Spot, Value], scenarios: Mapping[int, Scenario]) -> None:
+        self.book, self.values, self.scenarios = book, values, scenarios
+
+    def rows(self, table: LineTable, section: str) -> tuple[Quantity, ...]:
+        """The lines below the headings that begin with `section`."""
+        return tuple(row for row in self.all(table) if row.section.startswith(section))
+
+    def all(self, table: LineTable) -> Iterator[Quantity]:
+        """Every line of a table but those of its header."""
+        keys = dict(self.columns(table))
+        for line in table.lines:
+            if line.name not in HEADER:
+                cells = {key: self.entry(table, line.row, column) for column, key in keys.items()}
+                yield _row(table, line, cells)
+
+    def constants(self) -> Iterator[Quantity]:
+        """The lines with one cell for all scenarios."""
+        table = self.book.inputs
+        for line in table.lines:
+            if line.section == "Constants":
+                yield _row(table, line, {"": self.entry(table, line.row, table.head.fourth)})
+
+    def headlines(self, table: LineTable) -> Iterator[Headline]:
+        """The rows of Dashboard that show a calculated row, each with what binds it."""
+        rows = list(self.all(table))
+        for row, below in zip(rows, [*rows[1:], None], strict=True):
+            origin = self._origin(table, row)
+            if not row.name or not origin:
+                continue
+            bound = None
+            if below is not None and not below.name and below.unit == "text" and below.section == row.section:
+                bound = {key: entry.value for key, entry in below.cells.items()}
+            yield Headline(**vars(row), origin=origin, bound_by=bound)
+
+    def columns(self, table: LineTable) -> Iterator[tuple[int, str]]:
+        """Each column of values with its scenario's key: that of the Inputs column which its header reads."""
+        inputs = self.book.inputs
+        header = table.by_name.get("scenario_id")
+        for column in table.columns:
+            formula = table.sheet.patterns.get((header.row, column)) if header else None
+            read: Iterable[int] = (
+                reference.area(header.row, column).left for reference in formula.references
+                if reference.sheet == inputs.sheet.name
+            ) if header and formula else ()  # fmt: skip
+            scenario = self.scenarios.get(next(iter(read), column))
+            if scenario is not None:
+                yield column, scenario.key
+
+    def entry(self, table: LineTable, row: int, column: int) -> Entry:
+        """A cell with its value of now."""
+        return _entry(self.book, self.values, Spot(table.sheet.name, row, column))
+
+    def _origin(self, table: LineTable, row: Quantity) -> str:
+        """The calculation sheet that a row's formulas read."""
+        formula = usual_formula(table.sheet, ((row.row, column) for column in table.columns))
+        sheets = {found.sheet.name for found in self.book.calculations}
+        return next((r.sheet for r in formula.references if r.sheet in sheets), "") if formula else ""
+
+
+def _row(table: LineTable, line: Line, cells: Mapping[str, Entry]) -> Quantity:
+    return Quantity(
+        table.sheet.name, line.row, line.name, line.label, line.unit, line.section, line.names, line.note, cells
+    )

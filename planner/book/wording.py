@@ -1,0 +1,224 @@
+"""A formula in names written as its cell should have it: every name replaced by the cell that bears it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from planner.book.alignment import FIRST_SCENARIO
+from planner.book.book import Book
+from planner.book.tables import Database, Head, Line, LineTable
+from planner.formulas.text import FormulaError, parse
+from planner.xlsx.address import Area, address, column_letters
+from planner.xlsx.pattern import CELL_NAME, PLAIN_NAME, Pattern
+
+OVERRIDE = "override or "
+GIVEN, OR = "given", "given or "
+"""How a problem's line says that its value is typed, or may be."""
+_INPUT = re.compile(r"Inputs\[(\w+)\]")
+_LOOKUP = re.compile(r"(models|hardware)\[(model|hardware)_id\]\.(\w+)(?:\[(\w+)\])?")
+_DTYPE = re.compile(r"dtypes\[(\w+)\]\.bytes_per_element")
+_MATCH = re.compile(r"MATCH\((\w+), ?(\w+), ?0\)")
+_CHOICE = re.compile(r"Dashboard\[(\w+)\].*")
+CALLED_UP = re.compile(r"(\w+)\[([^\[\]]+)\]")
+
+
+class UnreadableError(Exception):
+    """A formula in names that can't be written as a cell's: why."""
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes a line's formula in names as the cell in one column has it.
+
+    `formula` is the live one. Only one thing is taken from it: how far its ranges reach, which grow with a database
+    and must reach its last row at least.
+    """
+
+    book: Book
+    table: LineTable
+    line: Line
+    column: int
+    formula: Pattern
+
+    def write(self, names: str) -> str:
+        """The formula that the names stand for. Raises UnreadableError."""
+        if names.startswith(OVERRIDE):
+            typed = self.input("Overrides", self.line.name)
+            return f'IF({typed}<>"",{typed},{self.write(names.removeprefix(OVERRIDE))})'
+        for form, written in ((_INPUT, self.typed), (_LOOKUP, self.looked_up), (_DTYPE, self.bytes_of),
+                              (_MATCH, self.matched), (_CHOICE, self.chosen),
+                              (CALLED_UP, self.called_up)):  # fmt: skip
+            if match := form.fullmatch(names):
+                return written(*match.groups())
+        return _substituted(names, self.cell)
+
+    def cell(self, name: str) -> str:
+        """The cell of a name on the same sheet, in the same column."""
+        return address(self.row_of(name), self.column)
+
+    def row_of(self, name: str) -> int:
+        """The row of a name on the same sheet."""
+        if name not in self.table.by_name:
+            raise UnreadableError(f"{self.table.sheet.name} has no row {name}")
+        return self.table.by_name[name].row
+
+    def input(self, section: str, name: str) -> str:
+        """The cell of Inputs that a person types a name's value into."""
+        lines = self.book.inputs.section(section)
+        if name not in lines:
+            raise UnreadableError(f"Inputs has no row {name}")
+        return f"{quoted(self.book.inputs.sheet.name)}!{address(lines[name].row, self.column)}"
+
+    def typed(self, name: str) -> str:
+        """An input, N/A where it is blank; or a constant, which has one cell for all scenarios."""
+        constant = self.book.inputs.section("Constants").get(name)
+        if constant:
+            return f"{quoted(self.book.inputs.sheet.name)}!${column_letters(Head().fourth)}${constant.row}"
+        return _or_missing(self.input("Plan", name))
+
+    def called_up(self, sheet: str, names: str) -> str:
+        """A formula over the rows of an earlier sheet: `Transformer[n_layers]`."""
+        source = next(
+            (table for table in self.book.calculations if sheet in (table.sheet.name, table.sheet.title)), None
+        )
+        if source is None:
+            raise UnreadableError(f"there is no calculation sheet {sheet}")
+
+        def cell(name: str) -> str:
+            if name not in source.by_name:
+                raise UnreadableError(f"{sheet} has no row {name}")
+            return self.elsewhere(source, name)
+
+        return _substituted(names, cell)
+
+    def elsewhere(self, table: LineTable, name: str) -> str:
+        """The cell of a name on another sheet, in the same column."""
+        return f"{quoted(table.sheet.name)}!{address(table.by_name[name].row, self.column)}"
+
+    def looked_up(self, table: str, kind: str, name: str, selector: str | None) -> str:
+        """A number of the chosen row of a database, N/A where it is blank; a column may be chosen by a dtype."""
+        database, row = self.database(table), f"{column_letters(self.column)}${self.row_of(f'{kind}_row')}"
+        if selector is None:
+            return _or_missing(f"INDEX({self.values(database, name)},{row})")
+        right = max([*(area.right for area in self.areas(database.sheet.name)), *_family(database, name)], default=1)
+        letters, sheet = column_letters(right), quoted(database.sheet.name)
+        first, header_row = column_letters(database.id_column), database.header_row
+        header = f"{sheet}!${first}${header_row}:${letters}${header_row}"
+        body = f"{sheet}!${first}${database.first_row}:${letters}${self.last_row(database)}"
+        return _or_missing(f'INDEX({body},{row},MATCH("{name}_"&{self.cell(selector)},{header},0))')
+
+    def bytes_of(self, name: str) -> str:
+        """The bytes of an element of the dtype that a row names."""
+        dtypes = self.database("dtypes")
+        ids = self.values(dtypes, "id")
+        return f"INDEX({self.values(dtypes, 'bytes_per_element')},MATCH({self.cell(name)},{ids},0))"
+
+    def matched(self, name: str, table: str) -> str:
+        """The place of an id among the ids of a database."""
+        return f"MATCH({self.cell(name)},{self.values(self.database(table), 'id')},0)"
+
+    def chosen(self, name: str) -> str:
+        """A choice on Dashboard."""
+        line = self.book.dashboard.by_name.get(f"shown_{name}")
+        if line is None:
+            raise UnreadableError(f"Dashboard has no row shown_{name}")
+        return f"{quoted(self.book.dashboard.sheet.name)}!${column_letters(Head().fourth)}${line.row}"
+
+    def database(self, name: str) -> Database:
+        """The database of that name."""
+        if name not in self.book.databases:
+            raise UnreadableError(f"there is no sheet {name.capitalize()} with ids in column A")
+        return self.book.databases[name]
+
+    def values(self, database: Database, name: str) -> str:
+        """The range of a database's column."""
+        if name not in database.columns:
+            raise UnreadableError(f"{database.sheet.name} has no column {name}")
+        letters = column_letters(database.columns[name])
+        return f"{quoted(database.sheet.name)}!${letters}${database.first_row}:${letters}${self.last_row(database)}"
+
+    def last_row(self, database: Database) -> int:
+        """The row that ranges over a database reach."""
+        return max([database.last_row, *(area.bottom for area in self.areas(database.sheet.name))])
+
+    def areas(self, sheet: str) -> Iterator[Area]:
+        """What the live formula reads of a sheet."""
+        return (reference.area(self.line.row, self.column) for reference in self.formula.references
+                if reference.sheet == sheet)  # fmt: skip
+
+
+class StepWriter(Writer):
+    """Writes the formulas of one chosen scenario: its quantities are looked up in the columns of all scenarios."""
+
+    def cell(self, name: str) -> str:
+        """The cell of a name on the same sheet, or the chosen column of another sheet's row."""
+        if name in self.table.by_name:
+            return f"${column_letters(self.column)}${self.row_of(name)}"
+        for table in (self.book.inputs, *self.book.calculations):
+            areas = list(self.areas(table.sheet.name))
+            if name in table.by_name and any(area.top == table.by_name[name].row for area in areas):
+                return self.elsewhere(table, name)
+        raise UnreadableError(f"it doesn't read a row {name}")
+
+    def elsewhere(self, table: LineTable, name: str) -> str:
+        """The chosen column of another sheet's row."""
+        return f"INDEX({self.across(table, name)},{self.cell('scenario_index')})"
+
+    def matched(self, name: str, table: str) -> str:
+        """The place of an id among a database's, or among those of all scenarios."""
+        if table in self.book.inputs.by_name:
+            return f"MATCH({self.cell(name)},{self.across(self.book.inputs, table)},0)"
+        return super().matched(name, table)
+
+    def across(self, table: LineTable, name: str) -> str:
+        """The range over all scenarios of another sheet's row."""
+        row, areas = table.by_name[name].row, self.areas(table.sheet.name)
+        last = FIRST_SCENARIO + len(table.columns) - 1
+        right = column_letters(max([last, *(area.right for area in areas)]))
+        return f"{quoted(table.sheet.name)}!${column_letters(FIRST_SCENARIO)}${row}:${right}${row}"
+
+
+class ProblemWriter(Writer):
+    """Writes the formulas of a problem: what it gives stands left of its value, and constants on a sheet of theirs."""
+
+    def write(self, names: str) -> str:
+        """The formula that the names stand for. Raises UnreadableError."""
+        given = address(self.line.row, self.column - 1)
+        if names == GIVEN:
+            return _or_missing(given)
+        if names.startswith(OR):
+            return f'IF({given}<>"",{given},{self.write(names.removeprefix(OR))})'
+        return super().write(names)
+
+    def called_up(self, sheet: str, names: str) -> str:
+        """A constant: `Constants[flop_per_mac]`."""
+        return self.typed(names) if sheet == self.book.inputs.sheet.name else super().called_up(sheet, names)
+
+
+WRITERS: Mapping[str, type[Writer]] = {"working": StepWriter, "problem": ProblemWriter}
+"""Who writes a table's formulas, by its kind; Writer does the others'."""
+
+
+def _substituted(names: str, cell: Callable[[str], str]) -> str:
+    """A formula in names with a cell for each name. Raises UnreadableError for one that is no formula."""
+    try:
+        return parse(names, whole_text=True).substitute(cell)
+    except FormulaError as error:
+        raise UnreadableError(str(error)) from None
+
+
+def quoted(sheet: str) -> str:
+    """A sheet's name as a formula has it: in quotes where it is not a plain word."""
+    plain = PLAIN_NAME.fullmatch(sheet) and not CELL_NAME.fullmatch(sheet)
+    return sheet if plain else "'" + sheet.replace("'", "''") + "'"
+
+
+def _or_missing(value: str) -> str:
+    return f'IF({value}="",NA(),{value})'
+
+
+def _family(database: Database, name: str) -> Iterator[int]:
+    """The columns of a database that a dtype chooses among."""
+    return (column for title, column in database.columns.items() if title.startswith(f"{name}_"))

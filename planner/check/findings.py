@@ -1,0 +1,99 @@
+"""What a rule finds, and the register of all rules by their number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from planner.xlsx.cellvalue import Value
+
+if TYPE_CHECKING:
+    from planner.book.book import Book
+
+Severity = Literal["fault", "override", "note"]
+"""What is wrong; what an analyst put in a formula's place; and what is only worth knowing."""
+
+Kind = Literal[
+    "breach",
+    "override",
+    "broken_reference",
+    "error_value",
+    "stale_value",
+    "out_of_range",
+    "failed_check",
+    "missing_number",
+    "note",
+]
+"""What a finding is about; a breach is of the form that planner gave the workbook."""
+
+
+class Fault(NamedTuple):
+    """What is wrong in a cell and what to do about it, as a rule reports it."""
+
+    sheet: str
+    cell: str
+    what: str
+    remedy: str
+    severity: Severity = "fault"
+    kind: Kind = "breach"
+    name: str = ""
+    scenario: str = ""
+    before: Value = None
+    after: Value = None
+    cells: tuple[str, ...] = ()
+
+
+class Finding(NamedTuple):
+    """A fault with the number of the rule that it breaks.
+
+    `name` and `scenario` say whose cell it is, where it is a row's. `before` and `after` are the saved and the
+    recalculated value of a stale one, the usual formula and what stands there of an override. `cells` are all that
+    one finding stands for, where it is more than `cell`.
+    """
+
+    rule: int
+    sheet: str
+    cell: str
+    what: str
+    remedy: str
+    severity: Severity
+    kind: Kind
+    name: str
+    scenario: str
+    before: Value
+    after: Value
+    cells: tuple[str, ...]
+
+    @property
+    def place(self) -> str:
+        """Where it stands: `Inputs!F10`, or the sheet or nothing where it is not one cell's."""
+        return "!".join(part for part in (self.sheet, self.cell) if part)
+
+
+def shown(value: Value) -> str:
+    """A cell's value to the last digit, a whole number without its `.0`."""
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+Check = Callable[["Book"], Iterable[Fault]]
+
+
+class Rule(NamedTuple):
+    """A rule of reference/workbook_rules.md: its number, its text and the function that checks it."""
+
+    number: int
+    text: str
+    check: Check
+
+
+RULES: dict[int, Rule] = {}
+
+
+def rule(number: int, text: str) -> Callable[[Check], Check]:
+    """Register the function below as the check of a rule."""
+
+    def register(check: Check) -> Check:
+        RULES[number] = Rule(number, text, check)
+        return check
+
+    return register

@@ -1,0 +1,185 @@
+"""Rule 27: every input has a data validation with a message, and what is typed holds to it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+from planner.book.book import Address, Book, Sheet
+from planner.book.frame import Frame
+from planner.book.tables import HEADER, MACHINE_NAME, Line
+from planner.check.findings import Fault, rule, shown
+from planner.check.graph import Cells
+from planner.formulas.limits import Limits, is_flag, stages
+from planner.xlsx.address import Area, address
+from planner.xlsx.cellvalue import CellError, Value
+from planner.xlsx.opc import local_name
+from planner.xlsx.pattern import Position, pattern
+
+_HOLDS: dict[str, Callable[[float, float, float], bool]] = {
+    "between": lambda value, low, high: low <= value <= high,
+    "notBetween": lambda value, low, high: not low <= value <= high,
+    "equal": lambda value, low, _: value == low,
+    "notEqual": lambda value, low, _: value != low,
+    "lessThan": lambda value, low, _: value < low,
+    "lessThanOrEqual": lambda value, low, _: value <= low,
+    "greaterThan": lambda value, low, _: value > low,
+    "greaterThanOrEqual": lambda value, low, _: value >= low,
+}
+
+_SAID = {
+    "between": "from {0} to {1}", "notBetween": "outside {0} to {1}", "equal": "equal to {0}",
+    "notEqual": "other than {0}", "lessThan": "below {0}", "lessThanOrEqual": "of at most {0}",
+    "greaterThan": "above {0}", "greaterThanOrEqual": "of at least {0}",
+}  # fmt: skip
+_KINDS = {"decimal": "a number", "whole": "a whole number", "textLength": "a length"}
+
+
+class Validation(NamedTuple):
+    """What a data validation asks of the cells in `areas`; `first` and `second` are its formulas."""
+
+    areas: tuple[Area, ...]
+    type: str
+    operator: str
+    first: str
+    second: str
+    has_message: bool
+
+
+@rule(27, "Every input has a data validation with a message.")
+def validations(book: Book) -> Iterator[Fault]:
+    """An input without a validation, and a typed value that its validation would not let in."""
+    for sheet in book.our_sheets:
+        found = _validations(sheet)
+        reported: set[str] = set()
+        typed = Cells((sheet.name, *at) for at in sheet.cells
+                      if found and sheet.is_typed(*at) and not _is_own(book, sheet, at))  # fmt: skip
+        for validation in found:
+            faults = list(_out_of_range(book, sheet, validation, typed))
+            reported |= {fault.cell for fault in faults}
+            yield from faults
+        areas = [area for known in found if known.has_message for area in known.areas]
+        yield from _unguarded(sheet, book.open_cells(sheet), areas)
+        if sheet is book.inputs.sheet:
+            yield from _beyond_limits(book, reported)
+
+
+def _is_own(book: Book, sheet: Sheet, at: Position) -> bool:
+    """Whether a row or column of Inputs, or a column of the Comparison, is a person's: validations spread over it."""
+    table, (row, column) = book.inputs, at
+    if sheet is table.sheet:
+        is_ours = row <= table.head.row or any(line.row == row for line in table.lines)
+        return not is_ours or column not in (*table.head.texts, *table.columns)
+    titles = [cases.columns for cases in book.cases if cases.sheet is sheet and "template" in cases.columns.values()]
+    return bool(titles) and not any(MACHINE_NAME.fullmatch(each.get(column, "")) for each in titles)
+
+
+def _unguarded(sheet: Sheet, positions: list[Position], guarded: list[Area]) -> Iterator[Fault]:
+    """Those of the cells that are there to be typed into which are in no area of a validation."""
+    wanted = [(sheet.name, *at) for at in positions]
+    cells = Cells(wanted)
+    known = {cell for area in guarded for cell in cells.within(sheet.name, area)}
+    for name, row, column in wanted:
+        if (name, row, column) not in known:
+            what, remedy = "the input has no data validation with a message", "copy another input's validation"
+            yield Fault(name, address(row, column), what, remedy)
+
+
+def _beyond_limits(book: Book, reported: set[str]) -> Iterator[Fault]:
+    """The inputs that no validation has judged, as when they were pasted over it, held to the limits of their row."""
+    table = book.inputs
+    for line in (line for line in table.lines if line.unit not in ("", "text") and line.name not in HEADER):
+        columns = (table.head.fourth,) if line.section == "Constants" else table.columns
+        for column in columns:
+            value, cell = table.sheet.value(line.row, column), (table.sheet.name, line.row, column)
+            if address(*cell[1:]) in reported or isinstance(value, CellError) or not table.sheet.is_typed(*cell[1:]):
+                continue
+            if not isinstance(value, (int, float)) or isinstance(value, bool):
+                yield out_of_range(book, cell, f"a number in {line.unit} is wanted")
+            elif wanted := _limits(line).fault(value):
+                yield out_of_range(book, cell, wanted)
+
+
+def _limits(line: Line) -> Limits:
+    """What a row of Inputs may be, as far as its name and unit tell."""
+    last = stages(line.name)
+    return Limits(is_flag(line.name, line.unit), False) if last is None else Limits(False, False, last, is_stage=True)
+
+
+def _out_of_range(book: Book, sheet: Sheet, validation: Validation, typed: Cells) -> Iterator[Fault]:
+    """The typed values that a validation covers and would not let in."""
+    allowed = _listed(book, sheet, validation.first) if validation.type == "list" else None
+    for area in validation.areas:
+        for name, row, column in typed.within(sheet.name, area):
+            value = sheet.value(row, column)
+            wanted = "" if isinstance(value, CellError) else _breach(validation, value, allowed)
+            if wanted:
+                yield out_of_range(book, (name, row, column), wanted)
+
+
+def out_of_range(book: Book, cell: Address, wanted: str) -> Fault:
+    """The finding that a typed value is not what its cell may hold."""
+    name, *at = cell
+    value = book.sheets[name].value(*at)
+    what, scenario = book.owner(name, *at)
+    subject = " of ".join(part for part in (what, scenario) if part)
+    said = f"{shown(value)} is out of range: {wanted}"
+    if isinstance(value, str) and number_in(value) is not None:
+        said = f"the text '{value}' stands where a number is wanted"
+    text = f"{subject}: {said}" if subject else said
+    return Fault(name, address(*at), text, "type another value", kind="out_of_range", after=value)
+
+
+def _breach(validation: Validation, value: Value, allowed: set[str] | None) -> str:
+    """What a validation asks where a value doesn't hold to it; blank where it does, or where it can't be told."""
+    if validation.type == "list":
+        return "" if allowed is None or _key(value) in allowed else f"it is not in the list {validation.first}"
+    low, high = number_in(validation.first), number_in(validation.second or validation.first)
+    if validation.type not in ("decimal", "whole", "textLength") or low is None or high is None:
+        return ""
+    number = len(str(value)) if validation.type == "textLength" else value
+    holds = isinstance(number, (int, float)) and _HOLDS[validation.operator](number, low, high)
+    whole = validation.type != "whole" or (isinstance(number, (int, float)) and number == round(number))
+    limits = _SAID[validation.operator].format(validation.first, validation.second)
+    return "" if holds and whole else f"{_KINDS[validation.type]} {limits} is wanted"
+
+
+def _listed(book: Book, sheet: Sheet, source: str) -> set[str] | None:
+    """The values of a list: those in quotes, or those of a range's cells; None for a name or a formula."""
+    if source.startswith('"'):
+        return {_key(item.strip()) for item in source.strip('"').split(",")}
+    ranges = pattern(source, 1, 1)
+    if ranges.names or ranges.functions:
+        return None
+    values: set[str] = set()
+    for reference in ranges.references:
+        other, area = book.sheets.get(reference.sheet or sheet.name), reference.area(1, 1)
+        values |= {_key(other.value(*at)) for at in other.cells if area.covers(*at)} if other else set()
+    return values
+
+
+def _key(value: Value) -> str:
+    """Values that a list takes for one: texts whatever their capitals, numbers whatever their spelling."""
+    return f"{value:g}" if isinstance(value, (int, float)) else str(value).lower()
+
+
+def number_in(text: str) -> float | None:
+    """The number that a text spells; None where it spells none."""
+    with contextlib.suppress(ValueError):
+        return float(text)
+    return None
+
+
+def _validations(sheet: Sheet) -> list[Validation]:
+    """A sheet's validations, those of the extension too, in which Excel keeps lists of other sheets."""
+    return [_validation(element) for element in Frame(sheet).all("dataValidation")]
+
+
+def _validation(element: ElementTree.Element) -> Validation:
+    texts = {local_name(child): "".join(child.itertext()).strip() for child in element}
+    ranges = pattern(",".join((element.get("sqref") or texts.get("sqref", "")).split()), 1, 1)
+    areas = tuple(reference.area(1, 1) for reference in ranges.references)
+    return Validation(areas, element.get("type", "none"), element.get("operator", "between"), texts.get("formula1", ""),
+                      texts.get("formula2", ""), bool(element.get("prompt") or element.get("error")))  # fmt: skip

@@ -1,0 +1,59 @@
+"""What the templates predict of a case without a workbook, and what a measured time says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from planner import catalog
+from planner.catalog import Table, Value
+from planner.compare.sheet import RESULTS
+from planner.errors import UserError, nearest
+from planner.formulas import library
+from planner.formulas.evaluation import Facts, Results, evaluate
+from planner.formulas.lookups import bytes_of_dtypes
+
+ABSENT = {
+    "flops": "",
+    "compute_time": "",
+    "memory_time": "lower_bound_time",
+}  # what stands in for a row that a template lacks
+
+
+def predict(template: str, inputs: Mapping[str, Value], hardware_id: str) -> Results:
+    """A case on a chip; without one its work is known and its times are N/A.
+
+    Raises UserError for an unknown template or input.
+    """
+    loaded = library.load(template)
+    unknown = [name for name in inputs if name not in loaded.by_name]
+    if unknown:
+        raise UserError(f"{template} has no input {unknown[0]!r}", remedy=nearest(unknown[0], loaded.by_name))
+    return evaluate(loaded, Facts({}, _chip(hardware_id), _dtypes()), inputs)
+
+
+def judge(case: Results, measured_time: float) -> dict[str, Value]:
+    """The columns of templates/measured.csv for a predicted case: its ratio, its utilisation and so on."""
+    known = {name: case.value(name) for name in case} | {"measured_time": measured_time}
+    for name, instead in ABSENT.items():
+        known.setdefault(name, known.get(instead, 0.0))
+    template = library.load(RESULTS)
+    results = evaluate(template, Facts(), {name: known[name] for name in template.by_name if name in known})
+    return {row.name: results.value(row.name) for row in template.of_kind("output")}
+
+
+@cache
+def hardware() -> Table:
+    """The shipped hardware table."""
+    return catalog.load_hardware()
+
+
+@cache
+def _dtypes() -> Mapping[str, float]:
+    return bytes_of_dtypes()
+
+
+def _chip(hardware_id: str) -> Mapping[str, Value]:
+    table = hardware()
+    blank: dict[str, Value] = dict.fromkeys(column.name for column in table.columns)
+    return table.rows.get(hardware_id, blank)

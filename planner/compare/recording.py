@@ -1,0 +1,105 @@
+"""A time that someone measured elsewhere, put into one row of a workbook's Comparison."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from decimal import Decimal
+from math import isfinite
+from pathlib import Path
+
+from measure.records import Measurement
+from planner.compare import naming
+from planner.compare import sheet as comparison
+from planner.compare.filling import write_values
+from planner.compare.landing import ABOVE_PEAK, cells_of, too_fast
+from planner.compare.sheet import NOTE, CaseRow, ComparisonSheet
+from planner.errors import Place, UserError, nearest
+from planner.xlsx.locked import locked
+from planner.xlsx.opc import Package
+from planner.xlsx.parts import parse_sheets
+
+METHOD = "recorded"
+ON_TRUST = "as its recorder says"  # the device of a row that names no chip
+POWERS = {"": 0, "s": 0, "ms": -3, "us": -6, "\u00b5s": -6, "\u03bcs": -6, "ns": -9}  # of ten, by unit
+_TIME = re.compile(rf"(.*?)\s*({'|'.join(sorted(POWERS, key=len, reverse=True))})", re.IGNORECASE)
+_ROW = re.compile(r"(?:row\s*)?([0-9]+)", re.IGNORECASE)
+
+
+def seconds_of(text: str) -> float:
+    """A time in s as it is typed: `0.003`, `3ms`, `250 us`. Raises UserError for another text."""
+    try:
+        number, unit = _TIME.fullmatch(text.strip()).groups()  # type: ignore[union-attr]  # a unit may be blank
+        return float(Decimal(number).scaleb(POWERS[unit.lower()]))
+    except (ArithmeticError, ValueError):
+        raise UserError(f"{text!r} is no time", remedy="write seconds, as 0.003, or 3ms, 250us, 1.2s") from None
+
+
+def record(path: Path, key: str, seconds: float, note: str | None = None, chip: str = "") -> str:
+    """Type a time in s into the row that `key` means, and say what follows from it.
+
+    The key is a label, a key or a part of one, or the row's number; `chip` chooses among rows on several. The time
+    stands as one sample, on the chip that the row predicts, of a run of its own.
+
+    Raises UserError for a time that is none, and for a key that means no row, or several.
+    """
+    if not (isfinite(seconds) and seconds > 0):
+        raise UserError(f"{seconds:g} s is no time", remedy="give seconds, above 0")
+    naming.refuse_blank(key)
+    with locked(path):
+        package = Package.read(path)
+        parsed = parse_sheets(package)
+        sheet = comparison.find(package, parsed)
+        row = _row(Place(package.name, sheet=sheet.name), sheet, key, chip)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        measured = Measurement(
+            case_key=key, t_median=seconds, source="manual", method=METHOD, timestamp=now,
+            run_id=f"{METHOD} {now}", device_kind=row.text("hardware_id") or ON_TRUST, n_samples=1,
+        )  # fmt: skip
+        cells = cells_of(row, measured) | ({NOTE: note} if note else {})
+        write_values(package, parsed, sheet, {row.number: cells})
+        package.write(path)
+    line = too_fast([key] if ABOVE_PEAK in str(cells["flags"]) else [])
+    return _outcome(package, row.number) + (f"\n  {line}" if line else "")
+
+
+def _row(place: Place, sheet: ComparisonSheet, key: str, chip: str) -> CaseRow:
+    """The one row that is called so, or else has this number, or else is meant by this part of its name."""
+    found = _called(sheet, key)
+    if not found:
+        known = [row.text("case_label") or text for row in sheet.rows for text in row.keys]
+        raise UserError(f"no row is called {key!r}", place=place, remedy=nearest(key, known))
+    on = {row.number: row.text("hardware_id") for row in found}
+    if chip:
+        found = [row for row in found if on[row.number].lower() == chip.strip().lower()]
+        if not found:
+            known_chips = ", ".join(sorted(set(filter(None, on.values())))) or "none"
+            raise UserError(f"no row called {key!r} is on {chip}", place=place, remedy=f"its rows are on {known_chips}")
+    if len(found) > 1:
+        shown = ", ".join(_shown(row) for row in found[:4]) + (", ..." if len(found) > 4 else "")
+        by_chip = "-H CHIP or " if len({on[row.number] for row in found}) > 1 else ""
+        remedy = f"say more: rows {shown}; or choose by {by_chip}row: --case {found[0].number}"
+        raise UserError(f"{key!r} means {len(found)} rows", place=place, remedy=remedy)
+    return found[0]
+
+
+def _called(sheet: ComparisonSheet, key: str) -> list[CaseRow]:
+    """The rows that a text means: as the whole of a name, as a number, as a part of a name."""
+    wanted, number = key.strip().lower(), _ROW.fullmatch(key.strip())
+    exact = [row for row in sheet.rows if wanted in [text.lower() for text in (*row.keys, row.text("case_label"))]]
+    numbered = [row for row in sheet.rows if number and row.number == int(number[1])]
+    meant = (row for row in sheet.rows if naming.is_meant(key, row.text("case_label"), row.keys))
+    return exact or numbered or list(meant)
+
+
+def _shown(row: CaseRow) -> str:
+    chip = row.text("hardware_id")
+    return f"{row.number} ({row.text('case_label') or min(row.keys)})" + (f" on {chip}" if chip else "")
+
+
+def _outcome(package: Package, number: int) -> str:
+    row = next(row for row in comparison.find(package).rows if row.number == number)
+    time, ratio, mfu = (row.number_in(name) for name in ("measured_time", "time_ratio", "mfu"))
+    line = f"row {number} ({row.text('case_label')}) took {time:g} s"
+    line += f", {ratio:.3g} times the prediction" if ratio is not None else ""
+    return line + (f", MFU {mfu:.1%}" if mfu is not None else "")

@@ -1,0 +1,196 @@
+"""What binds: the quantities that compete in a formula's MAX or MIN, read from its tree.
+
+`kv_time+MAX(matmul_time,param_time)` has three: the addends beside a MAX are parts of the same whole, so the largest
+of all is what binds. A MAX or MIN against a number, such as `MAX(0,free_bytes)`, keeps a quantity in range and binds
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+
+from planner.formulas.template import CALCULATED, Row, Template
+from planner.formulas.text import Binary, Call, Formula, Name, Node, children, parse, walk
+from planner.formulas.units import parse_unit, unit_of
+
+RANKED = ("MAX", "MIN")
+LARGE, FAR = 100, 1000  # ratios from which decimals, and digits, say nothing more
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the competing quantities: its formula in names, what a reader calls it, and a machine name for it."""
+
+    text: str
+    label: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """The parts that compete in a row, their unit, and whether the largest or the smallest of them binds.
+
+    The unit is the row's own where the parts are the whole of it, and another where they are a factor of it.
+    """
+
+    row: Row
+    function: str
+    parts: tuple[Part, ...]
+    unit: str
+
+    @property
+    def is_largest(self) -> bool:
+        """Whether the largest part binds, as in a sum or a MAX."""
+        return self.function == "MAX"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What binds, in a plan: the part, the next, and how many times the larger of the two is the smaller."""
+
+    binding: Part
+    following: Part
+    margin: float | None
+
+    def words(self, over: str) -> str:
+        """`Time to read the cache, 1.8x above Time of the matmuls`."""
+        if self.margin is None:
+            return f"{self.binding.label}, nothing else counts"
+        times = _times(self.margin)
+        distance = "level with" if times == "1" else f"{times}x {over}"
+        return f"{self.binding.label}, {distance} {self.following.label}"
+
+
+def _times(margin: float) -> str:
+    """A ratio in words: two decimals, none of a large one; of the largest only that it is one. As a cell rounds it."""
+    if margin >= FAR:
+        return f"more than {FAR:,}"
+    to = Decimal("1") if margin >= LARGE else Decimal("0.01")
+    return f"{float(Decimal(f'{margin:.15g}').quantize(to, ROUND_HALF_UP)):g}"
+
+
+def told(each: Constraint, value: Callable[[str], float | None]) -> Told | None:
+    """What binds where `value` gives the number of a formula in names; None where a part is N/A or none counts."""
+    numbers = [value(part.text) for part in each.parts]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(numbers) or (each.is_largest and max(known) == 0):
+        return None
+    ranked = sorted(range(len(known)), key=lambda at: -known[at] if each.is_largest else known[at])
+    first, second = ranked[:2]
+    small, large = sorted((known[first], known[second]))
+    return Told(each.parts[first], each.parts[second], large / small if small > 0 else None)
+
+
+def constraint(row: Row, rows: Mapping[str, Row]) -> Constraint | None:
+    """What competes in a row of a template whose rows are `rows`; None where nothing does."""
+    if row.kind not in CALCULATED or row.kind == "check":
+        return None
+    formula = row.expression
+    for node in walk(formula.root):
+        if _ranks(node):
+            assert isinstance(node, Call)
+            nodes = list(_parts(_whole(formula.root, node), node.function))
+            parts = tuple(_named(formula, nodes, row, rows))
+            return Constraint(row, node.function, parts, _unit(parts, row, rows))
+    return _sum(row, rows)
+
+
+def _sum(row: Row, rows: Mapping[str, Row]) -> Constraint | None:
+    """A plain sum of rows of which one is itself the largest of some parts: those parts, and the other addends."""
+    addends = list(_addends(row.expression.root))
+    names = [node.name for node in addends if isinstance(node, Name)]
+    if len(addends) < 2 or len(names) < len(addends):
+        return None
+    inner = {name: found for name in names if (found := constraint(rows[name], rows)) and found.is_largest}
+    parts = [part for name in names for part in (inner[name].parts if name in inner else [_plain(name, rows)])]
+    return Constraint(row, "MAX", tuple(parts), row.unit) if inner else None
+
+
+def _unit(parts: Iterable[Part], row: Row, rows: Mapping[str, Row]) -> str:
+    """The unit of competing parts: the first's that has one."""
+    for formula in (parse(part.text) for part in parts):
+        unit = unit_of(formula, {name: parse_unit(rows[name].unit) for name in formula.names})
+        if unit is not None:
+            return str(unit)
+    return row.unit
+
+
+def _plain(name: str, rows: Mapping[str, Row]) -> Part:
+    return Part(name, rows[name].label, name)
+
+
+def on_the_way(template: Template, names: Iterable[str]) -> list[Constraint]:
+    """The constraints of these rows and of all that they are made of, in the order of the template.
+
+    Of what a template includes, only rows with a dimension: times, bytes and bandwidths, and not the flags and the
+    counts of ways and nodes that an included template clips.
+    """
+    reached = template.closure(names)
+    rows = (row for row in template.rows if row.name in reached)
+    own = (row for row in rows if row.unit != "1" or row.template == template.name)
+    found = (constraint(row, template.by_name) for row in own)
+    return [each for each in found if each is not None]
+
+
+def _ranks(node: Node) -> bool:
+    """Whether the node is a MAX or MIN of quantities."""
+    return (
+        isinstance(node, Call) and node.function in RANKED and len(node.args) > 1
+        and all(any(isinstance(inner, Name) for inner in walk(arg)) for arg in node.args)
+    )  # fmt: skip
+
+
+def _whole(root: Node, ranked: Call) -> Node:
+    """The outermost sum that a MAX is an addend of; the call itself where it is none, or for a MIN."""
+    if ranked.function == "MAX":
+        for node in walk(root):
+            if isinstance(node, Binary) and node.op == "+" and ranked in _addends(node):
+                return node
+    return ranked
+
+
+def _addends(node: Node) -> Iterator[Node]:
+    if isinstance(node, Binary) and node.op == "+":
+        yield from _addends(node.left)
+        yield from _addends(node.right)
+    else:
+        yield node
+
+
+def _parts(node: Node, function: str) -> Iterator[Node]:
+    """The competing nodes: a sum's addends, and the function's arguments in place of the function."""
+    for addend in _addends(node) if function == "MAX" else (node,):
+        yield from _arguments(addend, function)
+
+
+def _arguments(node: Node, function: str) -> Iterator[Node]:
+    if isinstance(node, Call) and node.function == function and _ranks(node):
+        for arg in node.args:
+            yield from _arguments(arg, function)
+    else:
+        yield node
+
+
+def _named(formula: Formula, nodes: list[Node], row: Row, rows: Mapping[str, Row]) -> Iterator[Part]:
+    taken: set[str] = set()
+    for number, node in enumerate(nodes, start=1):
+        names = list(dict.fromkeys(inner.name for inner in walk(node) if isinstance(inner, Name)))
+        only = _said_by(names, row, rows) if len(names) == 1 or not _adds(node) else None
+        name = only if only and only not in taken else f"part_{number}"
+        taken.add(name)
+        yield Part(formula.of(node), rows[only].label if only else formula.of(node), name)
+
+
+def _said_by(names: list[str], row: Row, rows: Mapping[str, Row]) -> str | None:
+    """The one name that says what a product is: the only one that is no constant, or the only one of the row's unit."""
+    free = [name for name in names if rows[name].kind != "constant"] or names
+    alike = free if len(free) == 1 else [name for name in free if rows[name].unit == row.unit]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _adds(node: Node) -> bool:
+    """Whether the node is a sum or difference somewhere: then no single name says what it is."""
+    is_sum = isinstance(node, Binary) and node.op in ("+", "-")
+    return is_sum or any(_adds(child) for child in children(node))

@@ -1,0 +1,220 @@
+"""A template as a function of arrays: numpy by default, JAX for sweeps over millions of scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from planner.catalog import Value
+from planner.errors import nearest
+from planner.formulas.arrays import Arithmetic, Array
+from planner.formulas.template import CALCULATED, Row, Template
+from planner.formulas.text import Binary, Call, Formula, Name, Node, Number, Text, Unary, parse
+
+Given = Mapping[str, Any]  # name -> number, text, None (N/A), or an array of these
+_CODES: dict[str, float] = {}
+_TEXTS: list[str] = [""]
+
+
+def code(text: str) -> float:
+    """The number that stands for a text in arrays; texts that differ by case alone share one, as in Excel."""
+    key = text.lower()
+    if key not in _CODES:
+        _TEXTS.append(text)
+        _CODES[key] = float(len(_TEXTS) - 1)
+    return _CODES[key]
+
+
+def text_of(number: float) -> str | None:
+    """The text that a code stands for; None for N/A."""
+    return None if number != number else _TEXTS[int(number)]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the lookups of one plan read: a model's row, a chip's row, and each dtype's bytes per element.
+
+    Each value is one number or text, or an array of them for a sweep over models or chips.
+    """
+
+    model: Mapping[str, Any] | None = None
+    hardware: Mapping[str, Any] | None = None
+    dtypes: Mapping[str, float] | None = None
+    origins: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def origin(self, kind: str, column: str) -> str:
+        """Which row of which database a lookup reads, and the source of that number."""
+        return self.origins.get((kind, column)) or "given"
+
+
+class Results(Mapping[str, Any]):
+    """Every row's array by name: float64, NaN for N/A, codes for text rows."""
+
+    def __init__(
+        self, template: Template, arrays: Mapping[str, Array], given: Given, spelling: Mapping[float, str]
+    ) -> None:
+        self.template, self.arrays, self.given, self._spelling = template, arrays, given, spelling
+
+    def __getitem__(self, name: str) -> Array:
+        return self.arrays[self.template.row(name).name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.arrays)
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    def value(self, name: str) -> Value:
+        """A single plan's value: a number, a text, or None for N/A."""
+        number = float(self[name])
+        if self.template.row(name).unit == "text":
+            return self._spelling.get(number) or text_of(number)
+        return None if number != number else number
+
+    def number(self, text: str) -> float | None:
+        """What a formula in names of rows gives in a single plan; None for N/A."""
+        found = float(run(parse(text), self.arrays, Arithmetic(np)))
+        return None if found != found else found
+
+
+def evaluate(template: Template, facts: Facts, values: Given | None = None, *, backend: str = "numpy") -> Results:
+    """Every row of a template for given values, which may be arrays that broadcast together.
+
+    `values` types an input, and overrides a lookup or a calculated row, by name. `backend` is `numpy` or `jax`;
+    both compute in float64 and by Excel's rules (planner.formulas.arrays).
+    Raises UserError for a name that the template hasn't, a text where a number is wanted, an unknown column.
+    """
+    given = dict(values or {})
+    for name in given:
+        template.row(name)
+    spelling: dict[float, str] = {}
+    leaves = {row.name: _leaf(row, facts, given, spelling) for row in template.rows if _is_leaf(row, given)}
+    if backend == "jax":
+        return Results(template, _on_jax(template, facts, leaves), given, spelling)
+    with np.errstate(all="ignore"):
+        return Results(template, _run(template, facts, leaves, Arithmetic(np)), given, spelling)
+
+
+def _on_jax(template: Template, facts: Facts, leaves: Mapping[str, Array]) -> Mapping[str, Array]:
+    import jax
+    import jax.numpy as jnp
+
+    with jax.enable_x64(True):
+        compiled = jax.jit(lambda arrays: _run(template, facts, arrays, Arithmetic(jnp)))
+        return {name: np.asarray(array) for name, array in compiled(dict(leaves)).items()}
+
+
+def _is_leaf(row: Row, given: Given) -> bool:
+    return row.name in given or row.kind in ("input", "constant", "model") or _plain_hardware(row)
+
+
+def _plain_hardware(row: Row) -> bool:
+    return row.kind == "hardware" and row.column[1] is None
+
+
+def _leaf(row: Row, facts: Facts, given: Given, spelling: dict[float, str]) -> Array:
+    if row.name in given:
+        return encoded(row, given[row.name], spelling)
+    if row.kind in ("input", "constant"):
+        return encoded(row, row.default, spelling)
+    record = facts.model if row.kind == "model" else facts.hardware
+    return encoded(row, _looked_up(row, record, row.column[0]), spelling)
+
+
+def _looked_up(row: Row, record: Mapping[str, Any] | None, column: str) -> Any:
+    if record is None:
+        whose, option = ("model", "-m MODEL") if row.kind == "model" else ("chip", "-H CHIP")
+        raise row.fault(f"this template reads a {whose}'s {column}", f"name one with {option}, or --set {row.name}=...")
+    if column not in record:
+        raise row.fault(f"the {row.kind} table has no column {column}", nearest(column, record))
+    return record[column]
+
+
+def encoded(row: Row, value: Any, spelling: dict[float, str] | None = None) -> Array:
+    """A value, or an array or list of values, as float64: NaN for None, codes for text.
+
+    `spelling` learns how each text was written here, since texts that differ by case share a code.
+
+    Raises UserError for a text where the row's unit is a number's, and the reverse.
+    """
+    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.dtype.kind in "OUS"):
+        return np.array([encoded(row, item, spelling) for item in value], dtype=np.float64)
+    if value is None:
+        return np.float64(np.nan)
+    if isinstance(value, str):
+        if row.unit != "text":
+            raise row.fault(f"{value!r} is no number", f"its unit is {row.unit}")
+        number = code(value)
+        if spelling is not None:
+            spelling.setdefault(number, value)
+        return np.float64(number)
+    if row.unit == "text":
+        raise row.fault(f"{value!r} is no text")
+    return np.asarray(value, dtype=np.float64)
+
+
+def _run(template: Template, facts: Facts, leaves: Mapping[str, Array], arithmetic: Arithmetic) -> dict[str, Array]:
+    arrays: dict[str, Array] = {}
+    for row in template.rows:
+        if row.name in leaves:
+            arrays[row.name] = leaves[row.name]
+        elif row.kind == "dtype":
+            arrays[row.name] = _selected(arrays[row.formula], facts.dtypes or {}, arithmetic)
+        elif row.kind == "hardware":
+            column, selector = row.column
+            arrays[row.name] = _selected(arrays[str(selector)], _family(row, facts, column), arithmetic)
+        elif row.kind in CALCULATED:
+            arrays[row.name] = run(row.expression, arrays, arithmetic)
+    return arrays
+
+
+def _family(row: Row, facts: Facts, column: str) -> dict[str, Any]:
+    """The columns `<column>_<dtype>` of the chip, by dtype."""
+    if facts.hardware is None:
+        _looked_up(row, None, column)
+    prefix = f"{column}_"
+    record = facts.hardware or {}
+    return {name.removeprefix(prefix): encoded(row, value) for name, value in record.items() if name.startswith(prefix)}
+
+
+def _selected(codes: Array, table: Mapping[str, Any], arithmetic: Arithmetic) -> Array:
+    """For each text code the table's number; N/A where the table hasn't that text."""
+    result: Array = np.nan
+    for text, number in table.items():
+        result = arithmetic.xp.where(codes == code(text), number, result)
+    return result * 1.0
+
+
+def run(formula: Formula, arrays: Mapping[str, Array], arithmetic: Arithmetic) -> Array:
+    """A formula's value, given the array of every name in it."""
+    return _compiled(formula.root, arithmetic)(arrays)
+
+
+def _compiled(node: Node, arithmetic: Arithmetic) -> Callable[[Mapping[str, Array]], Array]:
+    match node:
+        case Number(value=value):
+            constant = np.float64(value)
+            return lambda _: constant
+        case Text(value=text):
+            interned = np.float64(code(text))
+            return lambda _: interned
+        case Name(name=name):
+            return lambda arrays: arrays[name]
+        case Unary(op=op, operand=operand):
+            inner = _compiled(operand, arithmetic)
+            if op in ("()", "+"):
+                return inner
+            factor = np.float64(-1.0)
+            return (lambda arrays: factor * inner(arrays)) if op == "-" else (lambda arrays: inner(arrays) / 100.0)
+        case Binary(op=op, left=left, right=right):
+            operator = arithmetic.operators[op]
+            first, second = _compiled(left, arithmetic), _compiled(right, arithmetic)
+            return lambda arrays: operator(first(arrays), second(arrays))
+        case Call(function=function, args=args):
+            called = arithmetic.functions[function]
+            pieces = [_compiled(arg, arithmetic) for arg in args]
+            return lambda arrays: called(*(piece(arrays) for piece in pieces))
+    raise TypeError(node)

@@ -1,0 +1,86 @@
+"""A solution said to a reader, and as an object for a program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from planner.catalog import Value
+from planner.formulas.evaluation import Facts, Results
+from planner.formulas.explanation import failed
+from planner.formulas.solving import End, Solution, Stretch, at
+from planner.formulas.template import Template
+from planner.table import shown
+
+Answers = dict[float, Results]
+
+
+def answers(template: Template, facts: Facts, given: Mapping[str, Value], solution: Solution) -> Answers:
+    """Every row of the template, for each input at which the target is met just about."""
+    found = [answer for stretch in solution.stretches for answer in stretch.answers]
+    return {answer: at(template, facts, given, solution, answer) for answer in found}
+
+
+def lines(
+    template: Template, facts: Facts, given: Mapping[str, Value], solution: Solution, answers: Answers
+) -> list[str]:  # fmt: skip
+    """The solution as a person reads it: the answer, what it gives, the exact crossing, and the checks that fail."""
+    said: list[str] = []
+    name, target, whole = solution.row.name, solution.target, solution.is_count
+    if not answers:
+        low, high = solution.swept
+        return [f"any {name} from {shown(low)} to {shown(high)} gives {target.text}"]
+    kind = "whole number" if whole else "value"
+    for stretch, exact in zip(solution.stretches, solution.exact, strict=True):
+        for end, beside, extreme in ((stretch.low, exact.low, "smallest"), (stretch.high, exact.high, "largest")):
+            if end.is_limit:
+                continue
+            value = answers[end.at].value(target.row.name)
+            line = f"{name} = {shown(end.at)} is the {extreme} {kind} with {target.text}: {shown(value)} there"
+            if whole:
+                past = at(template, facts, given, solution, end.at + (1 if extreme == "largest" else -1))
+                line += f", {shown(past.value(target.row.name))} at {shown(past.value(name))}"
+                line += f"; exactly, {shown(beside.at)}" if beside.at != end.at else ""
+            said.append(line)
+            checks = ", ".join(f"{row.label} ({row.name})" for row in failed(answers[end.at]))
+            said += [f"  there these checks fail: {checks}"] if checks else []
+    if len(solution.stretches) > 1:
+        where = " and ".join(_range(stretch) for stretch in solution.stretches)
+        said.append(f"{target.row.name} both rises and falls with {name}: the target is met {where}")
+    return said
+
+
+def as_object(solution: Solution, answers: Answers, names: Sequence[str]) -> dict[str, Any]:
+    """The solution for a program; `answer` is null where there are several, or none is needed."""
+    target = solution.target
+    return {
+        "solve": solution.row.name,
+        "for": target.row.name,
+        "sense": target.sense,
+        "target": target.value,
+        "unit": target.row.unit,
+        "answer": solution.answer,
+        "is_whole": solution.is_count,
+        "reached": list(solution.reached),
+        "ranges": [
+            {"from": _end(stretch.low), "to": _end(stretch.high),
+             "exactly_from": _end(exact.low), "exactly_to": _end(exact.high)}
+            for stretch, exact in zip(solution.stretches, solution.exact, strict=True)
+        ],
+        "answers": [
+            {solution.row.name: answer, target.row.name: results.value(target.row.name),
+             "failed_checks": [row.name for row in failed(results)],
+             **{name: results.value(name) for name in names}}
+            for answer, results in answers.items()
+        ],
+    }  # fmt: skip
+
+
+def _end(end: End) -> float | None:
+    return None if end.is_limit else end.at
+
+
+def _range(stretch: Stretch) -> str:
+    if stretch.low.is_limit:
+        return f"up to {shown(stretch.high.at)}"
+    return f"from {shown(stretch.low.at)}" + ("" if stretch.high.is_limit else f" to {shown(stretch.high.at)}")

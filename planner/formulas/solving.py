@@ -1,0 +1,251 @@
+"""The input that meets a target: a sweep over what it may sensibly be, then its crossings found to the last digit.
+
+The sweep tells whether the target depends on the input at all, and in how many stretches of its range the target is
+met; a stretch narrower than the step of the sweep (2% of the value) can escape it. Each end of a stretch is then
+narrowed down by evaluating the template for a thousand values at a time.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.catalog import Value
+from planner.errors import UserError, nearest
+from planner.formulas.evaluation import Facts, Results, evaluate
+from planner.formulas.held import held
+from planner.formulas.search_range import is_count, swept
+from planner.formulas.settings import typed
+from planner.formulas.template import Row, Template
+from planner.formulas.units import parse_unit
+from planner.table import shown
+
+SOLVABLE = ("input", "model", "hardware")
+SAME = 1e-12  # what differs by less is the same but for rounding
+NEAR = 1e-6  # how near to its target a number is where it is met exactly, and not jumped over
+_TARGET = re.compile(r"\s*([A-Za-z_]\w*)\s*(<=|>=|=)\s*(.*?)\s*")
+Sweep = Callable[[np.ndarray], np.ndarray]  # inputs to the target's values
+_SENSES = {"<=": "at most", ">=": "at least"}
+_COSTS = frozenset({"s", "h", "byte", "bit", "FLOP", "USD", "chip", "W"})
+
+
+class Target(NamedTuple):
+    """A row's value that is wanted, or less (`<=`) or more (`>=`) than it."""
+
+    row: Row
+    sense: str
+    value: float
+
+    @property
+    def text(self) -> str:
+        """The target as a reader says it: `decode_step_time at most 0.02 s`."""
+        unit = "" if self.row.unit == "1" else f" {self.row.unit}"
+        return f"{self.row.name} {_SENSES[self.sense]} {self.value:.12g}{unit}"
+
+    def is_met(self, values: np.ndarray) -> np.ndarray:
+        """For each value whether it meets the target; what is N/A doesn't."""
+        met: np.ndarray = values <= self.value if self.sense == "<=" else values >= self.value
+        return met
+
+
+class End(NamedTuple):
+    """Where a stretch ends: the last input that meets the target.
+
+    `is_limit`: beyond it nothing is known, where its range ends or the target is N/A.
+    """
+
+    at: float
+    is_limit: bool
+
+
+class Stretch(NamedTuple):
+    """The inputs from one to another all meet the target."""
+
+    low: End
+    high: End
+
+    @property
+    def answers(self) -> tuple[float, ...]:
+        """The ends at which the target is met just about."""
+        return tuple(end.at for end in (self.low, self.high) if not end.is_limit)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The stretches of an input in which a target is met; of a count its `exact` ones are those between the wholes."""
+
+    row: Row
+    target: Target
+    stretches: tuple[Stretch, ...]
+    exact: tuple[Stretch, ...]
+    is_count: bool
+    reached: tuple[float, float]
+    swept: tuple[float, float]
+
+    @property
+    def answer(self) -> float | None:
+        """The one input at which the target is met just about; None where there are several, or any would do."""
+        found = [answer for stretch in self.stretches for answer in stretch.answers]
+        return found[0] if len(found) == 1 else None
+
+
+def parse_target(template: Template, text: str) -> Target:
+    """A target as typed: `name=value`, or with <= or >=.
+
+    With `=` the sense follows from the unit: no more of a time, a cost or a memory, no less of a rate or a share.
+    Raises UserError for an unknown name, a text row, or a value that is no number.
+    """
+    match = _TARGET.fullmatch(text)
+    if match is None:
+        raise UserError(f"--for {text!r} is not name=value", remedy="write --for decode_step_time=0.02")
+    name, sign, number = match.groups()
+    row = template.row(name)
+    if row.unit == "text":
+        raise UserError(f"--for {name}: it is a text, and a target is a number")
+    value = typed(row, number)
+    if not isinstance(value, float):
+        raise UserError(f"--for {name}={number}: a target is a number", remedy=f"{name} is in {row.unit}")
+    return Target(row, sign if sign != "=" else _sense(row), value)
+
+
+def _sense(row: Row) -> str:
+    powers = dict(parse_unit(row.unit).powers)
+    above = {symbol for symbol, power in powers.items() if power > 0}
+    below = {symbol for symbol, power in powers.items() if power < 0}
+    return "<=" if above & _COSTS and below <= {"chip", "h"} else ">="
+
+
+def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: str, target: Target) -> Solution:
+    """What a number of the template, an input or a looked-up one, has to be for the target to be met.
+
+    `values` are the others that are typed. Raises UserError for a name that can't be solved for, a target that
+    doesn't depend on it, and one that no value meets: with the range that is reached, and with what binds there.
+    """
+    row = template.row(name)
+    _refuse(template, row, values, target)
+
+    def of(inputs: np.ndarray) -> np.ndarray:
+        results = evaluate(template, facts, {**values, row.name: inputs})
+        return np.broadcast_to(np.asarray(results[target.row.name], dtype=np.float64), inputs.shape)
+
+    now = evaluate(template, facts, values)
+    present = now.value(row.name)
+    assert not isinstance(present, str), "a number is no text"
+
+    def beside(number: float) -> Results:
+        return evaluate(template, facts, {**values, row.name: number})
+
+    inputs, whole = swept(row, present), is_count(row, present)
+    found = of(inputs)
+    known = found[np.isfinite(found)]
+    if known.size == 0:
+        raise UserError(f"{target.row.name} is N/A whatever {row.name} is", remedy="--set what is missing")
+    reached = float(known.min()), float(known.max())
+    if math.isclose(*reached, rel_tol=SAME):
+        what = f"{target.row.name} is {reached[0]:.7g} {_unit(target.row)}whatever {row.name} is".rstrip()
+        why = held(now, beside(float(inputs[-1])), target.row.name)
+        raise UserError(f"{what}: {why}" if why else what, remedy="solve for another input, or for another target")
+    stretches = tuple(_stretches(target, inputs, found, of, whole))
+    if not stretches:
+        at_best = _best(target, found)
+        there, next_to = (beside(float(inputs[at])) for at in (at_best, at_best + (1 if at_best == 0 else -1)))
+        why = held(there, next_to, target.row.name)
+        raise UserError(_nothing(row, target, inputs, there) + (f", where {why}" if why else ""))
+    exact = tuple(_between(target, each, of) for each in stretches) if whole else stretches
+    return Solution(row, target, stretches, exact, whole, reached, (float(inputs[0]), float(inputs[-1])))
+
+
+def at(template: Template, facts: Facts, values: Mapping[str, Value], solution: Solution, answer: float) -> Results:
+    """Every row of the template with the answer typed in."""
+    return evaluate(template, facts, {**values, solution.row.name: answer})
+
+
+def _refuse(template: Template, row: Row, values: Mapping[str, Value], target: Target) -> None:
+    if row.unit == "text":
+        raise UserError(f"{row.name} is a text", remedy="--solve finds numbers; try the texts with --set")
+    if row.kind not in SOLVABLE:
+        raise UserError(f"{row.name} is calculated or constant", remedy="--solve takes an input or a looked-up number")
+    if row.name in values:
+        raise UserError(f"{row.name} is set and solved for at once", remedy=f"leave out --set {row.name}")
+    if row.name == target.row.name:
+        raise UserError(f"{row.name} is the target itself", remedy="solve for another input")
+    readers = _readers(template, target.row)
+    if row.name not in readers:
+        typed_ones = {name for name in readers if template.row(name).kind == "input"}
+        remedy = nearest(row.name, typed_ones or readers)
+        raise UserError(f"{target.row.name} doesn't depend on {row.name}", remedy=remedy)
+
+
+def _readers(template: Template, target: Row) -> set[str]:
+    """The numbers that a row is made of, and that can be solved for."""
+    return {name for name in template.closure([target.name])
+            if template.row(name).kind in SOLVABLE and template.row(name).unit != "text"}  # fmt: skip
+
+
+def _stretches(target: Target, inputs: np.ndarray, found: np.ndarray, of: Sweep, whole: bool) -> Iterator[Stretch]:
+    """The stretches of the sweep in which the target is met, each end narrowed down."""
+    met = target.is_met(found)
+    edges = np.flatnonzero(np.diff(met.astype(int)))
+    starts = [0, *(edges + 1)]
+    for position, start in enumerate(starts):
+        stop = int(starts[position + 1]) - 1 if position + 1 < len(starts) else len(inputs) - 1
+        if not met[start]:
+            continue
+        low, high = End(float(inputs[start]), True), End(float(inputs[stop]), True)
+        if start > 0 and (whole or inputs[start - 1] > 0):
+            at = _narrowed(target, of, float(inputs[start]), float(inputs[start - 1]), whole)
+            low = End(at, not np.isfinite(found[start - 1]))
+        if stop < len(inputs) - 1:
+            at = _narrowed(target, of, float(inputs[stop]), float(inputs[stop + 1]), whole)
+            high = End(at, not np.isfinite(found[stop + 1]))
+        yield Stretch(low, high)
+
+
+def _narrowed(target: Target, of: Sweep, inside: float, outside: float, whole: bool) -> float:
+    """The value nearest to `outside` that meets the target as `inside` does: to a whole number, or the last digit."""
+    while True:
+        between = np.linspace(inside, outside, 1026)
+        between = np.unique(np.round(between)) if whole else np.unique(between)
+        if inside > outside:
+            between = between[::-1]
+        if len(between) <= 2:
+            return inside
+        first = int(np.argmin(target.is_met(of(between))))  # the first that fails: `outside` does
+        if (float(between[first - 1]), float(between[first])) == (inside, outside):
+            return inside
+        inside, outside = float(between[first - 1]), float(between[first])
+
+
+def _between(target: Target, stretch: Stretch, of: Sweep) -> Stretch:
+    """The stretch with ends between the whole numbers, where the target is met exactly and not jumped over."""
+
+    def end(whole: End, outside: float) -> End:
+        if whole.is_limit:
+            return whole
+        at = _narrowed(target, of, whole.at, outside, False)
+        is_met = math.isclose(float(of(np.array([at]))[0]), target.value, rel_tol=NEAR)
+        return End(at, False) if is_met else whole
+
+    return Stretch(end(stretch.low, stretch.low.at - 1), end(stretch.high, stretch.high.at + 1))
+
+
+def _best(target: Target, found: np.ndarray) -> int:
+    """Where the target is come nearest to; of several places the first."""
+    known = found[np.isfinite(found)]
+    best = known.min() if target.sense == "<=" else known.max()
+    return int(np.flatnonzero(found == best)[0])
+
+
+def _nothing(row: Row, target: Target, inputs: np.ndarray, there: Results) -> str:
+    extreme = "least" if target.sense == "<=" else "most"
+    return (f"no {row.name} from {shown(inputs[0])} to {shown(inputs[-1])} gives {target.text}: the {extreme} is "
+            f"{shown(there.value(target.row.name))}, at {row.name}={shown(there.value(row.name))}")  # fmt: skip
+
+
+def _unit(row: Row) -> str:
+    return "" if row.unit in ("1", "text") else f"{row.unit} "

@@ -1,0 +1,165 @@
+"""What is swept, as data: templates/sweep.csv names a template's axes, what is shown along them, and the charts.
+
+Its kinds: `axis`, an input that is swept (`formula` binds further inputs to it: `mesh_fsdp=n_chips/mesh_tensor`);
+`calc` and `output`, a row of the template or, with a formula, one of the sweep's own over the template's names, of
+which outputs are shown; `bound`, a row of the template whose constraint is told in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from planner import csvfile, data
+from planner.catalog import Value
+from planner.errors import Place
+from planner.formulas.include import Scope
+from planner.formulas.template import Row, Template, checked
+from planner.formulas.text import Formula, parse
+
+COLUMNS = ("template", "name", "label", "unit", "kind", "formula", "chart", "source", "note")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An input that is swept, the inputs that follow it, and the charts that are drawn along it."""
+
+    row: Row
+    follows: Mapping[str, Formula]
+    charts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A template with its axes and what is shown along them, in order.
+
+    `rows` holds the template's rows and the sweep's own; `charts` the names that play a part in a chart.
+    """
+
+    template: Template
+    axes: tuple[Axis, ...]
+    rows: Mapping[str, Row]
+    used: tuple[str, ...]
+    shown: tuple[str, ...]
+    bounds: tuple[str, ...]
+    charts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def reads(self, name: str) -> tuple[str, ...]:
+        """The names that a row is made of; of a following input those of the axis that it is bound to."""
+        for axis in self.axes:
+            if name in axis.follows:
+                return axis.follows[name].names
+        return self.rows[name].reads
+
+    def depends(self, axis: Axis) -> frozenset[str]:
+        """Every row in use that changes along an axis, the following inputs among them."""
+        if axis.row.name not in self._moved:
+            moved = {axis.row.name, *axis.follows}
+            for name in self.in_order:
+                if not moved.isdisjoint(self.rows[name].reads):
+                    moved.add(name)
+            self._moved[axis.row.name] = frozenset(moved - {axis.row.name})
+        return self._moved[axis.row.name]
+
+    @cached_property
+    def _moved(self) -> dict[str, frozenset[str]]:
+        """What `depends` has found, by axis: every table of a sweep asks for every axis."""
+        return {}
+
+    @cached_property
+    def in_order(self) -> list[str]:
+        """Every row that the shown ones and the bounds are made of, each after those that it reads."""
+        waiting, reached = [*self.used, *self.bounds], set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name not in reached:
+                reached.add(name)
+                waiting += self.reads(name)
+        return [name for name in self.rows if name in reached]
+
+    def playing(self, part: str) -> list[str]:
+        """The names that play a part in a chart: `memory`, `capacity`, `time`, `total`, ..."""
+        return [name for name in self.used if part in self.charts.get(name, ())]
+
+
+def sweeps(templates: Sequence[Template]) -> list[Sweep]:
+    """The sweeps of a workbook's templates: of each that sweep.csv names, or of the first that includes it.
+
+    Raises UserError with file and line for a formula that can't be read or whose unit isn't the declared one.
+    """
+    path = data.folder("templates") / "sweep.csv"
+    sheet = csvfile.read(path, required=COLUMNS, known=COLUMNS)
+    named: dict[str, list[tuple[int, dict[str, str]]]] = {}
+    for line, cells in sheet.records():
+        named.setdefault(cells["template"], []).append((line, {name: text.strip() for name, text in cells.items()}))
+    found = []
+    for name, records in named.items():
+        template = _template(name, templates)
+        if template is not None and (sweep := _sweep(template, list(_rows(records, Place(path))))).axes:
+            found.append(sweep)
+    return found
+
+
+def _template(name: str, templates: Sequence[Template]) -> Template | None:
+    including = [template for template in templates if name in template.digests]
+    return next((template for template in including if template.name == name), next(iter(including), None))
+
+
+def _rows(records: Sequence[tuple[int, dict[str, str]]], place: Place) -> Iterator[tuple[Row, tuple[str, ...]]]:
+    for line, cells in records:
+        row = Row(
+            cells["name"], cells["label"], cells["unit"], cells["kind"], cells["formula"], cells["source"],
+            cells["note"], "sweep", replace(place, line=line),
+        )  # fmt: skip
+        yield row, tuple(cells["chart"].split())
+
+
+def _sweep(template: Template, records: Sequence[tuple[Row, tuple[str, ...]]]) -> Sweep:
+    """The sweep of a template; what is named and isn't a row of it is left out, as a template may have less."""
+    scope = Scope()
+    for row in template.rows:
+        scope.add(row)
+    axes: list[Axis] = []
+    used: list[str] = []
+    shown: list[str] = []
+    charts: dict[str, tuple[str, ...]] = {}
+    bounds: list[str] = []
+    for row, parts in records:
+        if row.kind == "axis" and row.name in template.by_name:
+            axes.append(Axis(template.row(row.name), _follows(row, template), parts))
+        elif row.kind == "bound" and row.name in template.by_name:
+            bounds.append(row.name)
+        elif row.kind in ("calc", "output"):
+            if row.formula and all(name in scope.rows for name in row.reads):
+                scope.add(checked(row, scope.units, {}))
+            if row.name in scope.rows:
+                used.append(row.name)
+                charts[row.name] = parts
+                shown += [row.name] if row.kind == "output" else []
+    return Sweep(template, tuple(axes), scope.rows, tuple(used), tuple(shown), tuple(bounds), charts)
+
+
+def followed(formula: Formula, template: Template, values: Mapping[str, Value]) -> float | None:
+    """What a following input comes to, by a plan's values and the template's defaults; None unless a whole number."""
+    given = {name: values.get(name, template.row(name).default) for name in formula.names}
+    if not all(isinstance(value, (int, float)) for value in given.values()):
+        return None
+    import numpy as np
+
+    from planner.formulas.arrays import Arithmetic
+    from planner.formulas.evaluation import run
+
+    arrays = {name: np.float64(value) for name, value in given.items()}
+    with np.errstate(all="ignore"):
+        number = float(run(formula, arrays, Arithmetic(np)))
+    return number if number >= 1 and number == round(number) else None
+
+
+def _follows(row: Row, template: Template) -> dict[str, Formula]:
+    """`name=formula` of an axis: the input that moves with it."""
+    name, equals, text = row.formula.partition("=")
+    formula = parse(text) if equals else None
+    if formula is None or not {name.strip(), *formula.names} <= template.by_name.keys():
+        return {}
+    return {name.strip(): formula}

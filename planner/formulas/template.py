@@ -1,0 +1,244 @@
+"""Row and Template: a template's CSV read and proved row by row, every fault named with file and line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from planner import csvfile
+from planner.errors import Place, UserError, nearest
+from planner.formulas.text import FUNCTIONS, Binary, Call, Formula, FormulaError, Node, Number, Unary, children, parse
+from planner.formulas.units import TEXT, Unit, parse_unit, unit_of
+
+COLUMNS = ("name", "label", "unit", "kind", "formula", "source", "note")
+LOOKUPS = ("model", "hardware", "dtype")
+CALCULATED = ("calc", "output", "check")
+KINDS = ("input", "constant", *LOOKUPS, *CALCULATED, "include")
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_COLUMN = re.compile(r"([a-z][a-z0-9_]*)(?:\[([a-z][a-z0-9_]*)\])?")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity of a template. `template` is where it was written; `place` its file and line."""
+
+    name: str
+    label: str
+    unit: str
+    kind: str
+    formula: str
+    source: str = ""
+    note: str = ""
+    template: str = ""
+    place: Place = field(default_factory=Place)
+    choices: tuple[str, ...] = ()  # what formulas compare a text input with: the texts that mean something
+
+    @cached_property
+    def expression(self) -> Formula:
+        """The parsed formula of a calculated row; a bound text may be a whole formula."""
+        return parse(self.formula, whole_text=True)
+
+    @cached_property
+    def default(self) -> float | str | None:
+        """An input's or a constant's value; None where the template gives none."""
+        if self.unit == "text" or not self.formula:
+            return self.formula or None
+        return float(self.formula)
+
+    @cached_property
+    def column(self) -> tuple[str, str | None]:
+        """A lookup's column and, for `peak[compute_dtype]`, the name of the row that selects it."""
+        match = _COLUMN.fullmatch(self.formula or self.name)
+        if match is None:
+            raise self.fault(f"{self.formula!r} is no column name", "write column or column[dtype_row]")
+        return match.group(1), match.group(2)
+
+    @cached_property
+    def reads(self) -> tuple[str, ...]:
+        """The names that this row's value is made of."""
+        if self.kind in CALCULATED:
+            return self.expression.names
+        if self.kind == "dtype":
+            return (self.formula,)
+        if self.kind == "hardware":
+            return tuple(name for name in [self.column[1]] if name)
+        return ()
+
+    def fault(self, what: str, remedy: str = "", start: int | None = None) -> UserError:
+        """A UserError at this row; `start` is the character of the formula at fault."""
+        column = None if start is None else f"formula, character {start + 1}"
+        place = replace(self.place, column=column) if column else self.place
+        return UserError(f"{self.name}: {what}", place=place, remedy=remedy)
+
+
+@dataclass(frozen=True)
+class Template:
+    """A template with its includes laid out: rows in evaluation order, and the digest of each file read."""
+
+    name: str
+    path: Path
+    rows: tuple[Row, ...]
+    digests: Mapping[str, str]
+
+    @cached_property
+    def by_name(self) -> dict[str, Row]:
+        return {row.name: row for row in self.rows}
+
+    def row(self, name: str) -> Row:
+        """The row of that name. Raises UserError with the nearest name."""
+        if name not in self.by_name:
+            raise UserError(f"{self.name} has no row {name!r}", remedy=nearest(name, self.by_name))
+        return self.by_name[name]
+
+    def of_kind(self, *kinds: str) -> list[Row]:
+        """The rows of these kinds, in order."""
+        return [row for row in self.rows if row.kind in kinds]
+
+    def closure(self, names: Iterable[str]) -> set[str]:
+        """These names, those that their rows are made of, and so on."""
+        waiting, reached = list(names), set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name not in reached:
+                reached.add(name)
+                waiting += self.row(name).reads
+        return reached
+
+
+def read_rows(path: Path) -> tuple[list[Row], str]:
+    """The rows of a template's CSV as they are written, and the digest of the file.
+
+    Raises UserError for what can be told from a row alone: columns, names, kinds, units, numbers.
+    """
+    sheet = csvfile.read(path, required=COLUMNS, known=COLUMNS)
+    rows: list[Row] = []
+    seen: dict[str, int] = {}
+    for line, cells in sheet.records():
+        row = row_of(cells, Place(path, line), path.stem)
+        _check_row(row)
+        if row.name in seen and row.name != ".":
+            raise row.fault(f"the name stands in line {seen[row.name]} already", "names are unique")
+        seen[row.name] = line
+        rows.append(row)
+    if not rows:
+        raise UserError("there are no rows below the header", place=Place(path), remedy="add a row for each quantity")
+    return rows, sheet.digest
+
+
+def row_of(cells: Mapping[str, str], place: Place, template: str) -> Row:
+    """The row of a record's cells, by COLUMNS."""
+    name, label, unit, kind, formula, source, note = ((cells[column] or "").strip() for column in COLUMNS)
+    return Row(name, label, unit, kind, formula, source, note, template, place)
+
+
+def _check_row(row: Row) -> None:
+    if row.kind not in KINDS:
+        raise row.fault(f"unknown kind {row.kind!r}", nearest(row.kind, KINDS))
+    if not (row.kind == "include" and row.name == ".") and (wrong := name_fault(row.name)):
+        raise row.fault(wrong, "names match [a-z][a-z0-9_]*, three letters or more")
+    if row.kind == "include":
+        return
+    if not row.label:
+        raise row.fault("the label is empty", "write what a reader calls it")
+    try:
+        unit = parse_unit(row.unit)
+    except ValueError as error:
+        raise row.fault(str(error)) from None
+    if row.kind in ("input", "constant"):
+        _check_number(row, unit)
+    if row.kind == "dtype" and unit != parse_unit("byte"):
+        raise row.fault(f"a dtype is bytes per element: its unit is byte, not {row.unit}")
+    if row.kind in (*CALCULATED, "dtype") and not row.formula:
+        raise row.fault("the formula is empty")
+
+
+def _check_number(row: Row, unit: Unit) -> None:
+    if row.kind == "constant" and not row.formula:
+        raise row.fault("a constant needs its number in the formula column")
+    if unit == TEXT or not row.formula:
+        return
+    if not NUMBER.fullmatch(row.formula):
+        raise row.fault(f"{row.formula!r} is no number", "write 0.5 or 1e12, or leave it blank for N/A")
+    if abs(float(row.formula)) == float("inf"):
+        raise row.fault(f"{row.formula!r} is more than a cell can hold")
+
+
+def name_fault(name: str) -> str | None:
+    """What is wrong with a machine name, or None: a name must never read as a cell or a function."""
+    if not _NAME.fullmatch(name) or len(name) < 3:
+        return f"{name!r} is no machine name"
+    if name.upper() in (*FUNCTIONS, "TRUE", "FALSE"):
+        return f"{name!r} is a function's name"
+    if "_" not in name and re.search(r"\d", name):
+        return f"{name!r} reads as a cell address"
+    return None
+
+
+def checked(row: Row, units: Mapping[str, Unit], below: Mapping[str, Row]) -> Row:
+    """The row, proved: its names stand above it, its literals are allowed, its unit is the declared one.
+
+    `units` holds the unit of every name above; `below` the file's own rows, to tell a forward reference
+    from an unknown name. Raises UserError at the character at fault.
+    """
+    try:
+        for name, start in _named(row):
+            if name not in units:
+                raise _unknown(row, name, start, units, below)
+        if row.kind in CALCULATED:
+            check_literals(row.expression)
+            derived = unit_of(row.expression, units)
+            if derived not in (None, parse_unit(row.unit)):
+                raise row.fault(f"declared {row.unit}, but {row.formula} is {derived}", "correct the one or the other")
+        elif any(units[name] != TEXT for name in row.reads):
+            raise row.fault(f"{row.reads[0]} is no text row", "name a row that holds a dtype")
+        if row.kind == "model" and row.column[1]:
+            raise row.fault(f"{row.formula!r} is no column of a model", "only a chip's are selected by dtype")
+    except FormulaError as error:
+        raise row.fault(error.what, error.remedy, error.start) from None
+    return row
+
+
+def _named(row: Row) -> Iterator[tuple[str, int]]:
+    if row.kind in CALCULATED:
+        yield from ((node.name, node.start) for node in row.expression.spans)
+    else:
+        yield from ((name, 0) for name in row.reads)
+
+
+def _unknown(row: Row, name: str, start: int, units: Mapping[str, Unit], below: Mapping[str, Row]) -> UserError:
+    if name == row.name:
+        return row.fault("the formula refers to its own row", "", start)
+    if name in below:
+        line = below[name].place.line
+        return row.fault(f"{name} stands below, in line {line}", "names refer upward: move that row up", start)
+    return row.fault(f"unknown name {name}", nearest(name, units), start)
+
+
+def check_literals(formula: Formula) -> None:
+    """No number but 0 and 1, and 2 as an exponent or a LOG's base: constants are rows, with unit and source.
+
+    Raises FormulaError at the number.
+    """
+
+    def allowed(number: Number, parent: Node | None) -> bool:
+        if number.value in (0, 1):
+            return not (isinstance(parent, Unary) and parent.op == "%")
+        exponent = isinstance(parent, Binary) and parent.op == "^" and parent.right is number
+        base = isinstance(parent, Call) and parent.function == "LOG" and parent.args[1] is number
+        return number.value == 2 and (exponent or base)
+
+    def visit(node: Node, parent: Node | None) -> None:
+        if isinstance(node, Number) and not allowed(node, parent):
+            what = f"the number {formula.of(node)} in a formula"
+            raise FormulaError(what, node.start, "make it a constant row")
+        if isinstance(node, Binary) and isinstance(node.left, Number) and isinstance(node.right, Number):
+            raise FormulaError("an operator between two numbers", node.start, "make it a constant row")
+        for child in children(node):
+            visit(child, node)
+
+    visit(formula.root, None)

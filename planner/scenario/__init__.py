@@ -1,0 +1,1 @@
+"""Scenarios of an edited workbook: one more added, all of them written as a CSV."""

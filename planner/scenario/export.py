@@ -1,0 +1,236 @@
+"""The scenarios of a workbook as the CSV that `planner build --scenarios` reads, with all that was typed for each."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from planner import catalog
+from planner.book.pristine import is_pristine
+from planner.book.reading import Entry, Plan, Quantity, Scenario
+from planner.book.sheets import templates_of
+from planner.catalog import Table
+from planner.errors import UserError
+from planner.formulas import library
+from planner.formulas.template import Row
+from planner.scenario.ownrows import OPTIONS, as_csv, has_own
+from planner.workbook.scenarios import guarded
+from planner.workbook.workloads import NAME as WORKLOAD
+from planner.xlsx.cellvalue import CellError, Value, same_value
+
+MISSING = "N/A"
+SAME = 1e-12
+
+
+@dataclass(frozen=True)
+class Export:
+    """The columns and rows of the CSV, the templates of the workbook, and what the CSV can't say.
+
+    `databases` holds the workbook's models and chips as CSVs, by kind, where a scenario has one that isn't shipped.
+    """
+
+    header: list[str]
+    rows: list[list[str]]
+    templates: list[str]
+    remarks: list[str]
+    databases: Mapping[str, str] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """The CSV."""
+        stream = io.StringIO(newline="")
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerows([self.header, *self.rows])
+        return stream.getvalue()
+
+
+def export(plan: Plan) -> Export:
+    """The scenarios of a plan. A blank input is N/A, a blank override is left blank."""
+    return _Exporter(plan).export()
+
+
+@dataclass
+class _Exporter:
+    plan: Plan
+    remarks: list[str] = field(default_factory=list)
+
+    def export(self) -> Export:
+        """Every scenario with its inputs, its overrides, and what was typed over its formulas."""
+        typed: dict[str, dict[str, str]] = {scenario.key: {} for scenario in self.plan.scenarios}
+        names: list[str] = []
+        for column, values in self._columns():
+            if column not in names:
+                names.append(column)
+            for key, text in values.items():
+                typed[key][column] = text
+        ids = self._ids()
+        rows = [
+            [ids[scenario.key], *map(guarded, (self._name(scenario), scenario.model, scenario.hardware)),
+             *(typed[scenario.key].get(name, "") for name in names)]
+            for scenario in self.plan.scenarios
+        ]  # fmt: skip
+        self._remark_on_tables()
+        self._remark_on_constants()
+        templates = list(dict.fromkeys(templates_of(self.plan.book).values()))
+        own = {table.kind: as_csv(self.plan, table) for table in (self._models, self._hardware)
+               if has_own(self.plan, table)}  # fmt: skip
+        return Export(["scenario", "name", "model", "hardware", *names], rows, templates, self.remarks, own)
+
+    def _columns(self) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """Column by column, the texts by scenario; a later column of a name fills in what an earlier one has not."""
+        known = {WORKLOAD, *(row.name for rows in self.plan.tables.values() for row in rows)}
+        for quantity in self.plan.inputs:
+            if quantity.name in known:
+                yield quantity.name, {key: self._text(quantity, entry) or MISSING
+                                      for key, entry in quantity.cells.items()}  # fmt: skip
+            else:
+                self.remarks.append(f"{quantity.name} is a row of yours on {quantity.sheet}: no template reads it")
+        overridden: set[tuple[str, str]] = set()
+        for quantity in self.plan.overrides:
+            values = {key: self._text(quantity, entry) for key, entry in quantity.cells.items() if not entry.is_blank}
+            overridden |= {(quantity.name, key) for key in values}
+            if values:
+                yield quantity.name, values
+        yield from self._looked_up(overridden)
+        yield from self._typed_over()
+
+    def _looked_up(self, overridden: set[tuple[str, str]]) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """The numbers that were changed in the workbook's own databases, as overrides of the shipped ones."""
+        for name, (row, quantity) in self._lookups.items():
+            values: dict[str, str] = {}
+            for scenario in self.plan.scenarios:
+                entry = quantity.cells.get(scenario.key)
+                shipped = self._shipped(row, scenario)
+                if entry is None or shipped is None or (name, scenario.key) in overridden or entry.formula is None:
+                    continue
+                now = None if isinstance(entry.value, CellError) else entry.value
+                if not _same(now, shipped()):
+                    values[scenario.key] = MISSING if now in (None, "") else _written(now)
+                    what = "is not the shipped number on the workbook's own sheet: an override"
+                    self.remarks.append(f"{row.name} of {scenario.id} {what}")
+            if values:
+                yield name, values
+
+    @cached_property
+    def _lookups(self) -> dict[str, tuple[Row, Quantity]]:
+        """The rows of the shipped templates that are looked up, and where the workbook has them."""
+        sheets = templates_of(self.plan.book)
+        found: dict[str, tuple[Row, Quantity]] = {}
+        for sheet, quantities in self.plan.tables.items():
+            if sheets.get(sheet) not in library.names():
+                continue
+            rows = library.load(sheets[sheet]).by_name
+            for quantity in quantities:
+                row = rows.get(quantity.name)
+                if row is not None and row.kind in ("model", "hardware") and not row.column[1]:
+                    found.setdefault(row.name, (row, quantity))
+        return found
+
+    def _shipped(self, row: Row, scenario: Scenario) -> Callable[[], Value] | None:
+        """What the shipped database has for a lookup in a scenario; None where it hasn't the model or chip."""
+        table, chosen = (self._models, scenario.model) if row.kind == "model" else (self._hardware, scenario.hardware)
+        if not chosen or not table.has(chosen):
+            return None
+        return lambda: table.rows[table.identify(chosen)].get(row.column[0])
+
+    @cached_property
+    def _models(self) -> Table:
+        return catalog.load_models()
+
+    @cached_property
+    def _hardware(self) -> Table:
+        return catalog.load_hardware()
+
+    def _typed_over(self) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """The numbers typed over formulas, where every sheet that has the row says the same; else a remark."""
+        lines = {table.sheet.name: table for table in self.plan.book.calculations}
+        found: dict[str, dict[str, list[Entry]]] = {}
+        have: Counter[str] = Counter()
+        for sheet, quantities in self.plan.tables.items():
+            table = lines[sheet]
+            for quantity in quantities:
+                line = table.by_name.get(quantity.name)
+                own = [entry for entry in quantity.cells.values() if entry.formula is not None]
+                have[quantity.name] += 1
+                for key, entry in quantity.cells.items():
+                    is_text = isinstance(entry.value, str) and quantity.unit != "text"
+                    if is_text and entry.formula is None and own:
+                        self.remarks.append(
+                            f"{entry.spot} ({quantity.name}): {entry.value!r} is no number; not exported"
+                        )
+                    elif entry.formula is None and not entry.is_blank and own:
+                        found.setdefault(quantity.name, {}).setdefault(key, []).append(entry)
+                    elif entry.formula and line and not is_pristine(self.plan.book, table, line, entry.spot.column):
+                        self.remarks.append(f"{entry.spot}: the formula is edited, ={entry.formula}; not exported")
+        for name, by_key in found.items():
+            values = {key: _written(entries[0].value) for key, entries in by_key.items()
+                      if len(entries) == have[name] and len({entry.value for entry in entries}) == 1}  # fmt: skip
+            for key, entries in by_key.items():
+                what = "typed over a formula: an override" if key in values else "typed over a formula; not exported"
+                self.remarks.append(f"{entries[0].spot} ({name}): {_written(entries[0].value)} is {what}")
+            if values:
+                yield name, values
+
+    def _text(self, quantity: Quantity, entry: Entry) -> str:
+        """A typed cell as the CSV says it. Raises UserError for a text in the place of a number."""
+        if entry.formula is not None:
+            self.remarks.append(f"{entry.spot} ({quantity.name}) is a formula, ={entry.formula}: its value is exported")
+        if entry.is_missing:
+            return "" if entry.is_blank else MISSING
+        if isinstance(entry.value, str) and quantity.unit != "text":
+            raise UserError(f"{entry.spot} ({quantity.name}): {entry.value!r} is no number",
+                            remedy=f"type a number of {quantity.unit} there")  # fmt: skip
+        return _written(entry.value)
+
+    def _ids(self) -> dict[str, str]:
+        """Each scenario's id, made its own where two share one or one has none."""
+        taken: set[str] = set()
+        ids: dict[str, str] = {}
+        for at, scenario in enumerate(self.plan.scenarios, start=1):
+            base = scenario.id or f"scenario_{at}"
+            own, number = base, 1
+            while own.lower() in taken:
+                number += 1
+                own = f"{base}_{number}"
+            if own != scenario.id:
+                self.remarks.append(f"the scenario {scenario.key} is exported as {own}: ids are unique")
+            taken.add(own.lower())
+            ids[scenario.key] = guarded(own)
+        return ids
+
+    def _name(self, scenario: Scenario) -> str:
+        """A name that was given; blank where it is that of the model on the chip, so that it goes on following them."""
+        default = " on ".join(part for part in (scenario.model, scenario.hardware) if part)
+        return "" if scenario.name == default else scenario.name
+
+    def _remark_on_tables(self) -> None:
+        for table, chosen in ((self._models, "model"), (self._hardware, "hardware")):
+            for identifier in dict.fromkeys(getattr(scenario, chosen) for scenario in self.plan.scenarios):
+                if identifier and not table.has(identifier):
+                    said = f"build with {OPTIONS[table.kind]} and its row"
+                    self.remarks.append(f"{identifier} stands in this workbook alone: {said}")
+
+    def _remark_on_constants(self) -> None:
+        shipped = {row.name: row for name in library.names() for row in library.load(name).of_kind("constant")}
+        for quantity in self.plan.constants:
+            value, row = quantity.value(""), shipped.get(quantity.name)
+            if row is not None and not _same(value, row.default):
+                said = f"the constant {quantity.name} is {_written(value)}, not {_written(row.default)}"
+                self.remarks.append(f"{said}; not exported")
+
+
+def _written(value: Value) -> str:
+    """A value as a CSV has it: a number to the last digit, a whole one without `.0`."""
+    if value is None or isinstance(value, CellError):
+        return MISSING
+    if isinstance(value, (float, int)) and not isinstance(value, bool):
+        return repr(float(value)).removesuffix(".0")
+    return guarded(str(value))
+
+
+def _same(one: Value, other: Value) -> bool:
+    blank = (None, "")
+    return (one in blank and other in blank) or same_value(one, other, SAME)

@@ -1,0 +1,246 @@
+"""The scenarios of a workbook: each model on each chip, or the rows of an analyst's CSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from planner import catalog, csvfile
+from planner.catalog import Table, Value
+from planner.compare import cases
+from planner.errors import Place, UserError, nearest
+from planner.formulas import layer_ops, library
+from planner.formulas.limits import wholes
+from planner.formulas.settings import check_together, parsed, typed
+from planner.formulas.sweeps import Sweep, followed, sweeps
+from planner.formulas.template import Row, Template
+from planner.workbook.plan import Plan, Scenario
+from planner.workbook.sharing import included_first
+from planner.workbook.workloads import Workloads, workloads
+
+STEP = "inference"  # the template that layer_ops.csv is written over
+DEFAULT_TEMPLATES = ("transformer", "training", "inference", "collectives")
+DEFAULTS = (
+    (
+        "llama3-70b",
+        "tpu-v5e",
+        {"n_chips": "16", "batch": "32", "context_len": "8192", "weight_dtype": "int8", "kv_dtype": "int8"},
+    ),
+    ("llama3-70b", "tpu-v6e", {"n_chips": "8", "batch": "32", "context_len": "8192"}),
+    ("llama3-70b", "h100-sxm", {"n_chips": "8", "batch": "32", "context_len": "8192"}),
+    (
+        "llama3-70b",
+        "tpu-v5p",
+        {
+            "workload": "training", "n_chips": "8192", "slice_x": "16", "slice_y": "16", "slice_z": "32",
+            "collective_axes": "3",
+            "mesh_fsdp": "1024", "mesh_tensor": "8", "batch_tokens": "4194304", "seq_len": "4096",
+        },
+    ),
+)  # fmt: skip
+ID_COLUMNS, NAME_COLUMNS = ("scenario", "scenario_id", "id"), ("name", "scenario_name")
+MODEL_COLUMNS, HARDWARE_COLUMNS = ("model", "model_id"), ("hardware", "hardware_id", "chip")
+MOST = 16_000  # scenarios that a sheet has columns for
+MOST_NAMED = 6  # scenarios that one line names
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@library.one_reading()
+def plan_of(
+    models: Sequence[str], chips: Sequence[str], templates: Sequence[str], scenarios_csv: Path | None,
+    settings: Iterable[str], models_csv: Path | None = None, hardware_csv: Path | None = None,
+) -> Plan:  # fmt: skip
+    """The plan that the options of `planner build` name.
+
+    Raises UserError for an unknown model, chip, template or name (with the nearest), or a fault in a file.
+    """
+    tables = catalog.load_models(models_csv), catalog.load_hardware(hardware_csv)
+    models, chips, templates = _sorted(models, chips, templates, *tables)
+    loaded = included_first([library.load(name) for name in templates or DEFAULT_TEMPLATES])
+    rows = {row.name: row for template in loaded for row in template.rows}
+    swept = sweeps(loaded)
+    meant = workloads(loaded, swept)
+    if chosen := meant.row:
+        rows[chosen.name] = chosen
+    common = {name: _typed(rows, name, text) for name, text in parsed(settings).items()}
+    if scenarios_csv is not None:
+        if models or chips:
+            raise UserError("models and chips stand in the scenarios file", remedy="leave them off the command line")
+        scenarios = list(read(scenarios_csv, rows, *tables, common))
+    elif not models and not chips and not templates and models_csv is None and hardware_csv is None:
+        scenarios = [_scenario(m, c, {n: _typed(rows, n, t) for n, t in v.items()} | common) for m, c, v in DEFAULTS]
+    else:
+        scenarios = _products(models, chips, loaded, *tables, common)
+    step_rows = library.load(STEP).by_name.keys()
+    step = next((template for template in loaded if step_rows <= template.by_name.keys()), None)
+    operations = layer_ops.load(step) if step else None
+    scenarios = [_completed(_possible(scenario, tables[1]), meant, swept) for scenario in _distinct(scenarios)]
+    return Plan(loaded, scenarios, *tables, catalog.load_dtypes(), operations, cases.load())
+
+
+def without(plan: Plan) -> Iterator[str]:
+    """What scenarios lack that the templates look numbers up by, in words: `no chip: a, b`."""
+    for kind, noun in (("model", "model"), ("hardware", "chip")):
+        lacking = [scenario.id for scenario in plan.scenarios if not getattr(scenario, kind)]
+        if lacking and any(template.of_kind(kind) for template in plan.templates):
+            more = f" and {len(lacking) - MOST_NAMED:,} more" if len(lacking) > MOST_NAMED else ""
+            many = "s" if len(lacking) > 1 else ""
+            yield f"no {noun} for the scenario{many} {', '.join(lacking[:MOST_NAMED])}{more}"
+
+
+def _sorted(
+    arguments: Sequence[str], chips: Sequence[str], templates: Sequence[str], models: Table, hardware: Table
+) -> tuple[list[str], list[str], list[str]]:
+    """The arguments that name no model but a chip or a template, put where they belong: `-H a b` reads both."""
+    kept: list[str] = []
+    more_chips, more_templates = list(chips), list(templates)
+    for argument in arguments:
+        if models.has(argument) or not (hardware.has(argument) or argument in library.names()):
+            kept.append(argument)
+        elif hardware.has(argument):
+            more_chips.append(argument)
+        else:
+            more_templates.append(argument)
+    return kept, more_chips, more_templates
+
+
+def _products(
+    models: Sequence[str], chips: Sequence[str], templates: Sequence[Template], model_table: Table,
+    hardware_table: Table, common: dict[str, Value],
+) -> list[Scenario]:  # fmt: skip
+    wants_model = any(template.of_kind("model") for template in templates)
+    wants_chip = any(template.of_kind("hardware") for template in templates)
+    named: list[str | None] = [model_table.identify(model) for model in models] or [None]
+    if wants_model and not models:
+        raise UserError("no model is named", remedy="name one, as `planner models list` shows them")
+    if wants_chip and not chips:
+        raise UserError("no chip is named", remedy="name one with -H, as `planner hardware list` shows them")
+    on: list[str | None] = [hardware_table.identify(chip) for chip in chips] or [None]
+    return [_scenario(model, chip, common) for model in named for chip in on]
+
+
+def _scenario(model: str | None, chip: str | None, values: dict[str, Value]) -> Scenario:
+    name = " on ".join(part for part in (model, chip) if part) or "scenario"
+    return Scenario(re.sub(r"[^a-z0-9]+", "_", name.lower()), name, model, chip, values, is_named=False)
+
+
+def _possible(scenario: Scenario, chips: Table) -> Scenario:
+    """The scenario. Raises UserError where its values can't be beside its chip's."""
+    if wholes(scenario.values):
+        chip = chips.rows[scenario.hardware] if scenario.hardware else {}
+        check_together(scenario.values, {**chip, **scenario.values})
+    return scenario
+
+
+def _distinct(scenarios: Sequence[Scenario]) -> list[Scenario]:
+    seen: dict[str, int] = {}
+    distinct = []
+    for scenario in scenarios:
+        count = seen[scenario.id] = seen.get(scenario.id, 0) + 1
+        identifier = scenario.id if count == 1 else f"{scenario.id}_{count}"
+        distinct.append(replace(scenario, id=identifier))
+    return distinct
+
+
+def _completed(scenario: Scenario, meant: Workloads, swept: Sequence[Sweep]) -> Scenario:
+    """A scenario with what it is meant for, and the inputs that follow others where it leaves them open.
+
+    A scenario of 16 chips that names no mesh has 16 FSDP ways, as templates/sweep.csv says.
+    """
+    values = dict(scenario.values)
+    if meant.row is not None:
+        values.setdefault(meant.row.name, meant.meant(scenario.values))
+    for sweep in swept:
+        for axis in sweep.axes:
+            for name, formula in axis.follows.items():
+                number = followed(formula, sweep.template, values)
+                if name not in values and number is not None and number != sweep.template.row(name).default:
+                    values[name] = number
+    return replace(scenario, values=values)
+
+
+def _typed(rows: dict[str, Row], name: str, text: str) -> Value:
+    if name not in rows:
+        raise UserError(f"no template of this workbook has a row {name!r}", remedy=nearest(name, rows))
+    return typed(rows[name], text)
+
+
+def guarded(text: str) -> str:
+    """A text that no spreadsheet program takes for a formula when it opens the CSV: with an apostrophe before it."""
+    return f"'{text}" if text.startswith(_FORMULA) or unguarded(text) != text else text
+
+
+def unguarded(text: str) -> str:
+    """A text of the CSV without that apostrophe."""
+    return text[1:] if text.startswith("'") and text[1:].lstrip("'").startswith(_FORMULA) else text
+
+
+def read(
+    path: Path, rows: dict[str, Row], model_table: Table, hardware_table: Table, common: dict[str, Value]
+) -> Iterable[Scenario]:  # fmt: skip
+    """The scenarios of a CSV: columns scenario, name, model, hardware, and any row that a template has.
+
+    A blank cell leaves the default. Raises UserError with file, line and column.
+    """
+    heads = (*ID_COLUMNS, *NAME_COLUMNS, *MODEL_COLUMNS, *HARDWARE_COLUMNS)
+    sheet = csvfile.read(path, known=(*heads, *rows))
+    for column in sheet.header:
+        if column not in heads and column not in rows:
+            raise UserError(f"unknown column {column!r}", place=Place(path, 1), remedy=nearest(column, (*heads, *rows)))
+    seen: dict[str, int] = {}
+    for line, cells in sheet.records():
+        try:
+            scenario = _from_cells(cells, rows, model_table, hardware_table, common)
+        except UserError as error:
+            place = Place(path, line, error.place.column if error.place else None)
+            raise UserError(error.what, place=place, remedy=error.remedy) from None
+        if len(seen) == MOST:
+            what, remedy = f"more than {MOST:,} scenarios", "a sheet has no more columns: make several workbooks"
+            raise UserError(what, place=Place(path, line), remedy=remedy)
+        if scenario.id.lower() in seen:
+            first = seen[scenario.id.lower()]
+            raise UserError(
+                f"scenario {scenario.id!r} stands in line {first} already",
+                place=Place(path, line),
+                remedy="ids are unique",
+            )
+        seen[scenario.id.lower()] = line
+        yield scenario
+    if not seen:
+        raise UserError("the file has no scenario", place=Place(path), remedy="add a row below the header")
+
+
+@contextmanager
+def _in_column(name: str) -> Iterator[None]:
+    """A fault of what is done within it stands in this column."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(error.what, place=Place(column=name), remedy=error.remedy) from None
+
+
+def _from_cells(
+    cells: dict[str, str], rows: dict[str, Row], model_table: Table, hardware_table: Table,
+    common: dict[str, Value],
+) -> Scenario:  # fmt: skip
+    def first(columns: Sequence[str]) -> str:
+        return next((unguarded(cells[column].strip()) for column in columns if cells.get(column, "").strip()), "")
+
+    model, chip = first(MODEL_COLUMNS), first(HARDWARE_COLUMNS)
+    with _in_column(next((column for column in MODEL_COLUMNS if cells.get(column)), "")):
+        found_model = model_table.identify(model) if model else None
+    with _in_column(next((column for column in HARDWARE_COLUMNS if cells.get(column)), "")):
+        found_chip = hardware_table.identify(chip) if chip else None
+    values = dict(common)
+    for column, text in cells.items():
+        if column in rows and text.strip() and column not in NAME_COLUMNS:
+            with _in_column(column):
+                values[column] = typed(rows[column], unguarded(text.strip()))
+    base = _scenario(found_model, found_chip, values)
+    identifier = first(ID_COLUMNS) or base.id
+    name = first(NAME_COLUMNS)
+    scenario = Scenario(identifier, name or base.name, found_model, found_chip, values, is_named=bool(name))
+    return _possible(scenario, hardware_table)
