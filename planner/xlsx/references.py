@@ -1,0 +1,173 @@
+"""The formula of a cell cut into pieces: the one reader and writer of references.
+
+It knows what Excel, LibreOffice and Google Sheets write: `B5`, `$B$5:C7`, `B:C`, `5:7`, `Inputs!B5`, `'My sheet'!B5`,
+`Jan:Dec!B5` over several sheets, `[1]Other!B5` in another file, and `Table1[[#This Row],[time]]`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple
+
+from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, column_letters, column_number
+from planner.xlsx.sheetname import quoted, unquoted
+
+Kind = Literal["text", "number", "logical", "error", "name", "function", "reference", "table", "space", "operator"]
+BROKEN = "#REF!"
+
+_COLUMN, _ROW = r"\$?[A-Z]{1,3}", r"\$?[1-9][0-9]{0,6}"
+_CELL = _COLUMN + _ROW
+_WORD = r"[^\W\d][\w.?\\]*"
+_SHEET = r"[\w.]+"  # without quotes; a digit may begin it, as programs other than Excel write it
+_PIECE = re.compile(
+    rf"""(?P<text>"(?:[^"]|"")*")
+       | (?P<prefix>(?:'(?:[^']|'')*'|(?:\[[^\[\]]*\])?{_SHEET}(?::{_SHEET})?)!)?
+         (?:(?P<reference>{_CELL}(?::{_CELL})?|{_COLUMN}:{_COLUMN}|{_ROW}:{_ROW})(?![\w.(!\[])|(?P<broken>\#REF!))
+       | (?P<table>(?:{_WORD})?\[(?:[^\[\]]|\[(?:[^\[\]']|'.)*\])*\])
+       | (?P<function>{_WORD})\(
+       | (?P<logical>(?:TRUE|FALSE)\b(?![.(!]))
+       | (?P<name>(?:(?:'(?:[^']|'')*'|(?:\[[^\[\]]*\])?{_SHEET})!)?[^\W\d\\]?{_WORD})
+       | (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+       | (?P<error>\#(?:N/A|[A-Z0/_]+[!?]?))
+       | (?P<space>\s+)
+       | (?P<operator><>|<=|>=|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_END = re.compile(r"(\$?)([A-Z]*)(\$?)([0-9]*)")
+
+
+class Corner(NamedTuple):
+    """An end of a reference as it is written: row and column, counted from 1, and which of the two `$` fixes.
+
+    A whole column has row 0 and a whole row column 0; `Reference.area` gives them the edges of the sheet.
+    """
+
+    row: int
+    column: int
+    row_fixed: bool
+    column_fixed: bool
+
+    def __str__(self) -> str:
+        letters = "$" * self.column_fixed + column_letters(self.column) if self.column else ""
+        return letters + ("$" * self.row_fixed + str(self.row) if self.row else "")
+
+
+class Reference(NamedTuple):
+    """A cell, a range, whole rows or whole columns. `last` is `first` of a single cell.
+
+    `prefix` is what stands before it, with its `!`; blank for the formula's own sheet.
+    """
+
+    prefix: str
+    first: Corner
+    last: Corner
+    is_range: bool
+
+    @property
+    def sheet(self) -> str:
+        """The sheet that it names, without quotes: blank for its own; of several, or in another file, as written."""
+        return unquoted(self.prefix)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it leads to another file, or over several sheets."""
+        return "[" in self.prefix or ":" in self.prefix
+
+    @property
+    def area(self) -> Area:
+        """The cells that it covers, whichever corner is written first."""
+        top, bottom = sorted((self.first.row or 1, self.last.row or MAX_ROW))
+        left, right = sorted((self.first.column or 1, self.last.column or MAX_COLUMN))
+        return Area(top, left, bottom, right)
+
+    def to(self, first: Corner, last: Corner, sheet: str | None = None) -> Reference:
+        """The same way of writing with other corners, and on another sheet (None: as it is)."""
+        prefix = self.prefix if sheet is None else f"{quoted(sheet)}!" if sheet else ""
+        return Reference(prefix, first, last, self.is_range)
+
+    def __str__(self) -> str:
+        return self.prefix + (f"{self.first}:{self.last}" if self.is_range else str(self.first))
+
+
+class Piece(NamedTuple):
+    """A piece of a formula: what it is, its text, and what it refers to where it is a reference.
+
+    A function's text ends in its bracket. A reference whose cells are gone is an error, with its sheet: `Inputs!#REF!`.
+    """
+
+    kind: Kind
+    text: str
+    reference: Reference | None = None
+
+
+@lru_cache(maxsize=1 << 16)
+def pieces(formula: str) -> tuple[Piece, ...]:
+    """A formula, without its `=`, from left to right. Joined, the texts are the formula again."""
+    found: list[Piece] = []
+    for match in _PIECE.finditer(formula):
+        kind, text = match.lastgroup or "operator", match[0]
+        if match["reference"]:
+            found.append(Piece("reference", text, _reference(match["prefix"] or "", match["reference"])))
+        elif match["broken"]:
+            found.append(Piece("error", text))
+        else:
+            found.append(Piece(kind, text))  # type: ignore[arg-type]  # the groups are named for the kinds
+    return tuple(found)
+
+
+def references(formula: str) -> list[Reference]:
+    """What a formula refers to, from left to right."""
+    return [piece.reference for piece in pieces(formula) if piece.reference is not None]
+
+
+def rewritten(formula: str, change: Callable[[Reference], Reference | str]) -> str:
+    """The formula with each reference as `change` has it: another one, or a text such as `#REF!`. All else stays."""
+    return "".join([piece.text if piece.reference is None else _spelt(piece, change) for piece in pieces(formula)])
+
+
+def _spelt(piece: Piece, change: Callable[[Reference], Reference | str]) -> str:
+    assert piece.reference is not None, "only references are changed"
+    new = change(piece.reference)
+    return piece.text if new is piece.reference else str(new)
+
+
+def copied(formula: str, down: int, right: int) -> str:
+    """The formula as it reads so many rows further down and columns to the right: `$` holds, the rest moves along.
+
+    What would leave the sheet is `#REF!`.
+    """
+
+    def moved(reference: Reference) -> Reference | str:
+        first, last = (_shifted(corner, down, right) for corner in (reference.first, reference.last))
+        return BROKEN if first is None or last is None else reference.to(first, last)
+
+    return rewritten(formula, moved)
+
+
+def _shifted(corner: Corner, down: int, right: int) -> Corner | None:
+    row = corner.row if corner.row_fixed or not corner.row else corner.row + down
+    column = corner.column if corner.column_fixed or not corner.column else corner.column + right
+    if (corner.row and not 1 <= row <= MAX_ROW) or (corner.column and not 1 <= column <= MAX_COLUMN):
+        return None
+    return corner._replace(row=row, column=column)
+
+
+@cache
+def _reference(prefix: str, text: str) -> Reference:
+    first, colon, last = text.partition(":")
+    one = corner(first)
+    return Reference(prefix, one, corner(last) if colon else one, bool(colon))
+
+
+@cache
+def corner(text: str) -> Corner:
+    """An end of a reference: `$B5`, `B` of whole columns, `$5` of whole rows. Raises ValueError for anything else."""
+    match = _END.fullmatch(text)
+    if match is None or not text:
+        raise ValueError(f"{text!r} is no end of a reference")
+    one, letters, other, digits = match.groups()
+    if not letters:
+        return Corner(int(digits), 0, bool(one or other), False)
+    return Corner(int(digits or 0), column_number(letters), bool(other), bool(one))

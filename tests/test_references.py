@@ -1,0 +1,38 @@
+"""The one reader of references: what each piece of a formula is, and formulas written elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.xlsx.references import copied, pieces, references, rewritten
+
+FORMULAS = {
+    'IF(Inputs!F12="",NA(),Inputs!F12)': ["Inputs!F12", "Inputs!F12"],
+    "SUM($B$5:C7,B:C,5:7,'My ''own'' sheet'!$B5)*2.5e-3": ["$B$5:C7", "B:C", "5:7", "'My ''own'' sheet'!$B5"],
+    "SUM(Jan:Dec!B5)+[1]Other!B5+'[x.xlsx]S h'!A1": ["Jan:Dec!B5", "[1]Other!B5", "'[x.xlsx]S h'!A1"],
+    "Table1[[#This Row],[A1]]*[@B2]+rate_A1+LOG10(FP8)": ["FP8"],
+    'Inputs!#REF!&"A1"&TRUE&R1C1&my.B5': [],
+    "A1:INDEX(B:B,3)+A1#": ["A1", "B:B", "A1"],
+}
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_references_are_found(formula: str) -> None:
+    """Every form of a reference is found, and nothing that only looks like one."""
+    assert [str(reference) for reference in references(formula)] == FORMULAS[formula]
+    assert rewritten(formula, lambda reference: reference.to(reference.first, reference.last)) == formula
+
+
+@given(st.text("A1B$:!'[]\"#(),+ .x5", max_size=30))
+def test_no_character_is_lost(formula: str) -> None:
+    """Whatever a formula is, its pieces joined are the formula."""
+    assert "".join(piece.text for piece in pieces(formula)) == formula
+
+
+def test_copied() -> None:
+    """Relative ends move along, fixed ones hold, and what leaves the sheet is #REF!."""
+    assert copied("A1+$B$2+C$3+D:D+5:5+$E6", 1, 1) == "B2+$B$2+D$3+E:E+6:6+$E7"
+    assert copied("A1+Inputs!B2", -1, 0) == "#REF!+Inputs!B1"
+    assert copied("XFD1", 0, 1) == "#REF!"
