@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Any
 
@@ -28,6 +28,10 @@ _WORDS = re.compile(r"[^\s/-]*[\s/-]+|[^\s/-]+")  # a line ends after a blank, a
 MASTER_CHECK = "C1"  # on every sheet: the count of failed checks
 
 
+Filling = tuple[int, int, int, Value]
+"""What was put into cells: how many rows and columns of them, the number of their look, and a value or a Live text."""
+
+
 class Page:
     """A worksheet with the marks that every sheet bears: a title that links back, and the master check."""
 
@@ -44,6 +48,9 @@ class Page:
         self.heights: dict[int, float] = {}  # of rows, in points, where openpyxl's own doesn't stand
         self._looks = looks(book)
         self._told: dict[tuple[int, int], str] = {}  # the notes that wrap
+        self.filled: dict[tuple[int, int], Filling] = {}  # what was put, by the first of the cells
+        self.swept: dict[str, list[float]] = {}  # the values of each axis of a sweep
+        self.rules: list[tuple[str, ...]] = []  # the area, the kind and the texts of validations and formats
         self.put(1, 1, title, "plan_title")
         if name != "Cover":
             self.link(1, 1, "Cover", "A1")
@@ -54,27 +61,38 @@ class Page:
         look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
         if isinstance(value, Live):
             self.grid.put_formula(row, column, value, look)
+            self.filled[row, column] = 1, 1, look, value
             return
         if isinstance(value, str):
             if value.startswith(FORMULA_LIKE):
                 look = self._looks.quoted(self.sheet, style, number_format)
             if style in WRAPS:
                 self._told[row, column] = value
-        self.grid.put(row, column, _held(value), look)
+        held = _held(value)
+        self.grid.put(row, column, held, look)
+        self.filled[row, column] = 1, 1, look, held
 
     def across(
         self, columns: Iterable[int], row: int, pattern: str, style: str, number_format: str | None = None
     ) -> None:  # fmt: skip
         """Write one formula into several columns: `pattern` has HERE for the letters of each cell's own column."""
         look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
-        self.grid.put_across(row, columns, pattern, look)
+        filled = list(columns)
+        self.grid.put_across(row, filled, pattern, look)
+        self.filled[row, filled[0]] = 1, len(filled), look, Live(pattern)
 
     def down(
-        self, column: int, rows: Iterable[int], pattern: str, style: str, number_format: str | None = None
+        self, column: int, rows: Sequence[int], pattern: str, style: str, number_format: str | None = None
     ) -> None:  # fmt: skip
         """Write one formula into several rows: `pattern` has HERE for the number of each cell's own row."""
         look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
         self.grid.put_down(column, rows, pattern, look)
+        self.filled[rows[0], column] = len(rows), 1, look, Live(pattern)
+
+    def is_choice(self, row: int, column: int) -> bool:
+        """Whether a cell is there to be typed into."""
+        return any(style == "plan_input" and look == self.filled[row, column][2]
+                   for (style, _), look in self._looks.items())  # fmt: skip
 
     def link(self, column: int, row: int, sheet: str, target: str) -> None:
         """Make a cell a link to a place in this workbook."""
@@ -96,11 +114,14 @@ class Page:
         for area in reference.split():
             validation.add(area)
         self.sheet.add_data_validation(validation)
+        told = (rule.get(name, "") for name in ("type", "promptTitle", "formula1", "formula2"))
+        self.rules.append((reference, *told))
 
     def colour(self, reference: str, condition: str, *, ink: str, fill: str | None = None, bold: bool = False) -> None:
         """A conditional format: the cells of `reference` for which the formula `condition` holds."""
         change = self._looks.conditional(self.sheet.parent, ink, fill, bold)
         self.sheet.conditional_formatting.add(reference, Rule("expression", dxfId=change, formula=[condition]))
+        self.rules.append((reference, "", "", condition, ""))
 
     def widths(self, *widths: float, scenarios: Columns | None = None, each: float = 16) -> None:
         """Column widths from A on, then one width for the scenario columns."""

@@ -87,7 +87,8 @@ class TableWriter:
     def write(self, at: int) -> Table:
         """Write the table with its titles in rows `at` and `at + 1`."""
         self._titles(at)
-        cases = swept(self.axis.row, [scenario.values for scenario in self.plan.scenarios])
+        typed = [scenario.values for scenario in self.plan.scenarios]
+        cases = self.plan.axes.get(axis_key(self.sweep, self.axis)) or swept(self.axis.row, typed)
         rows = range(at + 2, at + 2 + len(cases))
         for row, value in zip(rows, cases, strict=True):
             self.page.put(1, row, value, "plan_input", number_format(self.axis.row.unit))
@@ -104,6 +105,7 @@ class TableWriter:
             first, last = (f"{letter(column)}" for column in (min(self.drawn.values()), max(self.drawn.values())))
             area = f"{first}{rows.start}:{last}{rows.stop - 1}"
             self.page.colour(area, f"ISNA({first}{rows.start})", ink=GREY)
+        self.page.swept[axis_key(self.sweep, self.axis)] = [float(value) for value in cases]
         return Table(
             self.sweep, self.axis, rows, {**self.columns.places, **self.shown, **self.drawn}, self.own, self.shown,
             self.titles,
@@ -204,6 +206,11 @@ class TableWriter:
             over = f"{cell(column, rows.start)}>${cell(self.columns.places[room[0]], rows.start)}"
             area = f"{cell(column, rows.start)}:{cell(column, rows.stop - 1)}"
             self.page.colour(area, over, ink=RED, fill=PALE_RED)
+
+
+def axis_key(sweep: Sweep, axis: Axis) -> str:
+    """What tells an axis from those of all sweeps."""
+    return f"{sweep.template.name}.{axis.row.name}"
 
 
 def _here(column: int) -> str:
