@@ -12,10 +12,12 @@ from planner.book.sheets import templates_of
 from planner.book.tables import Database, LineTable
 from planner.compare import sheet as comparison
 from planner.errors import UserError
+from planner.workbook import memory
 from planner.xlsx.pattern import Position
 
 COVER, LOG, COMPARISON, CALCULATION = "cover", "log", "comparison", "calculation "
 SCENARIO = "scenario "
+MEMORY = "memory "  # how the keys of the rows begin in which a Cover remembers what planner wrote
 TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
 DATABASES = "models", "hardware", "dtypes"  # the kinds of sheets with a row for each id
 
@@ -147,4 +149,16 @@ def _plain(kind: str, sheet: Sheet) -> KeyedSheet:
     """A sheet whose rows are told by the text at their left, below the titles of each table: Cover, Log, Roofline."""
     width = max((column for _, column in sheet.cells), default=1)
     columns = {column: str(column) for column in range(1, width + 1)}
-    return KeyedSheet(kind, sheet, rowkeys.plain_keys(_typed(sheet), kind), columns)
+    rows = rowkeys.plain_keys(_typed(sheet), kind)
+    if kind == COVER:
+        rows |= {row: f"{MEMORY}{at}" for at, row in enumerate(_memory_rows(sheet, rows))}
+    return KeyedSheet(kind, sheet, rows, columns)
+
+
+def _memory_rows(sheet: Sheet, rows: Iterable[int]) -> list[int]:
+    """The rows of a Cover in which it remembers what planner wrote: a heading, and a row of texts for each sheet."""
+    start = next((row for row in rows if sheet.text(row, 1) == memory.HEADING), 0)
+    stop = start + 1
+    while start and memory.is_packed(sheet.text(stop, 2)):
+        stop += 1
+    return list(range(start, stop)) if start else []

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from planner.book.book import Sheet
 from planner.update import frames
 from planner.update.rows import with_formulas
-from planner.update.sides import Side
+from planner.update.threeway import Ours
 from planner.xlsx.opc import Package
 
 _CHART = re.compile(r"/(charts|chartex)/chart[^/]*\.xml$", re.IGNORECASE)
 
 
-def others(package: Package, side: Side, ours: set[str]) -> Iterator[tuple[str, bytes]]:
+def others(package: Package, side: Ours, ours: set[str]) -> Iterator[tuple[str, bytes]]:
     """The parts that other parts' moved cells change: sheets but for `ours`, and what hangs on sheets and charts."""
     if side.moves.is_idle:
         return
@@ -39,7 +39,7 @@ def others(package: Package, side: Side, ours: set[str]) -> Iterator[tuple[str, 
             yield part, frames.pivot_source(data, side.moves)
 
 
-def _own_sheet(sheet: Sheet, side: Side) -> bytes:
+def _own_sheet(sheet: Sheet, side: Ours) -> bytes:
     """A sheet of a person's: only what refers to cells that have moved is other than it was."""
     before, rows, behind = frames.split(sheet.xml.xml)
     new: dict[str, str] = {}

@@ -7,14 +7,14 @@ wrote there, once its references are led back to where their cells were built.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from planner.align.keys import COMPARISON, COVER, DATABASES, LOG, KeyedSheet
-from planner.book import rowkeys
+from planner.align.keys import COMPARISON, COVER, DATABASES, LOG, MEMORY, SCENARIO, KeyedSheet
+from planner.align.tracks import is_filled
+from planner.update.fresh import FIRST_CASE, Fresh, FreshSheet
 from planner.workbook.memory import (
-    HEADING,
     NOTHING,
     BuiltSheet,
     Memory,
@@ -23,13 +23,14 @@ from planner.workbook.memory import (
     of_text,
     of_value,
 )
+from planner.workbook.remembering import is_by_scenario, of_rule
+from planner.xlsx.address import Area
 from planner.xlsx.pattern import Pattern, Position, pattern
 from planner.xlsx.references import Corner, Reference, rewritten
 from planner.xlsx.sheetname import folded
 from planner.xlsx.stylesheet import Look
 
 FAR_ROW, FAR_COLUMN = 500_000, 8_000  # where a person's rows and columns are led to: no built cell is there
-FIRST_CASE = 6
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Leads:
         """Whether all that a formula reads stands where it was built, under the same name."""
         names = {reference.sheet or sheet for reference in formula.references} | {sheet}
         found = [self.of(name) for name in names]
-        return all(led is None or led.is_idle and led.name == name for led, name in zip(found, names, strict=True))
+        return all(led is None or (led.is_idle and led.name == name) for led, name in zip(found, names, strict=True))
 
     def formula(self, text: str, sheet: str) -> str:
         """A formula of a sheet, without its =, as it would read where it was built."""
@@ -129,14 +130,49 @@ class Base:
     memory: Memory
     sheets: Mapping[str, KeyedSheet]
     leads: Leads
+    fresh: Fresh
+    fresh_leads: Leads
     _digests: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, memory: Memory, sheets: Mapping[str, KeyedSheet]) -> Base:
-        """Match the sheets of a file with those of its memory."""
+    def of(cls, memory: Memory, sheets: Mapping[str, KeyedSheet], fresh: Fresh) -> Base:
+        """Match the sheets of a file, and those of a fresh workbook, with those of the file's memory."""
         known = {kind: each for kind, each in sheets.items() if kind in memory.sheets}
         leads = {folded(each.sheet.name): _matched(memory, each) for each in known.values()}
-        return cls(memory, known, Leads(leads))
+        back = {folded(each.name): _fresh_matched(memory, each) for kind, each in fresh.sheets.items()
+                if kind in memory.sheets}  # fmt: skip
+        return cls(memory, known, Leads(leads), fresh, Leads(back))
+
+    def before(self, kind: str) -> BuiltSheet | FreshSheet:
+        """The rows of a sheet as built."""
+        return self.memory.sheets.get(kind, self.fresh.sheets[kind])
+
+    def rekeyed(self, keyed: KeyedSheet) -> KeyedSheet:
+        """A sheet of the file whose rows and columns have the keys that they were built with; a person's have none."""
+        built, led = self.memory.sheets.get(keyed.kind), self.leads.of(keyed.sheet.name)
+        if built is None or led is None or keyed.kind in (COMPARISON, COVER, LOG):
+            return keyed
+        rows = {row: built.rows[was] for row, was in led.rows.items() if was in built.rows}
+        if keyed.kind in DATABASES:  # a row that a person added may have come to planner's too
+            rows = {**keyed.rows, **rows}
+        columns = {column: built.columns.get(was) or keyed.columns[column] if built.columns else str(was)
+                   for column, was in led.columns.items()}  # fmt: skip
+        return replace(keyed, rows=dict(sorted(rows.items())), columns=columns)
+
+    def is_same(self, kind: str, wrote: Remembered, at: Position) -> bool:
+        """Whether planner would write into a cell of the fresh workbook what it wrote last."""
+        sheet = self.fresh.sheets[kind]
+        row = sheet.built.row_of.get(f"case {sheet.groups[at[0]]}", at[0]) if at[0] in sheet.groups else at[0]
+        now = sheet.built.cell(row, at[1])
+        if now is None or sheet.cells[at].formula is None:
+            return (NOTHING if now is None else now.digest) == wrote.digest
+        key = "fresh", kind, now.first, wrote.first
+        if key not in self._digests:
+            cell, led = sheet.cells[now.first], self.fresh_leads.of(sheet.name)
+            text = self.fresh_leads.formula(cell.formula or "", sheet.name)
+            built = now.first if led is None else (led.row(now.first[0]), led.column(now.first[1]))
+            self._digests[key] = of_formula(pattern(text, *built).at(*wrote.first))
+        return self._digests[key] == wrote.digest
 
     def built(self, keyed: KeyedSheet, at: Position) -> Position:
         """Where a cell of the file stood as built."""
@@ -144,7 +180,7 @@ class Base:
         return at if led is None else (led.row(at[0]), led.column(at[1]))
 
     def wrote(self, keyed: KeyedSheet, at: Position) -> Remembered | None:
-        """What planner wrote into a cell of the file; None for a person's row, column or sheet, and where it was blank."""
+        """What planner wrote into a cell of the file; None for a person's own, and where planner left a blank."""
         sheet = self.memory.sheets.get(keyed.kind)
         if sheet is None or keyed.kind not in self.sheets:
             return None
@@ -185,6 +221,15 @@ class Base:
             self._digests[key] = self.leads.is_idle(name, formula)
         return bool(self._digests[key])
 
+    def is_our_rule(self, keyed: KeyedSheet, told: tuple[str, str], formulas: Sequence[str], first: Area) -> bool:
+        """Whether planner wrote a validation or a conditional format of the file, as it reads at its first cell."""
+        sheet = self.memory.sheets.get(keyed.kind)
+        if sheet is None:
+            return False
+        top, left = self.built(keyed, (first.top, first.left))
+        led = [self.leads.formula(text, keyed.sheet.name) for text in formulas]
+        return of_rule(told, led, Area(top, left, top, left)) in sheet.rules
+
     def is_our_look(self, keyed: KeyedSheet, at: Position, look: Look) -> bool:
         """Whether a cell of the file looks as planner made it."""
         wrote = self.wrote(keyed, at)
@@ -193,17 +238,12 @@ class Base:
 
 def remembered(cover: KeyedSheet | None) -> Memory | None:
     """What a workbook's Cover remembers; None where it has no memory, or a damaged one."""
-    if cover is None:
-        return None
-    sheet = cover.sheet
-    heading = next((row for row in sorted(cover.rows) if sheet.text(row, 1) == HEADING), None)
-    if heading is None:
-        return None
     lines: list[tuple[str, str]] = []
-    for row in range(heading + 1, max(cover.rows) + 1):
+    for row in (row for row, key in (cover.rows.items() if cover else ()) if key.startswith(MEMORY)):
+        assert cover is not None, "its rows were read"
         columns = sorted(column for column in cover.columns_by_row.get(row, ()) if column > 1)
-        if text := "".join(sheet.text(row, column) for column in columns):
-            lines.append((sheet.text(row, 1), text))
+        if text := "".join(cover.sheet.text(row, column) for column in columns):
+            lines.append((cover.sheet.text(row, 1), text))
     return Memory.of_texts(lines)
 
 
@@ -220,6 +260,22 @@ def _matched(memory: Memory, keyed: KeyedSheet) -> Led:
     first = (keyed.first_row, built.row_of.get("above 0", 0) + 1) if keyed.kind in DATABASES else (0, 0)
     reach = memory.last_scenario if keyed.line_table is not None else 0
     return Led(built.name, rows, columns, own, frozenset(beside), first, built.end, reach)
+
+
+def _fresh_matched(memory: Memory, fresh: FreshSheet) -> Led:
+    """Where the rows and columns of a sheet of the fresh workbook stood as built last; new ones stood nowhere."""
+    built = memory.sheets[fresh.kind]
+    rows = {row: built.row_of[key] for row, key in fresh.rows.items() if key in built.row_of}
+    rows |= {row: row for row in fresh.groups}
+    known = built.column_of if built.columns else {}
+    columns = {column: known.get(key, column) for column, key in fresh.columns.items()}
+    new = frozenset(column for column, key in fresh.columns.items() if known and key not in known
+                    and not key.startswith(SCENARIO))  # fmt: skip
+    first = (fresh.row_of["above 0"] + 1, built.row_of["above 0"] + 1) if fresh.kind in DATABASES else (0, 0)
+    reach = memory.last_scenario if is_by_scenario(fresh.kind) else 0
+    new_rows = frozenset(fresh.rows.keys() - rows.keys())
+    return Led(built.name, rows, {column: at for column, at in columns.items() if column not in new}, new_rows, new,
+               first, built.end, reach)  # fmt: skip
 
 
 def _columns(keyed: KeyedSheet, built: BuiltSheet) -> dict[int, int]:
@@ -282,13 +338,3 @@ def _is_alike(keyed: KeyedSheet, built: BuiltSheet, row: int, was: int, columns:
             of_all += 1
             same += of_value(keyed.sheet.value(row, column)) == cell.digest
     return of_all > 0 and 2 * same >= of_all
-
-
-def is_filled(keyed: KeyedSheet, row: int, column: int) -> bool:
-    """Whether a cell of the file holds a formula or a value."""
-    return (row, column) in keyed.sheet.patterns or keyed.sheet.value(row, column) not in (None, "")
-
-
-def names_of(rows: Iterable[str]) -> list[str]:
-    """The keys that are of quantities."""
-    return [key for key in rows if not rowkeys.is_heading(key)]

@@ -7,12 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, unescape
 
-from planner.align.keys import Keyed
 from planner.update.cellxml import prefixed
-from planner.update.signatures import Signer, digest, history
 from planner.xlsx.address import Area
 from planner.xlsx.moves import Moves, SheetMoves
-from planner.xlsx.pattern import pattern
 
 _SHEET_DATA = re.compile(rb"<(?:\w+:)?sheetData\s*/>|<(?:\w+:)?sheetData>.*</(?:\w+:)?sheetData>", re.DOTALL)
 _DIMENSION = re.compile(rb"(<(?:\w+:)?dimension\s[^>]*?ref=)[\"'][^\"']*[\"']")
@@ -20,7 +17,8 @@ _REF = re.compile(rb"""(\s(?:sqref|ref|activeCell|topLeftCell)=)(["'])([^"']*)\2
 _LOCATION = re.compile(rb"""(\slocation=)(["'])([^"']*)\2""")
 _TEXT = re.compile(rb"(<(?:\w+:)?(formula|formula1|formula2|f|sqref)(?:\s[^>]*)?>)([^<]*)(</)")
 _BLOCKS = {tag: re.compile(rb"<((?:\w+:)?)%b\b[^>]*?(?:/>|>.*?</(?:\w+:)?%b>)" % (tag, tag), re.DOTALL)
-           for tag in (b"conditionalFormatting", b"dataValidations", b"dataValidation", b"hyperlinks")}  # fmt: skip
+           for tag in (b"conditionalFormatting", b"dataValidations", b"dataValidation", b"hyperlinks",
+                       b"cfRule")}  # fmt: skip
 _LINK = re.compile(rb"<(?:\w+:)?hyperlink\b[^>]*?(?:/>|></(?:\w+:)?hyperlink>)")
 _AFTER_FORMATS = re.compile(
     rb"<(?:\w+:)?(?:printOptions|pageMargins|pageSetup|headerFooter|rowBreaks|colBreaks|customProperties|cellWatches"
@@ -29,7 +27,6 @@ _AFTER_FORMATS = re.compile(
 )
 _EXTENDED = re.compile(rb"</(?:\w+:)?extLst>\s*</(?:\w+:)?worksheet>\s*$")
 _DXF = re.compile(rb"""(\sdxfId=["'])([0-9]+)""")
-RULE = "rule"
 
 
 def moved(xml: bytes, sheet: str, moves: Moves) -> bytes:
@@ -128,22 +125,30 @@ def joined(
     return bare[:at] + content + bare[at:] + extension, len(own_formats) + len(own_validations)
 
 
-def signature(keyed: Keyed, signer: Signer, rule: bytes) -> str:
-    """The digest of a rule, its formulas without addresses."""
-    first = next(iter(areas(rule)), Area(1, 1, 1, 1))
-    at = first.top, first.left
+def told(rule: bytes) -> tuple[tuple[str, str], list[str], Area]:
+    """A rule's kind and prompt, its formulas, and the first cells that it counts for.
+
+    A second formula of a validation that isn't between two numbers, which some programs write, doesn't count.
+    """
     kind = _attribute(rule, b"type") or b""
     is_between = (_attribute(rule, b"operator") or b"between") in (b"between", b"notBetween") and kind != b"list"
-    unread = (b"sqref",) if is_between else (b"sqref", b"formula2")  # some programs write a second one all the same
+    unread = (b"sqref",) if is_between else (b"sqref", b"formula2")
     formulas = [_plain(match[3]) for match in _TEXT.finditer(rule) if match[2] not in unread]
-    said = [signer.formula(keyed, at, pattern(text, *at)) for text in formulas]
-    prompt = _attribute(rule, b"promptTitle") or b""
-    return digest(RULE, keyed.kind, kind.decode(), prompt.decode(errors="replace"), *said)
+    prompt = _plain(_attribute(rule, b"promptTitle") or b"")
+    return (kind.decode(), prompt), formulas, next(iter(areas(rule)), Area(1, 1, 1, 1))
 
 
-def is_known(keyed: Keyed, signer: Signer, fresh: set[str]) -> Callable[[bytes], bool]:
-    """Whether planner wrote a rule, in this version or an earlier one."""
-    return lambda rule: signature(keyed, signer, rule) in fresh or signature(keyed, signer, rule) in history()
+def single_rules(xml: bytes) -> bytes:
+    """A sheet's tail whose conditional formats of several rules are as many of one rule each."""
+
+    def parted(match: re.Match[bytes]) -> bytes:
+        rules = list(_BLOCKS[b"cfRule"].finditer(match[0]))
+        if len(rules) < 2:
+            return match[0]
+        start, end = match[0][: rules[0].start()], match[0][rules[-1].end() :]
+        return b"".join(start + rule[0] + end for rule in rules)
+
+    return _BLOCKS[b"conditionalFormatting"].sub(parted, xml)
 
 
 def areas(rule: bytes) -> list[Area]:

@@ -8,21 +8,26 @@ sheets and every part that planner knows nothing of stay as they are, but for re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 from planner import __version__, progress
-from planner.align.keys import LOG
+from planner.align.keys import COVER, LOG, keyed
 from planner.book.book import Book
 from planner.book.reading import read_plan
 from planner.errors import Place, UserError
 from planner.recalc import recalculate
 from planner.update import around, newcomers, notes, parts
-from planner.update.merging import merged
+from planner.update.base import remembered
+from planner.update.fresh import Fresh
+from planner.update.merge import merged
 from planner.update.outcome import Updated
-from planner.update.pairing import Pair, paired
 from planner.update.rebuilt import plan_of
-from planner.workbook.book import build, build_date
+from planner.update.threeway import ThreeWay, merge_of
+from planner.workbook.book import Draft, build_date, draft
+from planner.workbook.memory import Memory
+from planner.workbook.plan import Plan
 from planner.xlsx.address import address
 from planner.xlsx.atomic import write_atomically
 from planner.xlsx.locked import locked
@@ -80,15 +85,20 @@ def update(
         recalculate(package)
         reading = read_plan(package)
     _refuse(reading.book)
+    memory = remembered(keyed(reading.book).get(COVER))
+    progress.step("laying it out anew")
     plan = plan_of(reading, templates, models_csv, hardware_csv)
-    progress.step("building it anew")
-    fresh = Package.from_bytes(build(plan), package.name)
-    progress.step("bringing your work over")
+    made = _draft(plan, memory)
     done = Updated(notes=len(reading.notes))
-    pair = paired(reading.book, Book(fresh), done)
-    lost = notes.ways(pair, reading.notes)
+    if memory is not None and memory.is_same(made.memory):
+        done.is_needed = False
+        return done
+    progress.step("bringing your work over")
+    given = {kind for kind, path in (("models", models_csv), ("hardware", hardware_csv)) if path is not None}
+    merge = merge_of(reading.book, memory, Fresh.of(made), done, given)
+    lost = notes.ways(merge, reading.notes)
     on_the_way = notes.lifted(package, lost)
-    _join(pair)
+    _join(merge)
     notes.put(package, on_the_way)
     done.remarks += (way.said for way in lost)
     progress.step("computing every formula")
@@ -97,51 +107,62 @@ def update(
     return done
 
 
-def _join(pair: Pair) -> None:
-    """Put the parts of both workbooks together in the edited one."""
-    package, ours = pair.package, {pair.old.sheets[kind].sheet.name for kind in pair.kinds}
-    styles, dxfs = _styles(pair)
-    merges = {pair.old.sheets[kind].sheet.name: merged(pair, kind, styles, dxfs) for kind in pair.kinds}
-    others = dict(around.others(package, pair.old, ours))
-    known = {each.sheet.name for each in pair.old.sheets.values()}
-    pair.done.own_sheets = [name for name in pair.old.book.sheets if name not in known]
+def _draft(plan: Plan, memory: Memory | None) -> Draft:
+    """The fresh workbook. Its ranges reach as far as those of the file, and so do its sweeps if only they differ."""
+    if memory is None:
+        return draft(plan)
+    plan = replace(plan, last_scenario=memory.last_scenario)
+    made = draft(plan)
+    if made.memory.axes != memory.axes and set(made.memory.axes) == set(memory.axes):
+        as_before = draft(replace(plan, axes=memory.axes))
+        return as_before if memory.is_same(as_before.memory) else made
+    return made
+
+
+def _join(merge: ThreeWay) -> None:
+    """Put the parts of both workbooks together in the file's package."""
+    package, ours = merge.package, {merge.ours.sheets[kind].sheet.name for kind in merge.kinds}
+    styles, dxfs = _styles(merge)
+    merges = {merge.ours.sheets[kind].sheet.name: merged(merge, kind, styles, dxfs) for kind in merge.kinds}
+    others = dict(around.others(package, merge.ours, ours))
+    known = {each.sheet.name for each in merge.ours.sheets.values()}
+    merge.done.own_sheets = [name for name in merge.ours.book.sheets if name not in known]
     parts_of = package.sheets()
     for part, xml in ({parts_of[name]: xml for name, xml in merges.items()} | others).items():
         package.replace(part, xml)
-    parts.move_names(package, pair.old.moves)
-    newcomers.draw(pair)
-    for kind in pair.new_kinds:
-        newcomers.add(pair, kind, styles, dxfs)
-    parts.take_names(package, pair.fresh_package, pair.fresh.moves, pair.done.new_sheets)
+    parts.move_names(package, merge.ours.moves)
+    newcomers.draw(merge)
+    for kind in merge.new_kinds:
+        newcomers.add(merge, kind, styles, dxfs)
+    parts.take_names(package, merge.fresh.package, merge.fresh.moves, merge.done.new_sheets)
     parts.drop_calculation_chain(package)
-    if pair.done.is_needed:
-        _log(pair)
+    _log(merge)
 
 
-def _styles(pair: Pair) -> tuple[Mapping[int, int], Mapping[int, int]]:
+def _styles(merge: ThreeWay) -> tuple[Mapping[int, int], Mapping[int, int]]:
     """Take the fresh workbook's formats in; returns the numbers that they have then."""
-    own, other = of_package(pair.package), of_package(pair.fresh_package)
+    own, other = of_package(merge.package), of_package(merge.fresh.package)
     assert own is not None, "its looks were read"
     assert other is not None, "its looks were read"
     taken = taken_in(own[1], other[1], range(len(other[1].looks)), range(len(other[1].raw("dxfs"))))
-    pair.package.replace(own[0], taken.xml)
+    merge.package.replace(own[0], taken.xml)
     return taken.formats, taken.differential
 
 
-def _log(pair: Pair) -> None:
+def _log(merge: ThreeWay) -> None:
     """A line below the others of the Log."""
-    log = pair.old.sheets.get(LOG)
+    log = merge.ours.sheets.get(LOG)
     if log is None:
         return
-    part = pair.package.sheets()[log.sheet.name]
-    sheet = SheetXml(pair.package.parts[part])
+    part = merge.package.sheets()[log.sheet.name]
+    sheet = SheetXml(merge.package.parts[part])
     last = max((row for row, _ in log.sheet.cells if log.sheet.value(row, 1) not in (None, "")), default=5)
     today = (build_date().date() - _FIRST_DAY).days
     contents: dict[str, Content] = {address(last + 1, 1): __version__, address(last + 1, 2): float(today),
                 address(last + 1, 3): "Updated by planner"}  # fmt: skip
     free = {ref: value for ref, value in contents.items() if ref not in sheet.cells or sheet.cells[ref].value is None}
     like = {ref: f"{ref[0]}{last}" for ref in free}
-    pair.package.replace(part, with_values(sheet, free, like))
+    merge.package.replace(part, with_values(sheet, free, like))
 
 
 def _refuse(book: Book) -> None:

@@ -55,6 +55,7 @@ def build(plan: Plan) -> bytes:
 class Draft:
     """A workbook whose pages are laid out, and no formula computed: `pages` by their kinds, Cover first."""
 
+    plan: Plan
     book: Workbook
     pages: Mapping[str, Page]
     made: datetime
@@ -105,7 +106,7 @@ def draft(plan: Plan) -> Draft:
     by_kind = {kinds[page.name]: page for page in (front, *pages)}
     memory = remembering.memory_of(plan, book, by_kind)
     remembering.write(front, memory)
-    return Draft(book, by_kind, made, memory)
+    return Draft(plan, book, by_kind, made, memory)
 
 
 @dataclass

@@ -23,7 +23,9 @@ from planner.xlsx.pattern import Position
 
 FORMAT = 1  # of the memory itself: another one isn't read
 HEADING = "What planner wrote, for planner update"
+UNREAD = ("cover", "log")  # the sheets that are other with every build
 CHUNK = 20_000  # characters of a cell; the most that programs keep are 32,767
+PACKED = "eJ"  # how every packed text begins
 FIRST_SCENARIO = 6
 SCENARIOS = 0  # columns of a formula that stands in every scenario's
 NOTHING = 0  # the digest of an empty cell, and of one that is a person's to fill
@@ -102,6 +104,35 @@ class BuiltSheet:
             column = FIRST_SCENARIO
         return self._cells.get((row, column))
 
+    def is_same(self, other: BuiltSheet) -> bool:
+        """Whether planner wrote the same on two sheets. Of the cases those of templates that both have count."""
+        if self.kind == "comparison":
+            return (self.columns, self.rules, self._by_case(other)) == (
+                other.columns,
+                other.rules,
+                other._by_case(self),
+            )
+        usual = self._without_defaults(), other._without_defaults()
+        return usual[0] == usual[1] and (self.rows, self.columns, self.rules) == (
+            other.rows,
+            other.columns,
+            other.rules,
+        )
+
+    def _by_case(self, other: BuiltSheet) -> list[tuple[str, list[tuple[int, ...]]]]:
+        """What stands in the rows that another sheet has too; cases of a template may stand anywhere."""
+        found: dict[str, list[tuple[int, ...]]] = {}
+        for each in self.filled:
+            key = self.rows.get(each.row, "")
+            if key in other.row_of:
+                same = each.row == other.row_of[key]
+                found.setdefault(key, []).append((each.column, each.look, each.digest if same else NOTHING))
+        return sorted(found.items())
+
+    def _without_defaults(self) -> list[Filled]:
+        is_open = self.kind == "inputs"
+        return [each._replace(digest=NOTHING) if is_open and each.across == SCENARIOS else each for each in self.filled]
+
     def cells(self) -> Iterator[tuple[Position, Remembered]]:
         """Every cell, of the scenarios' the first."""
         return iter(self._cells.items())
@@ -125,6 +156,14 @@ class Memory:
         for sheet in self.sheets.values():
             yield sheet.name, _chunks([sheet.kind, *_plain(sheet)])
 
+    def is_same(self, other: Memory) -> bool:
+        """Whether planner would write the same: but for Cover and Log, whatever is a person's to type, and cases that
+        were added since.
+        """  # fmt: skip
+        if self.sheets.keys() != other.sheets.keys() or list(self.looks) != list(other.looks):
+            return False
+        return all(sheet.is_same(other.sheets[kind]) for kind, sheet in self.sheets.items() if kind not in UNREAD)
+
     @classmethod
     def of_texts(cls, lines: Iterable[tuple[str, str]]) -> Memory | None:
         """The memory in the lines of a Cover, each its name and its text; None where it is none, or damaged."""
@@ -136,6 +175,11 @@ class Memory:
             return cls({sheet.kind: sheet for sheet in sheets}, _unpacked(first[3], 4), first[2], first[1])
         except (ValueError, TypeError, IndexError, KeyError, zlib.error):
             return None
+
+
+def is_packed(text: str) -> bool:
+    """Whether a text is one that a memory begins with."""
+    return text.startswith(PACKED)
 
 
 def of_formula(text: str) -> int:

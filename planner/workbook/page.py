@@ -18,7 +18,7 @@ from planner.workbook import layout
 from planner.workbook.layout import Columns
 from planner.workbook.looks import looks
 from planner.xlsx.cellvalue import NA, Value
-from planner.xlsx.grid import Grid
+from planner.xlsx.grid import HERE, Grid
 
 RED, PALE_RED, GREY, ORANGE = "FFB42318", "FFFEE4E2", "FF9CA3AF", "FFFDE9CF"
 WRAPS = ("plan_told", "plan_told_link", "plan_wrapped")  # the styles of texts that wrap
@@ -79,7 +79,8 @@ class Page:
         look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
         filled = list(columns)
         self.grid.put_across(row, filled, pattern, look)
-        self.filled[row, filled[0]] = 1, len(filled), look, Live(pattern)
+        text = pattern if len(filled) > 1 else pattern.replace(HERE, layout.letter(filled[0]))
+        self.filled[row, filled[0]] = 1, len(filled), look, Live(text)
 
     def down(
         self, column: int, rows: Sequence[int], pattern: str, style: str, number_format: str | None = None
@@ -87,7 +88,8 @@ class Page:
         """Write one formula into several rows: `pattern` has HERE for the number of each cell's own row."""
         look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
         self.grid.put_down(column, rows, pattern, look)
-        self.filled[rows[0], column] = len(rows), 1, look, Live(pattern)
+        text = pattern if len(rows) > 1 else pattern.replace(HERE, str(rows[0]))
+        self.filled[rows[0], column] = len(rows), 1, look, Live(text)
 
     def is_choice(self, row: int, column: int) -> bool:
         """Whether a cell is there to be typed into."""

@@ -61,12 +61,16 @@ def write(page: Page, memory: Memory) -> None:
     page.sheet.row_dimensions[at + 1].collapsed = True
 
 
+def is_by_scenario(kind: str) -> bool:
+    """Whether a sheet has a column for each scenario."""
+    return kind in BY_SCENARIO or kind.startswith("calculation ")
+
+
 def _sheet(plan: Plan, kind: str, page: Page) -> BuiltSheet:
     typed = _typed(page)
-    by_scenario = kind in BY_SCENARIO or kind.startswith("calculation ")
     end = 0
     columns: dict[int, str] = {}
-    if by_scenario:
+    if is_by_scenario(kind):
         rows = rowkeys.line_keys(typed, layout.HEADER_ROW, layout.LABEL, layout.NAME)
         columns = dict(enumerate(TEXTS, start=1))
         filled = list(_lines(plan, kind, page))
