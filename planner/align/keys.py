@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from planner.book import rowkeys
-from planner.book.book import Book, Sheet
-from planner.book.sheets import templates_of
-from planner.book.tables import Database, LineTable
+from planner.book.line_tables import LineTable
+from planner.book.record_tables import Database
+from planner.book.sheet import Sheet
+from planner.book.workbook import Book
 from planner.compare import sheet as comparison
 from planner.errors import UserError
 from planner.workbook import memory
@@ -69,7 +70,7 @@ class KeyedSheet:
 def keyed(book: Book) -> dict[str, KeyedSheet]:
     """The sheets that planner built, by kind."""
     found: dict[str, KeyedSheet] = {}
-    templates = templates_of(book)
+    templates = book.templates
     tables = [*((table.kind, table) for table in (book.inputs, book.dashboard, book.checks, *_constraints(book))),
               *((f"{CALCULATION}{templates[table.sheet.name]}", table) for table in book.calculations)]  # fmt: skip
     for kind, table in tables:
@@ -116,7 +117,7 @@ def _lines(book: Book, kind: str, table: LineTable) -> KeyedSheet:
     head = table.head
     columns: dict[int, str] = dict(zip(head.texts, TEXTS, strict=True))
     for column in table.columns:
-        columns[column] = f"{SCENARIO}{book.alignment.standard(table.sheet.name, column)}"
+        columns[column] = f"{SCENARIO}{book.numbers.standard(table.sheet.name, column)}"
     names = rowkeys.line_keys(_typed(table.sheet, (head.label, head.name)), head.row, head.label, head.name)
     return KeyedSheet(kind, table.sheet, names, columns, line_table=table)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from planner.book.tables import MACHINE_NAME
+from planner.book.line_tables import MACHINE_NAME
 
 Typed = Mapping[int, Mapping[int, str | None]]
 """By row and column what is typed into the cells of a sheet: a text; blank for none, None for a number or a formula."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from planner.align.keys import CALCULATION, COVER, DATABASES, LOG, MEMORY, KeyedSheet, keyed
 from planner.align.tracks import Tracks, is_filled, tracks
-from planner.book.book import Book
 from planner.book.rowkeys import is_heading
+from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.update.base import Base
 from planner.update.fresh import Fresh

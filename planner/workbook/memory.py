@@ -107,17 +107,11 @@ class BuiltSheet:
     def is_same(self, other: BuiltSheet) -> bool:
         """Whether planner wrote the same on two sheets. Of the cases those of templates that both have count."""
         if self.kind == "comparison":
-            return (self.columns, self.rules, self._by_case(other)) == (
-                other.columns,
-                other.rules,
-                other._by_case(self),
-            )
-        usual = self._without_defaults(), other._without_defaults()
-        return usual[0] == usual[1] and (self.rows, self.columns, self.rules) == (
-            other.rows,
-            other.columns,
-            other.rules,
-        )
+            cases = self._by_case(other) == other._by_case(self)
+            return cases and (self.columns, self.rules) == (other.columns, other.rules)
+        if (self.rows, self.columns, self.rules) != (other.rows, other.columns, other.rules):
+            return False
+        return self._without_defaults() == other._without_defaults()
 
     def _by_case(self, other: BuiltSheet) -> list[tuple[str, list[tuple[int, ...]]]]:
         """What stands in the rows that another sheet has too; cases of a template may stand anywhere."""
@@ -192,7 +186,7 @@ def of_value(value: Value) -> int:
     if value is None or value == "":
         return NOTHING
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)  # programs save 15 digits
-    return zlib.crc32((f"{value:.15g}" if is_number else f"'{value}").encode()) & 0xFFFFFF or 1  # type: ignore[arg-type]
+    return zlib.crc32((f"{value:.15g}" if is_number else f"'{value}").encode()) & 0xFFFFFF or 1
 
 
 def of_text(text: str) -> int:

@@ -50,15 +50,16 @@ def kinds_of(plan: Plan, names: list[str]) -> dict[str, str]:
 
 def write(page: Page, memory: Memory) -> None:
     """Write the memory below all else on the Cover: a closed group, a row for each sheet."""
-    at = page.grid.size[0] + 2
-    page.section(at, HEADING, 2)
-    for at, (name, texts) in enumerate(memory.texts(), start=at + 1):
-        page.put(1, at, name, "plan_label")
+    heading = page.grid.size[0] + 2
+    page.section(heading, HEADING, 2)
+    lines = list(memory.texts())
+    for at, (name, texts) in enumerate(lines, start=heading + 1):
+        page.put(at, 1, name, "plan_label")
         for column, text in enumerate(texts, start=2):
-            page.put(column, at, text, "plan_text")
+            page.put(at, column, text, "plan_text")
         group = page.sheet.row_dimensions[at]
         group.outlineLevel, group.hidden = 1, True
-    page.sheet.row_dimensions[at + 1].collapsed = True
+    page.sheet.row_dimensions[heading + len(lines) + 1].collapsed = True
 
 
 def is_by_scenario(kind: str) -> bool:
