@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -117,7 +118,11 @@ def merge_of(
         raise UserError("the workbook has no styles", place=Place(book.package.name), remedy="save it once more")
     sheets, looks = keyed(book), styles[1].looks
     ours = Ours(book, sheets, looks, Moves({}))
-    base = Base.of(memory, sheets, fresh) if memory else Unremembered.of_fresh(sheets, fresh)
+    if memory is not None:
+        base = Base.of(memory, sheets, fresh)
+    else:
+        counted = Counter(ours.look(each, at) for each in sheets.values() for at in each.sheet.cells)
+        base = Unremembered.of_fresh(sheets, fresh, counted)
     ours.sheets = {kind: base.rekeyed(each) for kind, each in sheets.items()}
     merge = ThreeWay(ours, base, fresh, done, given)
     merge.names = dict(_names(merge))

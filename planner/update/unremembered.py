@@ -6,7 +6,8 @@ planner's cells, and what looks like none of them is a person's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from planner.align.keys import COMPARISON, COVER, DATABASES, TEXTS, KeyedSheet
@@ -14,20 +15,26 @@ from planner.align.tracks import is_filled
 from planner.update.base import Base
 from planner.update.fresh import Fresh
 from planner.workbook.memory import Remembered
+from planner.xlsx.address import Area
 from planner.xlsx.pattern import Position
 from planner.xlsx.stylesheet import Look
 
 PLANNERS = "plan_"  # how the names of planner's cell styles begin
+MANY = 3  # cells that look alike and are of one of these styles: a version of planner made them so
 
 
 class Unremembered(Base):
     """What can be told of a file by a fresh workbook alone: rows and columns of the same keys are the same."""
 
+    looks: Counter[Look]
+
     @classmethod
-    def of_fresh(cls, sheets: Mapping[str, KeyedSheet], fresh: Fresh) -> Unremembered:
-        """Match the sheets of a file with those of a fresh workbook."""
+    def of_fresh(cls, sheets: Mapping[str, KeyedSheet], fresh: Fresh, looks: Counter[Look]) -> Unremembered:
+        """Match the sheets of a file with those of a fresh workbook. `looks` says how many cells look each way."""
         base = Base.of(fresh.draft.memory, sheets, fresh)
-        return cls(base.memory, base.sheets, base.leads, base.fresh, base.fresh_leads)
+        found = cls(base.memory, base.sheets, base.leads, base.fresh, base.fresh_leads)
+        found.looks = looks
+        return found
 
     def rekeyed(self, keyed: KeyedSheet) -> KeyedSheet:
         """The sheet with the keys that it has, its columns as they were built."""
@@ -47,8 +54,8 @@ class Unremembered(Base):
     def is_ours(self, keyed: KeyedSheet, at: Position) -> bool:
         """Whether a cell is of the kind that planner writes: a formula, a label or a note of a row that it names."""
         fresh, key, column = self.fresh.sheets.get(keyed.kind), keyed.rows.get(at[0], ""), keyed.columns.get(at[1], "")
-        if fresh is None:
-            return False
+        if fresh is None or not is_filled(keyed, *at):
+            return True
         is_live, value = at in keyed.sheet.patterns, keyed.sheet.value(*at)
         if key not in fresh.row_of:
             is_text = is_live or isinstance(value, str)
@@ -72,15 +79,26 @@ class Unremembered(Base):
         values = [column for column in keyed.scenario_columns if is_filled(keyed, row, column)]
         return not values and row < max(line.row for line in table.lines)
 
+    def is_our_rule(self, keyed: KeyedSheet, told: tuple[str, str], formulas: Sequence[str], first: Area) -> bool:
+        """Whether planner writes such a rule now, or one with the same prompt."""
+        prompts = {prompt for _, _, prompt, *_ in self.fresh.sheets[keyed.kind].page.rules if prompt}
+        return told[1] in prompts or super().is_our_rule(keyed, told, formulas, first)
+
     def is_our_look(self, keyed: KeyedSheet, at: Position, look: Look) -> bool:
-        """Whether a look is one of a named style of planner's, in a number format of planner's."""
+        """Whether a look is one of a named style of planner's: as most of its cells look, or as many do."""
         del keyed, at
-        bare, formats = self._looks
-        return look.style.startswith(PLANNERS) and look._replace(number_format="") in bare and (
-            look.number_format in formats)  # fmt: skip
+        bare, usual = look._replace(number_format=""), self._usual.get(look.style)
+        return look.style.startswith(PLANNERS) and (look in self._fresh_looks or self.looks[look] >= MANY) and (
+            usual is None or bare == usual)  # fmt: skip
 
     @cached_property
-    def _looks(self) -> tuple[set[Look], set[str]]:
-        """The looks of the fresh workbook without their number formats, and these."""
-        looks = self.fresh.looks
-        return {look._replace(number_format="") for look in looks}, {look.number_format for look in looks}
+    def _fresh_looks(self) -> frozenset[Look]:
+        return frozenset(self.fresh.looks)
+
+    @cached_property
+    def _usual(self) -> dict[str, Look]:
+        """How most cells of each named style look, but for their number formats."""
+        counted: dict[str, Counter[Look]] = {}
+        for look, count in self.looks.items():
+            counted.setdefault(look.style, Counter())[look._replace(number_format="")] += count
+        return {style: looks.most_common(1)[0][0] for style, looks in counted.items()}
