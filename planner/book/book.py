@@ -13,13 +13,13 @@ from planner.errors import Place, UserError
 from planner.recalc.engine import EngineError
 from planner.recalc.inmemory import in_memory
 from planner.recalc.trust import Verdict
-from planner.xlsx.address import address, column_letters, coordinates
+from planner.xlsx.address import Position, address, column_letters, coordinates
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.markup import tag_end
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
-from planner.xlsx.pattern import Pattern, Position, pattern
+from planner.xlsx.pattern import Pattern, pattern
 from planner.xlsx.sheetxml import SheetXml
 
 Address = tuple[str, int, int]

@@ -8,9 +8,10 @@ from functools import cached_property
 from xml.etree import ElementTree
 
 from planner.book.book import Book, Sheet
+from planner.xlsx.address import Position
 from planner.xlsx.markup import tag_end
-from planner.xlsx.opc import Package, local_name
-from planner.xlsx.pattern import Position
+from planner.xlsx.opc import Package
+from planner.xlsx.xmltree import local_name
 
 _STYLE = re.compile(rb"""\ss\s*=\s*["']([0-9]+)""")
 _HIDDEN_ROW = re.compile(

@@ -10,8 +10,8 @@ from planner.book.book import DATABASES, Book, Sheet
 from planner.book.tables import MACHINE_NAME, TITLES, Head, Line, LineTable, database
 from planner.book.wording import GIVEN as TYPED
 from planner.book.wording import OR
+from planner.xlsx.address import Position
 from planner.xlsx.opc import Package
-from planner.xlsx.pattern import Position
 
 INDEX, CONSTANTS = "Book", "Constants"
 GIVEN, COMPUTED = "Given", "Computed"

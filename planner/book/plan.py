@@ -12,24 +12,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from planner.book.book import Book
-from planner.xlsx.address import address
+from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import CellError, Value
-
-
-class Spot(NamedTuple):
-    """A cell of the workbook: its sheet, row and column."""
-
-    sheet: str
-    row: int
-    column: int
-
-    @property
-    def ref(self) -> str:
-        """Its address on the sheet: `F12`."""
-        return address(self.row, self.column)
-
-    def __str__(self) -> str:
-        return f"{self.sheet}!{self.ref}"
 
 
 class Entry(NamedTuple):

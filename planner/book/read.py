@@ -11,12 +11,12 @@ from planner.book import reading_lesson as lesson
 from planner.book.book import Book
 from planner.book.lesson import Lesson, open_book
 from planner.book.notes import notes
-from planner.book.plan import Check, Entry, Headline, Plan, Quantity, Scenario, Spot, Stale
+from planner.book.plan import Check, Entry, Headline, Plan, Quantity, Scenario, Stale
 from planner.book.tables import HEADER, Line, LineTable
 from planner.book.usual import usual_formula
 from planner.errors import Place, UserError
 from planner.recalc.engine import EngineError
-from planner.xlsx.address import column_letters, coordinates
+from planner.xlsx.address import Spot, column_letters, coordinates
 from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.opc import Package
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from planner.xlsx.pattern import Pattern, Position
+from planner.xlsx.address import Position
+from planner.xlsx.pattern import Pattern
 
 if TYPE_CHECKING:
     from planner.book.book import Sheet

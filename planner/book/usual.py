@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from planner.book.book import Book, Sheet
 from planner.book.tables import CaseTable, Line, LineTable
 from planner.book.wording import WRITERS, UnreadableError, Writer
-from planner.xlsx.pattern import Pattern, Position, pattern
+from planner.xlsx.address import Position
+from planner.xlsx.pattern import Pattern, pattern
 
 
 def usual_formula(sheet: Sheet, positions: Iterable[Position]) -> Pattern | None:

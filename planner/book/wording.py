@@ -11,7 +11,8 @@ from planner.book.book import Book
 from planner.book.tables import Database, Head, Line, LineTable
 from planner.formulas.text import FormulaError, parse
 from planner.xlsx.address import Area, address, column_letters
-from planner.xlsx.pattern import CELL_NAME, PLAIN_NAME, Pattern
+from planner.xlsx.pattern import Pattern
+from planner.xlsx.sheetname import quoted
 
 OVERRIDE = "override or "
 GIVEN, OR = "given", "given or "
@@ -207,12 +208,6 @@ def _substituted(names: str, cell: Callable[[str], str]) -> str:
         return parse(names, whole_text=True).substitute(cell)
     except FormulaError as error:
         raise UnreadableError(str(error)) from None
-
-
-def quoted(sheet: str) -> str:
-    """A sheet's name as a formula has it: in quotes where it is not a plain word."""
-    plain = PLAIN_NAME.fullmatch(sheet) and not CELL_NAME.fullmatch(sheet)
-    return sheet if plain else "'" + sheet.replace("'", "''") + "'"
 
 
 def _or_missing(value: str) -> str:

@@ -8,8 +8,7 @@ from planner.book.book import Book, Sheet
 from planner.book.frame import Frame, Look, Looks
 from planner.book.tables import LineTable
 from planner.check.findings import Fault, rule
-from planner.xlsx.address import address
-from planner.xlsx.pattern import Position
+from planner.xlsx.address import Position, address
 
 TYPED = ("plan_input", "plan_constant", "plan_measured")
 LIVE = ("plan_formula", "plan_formula_text", "plan_output", "plan_cross")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from planner.book.book import Book, Sheet
 from planner.book.usual import calculated_columns, usual_formula, usual_of
 from planner.check.findings import Fault, rule, shown
-from planner.xlsx.address import address
-from planner.xlsx.pattern import Pattern, Position
+from planner.xlsx.address import Position, address
+from planner.xlsx.pattern import Pattern
 
 OVERRIDES = "Overrides"
 """How the headings of Inputs begin below which the cells take the place of looked-up or calculated numbers."""

@@ -13,10 +13,10 @@ from planner.book.tables import HEADER, MACHINE_NAME, Line
 from planner.check.findings import Fault, rule, shown
 from planner.check.graph import Cells
 from planner.formulas.limits import Limits, is_flag, stages
-from planner.xlsx.address import Area, address
+from planner.xlsx.address import Area, Position, address
 from planner.xlsx.cellvalue import CellError, Value
-from planner.xlsx.opc import local_name
-from planner.xlsx.pattern import Position, pattern
+from planner.xlsx.pattern import pattern
+from planner.xlsx.xmltree import local_name
 
 _HOLDS: dict[str, Callable[[float, float, float], bool]] = {
     "between": lambda value, low, high: low <= value <= high,

@@ -23,9 +23,9 @@ from planner.diff.changes import (
     Structure,
 )
 from planner.diff.looks import Formats
-from planner.xlsx.address import address, column_letters, coordinates
+from planner.xlsx.address import Position, address, column_letters, coordinates
 from planner.xlsx.cellvalue import Value, same_value
-from planner.xlsx.pattern import Pattern, Position
+from planner.xlsx.pattern import Pattern
 
 TYPED_AGREE = 1e-14  # some programs save 15 digits of what was typed
 OUTCOMES_AGREE = 1e-12

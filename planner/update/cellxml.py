@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
-from planner.xlsx.address import address
+from planner.xlsx.address import Position, address
 from planner.xlsx.markup import is_empty, retagged, tag_end
-from planner.xlsx.pattern import Position
 
 _FORMULA = re.compile(rb"<((?:\w+:)?)f(?:\s[^>]*)?(?:/>|>.*?</(?:\w+:)?f>)", re.DOTALL)
 _ROW = re.compile(rb"<(?:\w+:)?row\b[^>]*>")

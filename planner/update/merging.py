@@ -10,8 +10,7 @@ from planner.update.columnwidths import with_widths
 from planner.update.pairing import Pair
 from planner.update.sides import is_own
 from planner.update.transplant import Merge
-from planner.xlsx.address import address
-from planner.xlsx.pattern import Position
+from planner.xlsx.address import Position, address
 
 
 def merged(pair: Pair, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> bytes:

@@ -13,8 +13,9 @@ from functools import cache
 from pathlib import Path
 
 from planner.align.keys import COVER, SCENARIO, Keyed
+from planner.xlsx.address import Position
 from planner.xlsx.cellvalue import Value
-from planner.xlsx.pattern import Pattern, Position, Reference
+from planner.xlsx.pattern import Pattern, RelativeReference
 
 HISTORY = Path(__file__).parent / "history.txt"
 FIRST = {"models": "gpt2", "hardware": "tpu-v2"}
@@ -53,7 +54,7 @@ class Signer:
             return formula.text  # what looks like a reference is none, as in a text: ours have none such
         return _REFERENCE.sub(lambda _: self._named(keyed, at, next(references)), formula.text)
 
-    def _named(self, keyed: Keyed, at: Position, reference: Reference) -> str:
+    def _named(self, keyed: Keyed, at: Position, reference: RelativeReference) -> str:
         other = self._sheets.get(reference.sheet) if reference.sheet else keyed
         if other is None:
             return f"{reference.sheet}!{reference.first}:{reference.last}"

@@ -11,11 +11,11 @@ from planner.update.cellxml import prefixed, readdressed, row_tags, says_somethi
 from planner.update.outcome import Kept
 from planner.update.sides import LOOK, Side, coarse, is_own
 from planner.update.signatures import digest
-from planner.xlsx.address import Area, address
+from planner.xlsx.address import Area, Position, address
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.markup import element_end, retagged
-from planner.xlsx.pattern import Position, pattern
+from planner.xlsx.pattern import pattern
 
 
 @dataclass

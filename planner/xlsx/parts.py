@@ -10,8 +10,9 @@ from xml.parsers import expat
 from planner.errors import Place, UserError
 from planner.xlsx.address import Area
 from planner.xlsx.markup import Edit, apply_edits, element_end, prefix, retagged, tag_end
-from planner.xlsx.opc import Package, local_name
+from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.xmltree import local_name
 
 _BEFORE_CALC = ("sheets", "functionGroups", "externalReferences", "definedNames")
 
