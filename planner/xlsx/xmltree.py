@@ -14,7 +14,12 @@ def parse(xml: bytes) -> Element:
     from lxml import etree  # here, for commands that open no workbook do without
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True, strip_cdata=False)
-    return etree.fromstring(xml, parser)
+    try:
+        return etree.fromstring(xml, parser)
+    except etree.XMLSyntaxError:
+        if b"<br>" not in xml:
+            raise
+        return etree.fromstring(xml.replace(b"<br>", b"<br/>"), parser)  # so Excel leaves it in the boxes of controls
 
 
 def written(root: Element) -> bytes:
