@@ -18,9 +18,9 @@ from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.markup import tag_end
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.pattern import Pattern, pattern
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import parse_sheets
 
 Address = tuple[str, int, int]
 """A sheet's name, a row and a column."""

@@ -10,8 +10,8 @@ from planner.book.book import Book, Sheet
 from planner.check.findings import Fault
 from planner.xlsx.address import Position, address
 from planner.xlsx.cellvalue import CellError
-from planner.xlsx.parts import tables
 from planner.xlsx.pattern import Pattern
+from planner.xlsx.tables import tables
 from planner.xlsx.xmltree import local_name
 
 REMEDY = "point it at a cell, or undo the deletion or the renaming that broke it"

@@ -20,10 +20,10 @@ from planner.xlsx.address import Area, address, column_letters
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetname import unquoted
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.xmltree import local_name
 
 SHEET, KEY, RESULTS = "Comparison", "case_key", "measured"
