@@ -10,7 +10,7 @@ from typing import Literal
 from planner.align.grid import Side, Token, is_filled, sides
 from planner.align.identity import Pairs, pairs
 from planner.align.meaning import Meanings
-from planner.book.reading import Plan, Quantity, Spot
+from planner.book.plan import Plan, Quantity
 from planner.diff.changes import (
     CellChange,
     CheckChange,
@@ -23,7 +23,7 @@ from planner.diff.changes import (
     Structure,
 )
 from planner.diff.looks import Formats
-from planner.xlsx.address import Position, address, column_letters, coordinates
+from planner.xlsx.address import Position, Spot, address, column_letters, coordinates
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.pattern import Pattern
 

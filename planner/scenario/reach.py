@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from planner.book.book import Book
-from planner.book.tables import LineTable
+from planner.book.line_tables import LineTable
+from planner.book.workbook import Book
 from planner.xlsx.address import Area, address
 from planner.xlsx.defined_names import reshape_names
 from planner.xlsx.opc import Package

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from planner.book.reading import Note
+from planner.book.notes import Note
 from planner.update.pairing import Pair
 from planner.xlsx.address import address, coordinates
 
