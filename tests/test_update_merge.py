@@ -1,4 +1,4 @@
-"""`planner update` merges three ways: what planner wrote last, what it writes now, and what a person did in the file."""
+"""`planner update` merges three ways: what planner wrote last, what it writes now, and what a person did."""
 
 from __future__ import annotations
 
@@ -21,14 +21,19 @@ from planner.xlsx.opc import Package
 from tests.test_update import row_of
 
 HEAD = "name,label,unit,kind,formula,source,note\n"
-BUDGET = HEAD + """.,Training,,include,training(),,
+BUDGET = (
+    HEAD
+    + """.,Training,,include,training(),,
 budget,Money for the run,USD,input,25000000,The plan's owner,
 lost_share,Share of the work that failures cost,1,input,0.1,"The Llama 3 Herd of Models, section 3.3.4",what repeats
 run_cost,Cost with what is lost,USD,output,train_cost/(1-lost_share),,
 budget_share,Share of the budget,1,output,run_cost/budget,,
 check_budget,The run is within the budget,1,check,"IF(run_cost<=budget,1,0)",,
 """
-SMALL = HEAD + """batch_rows,Rows,1,input,4,test,the first
+)
+SMALL = (
+    HEAD
+    + """batch_rows,Rows,1,input,4,test,the first
 batch_cost,Cost of a row,USD,input,3,test,
 row_scale,Scale,1,constant,2,test,
 total_rows,All rows,1,output,batch_rows*row_scale,test,said once
@@ -36,6 +41,7 @@ total_cost,All it costs,USD,output,total_rows*batch_cost,test,
 cost_share,Share,1,output,total_cost/batch_cost,test,
 check_rows,Rows are there,1,check,"IF(batch_rows>0,1,0)",test,
 """
+)
 
 
 def planner(*words: object) -> str:
@@ -92,7 +98,9 @@ def test_labels_notes_units_and_formulas_come_through(small: tuple[Path, Path], 
     """What a template says otherwise now is in the workbook, on every sheet, and nothing is said to be a person's."""
     path, own = small
     text = SMALL.replace("All it costs", "The whole cost").replace("said once", "said twice")
-    text = text.replace("total_rows*batch_cost", "total_rows*batch_cost*row_scale").replace("Cost of a row,USD", "Cost,USD")
+    text = text.replace("total_rows*batch_cost", "total_rows*batch_cost*row_scale").replace(
+        "Cost of a row,USD", "Cost,USD"
+    )
     own.write_text(text)
     done, plan = brought(path, own)
     is_as_built(path, own, tmp_path)
@@ -176,14 +184,14 @@ def test_nothing_is_done_where_only_inputs_were_edited(tmp_path: Path) -> None:
     before = path.read_bytes()
     assert planner("update", path, "--template", own).strip().endswith("nothing to update")
     assert path.read_bytes() == before
-    planner("scenario", "add", path, "--id", "more", "--like", read_plan(path).scenarios[0].id)
+    planner("scenario", "add", path, "more", "--like", read_plan(path).scenarios[0].id)
     assert planner("update", path, "--template", own).strip().endswith("nothing to update")
 
 
 def test_planners_own_constraints_are_no_sheet_of_a_persons(tmp_path: Path) -> None:
     """Constraints that neither Checks nor Dashboard reads are planner's all the same, and brought up to date."""
     own, path = tmp_path / "mine.csv", tmp_path / "plan.xlsx"
-    text = SMALL.replace("batch_rows*row_scale", "MAX(batch_rows,batch_cost/batch_cost)")
+    text = SMALL.replace("batch_rows*row_scale", '"MAX(batch_rows,batch_cost/batch_cost)"')
     own.write_text(text.replace("total_rows,All rows,1,output", "total_rows,All rows,1,calc"))
     planner("build", "--template", own, "-o", path)
     assert "Constraints" in read_plan(path).book.sheets

@@ -14,7 +14,7 @@ from planner.book.workbook import Book
 from planner.compare import sheet as comparison
 from planner.errors import UserError
 from planner.workbook import memory
-from planner.xlsx.pattern import Position
+from planner.xlsx.address import Position
 
 COVER, LOG, COMPARISON, CALCULATION = "cover", "log", "comparison", "calculation "
 SCENARIO = "scenario "

@@ -62,8 +62,10 @@ def tracks(
     columns, fresh_columns, own_columns = _columns(old, fresh, is_own)
     known = set(matched.values())
     new = tuple(row for row in fresh.rows if row not in known)
-    return Tracks(Track(old_rows), Track(fresh_rows), Track(columns), Track(fresh_columns), tuple(own), own_columns,
-                  tuple(gone), new)  # fmt: skip
+    old_track, old_columns = Track(old_rows, frozenset(gone)), Track(columns)
+    return Tracks(
+        old_track, Track(fresh_rows), old_columns, Track(fresh_columns), tuple(own), own_columns, tuple(gone), new
+    )
 
 
 def _blank_rows(old: KeyedSheet, before: Keys, filled: Container[int]) -> list[int]:

@@ -7,7 +7,7 @@ wrote there, once its references are led back to where their cells were built.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -24,11 +24,13 @@ from planner.workbook.memory import (
     of_value,
 )
 from planner.workbook.remembering import is_by_scenario, of_rule
-from planner.xlsx.address import Area
-from planner.xlsx.pattern import Pattern, Position, pattern
+from planner.xlsx.address import Area, Position
+from planner.xlsx.pattern import Pattern, pattern
 from planner.xlsx.references import Corner, Reference, rewritten
+from planner.xlsx.sheet_rules import areas, formulas
 from planner.xlsx.sheetname import folded
 from planner.xlsx.stylesheet import Look
+from planner.xlsx.xmltree import Element
 
 FAR_ROW, FAR_COLUMN = 500_000, 8_000  # where a person's rows and columns are led to: no built cell is there
 
@@ -221,13 +223,15 @@ class Base:
             self._digests[key] = self.leads.is_idle(name, formula)
         return bool(self._digests[key])
 
-    def is_our_rule(self, keyed: KeyedSheet, told: tuple[str, str], formulas: Sequence[str], first: Area) -> bool:
-        """Whether planner wrote a validation or a conditional format of the file, as it reads at its first cell."""
+    def is_our_rule(self, keyed: KeyedSheet, rule: Element) -> bool:
+        """Whether planner wrote a validation or a conditional format of the file."""
         sheet = self.memory.sheets.get(keyed.kind)
         if sheet is None:
             return False
+        first = next(iter(areas(rule)), Area(1, 1, 1, 1))
         top, left = self.built(keyed, (first.top, first.left))
-        led = [self.leads.formula(text, keyed.sheet.name) for text in formulas]
+        led = [self.leads.formula(text, keyed.sheet.name) for text in formulas(rule)]
+        told = rule.get("type", ""), rule.get("promptTitle", "")
         return of_rule(told, led, Area(top, left, top, left)) in sheet.rules
 
     def is_our_look(self, keyed: KeyedSheet, at: Position, look: Look) -> bool:

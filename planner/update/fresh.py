@@ -13,10 +13,10 @@ from planner.workbook import remembering
 from planner.workbook.book import Draft
 from planner.workbook.memory import FIRST_SCENARIO, BuiltSheet
 from planner.workbook.page import Live, Page
+from planner.xlsx.address import Position
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package
-from planner.xlsx.pattern import Position
 from planner.xlsx.stylesheet import Look, of_package
 
 FIRST_CASE = 6  # the row of the first case of the Comparison

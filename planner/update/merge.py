@@ -7,16 +7,19 @@ from dataclasses import dataclass, field
 
 from planner.align.keys import COMPARISON, COVER, DATABASES, MEMORY, KeyedSheet
 from planner.align.tracks import is_filled
-from planner.update import frames
-from planner.update.cellxml import prefixed, readdressed, row_tags, says_something
-from planner.update.columnwidths import with_widths
 from planner.update.outcome import Kept
 from planner.update.threeway import ThreeWay
-from planner.xlsx.address import Area, address
+from planner.xlsx.address import Area, Position, address
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import Value, same_value
+from planner.xlsx.cellxml import prefixed, readdressed, row_tags, says_something
+from planner.xlsx.columns import take_widths
 from planner.xlsx.markup import element_end, retagged
-from planner.xlsx.pattern import Position, pattern
+from planner.xlsx.moves import Lost
+from planner.xlsx.pattern import pattern
+from planner.xlsx.sheet_moves import move_around_rows
+from planner.xlsx.sheet_rules import part_rules, renew_rules, rules
+from planner.xlsx.worksheet import Worksheet
 
 
 def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> bytes:
@@ -25,17 +28,15 @@ def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[
     """  # fmt: skip
     old, fresh, track, moves = merge.ours.sheets[kind], merge.fresh.sheets[kind], merge.tracks[kind], merge.ours.moves
     rows, area = SheetMerge(merge, kind, styles, moved_in(merge, kind)).sheet_data()
-    before, _, behind = frames.split(old.sheet.xml.xml)
-    fresh_before, _, fresh_behind = frames.split(fresh.xml)
-    name, prefix, behind = old.sheet.name, old.sheet.xml.prefix, frames.single_rules(behind)
-    own_rules = {frames.moved(rule, name, moves): not merge.base.is_our_rule(old, *frames.told(rule))
-                 for rule in frames.Tail.of(behind).rules}  # fmt: skip
-    mine = frames.moved(behind, name, moves)
-    theirs = frames.moved(fresh_behind, fresh.name, merge.fresh.moves)
-    tail, count = frames.joined(mine, theirs, lambda rule: not own_rules.get(rule, True), dxfs, prefix)
-    merge.done.rules += count
-    head = with_widths(frames.moved(before, name, moves), fresh_before, prefix, track.columns, track.fresh_columns)
-    return frames.with_cells(head + b"<%bsheetData/>" % prefix + tail, rows, area)
+    sheet, theirs = Worksheet(old.sheet.xml.xml), Worksheet(fresh.xml)
+    part_rules(sheet.root)
+    own = [rule for rule in rules(sheet.root) if not merge.base.is_our_rule(old, rule)]
+    merge.done.remarks += map(str, move_around_rows(sheet.root, old.sheet.name, moves))
+    move_around_rows(theirs.root, fresh.name, merge.fresh.moves)
+    merge.done.rules += renew_rules(sheet, theirs, own, dxfs)
+    take_widths(sheet.root, theirs.root, track.columns, track.fresh_columns)
+    sheet.fill(rows, area)
+    return sheet.xml()
 
 
 @dataclass
@@ -106,6 +107,8 @@ class SheetMerge:
     def _is_formatted(self, at: Position, other: Position | None) -> bool:
         look = self.merge.ours.look(self.old, at)
         if other is not None and self.merge.fresh.looks[self.fresh.cells[other].style] == look:
+            return False
+        if look == self.merge.ours.looks[0] and self.merge.base.wrote(self.old, at) is None:
             return False
         return not self.merge.base.is_our_look(self.old, at, look)
 
@@ -202,16 +205,18 @@ class SheetMerge:
         return None if formula is None else self.merge.fresh.moves.formula(formula, self.fresh.name, to=self.name)
 
     def _fresh_cell(self, at: Position, final: Position, style: int) -> bytes:
-        xml = readdressed(self.fresh.cells[at].xml, final, style, self._fresh_formula(at))
+        moves = self.merge.fresh.moves.of(self.fresh.name)
+        xml = readdressed(self.fresh.cells[at].xml, final, style, self._fresh_formula(at), moves)
         return prefixed(xml, self.old.sheet.xml.prefix)
 
     def _old_cell(self, source: KeyedSheet, at: Position, final: Position, style: int) -> bytes:
         cell = source.sheet.cells[at]
-        formula = self.merge.ours.formula(source, at, self.name)
-        area = ""
-        if cell.kind in ("array", "dataTable") and cell.area:
-            area = self.merge.ours.moves.of(source.sheet.name).ref(cell.area)
-        return readdressed(_raw(source, cell), final, style, formula, cell.kind, area)
+        formula, moves = self.merge.ours.formula(source, at, self.name), self.merge.ours.moves
+        if formula is not None:
+            text = cell.formula or source.sheet.patterns[at].at(*at)
+            lost = (Lost(self.name, address(*final), read) for read in moves.lost(text, source.sheet.name))
+            self.merge.done.remarks += map(str, lost)
+        return readdressed(_raw(source, cell), final, style, formula, moves.of(source.sheet.name))
 
     def _blank_cell(self, final: Position, style: int) -> bytes:
         return b'<%bc r="%b" s="%d"/>' % (self.old.sheet.xml.prefix, address(*final).encode(), style)

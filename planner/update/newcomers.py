@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-from planner.update import frames, parts
-from planner.update.cellxml import readdressed, row_tags
-from planner.update.fresh import FreshSheet
-from planner.update.rows import restyled, with_drawing
 from planner.update.threeway import ThreeWay
-from planner.xlsx.moves import Moves
+from planner.xlsx.cell_formulas import with_moved_formulas
+from planner.xlsx.cellxml import restyled
+from planner.xlsx.drawings import move_chart
 from planner.xlsx.opc import Package
+from planner.xlsx.relationships import copy_part, link
+from planner.xlsx.sheet_moves import move_around_rows
+from planner.xlsx.sheet_rules import with_looks
+from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import add_sheet
+from planner.xlsx.worksheet import Worksheet
+from planner.xlsx.xmltree import children, parse, written
 
 
 def draw(merge: ThreeWay) -> None:
@@ -30,25 +34,20 @@ def draw(merge: ThreeWay) -> None:
 def add(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> None:
     """A sheet that the old workbook has not, behind the one that it stands behind in the fresh one."""
     fresh, name, moves = merge.fresh.sheets[kind], merge.names[kind], merge.fresh.moves
-    head, _, tail = frames.split(fresh.xml)
-    rows = b"<sheetData>" + restyled(_rows(fresh, moves), styles) + b"</sheetData>"
-    coloured = frames.with_rules(frames.moved(tail, fresh.name, moves), dxfs)
-    xml = re.sub(rb"<drawing\b[^>]*/>", b"", frames.moved(head, fresh.name, moves) + rows + coloured)
+    moved, _ = with_moved_formulas(SheetXml(fresh.xml), fresh.name, moves)
+    new = Worksheet(moved)
+    new.rows = restyled(new.rows, styles)
+    move_around_rows(new.root, fresh.name, moves)
+    formats = children(new.root, "conditionalFormatting")
+    for old, coloured in zip(formats, with_looks(formats, dxfs), strict=True):
+        new.root.replace(old, coloured)
+    for drawing in children(new.root, "drawing"):
+        new.root.remove(drawing)
     drawings = _drawings(merge.fresh.package, fresh.name)
-    part = parts.add_sheet(merge.package, name, xml, _behind(merge, fresh.name))
+    part = add_sheet(merge.package, name, new.xml(), _behind(merge, fresh.name))
     if drawings:
         _put(merge, part, drawings[0])
     merge.done.new_sheets.append(name)
-
-
-def _rows(fresh: FreshSheet, moves: Moves) -> bytes:
-    """Its rows, each formula as it reads in the end."""
-    cells: dict[int, list[bytes]] = {}
-    for at, cell in sorted(fresh.cells.items()):
-        formula = None if cell.formula is None else moves.formula(cell.formula, fresh.name)
-        cells.setdefault(at[0], []).append(readdressed(cell.xml, None, None, formula))
-    return b"".join(tag + b"".join(cells.get(row, ())) + b"</row>" for row, tag in row_tags(fresh.xml)
-                    if not tag.endswith(b"/>"))  # fmt: skip
 
 
 def _behind(merge: ThreeWay, sheet: str) -> str | None:
@@ -60,8 +59,19 @@ def _behind(merge: ThreeWay, sheet: str) -> str | None:
 
 
 def _put(merge: ThreeWay, part: str, drawing: str) -> None:
-    identifier = parts.copy_drawing(merge.package, merge.fresh.package, part, drawing, merge.fresh.moves)
-    merge.package.replace(part, with_drawing(merge.package.parts[part], identifier))
+    moves = merge.fresh.moves
+
+    def moved(xml: bytes) -> bytes:
+        if b"chartSpace" not in xml[:2000]:
+            return xml
+        root = parse(xml)
+        move_chart(root, "", moves)
+        return written(root)
+
+    target = copy_part(merge.package, merge.fresh.package, drawing, moved)
+    sheet = Worksheet(merge.package.parts[part])
+    sheet.link("drawing", link(merge.package, part, "drawing", target))
+    merge.package.replace(part, sheet.xml())
 
 
 def _drawings(package: Package, sheet: str) -> list[str]:

@@ -17,11 +17,10 @@ from planner.update.fresh import Fresh
 from planner.update.outcome import Updated
 from planner.update.unremembered import Unremembered
 from planner.workbook.memory import Memory
-from planner.xlsx.address import column_letters
+from planner.xlsx.address import Position, column_letters
 from planner.xlsx.markup import tag_end
 from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
-from planner.xlsx.pattern import Position
 from planner.xlsx.stylesheet import Look, of_package
 
 _STYLE = re.compile(rb"""\ss\s*=\s*["']([0-9]+)["']""")

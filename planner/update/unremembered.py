@@ -7,7 +7,7 @@ planner's cells, and what looks like none of them is a person's.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 
 from planner.align.keys import COMPARISON, COVER, DATABASES, TEXTS, KeyedSheet
@@ -15,9 +15,9 @@ from planner.align.tracks import is_filled
 from planner.update.base import Base
 from planner.update.fresh import Fresh
 from planner.workbook.memory import Remembered
-from planner.xlsx.address import Area
-from planner.xlsx.pattern import Position
+from planner.xlsx.address import Position
 from planner.xlsx.stylesheet import Look
+from planner.xlsx.xmltree import Element
 
 PLANNERS = "plan_"  # how the names of planner's cell styles begin
 MANY = 3  # cells that look alike and are of one of these styles: a version of planner made them so
@@ -79,10 +79,10 @@ class Unremembered(Base):
         values = [column for column in keyed.scenario_columns if is_filled(keyed, row, column)]
         return not values and row < max(line.row for line in table.lines)
 
-    def is_our_rule(self, keyed: KeyedSheet, told: tuple[str, str], formulas: Sequence[str], first: Area) -> bool:
+    def is_our_rule(self, keyed: KeyedSheet, rule: Element) -> bool:
         """Whether planner writes such a rule now, or one with the same prompt."""
         prompts = {prompt for _, _, prompt, *_ in self.fresh.sheets[keyed.kind].page.rules if prompt}
-        return told[1] in prompts or super().is_our_rule(keyed, told, formulas, first)
+        return rule.get("promptTitle") in prompts or super().is_our_rule(keyed, rule)
 
     def is_our_look(self, keyed: KeyedSheet, at: Position, look: Look) -> bool:
         """Whether a look is one of a named style of planner's: as most of its cells look, or as many do."""

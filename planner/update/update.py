@@ -18,7 +18,7 @@ from planner.book.reading import read_plan
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.recalc import recalculate
-from planner.update import around, newcomers, notes, parts
+from planner.update import newcomers, notes
 from planner.update.base import remembered
 from planner.update.fresh import Fresh
 from planner.update.merge import merged
@@ -30,11 +30,15 @@ from planner.workbook.memory import Memory
 from planner.workbook.plan import Plan
 from planner.xlsx.address import address
 from planner.xlsx.atomic import write_atomically
+from planner.xlsx.comments import put_note, take_note
+from planner.xlsx.defined_names import take_names
 from planner.xlsx.locked import locked
+from planner.xlsx.moved_parts import move
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content, with_values
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.stylesheet import of_package, taken_in
+from planner.xlsx.workbook_part import drop_calculation_chain
 
 _FIRST_DAY = date(1899, 12, 30)  # of a workbook's dates
 
@@ -97,9 +101,10 @@ def update(
     given = {kind for kind, path in (("models", models_csv), ("hardware", hardware_csv)) if path is not None}
     merge = merge_of(reading.book, memory, Fresh.of(made), done, given)
     lost = notes.ways(merge, reading.notes)
-    on_the_way = notes.lifted(package, lost)
+    on_the_way = [(take_note(package, way.note.sheet, way.note.ref), way.target) for way in lost if way.target]
     _join(merge)
-    notes.put(package, on_the_way)
+    for note, target in on_the_way:
+        put_note(package, note, *target)
     done.remarks += (way.said for way in lost)
     progress.step("computing every formula")
     done.recalculated = recalculate(package)
@@ -124,18 +129,17 @@ def _join(merge: ThreeWay) -> None:
     package, ours = merge.package, {merge.ours.sheets[kind].sheet.name for kind in merge.kinds}
     styles, dxfs = _styles(merge)
     merges = {merge.ours.sheets[kind].sheet.name: merged(merge, kind, styles, dxfs) for kind in merge.kinds}
-    others = dict(around.others(package, merge.ours, ours))
+    merge.done.remarks += map(str, move(package, merge.ours.moves, ours))
     known = {each.sheet.name for each in merge.ours.sheets.values()}
     merge.done.own_sheets = [name for name in merge.ours.book.sheets if name not in known]
     parts_of = package.sheets()
-    for part, xml in ({parts_of[name]: xml for name, xml in merges.items()} | others).items():
-        package.replace(part, xml)
-    parts.move_names(package, merge.ours.moves)
+    for name, xml in merges.items():
+        package.replace(parts_of[name], xml)
     newcomers.draw(merge)
     for kind in merge.new_kinds:
         newcomers.add(merge, kind, styles, dxfs)
-    parts.take_names(package, merge.fresh.package, merge.fresh.moves, merge.done.new_sheets)
-    parts.drop_calculation_chain(package)
+    take_names(package, merge.fresh.package, merge.fresh.moves, merge.done.new_sheets)
+    drop_calculation_chain(package)
     _log(merge)
 
 

@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from planner.xlsx.address import column_letters
+from planner.xlsx.address import Position, column_letters
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.grid import HERE
-from planner.xlsx.pattern import Position
 
 FORMAT = 1  # of the memory itself: another one isn't read
 HEADING = "What planner wrote, for planner update"
