@@ -47,7 +47,7 @@ check_rows,Rows are there,1,check,"IF(batch_rows>0,1,0)",test,
 def planner(*words: object) -> str:
     """A command that must succeed; returns what it says."""
     done = CliRunner().invoke(group, [str(word) for word in words])
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == 0 or (words[0], done.exit_code) == ("diff", 1), done.output
     return done.output
 
 
@@ -91,7 +91,7 @@ def is_as_built(path: Path, own: Path, folder: Path, *changes: tuple[str, str, i
     edit(fresh, *changes)
     said = planner("diff", path, fresh)
     assert "row removed: Log" in said
-    assert said.count("\n  ") == 1, said
+    assert said.count("\n  ") == 1, said  # every other line is a heading
 
 
 def test_labels_notes_units_and_formulas_come_through(small: tuple[Path, Path], tmp_path: Path) -> None:

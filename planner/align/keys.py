@@ -84,7 +84,7 @@ def keyed(book: Book) -> dict[str, KeyedSheet]:
     known = {each.sheet.name for each in found.values()}
     for name, sheet in book.designed.items():
         if sheet.name not in known and name.lower() not in found:
-            found[name.lower()] = _plain(name.lower(), sheet)
+            found[name.lower()] = plain_sheet(name.lower(), sheet)
     return found
 
 
@@ -146,7 +146,7 @@ def _comparison(book: Book) -> KeyedSheet | None:
     return KeyedSheet(COMPARISON, sheet, names, columns, groups)
 
 
-def _plain(kind: str, sheet: Sheet) -> KeyedSheet:
+def plain_sheet(kind: str, sheet: Sheet) -> KeyedSheet:
     """A sheet whose rows are told by the text at their left, below the titles of each table: Cover, Log, Roofline."""
     width = max((column for _, column in sheet.cells), default=1)
     columns = {column: str(column) for column in range(1, width + 1)}

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from planner.align.keys import COMPARISON, COVER, DATABASES, LOG, MEMORY, SCENARIO, KeyedSheet
+from planner.align.keys import COMPARISON, COVER, DATABASES, LOG, MEMORY, SCENARIO, KeyedSheet, plain_sheet
 from planner.align.tracks import is_filled
+from planner.book.workbook import Book
 from planner.update.fresh import FIRST_CASE, Fresh, FreshSheet
 from planner.workbook.memory import (
     NOTHING,
@@ -240,8 +241,10 @@ class Base:
         return wrote is not None and self.memory.looks[wrote.look] == of_text(repr(look))
 
 
-def remembered(cover: KeyedSheet | None) -> Memory | None:
+def remembered(book: Book) -> Memory | None:
     """What a workbook's Cover remembers; None where it has no memory, or a damaged one."""
+    found = book.designed.get("Cover")
+    cover = plain_sheet(COVER, found) if found else None
     lines: list[tuple[str, str]] = []
     for row in (row for row, key in (cover.rows.items() if cover else ()) if key.startswith(MEMORY)):
         assert cover is not None, "its rows were read"

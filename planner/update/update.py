@@ -12,11 +12,14 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from planner import __version__, progress
-from planner.align.keys import COVER, LOG, keyed
-from planner.book.reading import read_plan
+from planner import __version__, collector, progress
+from planner.align.keys import LOG
+from planner.book.notes import Note
+from planner.book.notes import notes as notes_of
+from planner.book.problem_book import ProblemBook, open_book
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
+from planner.formulas import library
 from planner.recalc import recalculate
 from planner.update import newcomers, notes
 from planner.update.base import remembered
@@ -83,33 +86,32 @@ def update(
     package: Package, templates: Sequence[str] = (), models_csv: Path | None = None, hardware_csv: Path | None = None
 ) -> Updated:  # fmt: skip
     """Bring a package up to date, in place. Raises UserError as `update_file` does, and then nothing is changed."""
-    progress.step("reading the workbook")
-    reading = read_plan(package)
-    if reading.stale:  # rows of some sheets are told by texts that formulas fetch
-        recalculate(package)
-        reading = read_plan(package)
-    _refuse(reading.book)
-    memory = remembered(keyed(reading.book).get(COVER))
-    progress.step("laying it out anew")
-    plan = plan_of(reading, templates, models_csv, hardware_csv)
-    made = _draft(plan, memory)
-    done = Updated(notes=len(reading.notes))
-    if memory is not None and memory.is_same(made.memory):
-        done.is_needed = False
-        return done
-    progress.step("bringing your work over")
-    given = {kind for kind, path in (("models", models_csv), ("hardware", hardware_csv)) if path is not None}
-    merge = merge_of(reading.book, memory, Fresh.of(made), done, given)
-    lost = notes.ways(merge, reading.notes)
-    on_the_way = [(take_note(package, way.note.sheet, way.note.ref), way.target) for way in lost if way.target]
-    _join(merge)
-    for note, target in on_the_way:
-        put_note(package, note, *target)
-    done.remarks += (way.said for way in lost)
-    progress.step("computing every formula")
-    done.recalculated = recalculate(package)
+    with collector.still(), library.one_reading():
+        progress.step("reading the workbook")
+        book = _opened(package)
+        memory = remembered(book)
+        progress.step("laying it out anew")
+        made = _draft(plan_of(book, templates, models_csv, hardware_csv), memory)
+        there = notes_of(package)
+        done = Updated(notes=len(there), is_needed=memory is None or not memory.is_same(made.memory))
+        if done.is_needed:
+            progress.step("bringing your work over")
+            given = {kind for kind, path in (("models", models_csv), ("hardware", hardware_csv)) if path is not None}
+            _bring(merge_of(book, memory, Fresh.of(made), done, given), there)
+            progress.step("computing every formula")
+            done.recalculated = recalculate(package)
     progress.clear()
     return done
+
+
+def _bring(merge: ThreeWay, there: Sequence[Note]) -> None:
+    """Write the merge into the package of the file, and let its notes follow their rows."""
+    lost = notes.ways(merge, there)
+    ways = [(take_note(merge.package, way.note.sheet, way.note.ref), way.target) for way in lost if way.target]
+    _join(merge)
+    for note, target in ways:
+        put_note(merge.package, note, *target)
+    merge.done.remarks += (way.said for way in lost)
 
 
 def _draft(plan: Plan, memory: Memory | None) -> Draft:
@@ -169,11 +171,16 @@ def _log(merge: ThreeWay) -> None:
     merge.package.replace(part, with_values(sheet, free, like))
 
 
-def _refuse(book: Book) -> None:
-    """Raise UserError for a workbook whose sheets can't be told."""
+def _opened(package: Package) -> Book:
+    """The workbook in a package. Raises UserError for one whose sheets can't be told."""
+    book = open_book(package)
+    if isinstance(book, ProblemBook):
+        remedy = "planner book builds it anew"
+        raise UserError("the workbook of worked problems has no scenarios", place=Place(package.name), remedy=remedy)
     for table, name in ((book.inputs, "Inputs"), (book.checks, "Checks"), (book.dashboard, "Dashboard")):
         if not table.lines:
-            raise UserError(f"the sheet {name} is missing", place=Place(book.package.name),
-                            remedy="planner export-inputs keeps what is typed; build anew with it")  # fmt: skip
+            remedy = "planner export-inputs keeps what is typed; build anew with it"
+            raise UserError(f"the sheet {name} is missing", place=Place(package.name), remedy=remedy)
     if not book.inputs.columns:
-        raise UserError("there is no scenario", place=Place(book.package.name), remedy="build a new workbook")
+        raise UserError("there is no scenario", place=Place(package.name), remedy="build a new workbook")
+    return book
