@@ -116,16 +116,15 @@ def test_rows_come_go_and_are_renamed(small: tuple[Path, Path], tmp_path: Path) 
     path, own = small
     edit(path, ("Inputs", "batch_rows", 6, 7))
     lines = SMALL.splitlines(keepends=True)
-    lines.insert(2, "spare_rows,Spare,1,input,1,test,\n")
-    lines[5] = "every_cost,All it costs,USD,output,(total_rows+spare_rows)*batch_cost,test,\n"
+    lines[4] = "spare_rows,Spare,1,input,1,test,\n"  # in the place of total_rows
+    lines[5] = "every_cost,All it costs,USD,output,(batch_rows*row_scale+spare_rows)*batch_cost,test,\n"
     lines[6] = "cost_share,Share,1,output,every_cost/batch_cost,test,\n"
-    del lines[4]
-    own.write_text("".join(lines).replace("total_rows", "batch_rows"))
+    own.write_text("".join(lines))
     done, plan = brought(path, own)
     is_as_built(path, own, tmp_path, ("Inputs", "batch_rows", 6, 7))
     assert "Mine: total_rows" in done.gone_rows
     assert "Mine: every_cost" in done.new_rows
-    assert plan.quantity("cost_share").value(plan.scenarios[0].key) == 8  # type: ignore[union-attr]
+    assert plan.quantity("cost_share").value(plan.scenarios[0].key) == 15  # type: ignore[union-attr]
 
 
 def test_a_persons_work_stays_and_says_where_both_changed(small: tuple[Path, Path]) -> None:

@@ -185,7 +185,8 @@ class Base:
     def wrote(self, keyed: KeyedSheet, at: Position) -> Remembered | None:
         """What planner wrote into a cell of the file; None for a person's own, and where planner left a blank."""
         sheet = self.memory.sheets.get(keyed.kind)
-        if sheet is None or keyed.kind not in self.sheets:
+        led = self.leads.of(keyed.sheet.name)
+        if sheet is None or led is None or keyed.kind not in self.sheets or at[1] not in led.columns:
             return None
         row, column = self.built(keyed, at)
         if at[0] in keyed.groups:
