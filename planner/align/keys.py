@@ -9,7 +9,7 @@ from functools import cached_property
 from planner.book.book import Book, Sheet
 from planner.book.sheets import templates_of
 from planner.book.tables import Database, LineTable
-from planner.compare import sheet as comparison
+from planner.compare import comparison_sheet as comparison
 from planner.errors import UserError
 
 COVER, LOG, COMPARISON = "cover", "log", "comparison"

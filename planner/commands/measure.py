@@ -12,7 +12,7 @@ from planner.errors import UserError
 from planner.measure import interrupts
 
 if TYPE_CHECKING:
-    from planner.compare.filling import Filled
+    from planner.compare.landing import Landing
     from planner.measure.records import Measurement
 
 SUITES = ("quick", "full")
@@ -42,9 +42,16 @@ LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
 @click.option("--budget", metavar="SECONDS", type=float, default=float("inf"), help="Begin no case after this long.")
 @click.option("--keep-profiles", metavar="DIR", type=click.Path(path_type=Path), help="Keep the profiler's files here.")
 def command(
-    file: Path | None, suite: str | None, csv: Path | None, only: tuple[str, ...], is_list: bool, hardware: str,
-    variants: tuple[str, ...], budget: float, keep_profiles: Path | None,
-) -> None:  # fmt: skip
+    file: Path | None,
+    suite: str | None,
+    csv: Path | None,
+    only: tuple[str, ...],
+    is_list: bool,
+    hardware: str,
+    variants: tuple[str, ...],
+    budget: float,
+    keep_profiles: Path | None,
+) -> None:
     """Measure the cases of FILE's Comparison and write the medians in, or those of a --suite into a --csv.
 
     Nothing else in FILE changes but the values that depend on them. Ctrl-C keeps what was measured.
@@ -66,52 +73,57 @@ def command(
 
 def _list(file: Path | None, suite: str, only: Sequence[str]) -> None:
     from planner.compare import measuring
-    from planner.compare import suite as suites
     from planner.xlsx.opc import Package
 
     interrupts.check()
     if file is None:
-        called = [(case.label, case.key) for case in suites.listed(suite, only)]
+        called = [(case.label, case.key) for case in measuring.listed(suite, only)]
     else:
-        called = [(each.label, each.key) for each in measuring.cases_of(Package.read(file), only)]
+        called = [(each.label, each.key) for each in measuring.planned_in(Package.read(file), only)]
     for label, key in called:
         click.echo(f"{label}  {key}")
 
 
 def _workbook(file: Path, csv: Path | None, only: Sequence[str], budget: float, profiles: Path | None) -> None:
     from planner.compare import measuring
-    from planner.compare.suite import keep
+    from planner.measure.measurements_csv import keep_measurements
     from planner.xlsx.opc import Package
 
     interrupts.check()
-    cases = measuring.cases_of(Package.read(file), only)
+    planned = measuring.planned_in(Package.read(file), only)
+    cases = measuring.for_here(planned)
     rows = measuring.measured(cases, progress=_tell, budget_s=budget, profiles_to=profiles)
-    done = keep(csv, rows) if csv else list(rows)
-    _land(file, csv, done, lambda: measuring.fill(file, cases, done))
+    done = keep_measurements(csv, rows) if csv else list(rows)
+    _land(file, csv, done, lambda: measuring.land_planned(file, planned, done))
 
 
-def _suite(
-    suite: str, csv: Path, only: Sequence[str], hardware: str, budget: float, profiles: Path | None
-) -> None:  # fmt: skip
-    from planner.compare import suite as suites
+def _suite(suite: str, csv: Path, only: Sequence[str], hardware: str, budget: float, profiles: Path | None) -> None:
+    from planner.compare import measuring
+    from planner.measure.measurements_csv import keep_measurements
     from planner.measure.samples import BRISK, STANDARD
 
     interrupts.check()
-    asked = suites.cases(suite, only, hardware)
+    asked = measuring.of_suite(suite, only, hardware)
     rules = BRISK if suite == "quick" else STANDARD
-    rows = suites.measured(asked, progress=_tell, budget_s=budget, profiles_to=profiles, rules=rules)
-    done = suites.keep(csv, rows)
+    rows = measuring.measured(asked, progress=_tell, budget_s=budget, profiles_to=profiles, rules=rules)
+    done = keep_measurements(csv, rows)
     _refuse_nothing(csv, done)
     click.echo(f"{csv}: {_counts(done)}")
 
 
 def _side_by_side(
-    file: Path | None, suite: str | None, csv: Path | None, only: Sequence[str], hardware: str,
-    variants: Sequence[str], budget: float, profiles: Path | None,
-) -> None:  # fmt: skip
+    file: Path | None,
+    suite: str | None,
+    csv: Path | None,
+    only: Sequence[str],
+    hardware: str,
+    variants: Sequence[str],
+    budget: float,
+    profiles: Path | None,
+) -> None:
     from planner.compare import variants as flags
-    from planner.compare.filling import fill_file
-    from planner.compare.suite import keep
+    from planner.compare.landing import backfill
+    from planner.measure.measurements_csv import keep_measurements
 
     arguments = ["--suite", suite] if suite else []
     arguments += [word for text in only for word in ("--case", text)]
@@ -119,28 +131,28 @@ def _side_by_side(
     arguments += ["--budget", str(budget)] if budget != float("inf") else []
     done = flags.measured(variants, arguments, file, profiles)
     if csv is not None:
-        keep(csv, iter(done))
+        keep_measurements(csv, done)
     if file is not None:
-        _land(file, csv, done, lambda: fill_file(file, done))
+        _land(file, csv, done, lambda: backfill(file, done))
         return
     _refuse_nothing(csv, done)
     click.echo(f"{csv}: {_counts(done)}")
 
 
-def _land(file: Path, csv: Path | None, done: Sequence[Measurement], fill: Callable[[], Filled]) -> None:
+def _land(file: Path, csv: Path | None, done: Sequence[Measurement], land: Callable[[], Landing]) -> None:
     """Write what was measured into the workbook; where that fails, into a CSV beside it."""
-    from planner.compare.suite import keep
+    from planner.measure.measurements_csv import keep_measurements
 
     _refuse_nothing(file, done)
     try:
         with interrupts.noted() as ctrl_c, ctrl_c.held_off():
-            filled = fill()
+            landing = land()
     except UserError as error:
         left = csv or file.with_name(file.name + LEFT_OVER)
-        keep(left, iter(done))
+        keep_measurements(left, done)
         raise UserError(f"{error}; the measurements are in {left}", remedy="planner backfill writes them") from None
-    click.echo(f"{file}: {_counts(done)}; {filled.lines()[0]}")
-    for line in filled.warnings():
+    click.echo(f"{file}: {_counts(done)}; {landing.lines()[0]}")
+    for line in landing.warnings():
         click.echo(f"  {line}")
 
 

@@ -7,17 +7,14 @@ from functools import cache
 
 from planner import catalog
 from planner.catalog import Table, Value
-from planner.compare.sheet import RESULTS
+from planner.compare.comparison_sheet import RESULTS
 from planner.errors import UserError, nearest
 from planner.formulas import library
 from planner.formulas.evaluation import Facts, Results, evaluate
 from planner.formulas.lookups import bytes_of_dtypes
 
-ABSENT = {
-    "flops": "",
-    "compute_time": "",
-    "memory_time": "lower_bound_time",
-}  # what stands in for a row that a template lacks
+ABSENT = {"flops": "", "compute_time": "", "memory_time": "lower_bound_time"}
+"""What stands in for a row that a template lacks: another one, or 0."""
 
 
 def predict(template: str, inputs: Mapping[str, Value], hardware_id: str) -> Results:

@@ -9,8 +9,8 @@ from planner import catalog
 from planner.book.reading import Plan as Reading
 from planner.book.sheets import templates_of
 from planner.catalog import Value
-from planner.compare import sheet as comparison
-from planner.compare.cases import ComparisonCase
+from planner.compare import comparison_sheet as comparison
+from planner.compare.comparison_cases import ComparisonCase
 from planner.errors import Place, UserError
 from planner.formulas import layer_ops, library
 from planner.formulas.template import Row, Template

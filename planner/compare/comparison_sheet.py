@@ -1,4 +1,4 @@
-"""The Comparison sheet of a workbook on disk: its cases read, and measured numbers put into its cells.
+"""The Comparison sheet of a workbook on disk: found, and its cases read.
 
 The sheet is found by its name or by its marker, rows by what stands in them, columns by their machine names, or
 else by their labels or markers: an analyst may move, rename, sort and add.
@@ -21,15 +21,19 @@ from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package, local_name
 from planner.xlsx.parts import parse_sheets
-from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetname import unquoted
 from planner.xlsx.sheetxml import SheetXml
 
 SHEET, KEY, RESULTS = "Comparison", "case_key", "measured"
 MARKER = "comparison_keys"  # a defined name over the keys: it follows the column when an analyst moves or renames
 MARKERS = "comparison_"  # and so do those of the other columns that are written: with the machine name behind
-IDENTITY = {KEY: "Case key", "case_label": "Case", "template": "Template", "hardware_id": "Chip",
-            "hardware_row": "Row of Hardware"}  # fmt: skip
+IDENTITY = {
+    KEY: "Case key",
+    "case_label": "Case",
+    "template": "Template",
+    "hardware_id": "Chip",
+    "hardware_row": "Row of Hardware",
+}
 NOTE, NOTE_LABEL = "note", "Your note"
 ENOUGH = 3  # machine names in one row make it the header
 
@@ -85,13 +89,7 @@ class CaseRow:
     def inputs(self) -> dict[str, float | str | None]:
         """The inputs of its template that stand in its cells."""
         names = _inputs(self.template.name) if self.template else ()
-        return {name: self._known(name) for name in names}
-
-    def _known(self, name: str) -> float | str | None:
-        value = self.cells.get(name)
-        if isinstance(value, str):
-            return value.strip() or None
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        return {name: self.text(name) or self.number_in(name) for name in names}
 
     @cached_property
     def keys(self) -> set[str]:
@@ -140,17 +138,6 @@ class ComparisonSheet:
         """Whether a formula stands in a row's cell; it is not overwritten."""
         return name in self.columns and self.xml.is_computed(address(row, self.columns[name]))
 
-    def with_values(self, values: Mapping[int, Mapping[str, Value]]) -> bytes:
-        """The sheet's XML with `values` (row number -> machine name -> value) typed in.
-
-        Columns that the sheet hasn't, because an analyst removed them, are left out.
-        """
-        cells = {
-            address(number, self.columns[name]): value
-            for number, row in values.items() for name, value in row.items() if name in self.columns
-        }  # fmt: skip
-        return with_values(self.xml, cells)
-
 
 def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> ComparisonSheet:
     """The Comparison of a workbook. Raises UserError where there is none, or its columns can't be told."""
@@ -158,11 +145,8 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
     told = chain((SHEET, names.get(MARKER, ("",))[0]), _looking_like_one(sheets))
     found = _first_with_heads(package, sheets, (name for name in told if name in sheets))
     if found is None:
-        raise UserError(
-            "the workbook has no Comparison sheet",
-            place=Place(package.name),
-            remedy="build one with planner build",
-        )
+        remedy = "build one with planner build"
+        raise UserError("the workbook has no Comparison sheet", place=Place(package.name), remedy=remedy)
     name, header, columns = found
     xml = sheets[name]
     columns |= _else_by_label(_values(xml.row(header - 1)), columns)
@@ -176,7 +160,7 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
 
 def _first_with_heads(
     package: Package, sheets: Mapping[str, SheetXml], told: Iterable[str]
-) -> tuple[str, int, dict[str, int]] | None:  # fmt: skip
+) -> tuple[str, int, dict[str, int]] | None:
     """The first of these sheets that has the heads of a Comparison: an analyst may call a page of theirs so too.
 
     Raises UserError for the first one where none has.
@@ -232,8 +216,9 @@ def _else_by_marker(names: Mapping[str, tuple[str, Area]], sheet: str, known: Ma
     wanted = {KEY: MARKER} | {name: f"{MARKERS}{name}" for name in _labels() if name != KEY}
     return {
         name: names[marker][1].left
-        for name, marker in wanted.items() if name not in known and marker in names and names[marker][0] == sheet
-    }  # fmt: skip
+        for name, marker in wanted.items()
+        if name not in known and marker in names and names[marker][0] == sheet
+    }
 
 
 def _markers(package: Package) -> Iterator[tuple[str, tuple[str, Area]]]:
