@@ -1,4 +1,5 @@
-"""Which device this is, as JAX names it and the hardware table has it, and how much memory it has free.
+"""Which device this is, as JAX names it and the hardware table has it, and how much memory it has
+free.
 
 Everything is asked of the device object that JAX hands out, so JAX itself is not imported here.
 """
@@ -110,11 +111,12 @@ def _group_memory() -> float | None:
 
 @functools.cache
 def keep_heap() -> bool:
-    """From now on keep memory that is freed, in one arena, until `trim_heap`; whether the C library can: only glibc.
+    """From now on keep memory that is freed, in one arena, until `trim_heap`; whether the C library
+    can: only glibc.
 
-    An accelerator's allocator does so. glibc hands blocks of 32 MiB and more back to the system when they are freed:
-    XLA:CPU asks for its scratch memory at every call, so a program with much of it would spend half of each call on
-    page faults, and a loop inside one program none.
+    An accelerator's allocator does so. glibc hands blocks of 32 MiB and more back to the system
+    when they are freed: XLA:CPU asks for its scratch memory at every call, so a program with much
+    of it would spend half of each call on page faults, and a loop inside one program none.
     """
     if sys.platform != "linux" or platform.libc_ver()[0] != "glibc":
         return False

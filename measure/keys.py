@@ -15,7 +15,8 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def case_key(template: str, inputs: Inputs) -> str:
-    """A case as text: `matmul|weight_dtype=bf16|tokens=2048`, dtypes first, each group sorted by name.
+    """A case as text: `matmul|weight_dtype=bf16|tokens=2048`, dtypes first, each group sorted by
+    name.
 
     Equal cases give equal keys, however their numbers were typed: 2048, 2048.0 and "2048" are one.
     """

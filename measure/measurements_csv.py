@@ -1,4 +1,5 @@
-"""measurements.csv: one row for each measured case, in SI units, readable without the workbook or JAX.
+"""measurements.csv: one row for each measured case, in SI units, readable without the workbook or
+JAX.
 
 The columns are the fields of `records.Measurement`.
 """
@@ -45,10 +46,11 @@ def write_measurements(path: Path, rows: Iterable[Measurement]) -> None:
 
 
 def keep_measurements(path: Path, rows: Iterable[Measurement]) -> list[Measurement]:
-    """Put each row into measurements.csv as soon as it is there, in the place of an older one of its experiment.
+    """Put each row into measurements.csv as soon as it is there, in the place of an older one of
+    its experiment.
 
-    A row that was not measured leaves an older time of its case alone; where Ctrl-C came before the first time, the
-    file is as it was. Returns the new rows.
+    A row that was not measured leaves an older time of its case alone; where Ctrl-C came before the
+    first time, the file is as it was. Returns the new rows.
     """
     kept = {row.experiment: row for row in read_measurements(path)} if path.exists() else {}
     done: list[Measurement] = []
@@ -67,7 +69,8 @@ def keep_measurements(path: Path, rows: Iterable[Measurement]) -> list[Measureme
 
 
 def read_measurements(path: Path) -> list[Measurement]:
-    """The rows of a measurements.csv, ours or one typed by hand; columns may be left out but for `REQUIRED`.
+    """The rows of a measurements.csv, ours or one typed by hand; columns may be left out but for
+    `REQUIRED`.
 
     Raises UserError with the line and column of what can't be read.
     """
@@ -75,10 +78,12 @@ def read_measurements(path: Path) -> list[Measurement]:
 
 
 def checked_measurements(path: Path) -> list[Measurement]:
-    """The rows of a measurements.csv, as `planner backfill` takes them: where units and keys can be right.
+    """The rows of a measurements.csv, as `planner backfill` takes them: where units and keys can be
+    right.
 
-    Raises UserError with the line: wrong columns or values, numbers that contradict each other (as they do where one
-    was converted to another unit), or a key that is not that of the case beside it.
+    Raises UserError with the line: wrong columns or values, numbers that contradict each other (as
+    they do where one was converted to another unit), or a key that is not that of the case beside
+    it.
     """
     rows = _numbered(path)
     if not rows:

@@ -26,11 +26,12 @@ UNSUPPORTED = ("RESOURCE_EXHAUSTED", "UNIMPLEMENTED", "unsupported", "not suppor
 
 @dataclass(frozen=True)
 class Case:
-    """A row to measure: `key` is its row in the workbook, the figures are what its template predicts.
+    """A row to measure: `key` is its row in the workbook, the figures are what its template
+    predicts.
 
-    `label` is what a person calls it. A `hardware_id` keeps the row to that hardware. `floor_s` is the lower bound of
-    its time in s, `flops` and `memory_bytes` its work on one device; NaN where unknown. `skip` says why not to measure
-    it at all.
+    `label` is what a person calls it. A `hardware_id` keeps the row to that hardware. `floor_s` is
+    the lower bound of its time in s, `flops` and `memory_bytes` its work on one device; NaN where
+    unknown. `skip` says why not to measure it at all.
     """
 
     key: str
@@ -50,9 +51,9 @@ def measure_cases(
 ) -> Iterator[Measurement]:  # fmt: skip
     """Measure each case on this process's first device and yield its row, in order.
 
-    `kinds` is hardware_id -> jax_device_kind; `progress` is told one line for each case; after `budget_s`
-    seconds the rest is skipped; profiles are kept below `profiles_to`. Ctrl-C yields the row that it hit as
-    interrupted, and ends. Raises UserError where JAX finds no device.
+    `kinds` is hardware_id -> jax_device_kind; `progress` is told one line for each case; after
+    `budget_s` seconds the rest is skipped; profiles are kept below `profiles_to`. Ctrl-C yields the
+    row that it hit as interrupted, and ends. Raises UserError where JAX finds no device.
     """
     device = _device(kinds)
     common, begin = _common(device), time.monotonic()

@@ -1,7 +1,9 @@
-"""A timing of one case: three independent times, which of them counts, and the guards that it must pass.
+"""A timing of one case: three independent times, which of them counts, and the guards that it must
+pass.
 
-A per-call time holds the dispatch, a loop may be optimised away, a profile may lose events. Each fails in
-its own way, so a time is trusted when they agree. A flagged row is shown, and never used in a fit.
+A per-call time holds the dispatch, a loop may be optimised away, a profile may lose events. Each
+fails in its own way, so a time is trusted when they agree. A flagged row is shown, and never used
+in a fit.
 """
 
 from __future__ import annotations
@@ -81,7 +83,8 @@ class Timing:
 
     @property
     def is_loop_elided(self) -> bool:
-        """Whether XLA took the work out of the loop: it hardly grows, or the call's work is in its set-up.
+        """Whether XLA took the work out of the loop: it hardly grows, or the call's work is in its
+        set-up.
 
         A call that is mostly dispatch has hardly any work to look for there.
         """

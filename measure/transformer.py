@@ -1,6 +1,8 @@
-"""The larger cases in JAX: attention, a feed-forward block, and whole steps of a transformer, forward or trained.
+"""The larger cases in JAX: attention, a feed-forward block, and whole steps of a transformer,
+forward or trained.
 
-They do what their templates count: matmuls in compute_dtype, softmax and norms in fp32, a key for every `kv_len`.
+They do what their templates count: matmuls in compute_dtype, softmax and norms in fp32, a key for
+every `kv_len`.
 """
 
 from __future__ import annotations
@@ -44,9 +46,11 @@ def attention(given: Arguments) -> Workload:
 
 
 def step(given: Arguments) -> Workload:
-    """Layers of a transformer with or without the head: a decode step, a prefill, or forward and backward.
+    """Layers of a transformer with or without the head: a decode step, a prefill, or forward and
+    backward.
 
-    Where `timed_layers` is less than `n_layers`, so many are run, and one alone: the rest is extrapolated.
+    Where `timed_layers` is less than `n_layers`, so many are run, and one alone: the rest is
+    extrapolated.
     """
     n_layers, timed = given.count("n_layers", 1), given.count("timed_layers", 0, least=0)
     if not 1 < timed < n_layers:

@@ -1,7 +1,8 @@
-"""The profiler's .xplane.pb read from its bytes: planes, lines, events and all their stats, in picoseconds.
+"""The profiler's .xplane.pb read from its bytes: planes, lines, events and all their stats, in
+picoseconds.
 
-A reader of our own, because JAX's ProfileData leaves out the stats of event metadata (hlo_category, flops,
-bytes_accessed) and rounds to ns, and the xprof package brings fifty others. Fields as in
+A reader of our own, because JAX's ProfileData leaves out the stats of event metadata (hlo_category,
+flops, bytes_accessed) and rounds to ns, and the xprof package brings fifty others. Fields as in
 tsl/profiler/protobuf/xplane.proto.
 """
 

@@ -52,7 +52,8 @@ def command(
     budget: float,
     keep_profiles: Path | None,
 ) -> None:
-    """Measure the cases of FILE's Comparison and write the medians in, or those of a --suite into a --csv.
+    """Measure the cases of FILE's Comparison and write the medians in, or those of a --suite into a
+    --csv.
 
     Nothing else in FILE changes but the values that depend on them. Ctrl-C keeps what was measured.
     """

@@ -1,7 +1,8 @@
-"""New rows of a Comparison: the formulas of a row of the same template copied down, as an analyst would.
+"""New rows of a Comparison: the formulas of a row of the same template copied down, as an analyst
+would.
 
-Where the sheet has no row of that template there is nothing to copy: the prediction is typed in as values, and the
-row's note says so.
+Where the sheet has no row of that template there is nothing to copy: the prediction is typed in as
+values, and the row's note says so.
 """
 
 from __future__ import annotations
@@ -152,7 +153,8 @@ def _prediction(template: str, inputs: Mapping[str, Known], measured: Measuremen
 def unknown_chips(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml], appended: Iterable[Measurement]) -> list[str]:
     """A line for each chip of new rows that the workbook hasn't: these rows predict nothing.
 
-    Rows without a formula, for the sheet had none to copy, are left out; so are all where no list can be told.
+    Rows without a formula, for the sheet had none to copy, are left out; so are all where no list
+    can be told.
     """
     computed = {row.text("template") for row in sheet.rows}
     rows = Counter(one.hardware_id for one in appended if one.hardware_id and parse_key(one.case_key)[0] in computed)

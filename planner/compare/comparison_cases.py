@@ -45,7 +45,8 @@ class ComparisonCase:
 
 
 def load(suite: str = "quick", template: str = "") -> list[ComparisonCase]:
-    """The shipped cases of a suite, or those of one template; the quick one's are what a workbook starts with.
+    """The shipped cases of a suite, or those of one template; the quick one's are what a workbook
+    starts with.
 
     Raises UserError with file and line for a case that its template can't take.
     """
@@ -122,8 +123,9 @@ def refuse_blank(text: str) -> None:
 def is_meant(text: str, label: str, keys: Iterable[str]) -> bool:
     """Whether a text means the case of this label and these keys, whatever the capitals.
 
-    It does as a part of the label, of the template's name or of a key that a person made up, as the whole key, and as
-    a value or a `name=value` of the key; the name of a parameter means nothing, for every case has it.
+    It does as a part of the label, of the template's name or of a key that a person made up, as the
+    whole key, and as a value or a `name=value` of the key; the name of a parameter means nothing,
+    for every case has it.
     """
     wanted = text.strip().lower()
     return wanted in label.lower() or any(_is_in_key(wanted, key.lower()) for key in keys)

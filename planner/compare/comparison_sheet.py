@@ -1,7 +1,7 @@
 """The Comparison sheet of a workbook on disk: found, and its cases read.
 
-The sheet is found by its name or by its marker, rows by what stands in them, columns by their machine names, or
-else by their labels or markers: an analyst may move, rename, sort and add.
+The sheet is found by its name or by its marker, rows by what stands in them, columns by their
+machine names, or else by their labels or markers: an analyst may move, rename, sort and add.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ class CaseRow:
     def keys(self) -> set[str]:
         """What the row's case is called: the key of its inputs, and a text of the analyst's own.
 
-        A text in the form of a key that the inputs contradict is a left-over of the row that was copied.
+        A text in the form of a key that the inputs contradict is a left-over of the row that was
+        copied.
         """
         typed = self.text(KEY)
         if self.template is None:
@@ -161,7 +162,8 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
 def _first_with_heads(
     package: Package, sheets: Mapping[str, SheetXml], told: Iterable[str]
 ) -> tuple[str, int, dict[str, int]] | None:
-    """The first of these sheets that has the heads of a Comparison: an analyst may call a page of theirs so too.
+    """The first of these sheets that has the heads of a Comparison: an analyst may call a page of
+    theirs so too.
 
     Raises UserError for the first one where none has.
     """

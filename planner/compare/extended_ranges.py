@@ -1,6 +1,8 @@
-"""Ranges over the rows of a Comparison extended over those appended below, as a program does while one types.
+"""Ranges over the rows of a Comparison extended over those appended below, as a program does while
+one types.
 
-These are a table of the analyst's, filters, conditional formats and validations, and our own defined names.
+These are a table of the analyst's, filters, conditional formats and validations, and our own
+defined names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Measurements put into the Comparison of a workbook on disk: one read, one edit, one write, nobody else in between.
+"""Measurements put into the Comparison of a workbook on disk: one read, one edit, one write, nobody
+else in between.
 
-`land` is the one way in. Which row a measurement belongs to is for its caller to say: `backfill` finds it by the key of
-the case, `planner measure` and `planner record` know it.
+`land` is the one way in. Which row a measurement belongs to is for its caller to say: `backfill`
+finds it by the key of the case, `planner measure` and `planner record` know it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ FLOOR = "lower_bound_time"  # the column of the least time that the chip allows
 
 @dataclass
 class Landing:
-    """What becomes of measurements in a Comparison: cells of its rows, new rows, and what is left out.
+    """What becomes of measurements in a Comparison: cells of its rows, new rows, and what is left
+    out.
 
     `recalculated` is None where nothing had to change.
     """
@@ -132,9 +134,11 @@ def backfill(path: Path, measured: Sequence[Measurement]) -> Landing:
 
 
 def land(path: Path, choose: Callable[[Landing], None]) -> Landing:
-    """Type what `choose` puts into a landing into the workbook at `path`, and refresh what depends on it.
+    """Type what `choose` puts into a landing into the workbook at `path`, and refresh what depends
+    on it.
 
-    A file in which all of it stands already keeps every byte. Raises UserError as reading and writing do.
+    A file in which all of it stands already keeps every byte. Raises UserError as reading and
+    writing do.
     """
     with locked(path), still():
         package = Package.read(path)
@@ -185,9 +189,11 @@ def _flags_of_new(landing: Landing, new: AppendedRows, value: Callable[[str], Co
 
 
 def put_by_key(landing: Landing, measured: Iterable[Measurement]) -> None:
-    """Put each measurement into its row: found by its key, and among those by its chip and its compiler flags.
+    """Put each measurement into its row: found by its key, and among those by its chip and its
+    compiler flags.
 
-    Of two of one experiment the later one counts. One that was not measured has no say where there is a time.
+    Of two of one experiment the later one counts. One that was not measured has no say where there
+    is a time.
     """
     landing.sheet.load(cells_of(None, Measurement()))  # the names of all that is typed
     rows: dict[str, list[CaseRow]] = defaultdict(list)

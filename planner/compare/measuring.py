@@ -46,8 +46,8 @@ class Planned:
 def planned_in(package: Package, only: Sequence[str] = ()) -> list[Planned]:
     """The cases that a workbook's Comparison lists; `only` keeps those that one of the texts means.
 
-    Raises UserError for a row whose template is unknown, or where no row is left. A row with a key of its own and no
-    template, which only `planner record` fills, is left out.
+    Raises UserError for a row whose template is unknown, or where no row is left. A row with a key
+    of its own and no template, which only `planner record` fills, is left out.
     """
     sheet = find(package)
     place = Place(package.name, sheet=sheet.name)
@@ -58,7 +58,8 @@ def planned_in(package: Package, only: Sequence[str] = ()) -> list[Planned]:
 
 
 def meant(cases: Sequence[Of], only: Sequence[str], called: Callable[[Of], tuple[str, ...]], where: str) -> list[Of]:
-    """The cases that one of the texts means by their label and keys (`called`), or all where there is no text.
+    """The cases that one of the texts means by their label and keys (`called`), or all where there
+    is no text.
 
     Raises UserError for a text that means no case; `where` is what `planner measure` was given.
     """
@@ -103,7 +104,8 @@ def listed(suite: str, only: Sequence[str]) -> list[ComparisonCase]:
 
 
 def of_suite(suite: str, only: Sequence[str], hardware: str = "") -> list[Case]:
-    """The cases of a suite with what the templates predict on this chip; `hardware` where JAX can't tell which.
+    """The cases of a suite with what the templates predict on this chip; `hardware` where JAX can't
+    tell which.
 
     Raises UserError where no case is meant.
     """
@@ -175,8 +177,8 @@ def measured(
 def land_planned(path: Path, planned: Sequence[Planned], done: Sequence[Measurement]) -> Landing:
     """Land measurements in the rows that they were planned for, as the file is now.
 
-    A case that was not measured keeps the numbers that it had; where it had none its flags say why. A row that an
-    analyst has changed or removed meanwhile is left alone.
+    A case that was not measured keeps the numbers that it had; where it had none its flags say why.
+    A row that an analyst has changed or removed meanwhile is left alone.
     """
 
     def choose(landing: Landing) -> None:

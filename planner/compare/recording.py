@@ -33,8 +33,8 @@ def seconds_of(text: str) -> float:
 def record(path: Path, key: str, seconds: float, note: str | None = None, chip: str = "") -> str:
     """Type a time in s into the row that `key` means, and say what follows from it.
 
-    The key is a label, a key or a part of one, or the row's number; `chip` chooses among rows on several. The time
-    stands as one sample, on the chip that the row predicts, of a run of its own.
+    The key is a label, a key or a part of one, or the row's number; `chip` chooses among rows on
+    several. The time stands as one sample, on the chip that the row predicts, of a run of its own.
 
     Raises UserError for a time that is none, and for a key that means no row, or several.
     """

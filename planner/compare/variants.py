@@ -23,8 +23,9 @@ def measured(
 ) -> list[Measurement]:
     """The rows of `planner measure ARGUMENTS` under each variant's flags, one after the other.
 
-    A blank variant is the flags as they are. The cases of a workbook are measured on a copy of it, and each
-    variant's profiles kept in a folder of its own. Raises UserError where a variant can't even start.
+    A blank variant is the flags as they are. The cases of a workbook are measured on a copy of it,
+    and each variant's profiles kept in a folder of its own. Raises UserError where a variant can't
+    even start.
     """
     rows: list[Measurement] = []
     with TemporaryDirectory(prefix="measure-") as folder, interrupts.noted() as ctrl_c:
