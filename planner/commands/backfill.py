@@ -11,12 +11,10 @@ import click
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("measurements", type=click.Path(path_type=Path))
 def command(file: Path, measurements: Path) -> None:
-    """Write the measured numbers of MEASUREMENTS (a CSV of `planner measure`) into the Comparison
-    of FILE.
+    """Write the measured numbers of MEASUREMENTS (a CSV of `planner measure`) into the Comparison of FILE.
 
-    Rows are found by the key of their case and columns by their header; a case without a row gets
-    one below the others. Nothing else in FILE changes but the values that depend on them. A second
-    run changes nothing.
+    Rows are found by the key of their case and columns by their header; a case without a row gets one below the
+    others. Nothing else in FILE changes but the values that depend on them. A second run changes nothing.
     """
     from planner.compare.landing import backfill
     from planner.measure.measurements_csv import checked_measurements

@@ -18,7 +18,7 @@ from planner.formulas import library
 from planner.measure import clock, devices
 from planner.measure.records import Measurement
 from planner.measure.run import Case, measure_cases
-from planner.measure.samples import STANDARD, Rules
+from planner.measure.samples import Rules
 from planner.xlsx.opc import Package
 
 Progress = Callable[[str], None]
@@ -162,12 +162,7 @@ def for_here(planned: Sequence[Planned]) -> list[Case]:
 
 
 def measured(
-    cases: Sequence[Case],
-    *,
-    progress: Progress,
-    budget_s: float = float("inf"),
-    profiles_to: Path | None = None,
-    rules: Rules = STANDARD,
+    cases: Sequence[Case], *, progress: Progress, budget_s: float, profiles_to: Path | None, rules: Rules
 ) -> Iterator[Measurement]:
     """Time each case on this process's first device; Ctrl-C ends it and keeps what is done."""
     kinds = _device_kinds()
