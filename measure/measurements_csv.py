@@ -16,7 +16,7 @@ from pathlib import Path
 from sys import float_info
 from typing import Any
 
-from planner import csvfile
+from planner import csvfile, progress
 from planner.errors import Place, UserError, nearest
 from planner.measure.keys import case_key
 from planner.measure.records import SCHEMA, STATUSES, TYPES, VERSION, Measurement
@@ -38,6 +38,7 @@ def write_measurements(path: Path, rows: Iterable[Measurement]) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(text.getvalue(), encoding="utf-8", newline="")
+        progress.replacing(path, temporary)
         temporary.replace(path)
     except OSError as error:
         raise UserError(f"can't be written: {error.strerror}", place=Place(path)) from None
