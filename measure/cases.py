@@ -1,5 +1,4 @@
-"""What a template's row means in JAX: one small function for each template makes a function of
-arrays.
+"""What a template's row means in JAX: a small function for each template makes one of arrays.
 
 The functions only move and compute. FLOPs and bytes never come from here: the templates predict
 them.
@@ -62,7 +61,7 @@ def matmul(given: Arguments) -> Workload:
 
 
 def _accumulator(compute: str, output: str) -> Any:
-    """What a matmul accumulates in: int32 for integers, the output where that is a wide float, else fp32."""
+    """What a matmul adds up in: int32 for integers, the output's dtype if a wide float, else fp32."""
     if compute.startswith("int"):
         return jnp.int32
     return accumulator(DTYPES[output])
@@ -78,8 +77,7 @@ def matmul_activation(given: Arguments) -> Workload:
 
 
 def elementwise(given: Arguments) -> Workload:
-    """A chain of n_ops operations: the first adds n_operands arrays, each other adds one more to
-    the result.
+    """A chain of n_ops operations: the first adds n_operands arrays, each other adds one more.
 
     One array alone is a relu. Not fused means a barrier after each operation; XLA:CPU drops
     barriers before it fuses, so there the fusion itself is switched off.

@@ -71,8 +71,7 @@ def _transfer_time(workload: Workload, rules: Rules, floor_s: float) -> Timing:
 
 
 class HostCopy:
-    """An array on the host and the same on the device; calling it copies one way and returns the
-    seconds.
+    """An array on the host and on the device; calling it copies one way and returns the seconds.
 
     No program runs, so there is no loop and no profile of it.
     """
@@ -95,7 +94,7 @@ class HostCopy:
 
 
 class Buffers:
-    """The arrays that a workload reads and its latest output: every program takes them over and hands them back."""
+    """The arrays that a workload reads and its latest output: programs take and hand them back."""
 
     def __init__(self, workload: Workload, output: Any) -> None:
         self._workload, self._output = workload, output
@@ -108,7 +107,7 @@ class Buffers:
 
 
 class Call:
-    """A workload compiled ahead of time; calling it with n runs it n times in a row and returns the seconds."""
+    """A workload compiled ahead of time; called with n it runs n times and returns the seconds."""
 
     def __init__(self, workload: Workload) -> None:
         def measured(_: Any, *arrays: jax.Array) -> Any:
@@ -140,8 +139,7 @@ class Call:
 
 
 def program_bytes(program: Any, *, are_arguments_there: bool) -> float:
-    """Bytes that a compiled program takes: its results where no argument is reused, its scratch and
-    its arguments.
+    """Bytes that a compiled program takes: results that reuse no argument, scratch and arguments.
 
     0 where its compiler doesn't say.
     """
@@ -153,8 +151,7 @@ def program_bytes(program: Any, *, are_arguments_there: bool) -> float:
 
 
 def feed(operands: Arrays, output: Any) -> Arrays:
-    """The operands with their first elements taken from an output, clipped so that no value runs
-    away.
+    """The operands with their first elements taken from an output, clipped to stay small.
 
     The next iteration can't run before this one, and one element in place costs next to nothing.
     """
@@ -167,8 +164,7 @@ def feed(operands: Arrays, output: Any) -> Arrays:
 
 
 def feed_if_absurd(operands: Arrays, output: Any) -> Arrays:
-    """The operands, fed where an output holds an absurd number alone: XLA can't know that it never
-    does.
+    """The operands, fed only where an output holds an absurd number: XLA can't know it never does.
 
     For a CPU, which has no bf16 in place: feeding one element it widens the array to fp32 and back,
     and an add takes five times as long. Elsewhere a condition would wait for the host.
@@ -230,14 +226,14 @@ def _loop(workload: Workload, buffers: Buffers) -> Loop | None:
 
 @functools.cache
 def dispatch_floor() -> float:
-    """Median seconds of a call that computes next to nothing: what any call costs in this process."""
+    """Median seconds of a call that computes next to nothing: what any call costs here."""
     one = jnp.zeros((), jnp.int32)
     program = jax.jit(lambda x: x + 1).lower(one).compile()
     return summarize([_timed(program, one)[0] for _ in range(NO_OPS)]).median
 
 
 def _warm_up(call: Timer, rules: Rules) -> float:
-    """Call it for a while; the seconds of the quickest call. One that lasts longer than patience is called once."""
+    """The seconds of the quickest of some calls; one longer than patience is called once."""
     begin, seconds = time.perf_counter(), [call()]
     while (elapsed := time.perf_counter() - begin) < rules.patience_s:
         if len(seconds) >= rules.warmup_calls and elapsed >= rules.warmup_s:

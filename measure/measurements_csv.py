@@ -1,5 +1,4 @@
-"""measurements.csv: one row for each measured case, in SI units, readable without the workbook or
-JAX.
+"""measurements.csv: a row for each measured case, in SI units, readable without workbook or JAX.
 
 The columns are the fields of `records.Measurement`.
 """
@@ -47,8 +46,7 @@ def write_measurements(path: Path, rows: Iterable[Measurement]) -> None:
 
 
 def keep_measurements(path: Path, rows: Iterable[Measurement]) -> list[Measurement]:
-    """Put each row into measurements.csv as soon as it is there, in the place of an older one of
-    its experiment.
+    """Put each row into measurements.csv as soon as it is there, over one of its experiment.
 
     A row that was not measured leaves an older time of its case alone; where Ctrl-C came before the
     first time, the file is as it was. Returns the new rows.
@@ -70,8 +68,7 @@ def keep_measurements(path: Path, rows: Iterable[Measurement]) -> list[Measureme
 
 
 def read_measurements(path: Path) -> list[Measurement]:
-    """The rows of a measurements.csv, ours or one typed by hand; columns may be left out but for
-    `REQUIRED`.
+    """The rows of a measurements.csv, ours or typed by hand; `REQUIRED` columns must be there.
 
     Raises UserError with the line and column of what can't be read.
     """
@@ -79,8 +76,7 @@ def read_measurements(path: Path) -> list[Measurement]:
 
 
 def checked_measurements(path: Path) -> list[Measurement]:
-    """The rows of a measurements.csv, as `planner backfill` takes them: where units and keys can be
-    right.
+    """The rows of a measurements.csv as `planner backfill` takes them: units and keys can be right.
 
     Raises UserError with the line: wrong columns or values, numbers that contradict each other (as
     they do where one was converted to another unit), or a key that is not that of the case beside
@@ -137,7 +133,7 @@ def _meant(name: str) -> str:
 
 
 def _cell(value: str | float) -> str:
-    """A value as it stands in the file; text that a spreadsheet would take for a formula is quoted."""
+    """A value as it stands in the file; text that could be taken for a formula is quoted."""
     if isinstance(value, str):
         return f"'{value}" if value.startswith(FORMULA_STARTS) else value
     return "" if isnan(value) else repr(value)

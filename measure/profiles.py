@@ -1,5 +1,4 @@
-"""Device time out of a profile: how long each run of one program took, by the layout of each
-platform.
+"""Device time out of a profile: how long each run of one program took, on each platform.
 
 | platform | plane | what a run is |
 |---|---|---|
@@ -63,8 +62,7 @@ def _tpu_runs(plane: Plane, module: str) -> list[float]:
 
 
 def _gpu_runs(plane: Plane, module: str, n_runs: int) -> list[float]:
-    """The kernels dealt out to runs in order: every run launches the same ones, and no two runs
-    overlap.
+    """The kernels dealt out to runs in order: each run launches the same ones, and none overlap.
 
     Kernels of a CUDA graph or a library carry no module and count; those of another module don't,
     nor do copies without one, which are the host's. Where they can't be dealt out evenly, every run
@@ -100,7 +98,7 @@ def _cpu_runs(plane: Plane, module: str) -> list[float]:
 
 
 def busy_time(events: Iterable[Event]) -> float:
-    """Seconds during which at least one of the events ran: overlapping and nested ones count once."""
+    """Seconds during which at least one of the events ran: overlapping ones count once."""
     total, until = 0, 0
     for start, end in sorted((event.start_ps, event.end_ps) for event in events):
         total += max(0, end - max(start, until))

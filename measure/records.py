@@ -1,4 +1,4 @@
-"""One case, measured or not, as a record: its fields are the columns of measurements.csv, with units and meanings."""
+"""A case, measured or not, as a record: the columns of measurements.csv with units and meanings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _figure(unit: str, meaning: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """One case, measured or not. A number that nobody knows is NaN, and blank in the file; never 0."""
+    """One case, measured or not. A number that nobody knows is NaN, blank in the file; never 0."""
 
     schema: int = _column("1", "version of these columns", VERSION)
     run_id: str = _column("text", "one for each run of measure")
@@ -80,7 +80,7 @@ class Measurement:
 
     @property
     def compiler_flags(self) -> str:
-        """XLA_FLAGS and LIBTPU_INIT_ARGS on one line: times under others are another experiment's."""
+        """XLA_FLAGS and LIBTPU_INIT_ARGS on one line: under others it is another experiment."""
         return " ".join(f"{self.xla_flags} {self.libtpu_init_args}".split())
 
     @property

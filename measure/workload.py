@@ -1,4 +1,4 @@
-"""What is timed: a function of arrays with its operands, filled at random; and a row's inputs read for one."""
+"""What is timed: a function of arrays and its operands; and a row's inputs read to make one."""
 
 from __future__ import annotations
 
@@ -111,8 +111,7 @@ class Arguments:
 
 
 def check_fits(device: Any, needed: float, what: str) -> None:
-    """Raise CaseSkipped where `needed` bytes don't fit beside what the device holds; `what` needs
-    them.
+    """Raise CaseSkipped where `needed` bytes, for `what`, don't fit beside what the device holds.
 
     Asked before arrays are made, for a host that runs out of memory says nothing and is killed.
     """

@@ -1,5 +1,4 @@
-"""New rows of a Comparison: the formulas of a row of the same template copied down, as an analyst
-would.
+"""New rows of a Comparison: the formulas of a row of the same template copied down.
 
 Where the sheet has no row of that template there is nothing to copy: the prediction is typed in as
 values, and the row's note says so.
@@ -32,7 +31,7 @@ LOOKED_UP = "hardware_row"  # the column whose formula finds the chip in the wor
 
 @dataclass(frozen=True)
 class AppendedRows:
-    """Appended rows: those that are copies of another row, and of others what each cell holds and looks like."""
+    """Appended rows: copies of another row, and of others what each cell holds and looks like."""
 
     measured: dict[int, Measurement] = field(default_factory=dict)  # by row number
     copies: list[NewRow] = field(default_factory=list)
@@ -41,7 +40,7 @@ class AppendedRows:
 
 
 def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[str, Value]]]) -> AppendedRows:
-    """The rows of measurements, each with the cells that it types, in the free rows below the table."""
+    """The rows of measurements, each with the cells that it types, below the table."""
     new = AppendedRows()
     if not cases:
         return new
@@ -77,7 +76,7 @@ def _labels(sheet: ComparisonSheet) -> dict[str, str]:
 
 
 def _case_of(measured: Measurement, sheet: ComparisonSheet) -> tuple[str, Mapping[str, Known]]:
-    """The template and the inputs of a measurement. Raises UserError for a key that means no case."""
+    """The template and inputs of a measurement. Raises UserError for a key that means no case."""
     try:
         template, inputs = parse_key(measured.case_key)
         known = _inputs_of(template)
@@ -114,7 +113,7 @@ def _typed(sheet: ComparisonSheet, values: Mapping[str, Value], cells: Mapping[i
 
 
 def _copy_down(cells: Mapping[int, TemplateCell], source: int, number: int, new: AppendedRows) -> None:
-    """Every formula of a row, its references moved; of the cells that are typed the format alone."""
+    """Every formula of a row, its references moved; of typed cells the format alone."""
     for column, cell in cells.items():
         target = address(number, column)
         new.like[target] = address(source, column)
@@ -128,7 +127,7 @@ def _type(
     like: CaseRow | None,
     new: AppendedRows,
 ) -> None:
-    """Type values by machine name into a row, where no formula was copied to; formats are those of the row `like`."""
+    """Type values by machine name, but not over copied formulas; formats as in the row `like`."""
     for name, value in typed.items():
         if name in sheet.columns:
             target = address(number, sheet.columns[name])
@@ -172,7 +171,7 @@ def unknown_chips(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml], append
 
 
 def _listed_chips(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml]) -> tuple[str, list[str]] | None:
-    """The sheet with the chips, and their ids: what a row's formula matches its chip with. None where none tells."""
+    """The sheet with the chips and their ids: what a row's formula matches its chip with, or None."""
     if LOOKED_UP not in sheet.columns:
         return None
     for row in sheet.rows:

@@ -1,4 +1,4 @@
-"""The cases that a workbook's Comparison starts with (templates/comparison.csv), and what a person calls a case."""
+"""The cases that a Comparison starts with (templates/comparison.csv), and what cases are called."""
 
 from __future__ import annotations
 
@@ -45,8 +45,7 @@ class ComparisonCase:
 
 
 def load(suite: str = "quick", template: str = "") -> list[ComparisonCase]:
-    """The shipped cases of a suite, or those of one template; the quick one's are what a workbook
-    starts with.
+    """The shipped cases of a suite, or of one template; a workbook starts with the quick one's.
 
     Raises UserError with file and line for a case that its template can't take.
     """
@@ -93,7 +92,7 @@ def _literal(row: Row, formula: Formula) -> Value:
 
 
 def label_of(template: str, inputs: Mapping[str, Value]) -> str:
-    """A case for a person: as the shipped case of the same inputs, or else `Matmul 1 x 768 x 768 x 768 bf16`."""
+    """A case for a person: as a shipped case is called, or else `Matmul 1 x 768 x 768 x 768 bf16`."""
     listed = _listed(template).get(case_key(template, inputs))
     if listed:
         return listed
@@ -139,7 +138,7 @@ def _is_in_key(wanted: str, key: str) -> bool:
 
 
 def likest(text: str, labels: Iterable[str]) -> str:
-    """The labels that are most like a text that means no case, for a remedy; the first few where none is like it."""
+    """The labels most like a text that means no case, for a remedy; or the first few."""
     known = list(dict.fromkeys(filter(None, labels)))
     found = closest(text, known)
     return f"the closest: {', '.join(found)}" if found else f"there are {', '.join(known[:4])} and others"

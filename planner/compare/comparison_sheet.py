@@ -39,7 +39,7 @@ ENOUGH = 3  # machine names in one row make it the header
 
 
 class RowCells(Mapping[str, Value]):
-    """The values of a row's cells by machine name, read when they are asked for: a sheet has many that never are."""
+    """The values of a row's cells by machine name, each read when it is asked for."""
 
     def __init__(self, xml: SheetXml, number: int, columns: Mapping[str, int]) -> None:
         self._xml, self._number, self._columns = xml, number, columns
@@ -141,7 +141,7 @@ class ComparisonSheet:
 
 
 def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> ComparisonSheet:
-    """The Comparison of a workbook. Raises UserError where there is none, or its columns can't be told."""
+    """The Comparison of a workbook. Raises UserError for none, or where its columns can't be told."""
     sheets, names = sheets or parse_sheets(package), dict(_markers(package))
     told = chain((SHEET, names.get(MARKER, ("",))[0]), _looking_like_one(sheets))
     found = _first_with_heads(package, sheets, (name for name in told if name in sheets))
@@ -162,8 +162,7 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
 def _first_with_heads(
     package: Package, sheets: Mapping[str, SheetXml], told: Iterable[str]
 ) -> tuple[str, int, dict[str, int]] | None:
-    """The first of these sheets that has the heads of a Comparison: an analyst may call a page of
-    theirs so too.
+    """The first of these sheets with the heads of a Comparison: an analyst's may be called so too.
 
     Raises UserError for the first one where none has.
     """
@@ -190,7 +189,7 @@ def _looking_like_one(sheets: Mapping[str, SheetXml]) -> Iterator[str]:
 
 
 def _header(package: Package, sheet: str, xml: SheetXml) -> tuple[int, dict[str, int]]:
-    """The first row that holds enough machine names, and the column of each: the first where one is there twice."""
+    """The first row with enough machine names, and the column of each: the first of two alike."""
     known = set(_labels())
     for number in xml.row_numbers:
         values = _values(xml.row(number))

@@ -1,5 +1,4 @@
-"""Ranges over the rows of a Comparison extended over those appended below, as a program does while
-one types.
+"""Ranges over the rows of a Comparison, extended over those appended below.
 
 These are a table of the analyst's, filters, conditional formats and validations, and our own
 defined names.
@@ -56,7 +55,7 @@ def extend_names(package: Package, sheet: ComparisonSheet, appended: Collection[
 
 
 def outside(sheet: ComparisonSheet, appended: Collection[int]) -> str:
-    """A warning about new rows below those that charts were sized for; blank where there are none."""
+    """A warning about new rows below those that charts were sized for; blank without any."""
     beyond = [number for number in appended if number > sheet.sized_to > 0]
     if not beyond:
         return ""
@@ -80,7 +79,7 @@ def _stretch(sheet: ComparisonSheet, appended: Collection[int]) -> Stretch:
 
 
 def _over(cases: Collection[int], bottom: int) -> Stretch:
-    """Areas over the last case and another one, or over the only one, reach to `bottom`; no other area changes."""
+    """Areas over the last case and another, or over the only one, extended to `bottom`; no others."""
     last, least = max(cases), min(2, len(cases))
 
     def stretch(area: Area) -> Area:

@@ -1,5 +1,4 @@
-"""Measurements put into the Comparison of a workbook on disk: one read, one edit, one write, nobody
-else in between.
+"""Measurements put into the Comparison of a workbook on disk: one read, one edit, one write.
 
 `land` is the one way in. Which row a measurement belongs to is for its caller to say: `backfill`
 finds it by the key of the case, `planner measure` and `planner record` know it.
@@ -36,8 +35,7 @@ FLOOR = "lower_bound_time"  # the column of the least time that the chip allows
 
 @dataclass
 class Landing:
-    """What becomes of measurements in a Comparison: cells of its rows, new rows, and what is left
-    out.
+    """What becomes of measurements in a Comparison: typed cells, new rows, and those left out.
 
     `recalculated` is None where nothing had to change.
     """
@@ -107,7 +105,7 @@ class Landing:
         return [head, *new, *skipped, *self.warnings()]
 
     def warnings(self) -> list[str]:
-        """What a person should know before reading the ratios: one line for each pair of chips that differ."""
+        """What to know before reading the ratios: a line for each two chips that differ."""
         pairs = [
             f"{count} {'row predicts' if count == 1 else 'rows predict'} {chip} and "
             f"{'was' if count == 1 else 'were'} timed on {here}: flagged {OTHER_HARDWARE}; "
@@ -134,8 +132,7 @@ def backfill(path: Path, measured: Sequence[Measurement]) -> Landing:
 
 
 def land(path: Path, choose: Callable[[Landing], None]) -> Landing:
-    """Type what `choose` puts into a landing into the workbook at `path`, and refresh what depends
-    on it.
+    """Type what `choose` puts into a landing into the workbook at `path`, and refresh the rest.
 
     A file in which all of it stands already keeps every byte. Raises UserError as reading and
     writing do.
@@ -174,7 +171,7 @@ def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
 
 
 def _flags_of_new(landing: Landing, new: AppendedRows, value: Callable[[str], Content]) -> dict[str, Value]:
-    """The flags of new rows that are too fast to be true: by address, from what their formulas give (`value`)."""
+    """The flags of new rows too fast to be true: by address, from their formulas' `value`."""
     columns = landing.sheet.columns
     if not {FLOOR, "flags"} <= columns.keys():
         return {}
@@ -189,8 +186,7 @@ def _flags_of_new(landing: Landing, new: AppendedRows, value: Callable[[str], Co
 
 
 def put_by_key(landing: Landing, measured: Iterable[Measurement]) -> None:
-    """Put each measurement into its row: found by its key, and among those by its chip and its
-    compiler flags.
+    """Put each measurement into its row: found by its key, its chip and its compiler flags.
 
     Of two of one experiment the later one counts. One that was not measured has no say where there
     is a time.
@@ -211,7 +207,7 @@ def put_by_key(landing: Landing, measured: Iterable[Measurement]) -> None:
 
 
 def latest(measured: Iterable[Measurement], skipped: list[tuple[str, str]]) -> list[Measurement]:
-    """The measurements, of each experiment the last; the keys of the others go to `skipped`, with the reason."""
+    """The measurements, of each experiment the last; `skipped` gets the keys of others, and why."""
     kept: dict[tuple[str, ...], Measurement] = {}
     for one in measured:
         first = kept.get(one.experiment)
@@ -225,7 +221,7 @@ def latest(measured: Iterable[Measurement], skipped: list[tuple[str, str]]) -> l
 
 
 def _fits(row: CaseRow, measured: Measurement) -> bool:
-    """Whether the row can be this measurement's: the same chip and compiler flags, where both are known."""
+    """Whether the row can be this measurement's: same chip and flags, where both are known."""
     chip, flags = row.text("hardware_id"), row.text("compiler_flags")
     is_fresh = not flags and is_missing(row.cells.get("measured_time"))
     same_chip = not chip or not measured.hardware_id or chip == measured.hardware_id
@@ -263,7 +259,7 @@ def cells_of(row: CaseRow | None, measured: Measurement) -> dict[str, Value]:
 
 
 def flags_of(measured: Measurement, chip: str, floor: float | None) -> str | None:
-    """The guards that a time fails: its own, and those of a row that predicts `floor` seconds at least on `chip`."""
+    """The guards that a time fails: its own, and those of a row that predicts `floor` s on `chip`."""
     flags = [flag.strip() for flag in measured.flags.split(";") if flag.strip()]
     if measured.source == "microbench" and chip not in ("", measured.hardware_id):
         flags.append(OTHER_HARDWARE)

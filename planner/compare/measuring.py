@@ -1,4 +1,4 @@
-"""What `planner measure` times: the rows of a workbook's Comparison or a suite of our own cases; and where it lands."""
+"""What `planner measure` times: rows of a workbook's Comparison, or a suite of our own cases."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Planned:
 
     @property
     def key(self) -> str:
-        """The key of its inputs, or a text of the analyst's own; never that of the row that it was copied from."""
+        """The key of its inputs, or the analyst's own text; never that of a row it was copied from."""
         return self.case.key if self.case.key in self.row.keys else min(self.row.keys)
 
 
@@ -58,8 +58,7 @@ def planned_in(package: Package, only: Sequence[str] = ()) -> list[Planned]:
 
 
 def meant(cases: Sequence[Of], only: Sequence[str], called: Callable[[Of], tuple[str, ...]], where: str) -> list[Of]:
-    """The cases that one of the texts means by their label and keys (`called`), or all where there
-    is no text.
+    """The cases that one of the texts means by label and keys (`called`); all without a text.
 
     Raises UserError for a text that means no case; `where` is what `planner measure` was given.
     """
@@ -98,14 +97,13 @@ def _of_row(place: Place, row: CaseRow) -> Case:
 
 
 def listed(suite: str, only: Sequence[str]) -> list[ComparisonCase]:
-    """The cases of a suite that are for this machine. Raises UserError for a text of `only` that means none."""
+    """The cases of a suite for this machine. Raises UserError where a text of `only` means none."""
     cases = [case for case in comparison_cases.load(suite) if case.on in ("", _platform())]
     return meant(cases, only, lambda case: (case.label, case.key), f"--suite {suite}")
 
 
 def of_suite(suite: str, only: Sequence[str], hardware: str = "") -> list[Case]:
-    """The cases of a suite with what the templates predict on this chip; `hardware` where JAX can't
-    tell which.
+    """The cases of a suite with their predictions; `hardware` where JAX can't tell the chip.
 
     Raises UserError where no case is meant.
     """

@@ -1,4 +1,4 @@
-"""What the templates predict of a case without a workbook, and what a measured time says about it."""
+"""What the templates predict of a case without a workbook, and what a measured time says of it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def predict(template: str, inputs: Mapping[str, Value], hardware_id: str) -> Res
 
 
 def judge(case: Results, measured_time: float) -> dict[str, Value]:
-    """The columns of templates/measured.csv for a predicted case: its ratio, its utilisation and so on."""
+    """The columns of templates/measured.csv for a predicted case, such as its ratio."""
     known = {name: case.value(name) for name in case} | {"measured_time": measured_time}
     for name, instead in ABSENT.items():
         known.setdefault(name, known.get(instead, 0.0))

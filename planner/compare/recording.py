@@ -70,7 +70,7 @@ def _recorded(key: str, seconds: float, chip: str) -> Measurement:
 
 
 def _row(place: Place, sheet: ComparisonSheet, key: str, chip: str) -> CaseRow:
-    """The one row that is called so, or else has this number, or else is meant by this part of its name."""
+    """The one row that is called so, or has this number, or is meant by this part of its name."""
     found = _called(sheet, key)
     if not found:
         known = [row.text("case_label") or text for row in sheet.rows for text in row.keys]

@@ -1,4 +1,4 @@
-"""The same cases under other compiler flags: each variant in a process of its own, for XLA reads flags once."""
+"""The same cases under other compiler flags, each in a process: XLA reads its flags once."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _interrupted(flags: str) -> Measurement:
 
 
 def environment(flags: str) -> dict[str, str]:
-    """The variables that hold these flags beside what they hold already: libtpu's own go to LIBTPU_INIT_ARGS."""
+    """The variables with these flags beside what they hold; libtpu's own go to LIBTPU_INIT_ARGS."""
     words: dict[str, list[str]] = {"XLA_FLAGS": [], "LIBTPU_INIT_ARGS": []}
     for word in flags.split():
         words["LIBTPU_INIT_ARGS" if word.startswith(TPU_FLAG) else "XLA_FLAGS"].append(word)
