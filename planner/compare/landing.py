@@ -23,9 +23,9 @@ from planner.xlsx.address import address
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import Content
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import parse_sheets
 
 OTHER_HARDWARE = "other_hardware"  # measured on another chip than the one that the row predicts
 ABOVE_PEAK = "above_peak"  # faster than the chip's data sheet allows, by more than `TOLERATED`
