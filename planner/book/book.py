@@ -11,8 +11,8 @@ from planner.book.alignment import Alignment
 from planner.book.tables import HEADER, SEARCHED, CaseTable, Database, LineTable, case_tables, database, line_table
 from planner.errors import Place, UserError
 from planner.recalc.engine import EngineError
+from planner.recalc.evidence import Verdict
 from planner.recalc.inmemory import in_memory
-from planner.recalc.trust import Verdict
 from planner.xlsx.address import address, column_letters, coordinates
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import Value
