@@ -14,9 +14,9 @@ from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import NA, Value, same_value
 from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.references import Reference, rewritten
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import parse_sheets
 from tests.recalcs import cached, formula_rows, xml
 from tests.test_recalc import DATA, FORMULAS
 from tests.xlsx_samples import package, set_values, sheet

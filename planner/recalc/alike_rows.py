@@ -21,8 +21,8 @@ from planner.recalc.dependents import OWN_ROW, AlikeRows, Dependents
 from planner.recalc.engine import AGREEMENT, Address, Sheets
 from planner.xlsx.address import Area, address, column_letters, column_number
 from planner.xlsx.cellvalue import Value
+from planner.xlsx.filldown import Downward
 from planner.xlsx.markup import escaped
-from planner.xlsx.moving import Downward
 from planner.xlsx.newrows import NewRow, TemplateCell
 from planner.xlsx.sheetxml import SheetXml
 

@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 from planner.recalc.engine import Address, Sheets
 from planner.xlsx.address import column_letters, column_number, coordinates
-from planner.xlsx.opc import Package, local_name
+from planner.xlsx.opc import Package
 from planner.xlsx.references import Piece, pieces
 from planner.xlsx.sheetname import folded, unquoted
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.xmltree import every
 
 OWN_ROW = b"\1"  # in a pattern: the number of the formula's own row; no XML holds this character
 _OWN = rb'(?: [\w:]+="[^"<]*")*'
@@ -222,8 +223,7 @@ def _names(package: Package) -> dict[str, _Reads]:
     """The workbook's defined names, folded, and what the formula reads that each stands for."""
     return {
         folded(element.get("name", "")): _reads(element.text or "")
-        for element in package.tree(package.workbook_part()).iter()
-        if local_name(element) == "definedName"
+        for element in every(package.tree(package.workbook_part()), "definedName")
     }
 
 
