@@ -12,11 +12,10 @@ from planner.book.line_tables import HEADER, LineTable
 from planner.book.sheet import SEARCHED, Sheet
 from planner.book.workbook import Book
 from planner.formulas.text import Binary, Call, FormulaError, Node, Number, children, parse, walk
-from planner.xlsx.address import address
+from planner.xlsx.address import Position, address
 from planner.xlsx.markup import tag_end
-from planner.xlsx.opc import local_name
-from planner.xlsx.pattern import Position
 from planner.xlsx.sheetname import quoted, unquoted
+from planner.xlsx.xmltree import local_name
 
 COVER_SAYS = ("Version", "Made on", "Failed checks", "Sheets", "Colours", "Made from (SHA-256)")
 MOST_CHARACTERS, MOST_NAMES = 240, 8  # a prefix of 8 names may double the 120 characters of a template

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.xlsx.address import Area, address
-from planner.xlsx.opc import Package, local_name
+from planner.xlsx.opc import Package
+from planner.xlsx.xmltree import local_name
 
 FOREIGN = {
     "externalLink": ("a link to another workbook", "paste its values; Data > Edit Links lists it"),

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from planner.book.formulas_in_names import names_in
 from planner.book.line_tables import LineItem, LineTable
 from planner.book.row_formulas import row_formula
-from planner.book.sheet import SEARCHED, Sheet, Spot
+from planner.book.sheet import SEARCHED, Sheet
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule, shown
-from planner.xlsx.address import address
+from planner.xlsx.address import Position, Spot, address
 from planner.xlsx.cellvalue import NA, Value
-from planner.xlsx.pattern import Position
 
 MOST_NUMBERS = 4
 MASTER = 1, 3

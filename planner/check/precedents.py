@@ -6,10 +6,9 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from planner.book.sheet import Spot
 from planner.book.workbook import Book
-from planner.xlsx.address import Area
-from planner.xlsx.pattern import Pattern, Reference
+from planner.xlsx.address import Area, Spot
+from planner.xlsx.pattern import Pattern, RelativeReference
 
 RowOf = tuple[str, int]
 """A row by its sheet and number."""
@@ -150,7 +149,7 @@ def _reads_ahead(sheet: str, row: int, cells: Mapping[int, Pattern]) -> bool:
     return False
 
 
-def rows_of(reference: Reference, row: int) -> tuple[int, int]:
+def rows_of(reference: RelativeReference, row: int) -> tuple[int, int]:
     """The first and the last row that a formula in this row reads by a reference."""
     first, last = reference.first, reference.last
     one, other = first.row + row * (not first.row_fixed), last.row + row * (not last.row_fixed)

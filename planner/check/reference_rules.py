@@ -10,11 +10,11 @@ from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.check.precedents import circles, rows_of
-from planner.xlsx.address import Area, address
+from planner.xlsx.address import Area, Position, address
 from planner.xlsx.cellvalue import CellError
-from planner.xlsx.opc import local_name
-from planner.xlsx.parts import tables
-from planner.xlsx.pattern import Pattern, Position, Reference
+from planner.xlsx.pattern import Pattern, RelativeReference
+from planner.xlsx.tables import tables
+from planner.xlsx.xmltree import local_name
 
 REMEDY = "point it at a cell, or undo the deletion or the renaming that broke it"
 _LOCAL_NAMES = re.compile(r"\b(LET|LAMBDA)\(")
@@ -42,7 +42,7 @@ def direction(book: Book) -> Iterator[Fault]:
         yield Fault(name, address(row, column), what, "take one of the steps out")
 
 
-def _astray(book: Book, sheet: Sheet, reference: Reference, row: int, column: int) -> str:
+def _astray(book: Book, sheet: Sheet, reference: RelativeReference, row: int, column: int) -> str:
     """What is wrong with where a reference points; blank where nothing is."""
     name = reference.sheet
     if not name or name == sheet.name:
@@ -57,7 +57,7 @@ def _astray(book: Book, sheet: Sheet, reference: Reference, row: int, column: in
     return f"{name}!{_corner(reference.area(row, column))} is on a later sheet"
 
 
-def _is_among_cases(book: Book, sheet: str, reference: Reference, row: int, column: int) -> bool:
+def _is_among_cases(book: Book, sheet: str, reference: RelativeReference, row: int, column: int) -> bool:
     """Whether a formula of the Comparison reads a fixed case of it: where that one stands is a person's to choose."""
     cases = next((table for table in book.cases if table.sheet.name == sheet and row in table.rows), None)
     is_sorted_by_people = cases is not None and "template" in cases.columns.values()
