@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from planner.book.reading import Entry, Plan, read_plan
 from planner.check.run import check
 from planner.cli import group
-from planner.diff.looks import Formats
+from planner.diff.cell_formats import Formats
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.opc import Package
