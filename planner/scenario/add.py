@@ -7,10 +7,11 @@ from pathlib import Path
 
 from planner import progress
 from planner.book.book import Book
+from planner.collector import still
 from planner.recalc import Recalculated, recalculate
-from planner.scenario import reach
-from planner.scenario.column import Column, Request
-from planner.scenario.places import ID, new_column, new_identifier, own_column, said, source_column
+from planner.scenario import ranges_over_scenarios as ranges
+from planner.scenario.existing_scenarios import ID, new_identifier, own_column, said, source_column
+from planner.scenario.new_column import Column, Request
 from planner.xlsx.address import column_letters
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
@@ -44,7 +45,7 @@ def add_to_file(path: Path, request: Request) -> Added:
 
     Raises UserError for what the workbook can't take, with the cell in the way, and as reading and writing do.
     """
-    with locked(path):
+    with locked(path), still():
         package = Package.read(path)
         added = add(package, request)
         package.write(path)
@@ -56,7 +57,7 @@ def add(package: Package, request: Request) -> Added:
     progress.step("reading the workbook")
     book = Book(package)
     source = source_column(book, request.like)
-    columns = {table.sheet.name: new_column(book, table) for table in book.by_scenario}
+    columns = ranges.free_columns(book)
     identifier = new_identifier(book, request.name)
     letters = {sheet: column_letters(column) for sheet, column in columns.items()}
     added = Added(identifier, said(book, ID, source), letters, [])
@@ -69,9 +70,9 @@ def add(package: Package, request: Request) -> Added:
         copied = Column(book, table, own_column(book, table, source), column, added.remarks)
         contents = copied.inputs(request, identifier) if table is book.inputs else copied.formulas()
         xml = with_values(table.sheet.xml, contents, copied.like())
-        fresh[parts[table.sheet.name]] = reach.ruled(as_wide(xml, copied.source, column), table, column)
-    added.remarks += reach.left_out(book, tables)
-    fresh[package.workbook_part()] = reach.printed(package, tables, columns)
+        fresh[parts[table.sheet.name]] = ranges.ruled(as_wide(xml, copied.source, column), table, column)
+    added.remarks += ranges.left_out(book, tables)
+    fresh[package.workbook_part()] = ranges.printed(package, tables, columns)
     for part, xml in fresh.items():
         package.replace(part, xml)
     progress.step("computing what is new")

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from xml.sax.saxutils import escape, unescape
 
-from planner.book.book import Book
+from planner.book.book import Book, Sheet
 from planner.book.tables import LineTable
+from planner.errors import Place, UserError
 from planner.update import frames
 from planner.xlsx.address import Area, address, column_letters
 from planner.xlsx.opc import Package
@@ -77,19 +78,64 @@ def ruled(xml: bytes, table: LineTable, column: int) -> bytes:
     return before + rows + _RULES.sub(lambda match: _SQREF.sub(sqref, match[0]), behind)
 
 
-def is_own(book: Book, sheet: str, row: int) -> bool:
-    """Whether a row is a person's: of a sheet of theirs, or between planner's rows of a table by scenario."""
-    if sheet not in {found.name for found in book.designed.values()}:
-        return True
-    table = next((table for table in book.by_scenario if table.sheet.name == sheet), None)
-    return table is not None and row > table.head.row and row not in {line.row for line in table.lines}
+def free_columns(book: Book) -> dict[str, int]:
+    """The column right of the last scenario on each sheet, by the sheet's name.
+
+    Raises UserError where something stands in it, or where the ranges over all scenarios don't reach it.
+    """
+    ends = _ends_of_ranges(book)
+    return {table.sheet.name: _free_column(book, table, ends.get(table.sheet.name)) for table in book.by_scenario}
+
+
+def _free_column(book: Book, table: LineTable, end: int | None) -> int:
+    sheet, column, place = table.sheet, (table.columns or (0,))[-1] + 1, Place(book.package.name)
+    if len(table.columns) != len(book.inputs.columns):
+        what = f"{len(table.columns)} scenarios stand here and {len(book.inputs.columns)} on {book.inputs.sheet.name}"
+        remedy = "copy a scenario's column on every sheet, or delete it on all"
+        raise UserError(what, place=Place(book.package.name, sheet=sheet.name), remedy=remedy)
+    letters = column_letters(column)
+    filled = (at for at in sorted(sheet.cells) if at[1] == column
+              and (sheet.value(*at) not in (None, "") or at in sheet.patterns))  # fmt: skip
+    for at in filled:
+        what = f"{sheet.name}!{address(*at)} stands where the next scenario would"
+        remedy = f"insert a column before {letters} on {sheet.name}, so that {letters} is empty"
+        raise UserError(what, place=place, remedy=remedy)
+    if end is not None and column > end:
+        what = f"no spare column is left: the ranges over all scenarios end at {sheet.name}!{column_letters(end)}"
+        remedy = "planner update gives it more, or planner export-inputs and build anew"
+        raise UserError(what, place=place, remedy=remedy)
+    return column
+
+
+def _ends_of_ranges(book: Book) -> dict[str, int]:
+    """Where the ranges over all scenarios end, by sheet: those whose columns are fixed and hold every scenario."""
+    tables = {table.sheet.name: table for table in book.by_scenario}
+    ends: dict[str, int] = {}
+    for (name, row, column), formula in book.formulas.items():
+        for reference in formula.references:
+            read = reference.sheet or name
+            if reference.first != reference.last and reference.first.column_fixed and read in tables:
+                area = reference.area(row, column)
+                if area.left <= tables[read].columns[0] and area.left < area.right >= tables[read].columns[-1]:
+                    ends[read] = min(area.right, ends.get(read, area.right))
+    return ends
+
+
+def own_rows(book: Book, sheet: Sheet) -> set[int]:
+    """The rows of a person: all of a sheet of theirs, and those between planner's rows of a table by scenario."""
+    rows = {row for row, _ in sheet.patterns}
+    if all(sheet is not designed for designed in book.designed.values()):
+        return rows
+    table = next((table for table in book.by_scenario if table.sheet is sheet), None)
+    return {row for row in rows if row > table.head.row} - {line.row for line in table.lines} if table else set()
 
 
 def left_out(book: Book, tables: Mapping[str, LineTable]) -> Iterator[str]:
     """A person's own formulas and charts over all scenarios, which end at the last of before."""
     for name, sheet in book.sheets.items():
-        for (row, column), formula in sheet.patterns.items():
-            if not is_own(book, name, row):
+        rows = own_rows(book, sheet)
+        for (row, column), formula in sheet.patterns.items() if rows else ():
+            if row not in rows:
                 continue
             read = ((reference.sheet or name, reference.area(row, column)) for reference in formula.references)
             if any(known in tables and _ends(area, tables[known]) for known, area in read):
