@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
 
-from planner.book.book import Sheet
-from planner.book.lesson import GIVEN_COLUMN, problem_of
-from planner.book.reading import Plan
-from planner.book.tables import BESIDE, CaseTable, Line, LineTable
+from planner.book.line_tables import BESIDE, LineItem, LineTable
+from planner.book.plan import Plan
+from planner.book.problem_book import GIVEN_COLUMN, problem_of
+from planner.book.record_tables import CaseTable
+from planner.book.sheet import Sheet
 
 Token = Hashable
 BEYOND = ("beyond",)
@@ -35,7 +36,7 @@ class Matched:
     columns: dict[int, Token] = field(default_factory=dict)
     scenarios: dict[int, str] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
-    lines: dict[int, tuple[LineTable, Line]] = field(default_factory=dict)
+    lines: dict[int, tuple[LineTable, LineItem]] = field(default_factory=dict)
     cases: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -132,7 +133,7 @@ def _name_lines(found: Matched, table: LineTable) -> None:
 
 
 def _name_scenarios(found: Matched, plan: Plan, table: LineTable, keys: Mapping[str, str]) -> None:
-    inputs, standard = plan.book.inputs.sheet.name, plan.book.alignment.standard
+    inputs, standard = plan.book.inputs.sheet.name, plan.book.numbers.standard
     key_of = {standard(inputs, scenario.column): scenario.key for scenario in plan.scenarios}
     for column in table.columns:
         key = key_of.get(standard(table.sheet.name, column), "")

@@ -12,7 +12,9 @@ from typing import Literal
 from planner.align.likeness import Pairs, pairs
 from planner.align.matching import Matched, Token, matched
 from planner.align.meaning import Comparer, Meanings, Placed
-from planner.book.reading import Plan, Quantity, Spot, read_workbook
+from planner.book.plan import Plan, Quantity
+from planner.book.reading import read_workbook
+from planner.book.sheet import Spot
 from planner.diff.cell_formats import Formats
 from planner.diff.differences import (
     CellChange,

@@ -9,8 +9,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from planner import __version__
-from planner.book.reading import Check as CheckRow
-from planner.book.reading import Headline, Plan, Spot, read_plan
+from planner.book.plan import CheckRow, Headline, Plan
+from planner.book.reading import read_plan
+from planner.book.sheet import Spot
 from planner.errors import Place, UserError
 from planner.report import assumptions, overriding, provenance, sweep
 from planner.report.cells import Cells

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import Place, UserError
+from planner.regularfile import SMALL, read_bytes
 
 PAGES = Path(__file__).parent / "pages"
 _SAID = "variable_begin", "block_begin"  # how what a page says of a report begins, as Jinja calls it
@@ -33,6 +34,7 @@ def rendered(
     import jinja2
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+    data = b"" if template is None else read_bytes(template, "a Jinja page", SMALL)
     folders = [PAGES] if template is None else [template.resolve().parent, PAGES]
     environment = ImmutableSandboxedEnvironment(
         loader=jinja2.ChoiceLoader([jinja2.FileSystemLoader(folder) for folder in folders]),
@@ -42,8 +44,8 @@ def rendered(
     wanted = template.name if template is not None else name
     try:
         if template is not None:
-            text = template.read_text(encoding="utf-8")  # an OSError names the file better than a loader does
-            if not any(kind in _SAID for _, kind, _ in environment.lex(text, filename=str(template))):
+            lexed = environment.lex(data.decode(), filename=str(template))
+            if not any(kind in _SAID for _, kind, _ in lexed):
                 what = "this is no Jinja page: nothing of the report stands in it"
                 remedy = 'begin with {% extends "' + name + '" %}, or say {{ report.title }}'
                 raise UserError(what, place=Place(template), remedy=remedy)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import Place, UserError
+from planner.regularfile import SMALL, read_bytes
 from planner.report.data import ReportData
 from planner.report.html import grouped, swatch
 from planner.report.jinja import PAGES
@@ -32,10 +33,10 @@ def pdf(report: ReportData, template: Path | None = None) -> tuple[bytes, str]:
 
     page = PAGES / "report.typ"
     given = {"report": json.dumps(_data(report), ensure_ascii=False), "page": page.as_posix()}
+    if template is not None:
+        read_bytes(template, "a Typst file", SMALL)  # what can't be read is named better here than by Typst
     source = (template or page).resolve()
     compiled = partial(typst.compile, str(source), root=source.anchor, format="pdf", sys_inputs=given, timestamp=_now())
-    if template is not None:
-        template.read_bytes()  # an OSError names the file better than Typst does
     try:
         try:
             return _bytes(compiled(pdf_standards="ua-1")), ""

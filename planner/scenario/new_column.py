@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
-from planner.book.book import Book
-from planner.book.pristine import NOTHING, named_formula
-from planner.book.tables import HEADER, Line, LineTable
+from planner.book.line_tables import HEADER, LineItem, LineTable
+from planner.book.row_formulas import NOTHING, named_formula
+from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.settings import typed
@@ -69,7 +69,7 @@ class Column:
     def inputs(self, request: Request, identifier: str) -> dict[str, Content]:
         """The typed cells of Inputs: those of the source, but for overrides, and what the request sets."""
         contents = self._blank()
-        names: dict[str, Line] = {}
+        names: dict[str, LineItem] = {}
         sheet, known = self.table.sheet, {line.row: line for line in self.table.lines}
         for row in sorted({row for row, column in sheet.cells if column == self.source}):
             line = known.get(row)
@@ -89,7 +89,7 @@ class Column:
             contents[address(line.row, self.column)] = content(self.book, line, text)
         return contents
 
-    def _copy(self, contents: dict[str, Content], row: int, line: Line | None, keeps_overrides: bool) -> None:
+    def _copy(self, contents: dict[str, Content], row: int, line: LineItem | None, keeps_overrides: bool) -> None:
         """One cell of Inputs as the source has it."""
         sheet, target = self.table.sheet, address(row, self.column)
         formula, value = sheet.patterns.get((row, self.source)), sheet.value(row, self.source)
@@ -118,7 +118,7 @@ class Column:
         """A formula of the source's row as it reads in the new column."""
         return formula.at(row, self.column)
 
-    def _pristine(self, line: Line) -> Pattern | None:
+    def _pristine(self, line: LineItem) -> Pattern | None:
         """The formula that a line is meant to have here: what its names say where they do, else what most cells have.
 
         None where no scenario has a formula in this row.
@@ -183,7 +183,7 @@ def ids(book: Book, kind: str) -> list[str]:
     return [text for row in rows if (text := table.sheet.text(row, table.id_column))]
 
 
-def content(book: Book, line: Line, text: str) -> Value:
+def content(book: Book, line: LineItem, text: str) -> Value:
     """What `--set` types into a row of Inputs; N/A is a blank input, and #N/A where blank means the looked-up number.
 
     Raises UserError for what the row can't hold.
@@ -197,7 +197,7 @@ def content(book: Book, line: Line, text: str) -> Value:
     return value
 
 
-def described(line: Line) -> Row:
+def described(line: LineItem) -> Row:
     """The row of a template that a line of Inputs stands for; a template that isn't ours is told by its unit alone."""
     found = _known().get(line.name)
     if found is not None and found.unit == line.unit:

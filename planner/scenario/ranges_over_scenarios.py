@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from xml.sax.saxutils import escape, unescape
 
-from planner.book.book import Book, Sheet
-from planner.book.tables import LineTable
+from planner.book.line_tables import LineTable
+from planner.book.sheet import Sheet
+from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.update import frames
 from planner.xlsx.address import Area, address, column_letters
