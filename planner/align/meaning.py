@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from planner.align.matching import BEYOND, Matched, Token
 from planner.xlsx.address import Area
-from planner.xlsx.pattern import Pattern, Reference, renamed
+from planner.xlsx.pattern import Pattern, RelativeReference, renamed
 
 
 class Placed(NamedTuple):
@@ -35,7 +35,7 @@ class Meanings:
         """
         own = self.sheets[cell.sheet]
 
-        def told(reference: Reference) -> str:
+        def told(reference: RelativeReference) -> str:
             name = reference.sheet or cell.sheet
             side = self.sheets.get(name)
             if side is None:

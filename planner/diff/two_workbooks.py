@@ -14,7 +14,6 @@ from planner.align.matching import Matched, Token, matched
 from planner.align.meaning import Comparer, Meanings, Placed
 from planner.book.plan import Plan, Quantity
 from planner.book.reading import read_workbook
-from planner.book.sheet import Spot
 from planner.diff.cell_formats import Formats
 from planner.diff.differences import (
     CellChange,
@@ -28,10 +27,9 @@ from planner.diff.differences import (
     OutcomeChange,
     Structure,
 )
-from planner.xlsx.address import address, column_letters, coordinates
+from planner.xlsx.address import Position, Spot, address, column_letters, coordinates
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.opc import Package
-from planner.xlsx.pattern import Position
 
 TYPED_AGREE = 1e-14  # some programs save 15 digits of what was typed
 OUTCOMES_AGREE = 1e-12

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from planner.book.plan import Entry, Plan, Quantity, Scenario
-from planner.book.sheet import Spot
 from planner.report.causes import cause
 from planner.report.data import Column, Figure, Line, Table
 from planner.report.figures import shown
+from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import CellError, Value
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from planner import __version__
 from planner.book.plan import CheckRow, Headline, Plan
 from planner.book.reading import read_plan
-from planner.book.sheet import Spot
 from planner.errors import Place, UserError
 from planner.report import assumptions, overriding, provenance, sweep
 from planner.report.cells import Cells
@@ -20,6 +19,7 @@ from planner.report.comparing import Compared, compared
 from planner.report.data import Check, Figure, Line, Memory, Picture, ReportData, Scenario, Section
 from planner.report.failing import in_numbers
 from planner.report.pictures import latency, measured, memory, roofline, step_time
+from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 
