@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import catalog
-from planner.book.reading import Plan, read_plan
+from planner.book.plan import Plan
+from planner.book.reading import read_plan
 from planner.cli import group
 from planner.formulas import library
 from planner.formulas.limits import is_share, is_whole, limits
@@ -24,8 +25,8 @@ from planner.workbook.book import build
 from planner.workbook.scenarios import DEFAULT_TEMPLATES, guarded, plan_of, unguarded
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
 
 TEMPLATES = [word for name in DEFAULT_TEMPLATES for word in ("--template", name)]
 

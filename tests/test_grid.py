@@ -14,14 +14,14 @@ from openpyxl.workbook import Workbook
 from openpyxl.worksheet.table import Table, TableColumn
 
 from planner.recalc import recalculate
-from planner.recalc.fresh import values_of
+from planner.recalc.inmemory import values_of
 from planner.workbook import saving, styles
 from planner.workbook.page import GREY, RED, Live, Page
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import HERE, Grid
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import parse_sheets
 from tests.workbooks import built
 from tests.xlsx_samples import package, sheet
 
@@ -121,18 +121,18 @@ def written_pages() -> Package:
     book.remove(book.active)
     styles.install(book)
     page = Page(book, "Cover", "Title", "Purpose")
-    page.put(1, 3, "first", "plan_header")
-    page.put(2, 3, "second", "plan_header")
+    page.put(3, 1, "first", "plan_header")
+    page.put(3, 2, "second", "plan_header")
     for row in (4, 5):
-        page.put(1, row, row, "plan_input", "0.00")
-        page.put(2, row, Live(f"A{row}*2"), "plan_formula", "0.0%")
+        page.put(row, 1, row, "plan_input", "0.00")
+        page.put(row, 2, Live(f"A{row}*2"), "plan_formula", "0.0%")
     page.put(4, 4, date(2026, 1, 2), "plan_fact", "yyyy-mm-dd")
-    page.put(4, 5, "=typed", "plan_text")
-    page.put(4, 6, "overwritten", "plan_text")
-    page.put(4, 6, Live("1+1"), "plan_formula")
-    page.link(2, 4, "Cover", "A1")
-    page.link(1, 8, "Cover", "B4")
-    page.put(1, 8, "a note that is so long that it takes a second line", "plan_told")
+    page.put(5, 4, "=typed", "plan_text")
+    page.put(6, 4, "overwritten", "plan_text")
+    page.put(6, 4, Live("1+1"), "plan_formula")
+    page.link(4, 2, "Cover", "A1")
+    page.link(8, 1, "Cover", "B4")
+    page.put(8, 1, "a note that is so long that it takes a second line", "plan_told")
     for reference, ink in (("A4:A5", RED), ("B4", GREY), ("B5", RED)):
         page.colour(reference, "TRUE", ink=ink)
     page.fit()

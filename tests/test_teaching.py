@@ -26,12 +26,12 @@ from planner.teaching.block import FORMULA, GIVEN, NAME, UNIT, VALUE
 from planner.teaching.index import AGREES, FIRST_ROW, HEADER_ROW, INDEX, KNOWN, PRINTED, PROBLEM, RESULT, VERDICT
 from planner.teaching.problems import Answer, Problem, rounding
 from planner.teaching.workbook import build
-from planner.workbook.layout import cell, letter
+from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import parse_sheets
 from tests.book_problems import BOOK, synced, text
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.test_cases import MAPPED, read
@@ -85,7 +85,7 @@ def by_array(answer: Answer, **changed: Value) -> float:
 
 def rows_of(sheet: dict[str, Value]) -> dict[str, int]:
     """The row of each problem on Book."""
-    column = letter(PROBLEM)
+    column = column_letters(PROBLEM)
     ids = {problem.id for problem, _ in answered()}
     return {str(value): int(ref[len(column) :]) for ref, value in sheet.items()
             if ref.rstrip("0123456789") == column and value in ids}  # fmt: skip
@@ -131,14 +131,14 @@ def test_every_answer_is_the_exact_one(which: str, request: pytest.FixtureReques
     assert {answer.template.name for _, answer in wanted} == {answer.template.name for _, answer in answered()}
     for problem, answer in wanted:
         at, expected = rows[problem.id], by_array(answer)
-        assert agree(sheet[cell(RESULT, at)], expected), problem.id
-        assert sheet[cell(AGREES, at)] == 1, problem.id
+        assert agree(sheet[address(at, RESULT)], expected), problem.id
+        assert sheet[address(at, AGREES)] == 1, problem.id
         assert problem.exact is not None
         assert math.isclose(expected, problem.exact, rel_tol=1e-7), problem.id
-        printed = sheet.get(cell(PRINTED, at))
+        printed = sheet.get(address(at, PRINTED))
         assert printed == problem.printed, problem.id
-        if sheet[cell(VERDICT, at)] == "off":
-            assert problem.explanation in str(sheet[cell(KNOWN, at)]), problem.id
+        if sheet[address(at, VERDICT)] == "off":
+            assert problem.explanation in str(sheet[address(at, KNOWN)]), problem.id
     assert sheet["C1"] == 0
 
 
@@ -179,19 +179,19 @@ def test_a_changed_input_changes_the_answer(few: Path) -> None:
     rows = rows_of({ref: each.value for ref, each in sheets[INDEX].cells.items()})
     changes = {"roof-01": ("peak_flops", 2e14), "inf-tA16-step": ("n_chips", 4.0), "trf-14": ("n_heads", 16.0)}
     for name, (row, value) in changes.items():
-        chapter, _, ref = str(sheets[INDEX].cells[cell(RESULT, rows[name])].formula).partition("!")
-        typed = {cell(GIVEN, line_above(sheets[chapter], int(re.sub(r"\D", "", ref)), row)): value}
+        chapter, _, ref = str(sheets[INDEX].cells[address(rows[name], RESULT)].formula).partition("!")
+        typed = {address(line_above(sheets[chapter], int(re.sub(r"\D", "", ref)), row), GIVEN): value}
         package.replace(package.sheets()[chapter], with_values(parse_sheets(package)[chapter], typed))
     recalculate(package)
     after = parse_sheets(package)[INDEX].cells
     for name, answer in ((problem.id, answer) for problem, answer in answered() if problem.id in changes):
-        assert agree(after[cell(RESULT, rows[name])].value, by_array(answer, **dict([changes[name]]))), name
-        assert after[cell(AGREES, rows[name])].value == 0, name
+        assert agree(after[address(rows[name], RESULT)].value, by_array(answer, **dict([changes[name]]))), name
+        assert after[address(rows[name], AGREES)].value == 0, name
 
 
 def line_above(sheet: SheetXml, row: int, name: str) -> int:
     """The row of a machine name, the next one from a row upward."""
-    while (found := sheet.cells.get(cell(NAME, row))) is None or found.value != name:
+    while (found := sheet.cells.get(address(row, NAME))) is None or found.value != name:
         row -= 1
     return row
 
@@ -200,21 +200,21 @@ def test_check_reports_what_is_broken(few: Path) -> None:
     """A number over a formula or out of range, other names, a number in them, an unknown unit are each reported."""
     package = Package.read(few)
     part, sheet = package.sheets()["Chapter_1"], parse_sheets(package)["Chapter_1"]
-    rows = {str(each.value): int(ref[1:]) for ref, each in sheet.cells.items() if ref[0] == letter(NAME)}
+    rows = {str(each.value): int(ref[1:]) for ref, each in sheet.cells.items() if ref[0] == column_letters(NAME)}
     wrong = {
-        cell(GIVEN, rows["epilogue_passes"]): -1.0,
-        cell(FORMULA, rows["row_bytes"]): "activation_element_bytes*d_in",
-        cell(FORMULA, rows["token_surplus"]): "flop_per_mac*d_in*d_out-ridge_intensity*row_bytes*2",
-        cell(UNIT, rows["compute_time"]): "seconds",
+        address(rows["epilogue_passes"], GIVEN): -1.0,
+        address(rows["row_bytes"], FORMULA): "activation_element_bytes*d_in",
+        address(rows["token_surplus"], FORMULA): "flop_per_mac*d_in*d_out-ridge_intensity*row_bytes*2",
+        address(rows["compute_time"], UNIT): "seconds",
     }
     package.replace(part, with_values(sheet, wrong))
-    typed = re.compile(rf'(<c r="{cell(VALUE, rows["critical_tokens"])}"[^>]*>)<f>.*?</c>'.encode())
+    typed = re.compile(rf'(<c r="{address(rows["critical_tokens"], VALUE)}"[^>]*>)<f>.*?</c>'.encode())
     package.replace(part, typed.sub(rb"\g<1><v>7</v></c>", package.parts[part], count=1))
     found = {(finding.rule, finding.cell) for finding in check(package).found}
     expected = {
-        (27, cell(GIVEN, rows["epilogue_passes"])), (21, cell(VALUE, rows["row_bytes"])),
-        (13, cell(FORMULA, rows["token_surplus"])), (10, cell(UNIT, rows["compute_time"])),
-        (14, cell(VALUE, rows["critical_tokens"])),
+        (27, address(rows["epilogue_passes"], GIVEN)), (21, address(rows["row_bytes"], VALUE)),
+        (13, address(rows["token_surplus"], FORMULA)), (10, address(rows["compute_time"], UNIT)),
+        (14, address(rows["critical_tokens"], VALUE)),
     }  # fmt: skip
     assert expected <= found
 

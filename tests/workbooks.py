@@ -20,6 +20,7 @@ from planner.workbook import layout
 from planner.workbook.book import build
 from planner.workbook.plan import Plan
 from planner.workbook.scenarios import plan_of
+from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import CellError, Value
 
 CALCULATION_SHEETS = {
@@ -63,7 +64,7 @@ def typed_of(plan: Plan) -> list[tuple[int, str, str, Mapping[str, Value]]]:
 
 def by_name(grid: Grid, sheet: str) -> dict[str, int]:
     """The row of each machine name on a sheet."""
-    column = layout.letter(layout.NAME)
+    column = column_letters(layout.NAME)
     found = {}
     for reference, value in grid[sheet].items():
         if reference.rstrip("0123456789") == column and isinstance(value, str) and value:
@@ -74,7 +75,7 @@ def by_name(grid: Grid, sheet: str) -> dict[str, int]:
 def cached(path: Path) -> dict[str, dict[str, Value]]:
     """Every cell's value as the file has it."""
     from planner.xlsx.opc import Package
-    from planner.xlsx.parts import parse_sheets
+    from planner.xlsx.workbook_part import parse_sheets
 
     sheets = parse_sheets(Package.read(path))
     return {name: {ref: cell.value for ref, cell in sheet.cells.items()} for name, sheet in sheets.items()}

@@ -8,21 +8,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from measure.records import Measurement
 from planner.collector import still
 from planner.compare import chips, reach
 from planner.compare import sheet as comparison
 from planner.compare.appending import NewCells, appended
 from planner.compare.landing import ABOVE_PEAK, FLOOR, OTHER_HARDWARE, WRITTEN, Cells, Landing, flags_of, land, too_fast
 from planner.compare.sheet import ComparisonSheet
+from planner.measure.records import Measurement
 from planner.recalc import Recalculated, edit
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import Content
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import parse_sheets
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.book.reading import Quantity
+from planner.book.plan import Quantity
 from planner.report.cells import Cells
 from planner.report.data import Figure, Line, Section
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from planner.book.reading import Entry, Plan, Quantity, Scenario, Spot
+from planner.book.plan import Entry, Plan, Quantity, Scenario
 from planner.report.causes import cause
 from planner.report.data import Column, Figure, Line, Table
 from planner.report.figures import shown
+from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import CellError, Value
 
 

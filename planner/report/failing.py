@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from planner.book.reading import Check, Quantity
+from planner.book.plan import CheckRow, Quantity
 from planner.formulas.text import (
     COMPARISONS,
     Binary,
@@ -29,7 +29,7 @@ TOLERANCE = "relative_tolerance"
 SPOKEN = {"*": "·", "/": "/", "+": "+", "-": "-", "^": "^"}
 
 
-def in_numbers(cells: Cells, check: Check, key: str) -> str:
+def in_numbers(cells: Cells, check: CheckRow, key: str) -> str:
     """The comparisons of a failed check that don't hold in a scenario; blank where they can't be told.
 
     A check's formula is `IF(condition,1,0)`; of an AND only the parts that fail are said, of an OR all but those that
@@ -53,7 +53,7 @@ def _condition(root: Node) -> Node:
 class _Sides:
     """The two sides of a check's comparisons, in a scenario: in words and as numbers with their unit."""
 
-    def __init__(self, cells: Cells, check: Check, key: str, formula: Formula) -> None:
+    def __init__(self, cells: Cells, check: CheckRow, key: str, formula: Formula) -> None:
         self.formula, self.key = formula, key
         self.rows = {name: _row(cells, check, name) for name in formula.names}
 
@@ -171,7 +171,7 @@ def _of(cells: Mapping[str, object], key: str) -> object:
     return getattr(entry, "value", None)
 
 
-def _row(cells: Cells, check: Check, name: str) -> Quantity:
+def _row(cells: Cells, check: CheckRow, name: str) -> Quantity:
     """The row of a name on the sheet that calculates the check, else the first of the name.
 
     Raises LookupError where there is none.

@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from planner import __version__
-from planner.book.reading import Check as CheckRow
-from planner.book.reading import Headline, Plan, Spot, read_plan
+from planner.book.plan import CheckRow, Headline, Plan
+from planner.book.reading import read_plan
 from planner.errors import Place, UserError
 from planner.report import assumptions, overriding, provenance, sweep
 from planner.report.cells import Cells
@@ -19,6 +19,7 @@ from planner.report.comparing import Compared, compared
 from planner.report.data import Check, Figure, Line, Memory, Picture, ReportData, Scenario, Section
 from planner.report.failing import in_numbers
 from planner.report.pictures import latency, measured, memory, roofline, step_time
+from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from planner.book.reading import Quantity, Scenario
+from planner.book.plan import Quantity, Scenario
 from planner.errors import UserError
 from planner.formulas.template import Template
 from planner.xlsx.cellvalue import CellError

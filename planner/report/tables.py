@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from planner.book.reading import Plan
+from planner.book.plan import Plan
 from planner.report.cells import Cells
 from planner.report.data import Figure
 

@@ -12,9 +12,9 @@ from planner.formulas.units import parse_unit
 from planner.teaching.problems import Answer, Problem
 from planner.workbook.cells import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
 from planner.workbook.inputs import held
-from planner.workbook.layout import cell, letter
 from planner.workbook.page import Live, Page
 from planner.workbook.styles import ENGINEERING, RATIO, SMALL, number_format, row_format
+from planner.xlsx.address import address, column_letters
 
 LABEL, UNIT, NAME, GIVEN, VALUE, FORMULA, SOURCE = range(1, 8)
 TITLES = ("Quantity", "Unit", "Name", "Given", "Computed", "Formula in names", "Note and source")
@@ -54,7 +54,7 @@ class Block:
     @property
     def value(self) -> str:
         """The answer's cell, seen from another sheet."""
-        return f"{self.page.name}!{cell(VALUE, self.bottom)}"
+        return f"{self.page.name}!{address(self.bottom, VALUE)}"
 
 
 class Lines:
@@ -89,16 +89,16 @@ class Lines:
     def _chosen(self, kind: str, chosen: str | None) -> Iterator[Line]:
         """The model or the chip, and its row in the database."""
         label, table = IDS[kind]
-        given = or_blank(cell(GIVEN, self.at))
+        given = or_blank(address(self.at, GIVEN))
         yield Line(label, "text", f"{kind}_id", GIVEN_TEXT, "choose another from the list", given, "plan_formula", "@",
                    True, chosen)  # fmt: skip
-        matched = f"MATCH({cell(VALUE, self.at - 1)},{self.tables[table].ids},0)"
+        matched = f"MATCH({address(self.at - 1, VALUE)},{self.tables[table].ids},0)"
         yield Line(f"Row of {self.tables[table].page.name}", "1", f"{kind}_row", f"MATCH({kind}_id,{table},0)", "",
                    matched, "plan_formula", "0")  # fmt: skip
 
     def _line(self, row: Row) -> Line:
         note = "; ".join(text for text in (row.note, row.source) if text)
-        form, typed = row_format(row), cell(GIVEN, self.at)
+        form, typed = row_format(row), address(self.at, GIVEN)
         style = "plan_answer" if row is self.answer.output and self.answer.factor is None else "plan_formula"
         said = (row.label, row.unit, row.name)
         if row.name in self.answer.given or row.kind == "input":
@@ -119,14 +119,14 @@ class Lines:
 
     def _looked_up(self, row: Row) -> str:
         selector = row.column[1]
-        matched = f"{letter(VALUE)}${self.places[f'{row.kind}_row']}"
+        matched = f"{column_letters(VALUE)}${self.places[f'{row.kind}_row']}"
         return looked_up(row, self.tables, matched, self.reference(selector) if selector else None)
 
     def _in_unit(self, factor: float) -> Iterator[Line]:
         """The answer in the source's unit, where that is another than the template's."""
         output, form = self.answer.output, ENGINEERING if factor < SMALL else RATIO
         yield Line("Factor to the source's unit", "1", FACTOR, GIVEN_TEXT, self.problem.mapping,
-                   or_blank(cell(GIVEN, self.at)), "plan_formula", form, True, factor)  # fmt: skip
+                   or_blank(address(self.at, GIVEN)), "plan_formula", form, True, factor)  # fmt: skip
         formula = f"{self.reference(output.name)}*{self.reference(FACTOR)}"
         yield Line("Answer in the source's unit", unit_of(self.problem), ANSWER, f"{output.name}*{FACTOR}",
                    f"the source's unit: {self.problem.unit}", formula, "plan_answer",
@@ -134,7 +134,7 @@ class Lines:
 
     def reference(self, name: str) -> str:
         """The cell of a name in this block."""
-        return cell(VALUE, self.places[name])
+        return address(self.places[name], VALUE)
 
 
 def _instead(row: Row, is_given: bool) -> str:
@@ -166,13 +166,13 @@ def form_of(problem: Problem) -> str:
 def write(page: Page, title: int, lines: Lines) -> Block:
     """Write a block's lines; `title` is the row of its title above them."""
     for line, at in lines.placed():
-        page.put(LABEL, at, line.label, "plan_key" if line.style == "plan_answer" else "plan_label")
+        page.put(at, LABEL, line.label, "plan_key" if line.style == "plan_answer" else "plan_label")
         for column, text in ((UNIT, line.unit), (NAME, line.name), (SOURCE, line.note)):
-            page.put(column, at, text, "plan_text")
-        page.put(FORMULA, at, line.names, "plan_beside")
-        page.put(GIVEN, at, None, "plan_text")
+            page.put(at, column, text, "plan_text")
+        page.put(at, FORMULA, line.names, "plan_beside")
+        page.put(at, GIVEN, None, "plan_text")
         if line.is_open:
-            page.put(GIVEN, at, "#N/A" if line.given is None and line.names == GIVEN_TEXT else held(line.given),
+            page.put(at, GIVEN, "#N/A" if line.given is None and line.names == GIVEN_TEXT else held(line.given),
                      "plan_input", line.form)  # fmt: skip
-        page.put(VALUE, at, Live(line.formula), line.style, line.form)
+        page.put(at, VALUE, Live(line.formula), line.style, line.form)
     return Block(lines.problem, lines.answer, page, title, min(lines.places.values()), max(lines.places.values()))

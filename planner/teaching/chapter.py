@@ -13,8 +13,8 @@ from planner.teaching.block import FORMULA, GIVEN, LABEL, NAME, SOURCE, TITLES, 
 from planner.teaching.problems import Problem
 from planner.workbook.cells import Databases
 from planner.workbook.inputs import dropdown, validate
-from planner.workbook.layout import cell
 from planner.workbook.page import GREY, Live, Page
+from planner.xlsx.address import address
 
 HEADER_ROW, A3 = 3, 8
 INDEX = "Book"  # the sheet that lists all problems
@@ -34,10 +34,10 @@ class Chapter:
     """A sheet that is filled from top to bottom."""
 
     def __init__(self, book: Workbook, name: str, title: str) -> None:
-        corner, titles = cell(UNIT, HEADER_ROW + 1), f"{HEADER_ROW}:{HEADER_ROW}"
+        corner, titles = address(HEADER_ROW + 1, UNIT), f"{HEADER_ROW}:{HEADER_ROW}"
         self.page = Page(book, name, title, PURPOSE, corner=corner, titles=titles)
         for column, text in enumerate(TITLES, start=1):
-            self.page.put(column, HEADER_ROW, text, "plan_header_right" if column in (GIVEN, VALUE) else "plan_header")
+            self.page.put(HEADER_ROW, column, text, "plan_header_right" if column in (GIVEN, VALUE) else "plan_header")
         self._at = HEADER_ROW + 2
         self._open: dict[tuple[str, ...], tuple[Line, list[str]]] = {}
 
@@ -47,14 +47,14 @@ class Chapter:
         page, top = self.page, self._at
         page.section(top, f"{problem.id}: {problem.question}", SOURCE)
         sheet, _, title = listed.title.partition("!")
-        page.link(LABEL, top, sheet, title)
+        page.link(top, LABEL, sheet, title)
         for self._at, (text, style) in enumerate(_told(problem), start=top + 1):
-            page.put(LABEL, self._at, text, style)
+            page.put(self._at, LABEL, text, style)
         lines = Lines(problem, problem.answer, self._at + 1, constants, tables)
         written = block.write(page, top, lines)
         for line, at in lines.placed():
             if line.is_open:
-                self._opened(line, cell(GIVEN, at))
+                self._opened(line, address(at, GIVEN))
         self._compared(written, listed, lines.lines[-1])
         return written
 
@@ -64,11 +64,11 @@ class Chapter:
             said.append(("The source prints", listed.printed))
         for at, (label, reference) in enumerate(said, start=written.bottom + 1):
             for column in (NAME, GIVEN, SOURCE):
-                self.page.put(column, at, None, "plan_text")
-            self.page.put(LABEL, at, label, "plan_label")
-            self.page.put(UNIT, at, answer.unit, "plan_text")
-            self.page.put(VALUE, at, Live(reference), "plan_cross", answer.form)
-            self.page.put(FORMULA, at, INDEX, "plan_beside")
+                self.page.put(at, column, None, "plan_text")
+            self.page.put(at, LABEL, label, "plan_label")
+            self.page.put(at, UNIT, answer.unit, "plan_text")
+            self.page.put(at, VALUE, Live(reference), "plan_cross", answer.form)
+            self.page.put(at, FORMULA, INDEX, "plan_beside")
         self._at = written.bottom + len(said) + 2
 
     def _opened(self, line: Line, reference: str) -> None:
@@ -88,11 +88,11 @@ class Chapter:
             else:
                 row = line.row or Row(line.name, line.label, line.unit, "input", "")
                 validate(page, row, reference, ranges, overriding=line.names != block.GIVEN_TEXT)
-        first = cell(VALUE, HEADER_ROW + 1)
-        page.colour(f"{first}:{cell(VALUE, self._at)}", f"ISNA({first})", ink=GREY)
+        first = address(HEADER_ROW + 1, VALUE)
+        page.colour(f"{first}:{address(self._at, VALUE)}", f"ISNA({first})", ink=GREY)
         page.widths(40, 12, 28, 21, 21, 60, 64)
         page.sheet.page_setup.paperSize = A3
-        page.sheet.print_area = f"A1:{cell(SOURCE, self._at)}"
+        page.sheet.print_area = f"A1:{address(self._at, SOURCE)}"
 
 
 def _told(problem: Problem) -> Iterator[tuple[str, str]]:

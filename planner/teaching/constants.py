@@ -9,9 +9,9 @@ from openpyxl.workbook import Workbook
 from planner.formulas.template import Row
 from planner.teaching.problems import Problem
 from planner.workbook.inputs import held
-from planner.workbook.layout import letter
 from planner.workbook.page import Page
 from planner.workbook.styles import row_format
+from planner.xlsx.address import column_letters
 
 NAME = "Constants"
 PURPOSE = "The numbers that the templates fix, each in one cell that all problems read."
@@ -34,10 +34,10 @@ def write(book: Workbook, problems: Sequence[Problem]) -> tuple[Page, dict[str, 
     places: dict[str, str] = {}
     for at, row in enumerate(_shared(problems).values(), start=HEADER_ROW + 2):
         for column, text in enumerate((row.label, row.unit, row.name), start=1):
-            page.put(column, at, text, "plan_label" if column == 1 else "plan_text")
-        page.put(VALUE, at, held(row.default), "plan_constant", row_format(row))
-        page.put(VALUE + 1, at, "; ".join(text for text in (row.source, row.note) if text), "plan_text")
-        places[row.name] = f"{NAME}!${letter(VALUE)}${at}"
+            page.put(at, column, text, "plan_label" if column == 1 else "plan_text")
+        page.put(at, VALUE, held(row.default), "plan_constant", row_format(row))
+        page.put(at, VALUE + 1, "; ".join(text for text in (row.source, row.note) if text), "plan_text")
+        places[row.name] = f"{NAME}!${column_letters(VALUE)}${at}"
     page.widths(44, 14, 30, 22, 70)
     return page, places
 

@@ -14,9 +14,9 @@ from planner.teaching import block
 from planner.teaching.block import Block
 from planner.teaching.chapter import A3, INDEX, Listed
 from planner.teaching.problems import Answer, Problem
-from planner.workbook.layout import cell, letter
 from planner.workbook.page import ORANGE, PALE_RED, RED, Live, Page
 from planner.workbook.styles import number_format
+from planner.xlsx.address import address, column_letters
 
 PURPOSE = "Each worked problem as a live formula; its id leads to the working, where every input can be changed."
 TITLES = (
@@ -44,7 +44,7 @@ class Index:
     """The sheet, written as the chapters are: the answers' cells are known when their blocks are written."""
 
     def __init__(self, book: Workbook, problems: Sequence[Problem]) -> None:
-        corner, titles = cell(CHAPTER, FIRST_ROW), f"{HEADER_ROW}:{HEADER_ROW}"
+        corner, titles = address(FIRST_ROW, CHAPTER), f"{HEADER_ROW}:{HEADER_ROW}"
         self.page = Page(book, INDEX, INDEX, PURPOSE, corner=corner, titles=titles)
         self.answered = [problem for problem in problems if problem.answer is not None]
         self.waiting = [problem for problem in problems if problem.answer is None]
@@ -67,23 +67,23 @@ class Index:
         return f'COUNTIF({self._column(PROBLEM)},"*")'
 
     def _column(self, column: int) -> str:
-        return f"{INDEX}!${letter(column)}${FIRST_ROW}:${letter(column)}${max(self.last, FIRST_ROW)}"
+        return f"{INDEX}!${column_letters(column)}${FIRST_ROW}:${column_letters(column)}${max(self.last, FIRST_ROW)}"
 
     def listed(self, problem: Problem) -> Listed:
         """Where a problem's row has what its block calls up."""
         at = self.rows[problem.id]
-        exact, printed = (f"{INDEX}!${letter(column)}${at}" for column in (EXACT, PRINTED))
-        return Listed(f"{INDEX}!{cell(PROBLEM, at)}", exact, printed)
+        exact, printed = (f"{INDEX}!${column_letters(column)}${at}" for column in (EXACT, PRINTED))
+        return Listed(f"{INDEX}!{address(at, PROBLEM)}", exact, printed)
 
     def write(self, blocks: Mapping[str, Block], tolerance: str) -> Page:
         """Write every row. `tolerance` is the cell of the difference that counts as agreement."""
         self._summary()
         for column, title in enumerate(TITLES, start=1):
-            self.page.put(column, HEADER_ROW, title, "plan_header_right" if column in NUMBERS else "plan_header")
+            self.page.put(HEADER_ROW, column, title, "plan_header_right" if column in NUMBERS else "plan_header")
         for problem in self.answered:
             self._row(problem, blocks[problem.id], self.rows[problem.id], tolerance)
         self._colours()
-        self.page.sheet.auto_filter.ref = f"{cell(1, HEADER_ROW)}:{cell(len(TITLES), max(self.last, HEADER_ROW))}"
+        self.page.sheet.auto_filter.ref = f"{address(HEADER_ROW, 1)}:{address(max(self.last, HEADER_ROW), len(TITLES))}"
         if self.waiting:
             self._unanswered(max(self.last, HEADER_ROW) + 3)
         self.page.widths(*WIDTHS)
@@ -98,52 +98,52 @@ class Index:
             (FORMULA, "printed otherwise than rounding explains", f'COUNTIF({self._column(VERDICT)},"{OFF}")'),
         )
         for column, label, formula in counts:
-            self.page.put(column, SUMMARY_ROW, label, "plan_label")
-            self.page.put(column + 1, SUMMARY_ROW, Live(formula), "plan_formula_text", "0")
+            self.page.put(SUMMARY_ROW, column, label, "plan_label")
+            self.page.put(SUMMARY_ROW, column + 1, Live(formula), "plan_formula_text", "0")
 
     def _row(self, problem: Problem, written: Block, at: int, tolerance: str) -> None:
         page, answer = self.page, written.answer
         form = block.form_of(problem)
-        page.put(PROBLEM, at, problem.id, "plan_link")
-        page.link(PROBLEM, at, written.page.name, cell(block.LABEL, written.title))
+        page.put(at, PROBLEM, problem.id, "plan_link")
+        page.link(at, PROBLEM, written.page.name, address(written.title, block.LABEL))
         texts = {CHAPTER: problem.chapter.partition(":")[0], QUESTION: problem.question,
                  TEMPLATE: answer.template.name, FORMULA: _formula(answer), GIVEN: _given(answer),
                  UNIT: block.unit_of(problem), KNOWN: _known(problem)}  # fmt: skip
         self._say(at, texts)
         if problem.id in self.firsts:
-            page.put(CHAPTER, at, texts[CHAPTER], "plan_key")
-        page.put(RESULT, at, Live(written.value), "plan_cross", form)
-        page.put(EXACT, at, problem.exact, "plan_constant", form)
-        page.put(PRINTED, at, problem.printed, "plan_constant", form)
-        page.put(ROUNDING, at, problem.rounding, "plan_constant", form)
-        result, exact, printed, rounding = (cell(column, at) for column in (RESULT, EXACT, PRINTED, ROUNDING))
+            page.put(at, CHAPTER, texts[CHAPTER], "plan_key")
+        page.put(at, RESULT, Live(written.value), "plan_cross", form)
+        page.put(at, EXACT, problem.exact, "plan_constant", form)
+        page.put(at, PRINTED, problem.printed, "plan_constant", form)
+        page.put(at, ROUNDING, problem.rounding, "plan_constant", form)
+        result, exact, printed, rounding = (address(at, column) for column in (RESULT, EXACT, PRINTED, ROUNDING))
         page.put(
-            OFF_EXACT,
             at,
+            OFF_EXACT,
             Live(f"IF({exact}=0,{result},ROUND({result}/{exact}-1,{DIGITS}))"),
             "plan_formula",
             DIFFERENCE,
         )
-        page.put(AGREES, at, Live(f"IF(ABS({cell(OFF_EXACT, at)})<={tolerance},1,0)"), "plan_check", "0")
+        page.put(at, AGREES, Live(f"IF(ABS({address(at, OFF_EXACT)})<={tolerance},1,0)"), "plan_check", "0")
         off = f'IF({printed}="","",IF({printed}=0,{result},ROUND({result}/{printed}-1,{DIGITS})))'
-        page.put(OFF_PRINTED, at, Live(off), "plan_formula", SHARE)
+        page.put(at, OFF_PRINTED, Live(off), "plan_formula", SHARE)
         is_rounded = f"ABS({result}-{printed})<={rounding}+{tolerance}*ABS({printed})"
         verdict = f'IF({printed}="","{SILENT}",IF({is_rounded},"{AS_PRINTED}","{OFF}"))'
-        page.put(VERDICT, at, Live(verdict), "plan_verdict", "@")
+        page.put(at, VERDICT, Live(verdict), "plan_verdict", "@")
 
     def _say(self, at: int, texts: Mapping[int, str]) -> None:
         """The texts of a row by column, and the height that the longest needs."""
         for column, text in texts.items():
-            self.page.put(column, at, text, STYLES.get(column, "plan_text"))
+            self.page.put(at, column, text, STYLES.get(column, "plan_text"))
         lines = max(len(wrap(texts.get(column, ""), int(FULL * WIDTHS[column - 1]))) for column in STYLES)
         self.page.sheet.row_dimensions[at].height = LINE * max(lines, 1) + MARGIN
 
     def _colours(self) -> None:
         """An answer that isn't the exact one, and a printed number that rounding doesn't explain."""
         last, page = max(self.last, FIRST_ROW), self.page
-        agrees, verdict = f"${cell(AGREES, FIRST_ROW)}", f"${cell(VERDICT, FIRST_ROW)}"
-        answers = f"{cell(RESULT, FIRST_ROW)}:{cell(AGREES, last)}"
-        prints = f"{cell(PRINTED, FIRST_ROW)}:{cell(KNOWN, last)}"
+        agrees, verdict = f"${address(FIRST_ROW, AGREES)}", f"${address(FIRST_ROW, VERDICT)}"
+        answers = f"{address(FIRST_ROW, RESULT)}:{address(last, AGREES)}"
+        prints = f"{address(FIRST_ROW, PRINTED)}:{address(last, KNOWN)}"
         page.colour(answers, f"{agrees}=0", ink=RED, fill=PALE_RED, bold=True)
         page.colour(prints, f'{verdict}="{OFF}"', ink=BROWN, fill=ORANGE)
 
@@ -156,8 +156,8 @@ class Index:
                      FORMULA: problem.mapping, GIVEN: problem.symbols, UNIT: problem.unit,
                      KNOWN: problem.explanation}  # fmt: skip
             self._say(at, texts)
-            page.put(EXACT, at, problem.exact, "plan_constant", number_format(""))
-            page.put(PRINTED, at, problem.printed, "plan_constant", number_format(""))
+            page.put(at, EXACT, problem.exact, "plan_constant", number_format(""))
+            page.put(at, PRINTED, problem.printed, "plan_constant", number_format(""))
 
 
 def _formula(answer: Answer) -> str:

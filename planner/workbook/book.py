@@ -30,13 +30,13 @@ from planner.workbook import (
 from planner.workbook.calculation import Calculation
 from planner.workbook.cells import Databases
 from planner.workbook.inputs import Inputs
-from planner.workbook.layout import cell
 from planner.workbook.page import Page
 from planner.workbook.pictures import Pictures
 from planner.workbook.plan import Plan
 from planner.workbook.saving import Written
+from planner.xlsx.address import address
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import compute_on_load
+from planner.xlsx.workbook_part import compute_on_load
 
 
 def build(plan: Plan) -> bytes:
@@ -73,7 +73,7 @@ def build(plan: Plan) -> bytes:
     contents = {page.name: page.purpose for page in pages}
     front = cover.write_cover(book, cover.plan_front(plan), made.date(), _digests(plan), contents, master)
     book._sheets = [page.sheet for page in (front, *pages)]
-    first = cell(layout.FIRST_SCENARIO, layout.HARDWARE_ROW + 1)
+    first = address(layout.HARDWARE_ROW + 1, layout.FIRST_SCENARIO)
     for page in by_scenario:
         page.finish(freeze=first, titles=f"{layout.HEADER_ROW}:{layout.HARDWARE_ROW}", master=master)
     for page in (*(table.page for table in tables.values()), *cases.pages, log):
@@ -134,7 +134,7 @@ def finished(book: Workbook, pages: Sequence[Page], made: datetime) -> bytes:
 
 def _compute(written: Written) -> None:
     """Put in every formula's value; a workbook that lacks one asks to be computed when it is opened."""
-    from planner.recalc.fresh import values_of
+    from planner.recalc.inmemory import values_of
 
     found = values_of(written.package, written.grids)
     written.put_values(found.values)

@@ -14,11 +14,11 @@ from planner.workbook import inputs as inputs_sheet
 from planner.workbook import layout
 from planner.workbook.cells import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
 from planner.workbook.inputs import Inputs
-from planner.workbook.layout import cell, letter
 from planner.workbook.page import GREY, ORANGE, Page
 from planner.workbook.plan import Plan
 from planner.workbook.sharing import TYPED, Shares
 from planner.workbook.styles import row_format
+from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
 DESCRIBED = ("plan_wrapped", "plan_text", "plan_told", "plan_told", "plan_told")  # a line's texts: most may be long
@@ -40,7 +40,7 @@ class Calculation:
 
     def at(self, name: str, column: int) -> str:
         """A relative reference from another sheet: `Inference!F40`."""
-        return self.here(name).replace(HERE, letter(column))
+        return self.here(name).replace(HERE, column_letters(column))
 
     def here(self, name: str) -> str:
         """That reference in a formula that is copied to the right, with HERE for its column."""
@@ -75,7 +75,7 @@ def write(
     page.widths(36, 11, 25, 34, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     _colours(sheet, plan, inputs)
     for column in (layout.FORMULA, layout.SOURCE):
-        page.sheet.column_dimensions[letter(column)].outlineLevel = 1
+        page.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
     return sheet
 
 
@@ -83,16 +83,16 @@ def header_rows(page: Page, plan: Plan, titles: tuple[str, str] = ("Formula in n
     """The header rows that are the same on every calculation sheet: who each scenario column is."""
     page.header(["Quantity", "Unit", "Name", *titles])
     for column in plan.columns:
-        page.put(column, layout.HEADER_ROW, None, "plan_header")
+        page.put(layout.HEADER_ROW, column, None, "plan_header")
     for row, name in layout.HEADER_NAMES.items():
-        page.put(layout.LABEL, row, layout.HEADER_LABELS[row], "plan_label")
-        page.put(layout.UNIT, row, "text", "plan_text")
-        page.put(layout.NAME, row, name, "plan_told")
+        page.put(row, layout.LABEL, layout.HEADER_LABELS[row], "plan_label")
+        page.put(row, layout.UNIT, "text", "plan_text")
+        page.put(row, layout.NAME, name, "plan_told")
         for column in (layout.FORMULA, layout.SOURCE):
-            page.put(column, row, None, "plan_text")
+            page.put(row, column, None, "plan_text")
         source = f"{inputs_sheet.NAME}!{HERE}{row}"
         blank = _model_on_chip() if row == layout.TITLE_ROW else '""'
-        page.across(plan.columns, row, f'IF({source}="",{blank},{source})', "plan_cross", "@")
+        page.across(row, plan.columns, f'IF({source}="",{blank},{source})', "plan_cross", "@")
 
 
 def _model_on_chip() -> str:
@@ -111,12 +111,12 @@ def _matched_rows(page: Page, plan: Plan, shares: Shares, databases: Databases) 
             continue
         at = matched[kind] = layout.FIRST_ROW + len(matched)
         title = databases[table].page.name
-        page.put(layout.LABEL, at, f"Row of {title}", "plan_label")
-        page.put(layout.UNIT, at, "1", "plan_text")
-        page.put(layout.NAME, at, f"{kind}_row", "plan_told")
-        page.put(layout.FORMULA, at, f"MATCH({kind}_id,{table},0)", "plan_told")
-        page.put(layout.SOURCE, at, None, "plan_text")
-        page.across(plan.columns, at, f"MATCH({HERE}{id_row},{databases[table].ids},0)", "plan_formula", "0")
+        page.put(at, layout.LABEL, f"Row of {title}", "plan_label")
+        page.put(at, layout.UNIT, "1", "plan_text")
+        page.put(at, layout.NAME, f"{kind}_row", "plan_told")
+        page.put(at, layout.FORMULA, f"MATCH({kind}_id,{table},0)", "plan_told")
+        page.put(at, layout.SOURCE, None, "plan_text")
+        page.across(at, plan.columns, f"MATCH({HERE}{id_row},{databases[table].ids},0)", "plan_formula", "0")
     return matched
 
 
@@ -124,15 +124,17 @@ def _colours(sheet: Calculation, plan: Plan, inputs: Inputs) -> None:
     """A missing number is grey; orange is a number typed over its formula, or a row whose override is on Inputs."""
     first, last = layout.FIRST_SCENARIO, plan.columns.last
     top, bottom = min(sheet.rows.values()), max(sheet.rows.values())
-    sheet.page.colour(f"{cell(first, top)}:{cell(last, bottom)}", f"ISNA({cell(first, top)})", ink=GREY)
-    corner = cell(first, top)
+    sheet.page.colour(f"{address(top, first)}:{address(bottom, last)}", f"ISNA({address(top, first)})", ink=GREY)
+    corner = address(top, first)
     typed_over = f"AND(NOT(ISBLANK({corner})),NOT(_xlfn.ISFORMULA({corner})))"  # the prefix is how the file spells it
-    sheet.page.colour(f"{corner}:{cell(last, bottom)}", typed_over, ink="FF8A4B08", fill=ORANGE, bold=True)
+    sheet.page.colour(f"{corner}:{address(bottom, last)}", typed_over, ink="FF8A4B08", fill=ORANGE, bold=True)
     for name, at in inputs.override_rows.items():
         if name in sheet.rows:
             row = sheet.rows[name]
-            typed = f'{inputs_sheet.NAME}!{cell(first, at)}<>""'
-            sheet.page.colour(f"{cell(first, row)}:{cell(last, row)}", typed, ink="FF8A4B08", fill=ORANGE, bold=True)
+            typed = f'{inputs_sheet.NAME}!{address(at, first)}<>""'
+            sheet.page.colour(
+                f"{address(row, first)}:{address(row, last)}", typed, ink="FF8A4B08", fill=ORANGE, bold=True
+            )
 
 
 @dataclass(frozen=True)
@@ -147,14 +149,14 @@ class _Writer:
         page, at = self.sheet.page, self.sheet.rows[row.name]
         source = "; ".join(text for text in (row.note, row.source) if text)
         for place, text in enumerate((row.label, row.unit, row.name, self.in_names(row), source), start=1):
-            page.put(place, at, text, DESCRIBED[place - 1])
+            page.put(at, place, text, DESCRIBED[place - 1])
         if origin := self.origin(row):
-            page.put(layout.NAME, at, row.name, "plan_told_link")
-            page.link(layout.NAME, at, *origin)
+            page.put(at, layout.NAME, row.name, "plan_told_link")
+            page.link(at, layout.NAME, *origin)
         style = "plan_cross" if self.caller(row) else STYLE.get(row.kind, "plan_formula")
         form = row_format(row)
         self._check_column(row)
-        page.across(self.plan.columns, at, self.formula(row), style, form)
+        page.across(at, self.plan.columns, self.formula(row), style, form)
 
     def caller(self, row: Row) -> Calculation | None:
         """The earlier sheet that the row is called up from; None where this sheet computes it."""
@@ -163,15 +165,15 @@ class _Writer:
     def origin(self, row: Row) -> tuple[str, str] | None:
         """The sheet and the cell that a row is read from; None where this sheet computes it."""
         if owner := self.caller(row):
-            return owner.page.name, cell(layout.LABEL, owner.rows[row.name])
+            return owner.page.name, address(owner.rows[row.name], layout.LABEL)
         if row.kind in ("input", "constant"):
             rows = self.inputs.input_rows if row.kind == "input" else self.inputs.constant_rows
-            return inputs_sheet.NAME, cell(layout.LABEL, rows[row.name])
+            return inputs_sheet.NAME, address(rows[row.name], layout.LABEL)
         if row.kind in CALCULATED:
             return None
         database = self.databases[{"model": "models", "dtype": "dtypes"}.get(row.kind, "hardware")]
         column = "bytes_per_element" if row.kind == "dtype" else row.column[0]
-        return database.page.name, cell(database.columns.get(column, 1), layout.TABLE_HEADER_ROW)
+        return database.page.name, address(layout.TABLE_HEADER_ROW, database.columns.get(column, 1))
 
     def in_names(self, row: Row) -> str:
         if owner := self.caller(row):

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook.cells import Databases, bytes_of_dtype, calculated, looked_up
-from planner.workbook.layout import cell
 from planner.workbook.page import Live, Page
 from planner.workbook.styles import row_format
+from planner.xlsx.address import address
 
 Leaf = Callable[[Row, int], tuple[object, str]]  # an input or shared lookup at a sheet row -> content, style
 GROUPS = {"input": 0, "hardware": 1, "dtype": 2}
@@ -60,8 +60,8 @@ class CaseTable:
         """Two rows: the labels with units above, the machine names below."""
         for row in self.rows:
             column = self.columns[row.name]
-            self.page.put(column, self.header_row - 1, f"{row.label} ({row.unit})", "plan_note_right")
-            self.page.put(column, self.header_row, row.name, "plan_header_right")
+            self.page.put(self.header_row - 1, column, f"{row.label} ({row.unit})", "plan_note_right")
+            self.page.put(self.header_row, column, row.name, "plan_header_right")
 
     def case(self, at: int, template: str, leaf: Leaf) -> None:
         """Write one case: `leaf` gives what stands in an input's cell, or None to look a number up."""
@@ -71,7 +71,7 @@ class CaseTable:
                 continue
             row = own.by_name[name]
             content, style = self._content(row, own.by_name, at, leaf)
-            self.page.put(column, at, content, style, row_format(row))
+            self.page.put(at, column, content, style, row_format(row))
 
     def _content(self, row: Row, own: Mapping[str, Row], at: int, leaf: Leaf) -> tuple[object, str]:
         if row.kind in CALCULATED:
@@ -88,4 +88,4 @@ class CaseTable:
 
     def reference(self, row: Row, at: int) -> str:
         """The cell of a quantity in a case's row; a constant's is its one cell on Inputs."""
-        return self.constant(row.name) if row.kind == "constant" else cell(self.columns[row.name], at)
+        return self.constant(row.name) if row.kind == "constant" else address(at, self.columns[row.name])

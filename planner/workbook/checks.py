@@ -13,9 +13,9 @@ from planner.workbook import inputs as inputs_sheet
 from planner.workbook import layout, workloads
 from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
 from planner.workbook.inputs import Inputs
-from planner.workbook.layout import cell, letter
 from planner.workbook.page import GREY, PALE_RED, RED, Page
 from planner.workbook.plan import Plan
+from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
 NAME = "Checks"
@@ -60,7 +60,7 @@ def write(
     _colour(page, plan, first, last)
     page.widths(*WIDTHS, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     for column in (layout.FORMULA, layout.SOURCE):
-        page.sheet.column_dimensions[letter(column)].outlineLevel = 1
+        page.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
     return (
         page,
         f"SUM({plan.columns.across(NAME, failed)})",
@@ -123,15 +123,15 @@ class _Writer:
     def row(self, label: str, name: str, in_names: str, meaning: str, formula: str) -> None:
         values = (label, "1", name, in_names, meaning)
         for column, value in enumerate(values, start=1):
-            self.page.put(column, self.at, value, DESCRIBED[column - 1])
+            self.page.put(self.at, column, value, DESCRIBED[column - 1])
         linked = "!" in formula and re.sub(f"[!_{HERE}]", "", formula).isalnum()
-        self.page.across(self.plan.columns, self.at, formula, "plan_cross" if linked else "plan_formula", "0")
+        self.page.across(self.at, self.plan.columns, formula, "plan_cross" if linked else "plan_formula", "0")
         self.at += 1
 
 
 def _colour(page: Page, plan: Plan, first: int, last: int) -> None:
     """Failed checks stand out in red; what can't be told is grey."""
-    area = f"{cell(layout.FIRST_SCENARIO, first)}:{cell(plan.columns.last, last)}"
-    corner = cell(layout.FIRST_SCENARIO, first)
+    area = f"{address(first, layout.FIRST_SCENARIO)}:{address(last, plan.columns.last)}"
+    corner = address(first, layout.FIRST_SCENARIO)
     page.colour(area, f'IFERROR(AND({corner}<>"",{corner}=0),FALSE)', ink=RED, fill=PALE_RED, bold=True)
     page.colour(area, f"ISNA({corner})", ink=GREY)

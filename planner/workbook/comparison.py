@@ -17,10 +17,10 @@ from planner.workbook.cases import CaseTable
 from planner.workbook.cells import Databases, or_blank
 from planner.workbook.inputs import NAME as INPUTS
 from planner.workbook.inputs import Inputs
-from planner.workbook.layout import cell, letter
 from planner.workbook.page import GREY, Live, Page
 from planner.workbook.plan import Plan
 from planner.workbook.results import Results
+from planner.xlsx.address import address, column_letters
 
 PURPOSE = "Copy a row down to add a case, change its inputs, then run: planner measure on this file."
 HEADER_ROW, FIRST_ROW = 5, 6
@@ -45,7 +45,7 @@ class Comparison:
 
     def reach(self, name: str) -> str:
         """The range of a column over all rows, sized ahead."""
-        return f"{cell(self.columns[name], FIRST_ROW)}:{cell(self.columns[name], self.last)}"
+        return f"{address(FIRST_ROW, self.columns[name])}:{address(self.last, self.columns[name])}"
 
 
 def write(
@@ -54,7 +54,7 @@ def write(
     """Write the sheet: identity, inputs, working, and the measured numbers beside the predicted ones."""
     page = Page(book, NAME, "Comparison", PURPOSE, corner="C6")
     templates = list({case.template.name: case.template for case in cases}.values())
-    matched = letter(len(IDENTITY))
+    matched = column_letters(len(IDENTITY))
     table = CaseTable(
         page, templates, HEADER_ROW, len(IDENTITY) + 1, inputs.constant, databases, lambda at: f"${matched}{at}"
     )  # fmt: skip
@@ -71,7 +71,7 @@ def write(
     _validate(sheet, databases, templates)
     _colour(sheet, max(drawn.values()))
     _mark(book, sheet)
-    first, end = letter(sheet.columns["predicted_time"]), letter(sheet.columns["achieved_bandwidth"])
+    first, end = column_letters(sheet.columns["predicted_time"]), column_letters(sheet.columns["achieved_bandwidth"])
     page.sheet.print_area = f"{first}{HEADER_ROW - 1}:{end}{FIRST_ROW + len(cases) - 1}"
     page.sheet.print_title_cols = "B:B"  # the working between the case and its results stays off the paper
     page.widths(34, 30, 18, 14, 13, *[14] * len(table.columns), *[22] * (len(results.columns) + len(drawn)))
@@ -81,7 +81,7 @@ def write(
 def _mark(book: Workbook, sheet: Comparison) -> None:
     """A defined name over each column that is read or written later: it follows the column."""
     for name in (*IDENTITY, *sheet.results.typed, "note"):
-        marker, column = MARKER if name == KEY else f"{MARKERS}{name}", letter(sheet.columns[name])
+        marker, column = MARKER if name == KEY else f"{MARKERS}{name}", column_letters(sheet.columns[name])
         area = f"{NAME}!${column}${FIRST_ROW}:${column}${sheet.last}"
         book.defined_names[marker] = DefinedName(marker, attr_text=area)
 
@@ -100,8 +100,8 @@ def _efficiencies(plan: Plan, inputs: Inputs) -> Mapping[str, str]:
 def _header(sheet: Comparison) -> None:
     page = sheet.page
     for column, (name, label) in enumerate(IDENTITY.items(), start=1):
-        page.put(column, HEADER_ROW - 1, label, "plan_note")
-        page.put(column, HEADER_ROW, name, "plan_header")
+        page.put(HEADER_ROW - 1, column, label, "plan_note")
+        page.put(HEADER_ROW, column, name, "plan_header")
     sheet.table.header()
     sheet.results.header(HEADER_ROW - 1)
     page.sheet.row_dimensions[HEADER_ROW - 1].height = 42
@@ -111,9 +111,9 @@ def _row(sheet: Comparison, at: int, case: ComparisonCase, chip: str | None, dat
     page, columns = sheet.page, sheet.columns
     identity = (case.key, case.label, case.template.name, chip)
     for column, value in enumerate(identity, start=1):
-        page.put(column, at, value, "plan_case", "@")
-    matched = f"MATCH({cell(columns['hardware_id'], at)},{databases['hardware'].ids},0)"
-    page.put(columns["hardware_row"], at, Live(matched), "plan_formula", "0")
+        page.put(at, column, value, "plan_case", "@")
+    matched = f"MATCH({address(at, columns['hardware_id'])},{databases['hardware'].ids},0)"
+    page.put(at, columns["hardware_row"], Live(matched), "plan_formula", "0")
     sheet.table.case(at, case.template.name, lambda row, at: _typed(case, row))  # noqa: ARG005 (a Leaf)
     sheet.results.case(at, case)
 
@@ -133,10 +133,10 @@ def _colour(sheet: Comparison, last: int) -> None:
         "calibrated_ratio": (("<=1.4", GREEN), ("<=2.5", YELLOW), (">2.5", RED)),
     }
     for name, rules in bands.items():
-        first = cell(sheet.columns[name], FIRST_ROW)
+        first = address(FIRST_ROW, sheet.columns[name])
         for condition, fill in rules:
             sheet.page.colour(sheet.reach(name), f"IFERROR({first}{condition},FALSE)", ink=INK, fill=fill)
-    sheet.page.colour(f"A{FIRST_ROW}:{cell(last, sheet.last)}", f"ISNA(A{FIRST_ROW})", ink=GREY)
+    sheet.page.colour(f"A{FIRST_ROW}:{address(sheet.last, last)}", f"ISNA(A{FIRST_ROW})", ink=GREY)
 
 
 def _validate(sheet: Comparison, databases: Databases, templates: Sequence[Template]) -> None:

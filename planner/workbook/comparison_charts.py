@@ -10,10 +10,10 @@ from openpyxl.chart import Reference
 from planner.compare.cases import ComparisonCase
 from planner.workbook import charts
 from planner.workbook.cells import or_blank
-from planner.workbook.layout import letter
 from planner.workbook.page import Live, Page
 from planner.workbook.results import Results
 from planner.workbook.styles import number_format
+from planner.xlsx.address import column_letters
 
 TIMES = (1e-7, 1e2)  # s, what the axes span
 DIMENSIONS = (10.0, 1e5)
@@ -36,26 +36,26 @@ def header(page: Page, places: dict[str, int], at: int) -> None:
     """Labels with units in row `at`, machine names below, and the line of equality above."""
     for name, column in places.items():
         label, unit = COLUMNS[name]
-        page.put(column, at, f"{label} ({unit})", "plan_note")
-        page.put(column, at + 1, name, "plan_header")
+        page.put(at, column, f"{label} ({unit})", "plan_note")
+        page.put(at + 1, column, name, "plan_header")
     for row, end in zip(EQUAL_ROWS, TIMES, strict=True):
         for name in ("chart_predicted", "chart_measured"):
-            page.put(places[name], row, end, "plan_constant", number_format("s"))
-        page.put(places["chart_dimension"], row, "end of the line: measured is predicted", "plan_text")
+            page.put(row, places[name], end, "plan_constant", number_format("s"))
+        page.put(row, places["chart_dimension"], "end of the line: measured is predicted", "plan_text")
 
 
 def case(page: Page, places: dict[str, int], results: Results, at: int, row: ComparisonCase, first: int) -> None:
     """The chart data of one case; only square matmuls in the dtype of the first row have a place by dimension."""
-    predicted = f"{letter(results.columns['predicted_time'])}{at}"
-    measured = or_blank(f"{letter(results.columns['measured_time'])}{at}")
+    predicted = f"{column_letters(results.columns['predicted_time'])}{at}"
+    measured = or_blank(f"{column_letters(results.columns['measured_time'])}{at}")
     square = "NA()"
     if row.template.name == "matmul":
         tokens, d_in, d_out, count, dtype = (
-            letter(results.working[name]) for name in ("tokens", "d_in", "d_out", "n_matmuls", "compute_dtype")
+            column_letters(results.working[name]) for name in ("tokens", "d_in", "d_out", "n_matmuls", "compute_dtype")
         )
         same = f"{dtype}{at}=${dtype}${first}"
         square = f"IF(AND({tokens}{at}={d_in}{at},{d_in}{at}={d_out}{at},{count}{at}=1,{same}),{d_in}{at},NA())"
-    size = f"{letter(places['chart_dimension'])}{at}"
+    size = f"{column_letters(places['chart_dimension'])}{at}"
     contents = {
         "chart_predicted": f"IFERROR({predicted},1)",
         "chart_measured": f"{measured}+0*{predicted}",
@@ -64,7 +64,7 @@ def case(page: Page, places: dict[str, int], results: Results, at: int, row: Com
         "chart_point": f"IF({size}>1,{measured},NA())",
     }
     for name, text in contents.items():
-        page.put(places[name], at, Live(text), "plan_formula", number_format(COLUMNS[name][1]))
+        page.put(at, places[name], Live(text), "plan_formula", number_format(COLUMNS[name][1]))
 
 
 def draw(page: Page, places: dict[str, int], first: int, last: int) -> None:
@@ -73,7 +73,7 @@ def draw(page: Page, places: dict[str, int], first: int, last: int) -> None:
     def reach(name: str) -> Reference:
         return charts.column(page, places[name], first, last)
 
-    anchor = letter(max(places.values()) + 2)
+    anchor = column_letters(max(places.values()) + 2)
     scatter = charts.log_log("Measured over predicted")
     charts.axis(scatter.x_axis, "Predicted time (s)", "0.E+0", *TIMES)
     charts.axis(scatter.y_axis, "Measured time (s)", "0.E+0", *TIMES)

@@ -14,11 +14,11 @@ from planner.workbook import layout
 from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
 from planner.workbook.headlines import headlines
 from planner.workbook.labels import within
-from planner.workbook.layout import cell, letter
 from planner.workbook.page import GREY, LINE_HEIGHT, PER_WIDTH, Page, lines_of
 from planner.workbook.plan import Plan
 from planner.workbook.ranking import Ranking
 from planner.workbook.styles import RATIO, number_format, row_format
+from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
 NAME = "Constraints"
@@ -44,7 +44,7 @@ class Constraints:
         """A reference to those words in a scenario's column."""
         at = self.place(sheet, name)
         assert at is not None, "the caller asked for its place"
-        return f"{NAME}!{cell(column, at)}"
+        return f"{NAME}!{address(at, column)}"
 
 
 def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation]) -> Constraints | None:
@@ -64,11 +64,11 @@ def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation]) -> Constrai
         page.sheet.row_dimensions[at - 1].height = constraints.heights[at - 1] = _height(each)
         at += 1
     first = layout.FIRST_SCENARIO
-    page.colour(f"{cell(first, layout.FIRST_ROW)}:{cell(plan.columns.last, at)}",
-                f"ISNA({cell(first, layout.FIRST_ROW)})", ink=GREY)  # fmt: skip
+    page.colour(f"{address(layout.FIRST_ROW, first)}:{address(at, plan.columns.last)}",
+                f"ISNA({address(layout.FIRST_ROW, first)})", ink=GREY)  # fmt: skip
     page.widths(*WIDTHS, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     for column in (layout.FORMULA, layout.SOURCE):
-        page.sheet.column_dimensions[letter(column)].outlineLevel = 1
+        page.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
     return constraints
 
 
@@ -91,7 +91,7 @@ def _block(page: Page, plan: Plan, each: Constraint, sheet: Calculation, title: 
         label = f"{title}: {within(_beside(part.label, each.row.label))}"
         name, read = f"{each.row.name}.{part.name}", f"{sheet.page.name}[{part.text}]"
         _describe(page, row, (label, each.unit, name, read, part.label))
-        page.across(plan.columns, row, parse(part.text).substitute(sheet.here), "plan_cross", _format(each))
+        page.across(row, plan.columns, parse(part.text).substitute(sheet.here), "plan_cross", _format(each))
     largest, over = ("largest", "above") if each.is_largest else ("smallest", "below")
     said = (
         ("what binds", "text", "binds", f"the {largest} of the {len(each.parts)}"),
@@ -102,7 +102,7 @@ def _block(page: Page, plan: Plan, each: Constraint, sheet: Calculation, title: 
     for row, (label, unit, name, text) in enumerate(said, start=last + 1):
         _describe(page, row, (f"{title}: {label}", unit, f"{each.row.name}.{name}", text, ""))
     for row, (formula, style, form) in enumerate(_said(each, first, last), start=last + 1):
-        page.across(plan.columns, row, formula, style, form)
+        page.across(row, plan.columns, formula, style, form)
     return last + len(said) + 1
 
 
@@ -123,7 +123,7 @@ def _said(each: Constraint, first: int, last: int) -> Iterator[tuple[str, str, s
     ranking = Ranking(
         [f"{HERE}{row}" for row in range(first, last + 1)],
         f"{HERE}{first}:{HERE}{last}",
-        f"${letter(layout.SOURCE)}${first}:${letter(layout.SOURCE)}${last}",
+        f"${column_letters(layout.SOURCE)}${first}:${column_letters(layout.SOURCE)}${last}",
         each.function,
     )
     binding, following, margin = (f"{HERE}{last + step}" for step in (1, 2, 3))
@@ -141,4 +141,4 @@ def _beside(label: str, title: str) -> str:
 
 def _describe(page: Page, at: int, texts: tuple[str, ...]) -> None:
     for column, text in enumerate(texts, start=1):
-        page.put(column, at, text, DESCRIBED[column - 1])
+        page.put(at, column, text, DESCRIBED[column - 1])

@@ -62,20 +62,20 @@ def write_cover(
     page = Page(book, "Cover", front.title, front.purpose)
     at = 4
     for label, value in (("Version", __version__), ("Made on", made)):
-        page.put(1, at, label, "plan_label")
-        page.put(2, at, value, "plan_fact", "yyyy-mm-dd" if isinstance(value, date) else None)
+        page.put(at, 1, label, "plan_label")
+        page.put(at, 2, value, "plan_fact", "yyyy-mm-dd" if isinstance(value, date) else None)
         at += 1
     for label, formula in (*front.counts, ("Failed checks", master)):
-        page.put(1, at, label, "plan_label")
-        page.put(2, at, Live(formula), "plan_formula_text", "0")
+        page.put(at, 1, label, "plan_label")
+        page.put(at, 2, Live(formula), "plan_formula_text", "0")
         at += 1
     at = _rows(page, at + 1, "Sheets", list(sheets.items()))
     for row, name in enumerate(sheets, start=at - len(sheets) - 1):
-        page.put(1, row, name, "plan_link")
-        page.link(1, row, name, "A1")
+        page.put(row, 1, name, "plan_link")
+        page.link(row, 1, name, "A1")
     at = _rows(page, at, "Colours", [("", meaning) for _, meaning in front.colours])
     for row, (style, _) in enumerate(front.colours, start=at - len(front.colours) - 1):
-        page.put(1, row, KEY.get(style, style.removeprefix("plan_")), style)
+        page.put(row, 1, KEY.get(style, style.removeprefix("plan_")), style)
     heading, lines = front.advice
     at = _rows(page, at, heading, [(line, "") for line in lines])
     _rows(page, at, "Made from (SHA-256)", list(digests.items()))
@@ -88,19 +88,19 @@ def _rows(page: Page, at: int, title: str, rows: Sequence[tuple[str, str]]) -> i
     page.section(at, title, 2)
     below = at + 1
     for at, (first, second) in enumerate(rows, start=below):
-        page.put(1, at, first, "plan_label")
-        page.put(2, at, second, "plan_told" if second else "plan_text")
+        page.put(at, 1, first, "plan_label")
+        page.put(at, 2, second, "plan_told" if second else "plan_text")
     return at + 2
 
 
 def write_log(book: Workbook, made: date) -> Page:
     """Write the Log: a line for each version of the workbook; an analyst adds to it."""
     page = Page(book, "Log", "Log", "One line for each version; add yours.", corner="A6")
-    page.put(1, 5, "Version", "plan_header")
-    page.put(2, 5, "Date", "plan_header")
-    page.put(3, 5, "What changed", "plan_header")
-    page.put(1, 6, __version__, "plan_text")
-    page.put(2, 6, made, "plan_fact", "yyyy-mm-dd")
-    page.put(3, 6, "Built by planner", "plan_text")
+    page.put(5, 1, "Version", "plan_header")
+    page.put(5, 2, "Date", "plan_header")
+    page.put(5, 3, "What changed", "plan_header")
+    page.put(6, 1, __version__, "plan_text")
+    page.put(6, 2, made, "plan_fact", "yyyy-mm-dd")
+    page.put(6, 3, "Built by planner", "plan_text")
     page.widths(14, 14, 60)
     return page

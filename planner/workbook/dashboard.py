@@ -22,6 +22,7 @@ from planner.workbook.pictures import WIDTH as CHARTS_WIDTH
 from planner.workbook.pictures import Pictures
 from planner.workbook.plan import Plan
 from planner.workbook.styles import row_format
+from planner.xlsx.address import address, column_letters
 
 NAME = "Dashboard"
 PURPOSE = "The headline numbers; each links to the row that calculates it."
@@ -44,7 +45,7 @@ def write(
         _describe(page, at, (label, "1", "", "Checks", SUMMARIES.get(label, "of this scenario")))
         _linked(page, at, "Checks", row)
         for column in plan.columns:
-            page.put(column, at, Live(f"Checks!{layout.cell(column, row)}"), "plan_check", "0")
+            page.put(at, column, Live(f"Checks!{address(row, column)}"), "plan_check", "0")
         at += 1
     chooses = pictures.roofline is not None or bool(plan.sweeps)
     if chooses:
@@ -64,12 +65,12 @@ def write(
 def _charts(page: Page, plan: Plan, pictures: Pictures, at: int) -> None:
     """The charts of the chosen scenario, on a printed page of their own; a link beside the choice leads to them."""
     page.section(at, "Charts of the scenario shown", layout.FIRST_SCENARIO + plan.columns.filled - 1)
-    page.put(layout.SOURCE, at, Live(f"${layout.letter(layout.FORMULA)}${SELECTOR_ROW}"), "plan_section")
-    page.put(layout.SOURCE, SELECTOR_ROW, f"its charts are in row {at}", "plan_told_link")
-    page.link(layout.SOURCE, SELECTOR_ROW, NAME, layout.cell(layout.LABEL, at))
+    page.put(at, layout.SOURCE, Live(f"${column_letters(layout.FORMULA)}${SELECTOR_ROW}"), "plan_section")
+    page.put(SELECTOR_ROW, layout.SOURCE, f"its charts are in row {at}", "plan_told_link")
+    page.link(SELECTOR_ROW, layout.SOURCE, NAME, address(at, layout.LABEL))
     page.sheet.row_breaks.append(Break(id=at - 1))
     last = pictures.draw(page, at + 1)
-    page.sheet.print_area = f"A1:{layout.letter(_reach(plan))}{last}"
+    page.sheet.print_area = f"A1:{column_letters(_reach(plan))}{last}"
 
 
 def _reach(plan: Plan) -> int:
@@ -90,8 +91,8 @@ def _selectors(page: Page, plan: Plan, *, has_roofline: bool) -> None:
         choices.append(("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
     for at, (label, value, source) in enumerate(choices, start=SELECTOR_ROW):
         _describe(page, at, (f"{label} shown", "text", f"shown_{label.lower()}"))
-        page.put(layout.FORMULA, at, value, "plan_input", "@")
-        page.validate(layout.cell(layout.FORMULA, at), type="list", formula1=source, promptTitle=label,
+        page.put(at, layout.FORMULA, value, "plan_input", "@")
+        page.validate(address(at, layout.FORMULA), type="list", formula1=source, promptTitle=label,
                       prompt=f"{shown} follow this choice.", errorTitle=label,
                       error="Choose from the list.")  # fmt: skip
 
@@ -116,9 +117,9 @@ def _set_back(page: Page, plan: Plan, inputs: Inputs, sheet: Calculation, first:
     """Numbers of a workload that a scenario isn't meant for are grey, and the heading of their section says so."""
     if plan.workloads.row is None or sheet.template not in plan.workloads.templates:
         return
-    page.put(layout.SOURCE, first, "grey: of a scenario that isn't meant for it", "plan_section")
-    area = f"{layout.cell(layout.FIRST_SCENARIO, first + 1)}:{layout.cell(plan.columns.last, last)}"
-    typed = f"{inputs_sheet.NAME}!{layout.letter(layout.FIRST_SCENARIO)}${inputs.input_rows[workloads.NAME]}"
+    page.put(first, layout.SOURCE, "grey: of a scenario that isn't meant for it", "plan_section")
+    area = f"{address(first + 1, layout.FIRST_SCENARIO)}:{address(last, plan.columns.last)}"
+    typed = f"{inputs_sheet.NAME}!{column_letters(layout.FIRST_SCENARIO)}${inputs.input_rows[workloads.NAME]}"
     page.colour(area, f'AND({typed}<>"{workloads.ALL}",{typed}<>"{sheet.template.name}")', ink=GREY)
 
 
@@ -129,13 +130,13 @@ def _proved(template: Template) -> set[str]:
 
 def _describe(page: Page, at: int, texts: tuple[str, ...]) -> None:
     for column, text in enumerate(texts, start=1):
-        page.put(column, at, text, DESCRIBED[column - 1])
+        page.put(at, column, text, DESCRIBED[column - 1])
 
 
 def _linked(page: Page, at: int, sheet: str, row: int) -> None:
     """Make what a line says of where its numbers are from a link to that row."""
-    page.put(layout.FORMULA, at, f"{sheet} row {row}", "plan_link")
-    page.link(layout.FORMULA, at, sheet, layout.cell(layout.LABEL, row))
+    page.put(at, layout.FORMULA, f"{sheet} row {row}", "plan_link")
+    page.link(at, layout.FORMULA, sheet, address(row, layout.LABEL))
 
 
 def _headline(page: Page, plan: Plan, sheet: Calculation, row: Row, at: int, is_proved: bool) -> None:
@@ -143,7 +144,7 @@ def _headline(page: Page, plan: Plan, sheet: Calculation, row: Row, at: int, is_
     _describe(page, at, (row.label, row.unit, row.name, sheet.page.name, source))
     _linked(page, at, sheet.page.name, sheet.rows[row.name])
     for column in plan.columns:
-        page.put(column, at, Live(sheet.at(row.name, column)), "plan_cross", row_format(row))
+        page.put(at, column, Live(sheet.at(row.name, column)), "plan_cross", row_format(row))
 
 
 def _bound(
@@ -157,6 +158,6 @@ def _bound(
     _describe(page, at, (f"{row.label}: bound by", "text", "", name, "and how far the next part is"))
     _linked(page, at, name, place)
     for column in plan.columns:
-        page.put(column, at, Live(constraints.words(sheet, row.name, column)), "plan_words", "@")
+        page.put(at, column, Live(constraints.words(sheet, row.name, column)), "plan_words", "@")
     page.sheet.row_dimensions[at].height = constraints.heights[place]
     return 1

@@ -9,9 +9,9 @@ from openpyxl.workbook import Workbook
 
 from planner.catalog import Table, Value
 from planner.workbook import layout
-from planner.workbook.layout import letter
 from planner.workbook.page import Page
 from planner.workbook.styles import number_format
+from planner.xlsx.address import column_letters
 
 TITLES = {
     "models": ("Models", "The architecture of each model; add a row below for a model of your own."),
@@ -48,7 +48,7 @@ class Database:
     def header(self) -> str:
         """The header row: the machine names of all columns."""
         row = layout.TABLE_HEADER_ROW
-        return f"{self.page.name}!$A${row}:${letter(max(self.columns.values()))}${row}"
+        return f"{self.page.name}!$A${row}:${column_letters(max(self.columns.values()))}${row}"
 
     @property
     def body(self) -> str:
@@ -56,7 +56,8 @@ class Database:
         return self._range(1, max(self.columns.values()))
 
     def _range(self, first: int, last: int) -> str:
-        return f"{self.page.name}!${letter(first)}${layout.TABLE_FIRST_ROW}:${letter(last)}${self.last_row}"
+        left, right = column_letters(first), column_letters(last)
+        return f"{self.page.name}!${left}${layout.TABLE_FIRST_ROW}:${right}${self.last_row}"
 
 
 def write(book: Workbook, table: Table) -> Database:
@@ -64,33 +65,33 @@ def write(book: Workbook, table: Table) -> Database:
     title, purpose = TITLES[table.kind]
     page = Page(book, title, title, purpose)
     columns = {column.name: index for index, column in enumerate(table.columns, start=2)}
-    page.put(1, 3, "", "plan_text")
-    page.put(1, 4, "unit", "plan_text")
-    page.put(1, layout.TABLE_HEADER_ROW, "id", "plan_header")
+    page.put(3, 1, "", "plan_text")
+    page.put(4, 1, "unit", "plan_text")
+    page.put(layout.TABLE_HEADER_ROW, 1, "id", "plan_header")
     for column in table.columns:
         is_text = column.unit == "text"
-        page.put(columns[column.name], 3, column.label, "plan_note" if is_text else "plan_note_right")
-        page.put(columns[column.name], 4, column.unit, "plan_text" if is_text else "plan_unit")
+        page.put(3, columns[column.name], column.label, "plan_note" if is_text else "plan_note_right")
+        page.put(4, columns[column.name], column.unit, "plan_text" if is_text else "plan_unit")
         header = "plan_header" if is_text else "plan_header_right"
-        page.put(columns[column.name], layout.TABLE_HEADER_ROW, column.name, header)
+        page.put(layout.TABLE_HEADER_ROW, columns[column.name], column.name, header)
     rows = dict(table.rows)  # each is completed when it is asked for: once
     for at, (identifier, cells) in enumerate(rows.items(), start=layout.TABLE_FIRST_ROW):
-        page.put(1, at, identifier, "plan_key")
+        page.put(at, 1, identifier, "plan_key")
         for column in table.columns:
             value = cells.get(column.name)
             if value is not None:
                 whole = isinstance(value, float) and value == int(value) and abs(value) < 2**53
                 kept = int(value) if whole else value
                 page.put(
-                    columns[column.name],
                     at,
+                    columns[column.name],
                     kept,
                     "plan_data",
                     "0" if column.name == "year" else number_format(column.unit),
                 )
     page.sheet.row_dimensions[3].height = 42
     last = layout.TABLE_FIRST_ROW + len(table.rows) - 1
-    page.sheet.print_area = f"A1:{letter(min(len(table.columns) + 1, PRINTED))}{last}"
+    page.sheet.print_area = f"A1:{column_letters(min(len(table.columns) + 1, PRINTED))}{last}"
     page.widths(20, *[_width(rows.values(), column.name, column.unit) for column in table.columns])
     return Database(page, columns, layout.TABLE_FIRST_ROW + len(table.rows) - 1 + layout.SPARE_ROWS)
 

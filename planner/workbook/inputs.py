@@ -11,10 +11,11 @@ from planner.catalog import Value
 from planner.formulas.limits import LARGEST, limits
 from planner.formulas.template import Row
 from planner.workbook import layout
-from planner.workbook.layout import Columns, cell, letter
+from planner.workbook.layout import Columns
 from planner.workbook.page import ORANGE, Page
 from planner.workbook.plan import Plan
 from planner.workbook.styles import number_format, row_format
+from planner.xlsx.address import address, column_letters
 
 NAME = "Inputs"
 CHOSEN = "the plan's choice"  # the source of an input that its template gives none
@@ -34,7 +35,7 @@ class Inputs:
 
     def constant(self, name: str) -> str:
         """An absolute reference to a constant."""
-        return f"{NAME}!${letter(layout.FORMULA)}${self.constant_rows[name]}"
+        return f"{NAME}!${column_letters(layout.FORMULA)}${self.constant_rows[name]}"
 
 
 def write(book: Workbook, plan: Plan, ranges: dict[str, str]) -> Inputs:
@@ -42,7 +43,7 @@ def write(book: Workbook, plan: Plan, ranges: dict[str, str]) -> Inputs:
     page = Page(book, NAME, "Inputs", PURPOSE)
     page.header(["Quantity", "Unit", "Name", "Note", "Source"])
     for column in plan.columns:
-        page.put(column, layout.HEADER_ROW, None, "plan_header")
+        page.put(layout.HEADER_ROW, column, None, "plan_header")
     inputs = Inputs(page)
     _header_rows(page, plan, ranges)
     row = layout.FIRST_ROW
@@ -64,22 +65,22 @@ def write(book: Workbook, plan: Plan, ranges: dict[str, str]) -> Inputs:
 def _colour_overrides(inputs: Inputs, plan: Plan) -> None:
     """An override that is typed stands out from the blank ones."""
     if rows := inputs.override_rows.values():
-        first, last = cell(layout.FIRST_SCENARIO, min(rows)), cell(plan.columns.last, max(rows))
+        first, last = address(min(rows), layout.FIRST_SCENARIO), address(max(rows), plan.columns.last)
         inputs.page.colour(f"{first}:{last}", f'{first}<>""', ink="FF8A4B08", fill=ORANGE, bold=True)
 
 
 def _header_rows(page: Page, plan: Plan, ranges: dict[str, str]) -> None:
     for row, name in layout.HEADER_NAMES.items():
-        page.put(layout.LABEL, row, layout.HEADER_LABELS[row], "plan_label")
-        page.put(layout.UNIT, row, "text", "plan_text")
-        page.put(layout.NAME, row, name, "plan_told")
+        page.put(row, layout.LABEL, layout.HEADER_LABELS[row], "plan_label")
+        page.put(row, layout.UNIT, "text", "plan_text")
+        page.put(row, layout.NAME, name, "plan_told")
         for column in (layout.FORMULA, layout.SOURCE):
-            page.put(column, row, None, "plan_text")
+            page.put(row, column, None, "plan_text")
     for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
         given = scenario.name if scenario.is_named else None  # blank: the other sheets show the model on the chip
         values = (scenario.id, given, scenario.model, scenario.hardware)
         for row, value in zip(layout.HEADER_NAMES, values, strict=True):
-            page.put(column, row, value, "plan_input", "@")
+            page.put(row, column, value, "plan_input", "@")
     reach = _reach(plan.columns)
     for row, kind in ((layout.MODEL_ROW, "models"), (layout.HARDWARE_ROW, "hardware")):
         title = "Model" if kind == "models" else "Chip"
@@ -97,7 +98,7 @@ def _header_rows(page: Page, plan: Plan, ranges: dict[str, str]) -> None:
 
 def _reach(columns: Columns) -> Callable[[int], str]:
     """Row -> the row's scenario cells, sized ahead."""
-    return lambda row: f"{cell(layout.FIRST_SCENARIO, row)}:{cell(columns.last, row)}"
+    return lambda row: f"{address(row, layout.FIRST_SCENARIO)}:{address(row, columns.last)}"
 
 
 def dropdown(page: Page, reference: str, source: str, title: str, prompt: str) -> None:
@@ -123,7 +124,7 @@ def _block(
         for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
             value = scenario.values.get(row.name, None if overriding else row.default)
             missing = row.name in scenario.values and value is None
-            page.put(column, at, "#N/A" if missing else held(value), "plan_input", number_format(row.unit))
+            page.put(at, column, "#N/A" if missing else held(value), "plan_input", number_format(row.unit))
         validate(page, row, _reach(plan.columns)(at), ranges, overriding)
     return at + 2
 
@@ -134,11 +135,11 @@ def held(value: Value) -> Value:
 
 
 def _describe(page: Page, at: int, row: Row) -> None:
-    page.put(layout.LABEL, at, row.label, "plan_wrapped")
-    page.put(layout.UNIT, at, row.unit, "plan_text")
-    page.put(layout.NAME, at, row.name, "plan_told")
-    page.put(layout.FORMULA, at, row.note, "plan_told")
-    page.put(layout.SOURCE, at, row.source or CHOSEN, "plan_told")
+    page.put(at, layout.LABEL, row.label, "plan_wrapped")
+    page.put(at, layout.UNIT, row.unit, "plan_text")
+    page.put(at, layout.NAME, row.name, "plan_told")
+    page.put(at, layout.FORMULA, row.note, "plan_told")
+    page.put(at, layout.SOURCE, row.source or CHOSEN, "plan_told")
 
 
 def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], overriding: bool) -> None:
@@ -182,5 +183,5 @@ def _constants(page: Page, plan: Plan, inputs: Inputs, at: int) -> None:
     for at, row in enumerate(plan.constants.values(), start=first):
         inputs.constant_rows[row.name] = at
         _describe(page, at, row)
-        page.put(layout.FORMULA, at, held(row.default), "plan_constant", row_format(row))
-        page.put(layout.SOURCE, at, "; ".join(text for text in (row.source, row.note) if text), "plan_told")
+        page.put(at, layout.FORMULA, held(row.default), "plan_constant", row_format(row))
+        page.put(at, layout.SOURCE, "; ".join(text for text in (row.source, row.note) if text), "plan_told")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from openpyxl.utils import get_column_letter
+from planner.xlsx.address import column_letters
 
 LABEL, UNIT, NAME, FORMULA, SOURCE, FIRST_SCENARIO = 1, 2, 3, 4, 5, 6
 HEADER_ROW, ID_ROW, TITLE_ROW, MODEL_ROW, HARDWARE_ROW = 3, 4, 5, 6, 7
@@ -47,17 +47,7 @@ class Columns:
 
     def across(self, sheet: str, row: int) -> str:
         """The range over a row's scenario columns, sized ahead: `Inputs!$F$4:$AC$4`."""
-        return f"{sheet}!${letter(FIRST_SCENARIO)}${row}:${letter(self.last)}${row}"
-
-
-def letter(column: int) -> str:
-    """The letter of a column number."""
-    return str(get_column_letter(column))
-
-
-def cell(column: int, row: int) -> str:
-    """A relative reference."""
-    return f"{letter(column)}{row}"
+        return f"{sheet}!${column_letters(FIRST_SCENARIO)}${row}:${column_letters(self.last)}${row}"
 
 
 def sheet_name(template: str) -> str:

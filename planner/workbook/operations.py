@@ -15,10 +15,10 @@ from planner.workbook.calculation import Calculation
 from planner.workbook.cases import CaseTable, Leaf
 from planner.workbook.cells import Databases
 from planner.workbook.inputs import Inputs
-from planner.workbook.layout import cell, letter
 from planner.workbook.page import Live, Page
 from planner.workbook.plan import Plan
 from planner.workbook.styles import number_format, row_format
+from planner.xlsx.address import address, column_letters
 
 NAME = "Operations"
 PURPOSE = "The working behind Roofline: one row for each operation of the scenario chosen on Dashboard."
@@ -39,7 +39,7 @@ class Operations:
     def of(self, operation: Operation, name: str) -> str | None:
         """A reference to an operation's quantity; None where its template hasn't it."""
         columns = self.tables[operation.template.name].columns
-        return f"{NAME}!{cell(columns[name], self.rows[operation.row.name])}" if name in columns else None
+        return f"{NAME}!{address(self.rows[operation.row.name], columns[name])}" if name in columns else None
 
 
 def write(
@@ -49,7 +49,7 @@ def write(
     """Write the sheet. `selectors` are the cells of the chosen `scenario` and `phase`."""
     page = Page(book, NAME, "Operations", PURPOSE, corner="B4", titles="3:3")
     page.header(["Quantity", "Unit", "Name", "Value", "Formula in names"])
-    page.put(VALUE, layout.HEADER_ROW, "Value", "plan_header_right")
+    page.put(layout.HEADER_ROW, VALUE, "Value", "plan_header_right")
     names = _Step(page, plan, ops, step, databases, selectors)
     at = names.last + 3
     tables: dict[str, CaseTable] = {}
@@ -61,17 +61,17 @@ def write(
             page, [template], at + 2, 4, inputs.constant, databases, lambda _: names.places["hardware_row"]
         )
         for column, title in enumerate(("Operation", "Times", "Name"), start=1):
-            page.put(column, at + 2, title, "plan_header")
+            page.put(at + 2, column, title, "plan_header")
         table.header()
         page.sheet.row_dimensions[at + 1].height = 42
         at += 3
         for operation in ops.operations:
             if operation.template is template or operation.template.name == template.name:
-                page.put(1, at, operation.row.label, "plan_label")
-                page.put(2, at, Live(operation.count.substitute(names)), "plan_formula", number_format("1"))
-                page.put(3, at, operation.row.name, "plan_beside")
+                page.put(at, 1, operation.row.label, "plan_label")
+                page.put(at, 2, Live(operation.count.substitute(names)), "plan_formula", number_format("1"))
+                page.put(at, 3, operation.row.name, "plan_beside")
                 table.case(at, template.name, _leaf(operation, names))
-                rows[operation.row.name], counts[operation.row.name] = at, f"{NAME}!{cell(2, at)}"
+                rows[operation.row.name], counts[operation.row.name] = at, f"{NAME}!{address(at, 2)}"
                 at += 1
         tables[template.name] = table
         at += 1
@@ -128,12 +128,12 @@ class _Step:
         self.last += 1
         page, at = self.page, self.last
         for column, value in ((1, label), (2, unit[0]), (3, name), (VALUE + 1, names)):
-            page.put(column, at, value, {1: "plan_label", VALUE + 1: "plan_beside"}.get(column, "plan_text"))
+            page.put(at, column, value, {1: "plan_label", VALUE + 1: "plan_beside"}.get(column, "plan_text"))
         page.put(
-            VALUE,
             at,
+            VALUE,
             Live(formula),
             "plan_cross" if formula.startswith("Dashboard!") else "plan_formula",
             unit[1],
         )
-        self.places[name] = f"${letter(VALUE)}${at}"
+        self.places[name] = f"${column_letters(VALUE)}${at}"

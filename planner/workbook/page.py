@@ -17,6 +17,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from planner.workbook import layout
 from planner.workbook.layout import Columns
 from planner.workbook.looks import looks
+from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import Grid
 
@@ -47,9 +48,9 @@ class Page:
         self.put(1, 1, title, "plan_title")
         if name != "Cover":
             self.link(1, 1, "Cover", "A1")
-        self.put(1, 2, purpose, "plan_text")
+        self.put(2, 1, purpose, "plan_text")
 
-    def put(self, column: int, row: int, value: object, style: str, number_format: str | None = None) -> None:
+    def put(self, row: int, column: int, value: object, style: str, number_format: str | None = None) -> None:
         """Write one cell. Only a Live text becomes a formula, whatever a text begins with."""
         look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
         if isinstance(value, Live):
@@ -63,32 +64,32 @@ class Page:
         self.grid.put(row, column, _held(value), look)
 
     def across(
-        self, columns: Iterable[int], row: int, pattern: str, style: str, number_format: str | None = None
-    ) -> None:  # fmt: skip
-        """Write one formula into several columns: `pattern` has HERE for the letters of each cell's own column."""
+        self, row: int, columns: Iterable[int], pattern: str, style: str, number_format: str | None = None
+    ) -> None:
+        """Write one formula into several columns of a row: `pattern` has HERE for the letters of each column."""
         look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
         self.grid.put_across(row, columns, pattern, look)
 
     def down(
-        self, column: int, rows: Iterable[int], pattern: str, style: str, number_format: str | None = None
-    ) -> None:  # fmt: skip
-        """Write one formula into several rows: `pattern` has HERE for the number of each cell's own row."""
+        self, rows: Iterable[int], column: int, pattern: str, style: str, number_format: str | None = None
+    ) -> None:
+        """Write one formula into several rows of a column: `pattern` has HERE for the number of each row."""
         look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
         self.grid.put_down(column, rows, pattern, look)
 
-    def link(self, column: int, row: int, sheet: str, target: str) -> None:
+    def link(self, row: int, column: int, sheet: str, target: str) -> None:
         """Make a cell a link to a place in this workbook."""
         self.links[row, column] = f"{sheet}!{target}"
 
     def header(self, titles: list[str], row: int = layout.HEADER_ROW) -> None:
         """A table's header row."""
         for index, title in enumerate(titles, start=1):
-            self.put(index, row, title, "plan_header")
+            self.put(row, index, title, "plan_header")
 
     def section(self, row: int, title: str, last_column: int) -> None:
         """A heading inside a table, over its whole width."""
         for column in range(1, last_column + 1):
-            self.put(column, row, title if column == 1 else None, "plan_section")
+            self.put(row, column, title if column == 1 else None, "plan_section")
 
     def validate(self, reference: str, **rule: Any) -> None:
         """A data validation with its message, over the cells and ranges that `reference` lists."""
@@ -105,14 +106,14 @@ class Page:
     def widths(self, *widths: float, scenarios: Columns | None = None, each: float = 16) -> None:
         """Column widths from A on, then one width for the scenario columns."""
         for index, width in enumerate(widths, start=1):
-            self.sheet.column_dimensions[layout.letter(index)].width = width
+            self.sheet.column_dimensions[column_letters(index)].width = width
         for column in scenarios or ():
-            self.sheet.column_dimensions[layout.letter(column)].width = each
+            self.sheet.column_dimensions[column_letters(column)].width = each
 
     def fit(self) -> None:
         """Make rows as high as their texts need, where these wrap: not every program does when it opens the file."""
         columns, rows = self.sheet.column_dimensions, self.sheet.row_dimensions
-        wide = {column: columns[layout.letter(column)].width for column in {column for _, column in self._told}}
+        wide = {column: columns[column_letters(column)].width for column in {column for _, column in self._told}}
         for (row, column), text in self._told.items():
             letters = max(int(wide[column] * PER_WIDTH), 8)
             lines = lines_of(text, letters) if len(text) > letters else 1
@@ -128,8 +129,8 @@ class Page:
         sheet.sheet_view.showGridLines = False
         sheet.sheet_view.zoomScale = 100
         if master:
-            self.put(2, 1, "Failed checks", "plan_text")
-            self.put(3, 1, Live(master), "plan_check", "0")
+            self.put(1, 2, "Failed checks", "plan_text")
+            self.put(1, 3, Live(master), "plan_check", "0")
             self.colour(MASTER_CHECK, f"{MASTER_CHECK}>0", ink=RED, fill=PALE_RED, bold=True)
         sheet.page_setup.orientation = "landscape"
         sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, self.pages_high

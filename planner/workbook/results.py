@@ -15,9 +15,9 @@ from planner.compare.sheet import NOTE, NOTE_LABEL, RESULTS
 from planner.formulas import library
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook.cells import calculated, or_blank
-from planner.workbook.layout import cell
 from planner.workbook.page import Live, Page
 from planner.workbook.styles import number_format, row_format
+from planner.xlsx.address import address
 
 # of a case whose template hasn't the row
 ABSENT = {"flops": "0", "compute_time": "0", "memory_time": "lower_bound_time"}
@@ -57,15 +57,15 @@ class Results:
         for name, column in self.columns.items():
             row = self.template.by_name.get(name)
             side = "_right" if row else ""
-            self.page.put(column, at, f"{row.label} ({row.unit})" if row else OWN[name], f"plan_note{side}")
-            self.page.put(column, at + 1, name, f"plan_header{side}")
+            self.page.put(at, column, f"{row.label} ({row.unit})" if row else OWN[name], f"plan_note{side}")
+            self.page.put(at + 1, column, name, f"plan_header{side}")
 
     def case(self, at: int, case: ComparisonCase) -> None:
         """Write the columns of one case; a column is blank where the case's template can't fill it."""
         cells = _Cells(self, case.template, at)
         for name, column in self.columns.items():
             for value, style, form in self._content(name, cells):
-                self.page.put(column, at, value, style, form)
+                self.page.put(at, column, value, style, form)
 
     def _content(self, name: str, cells: _Cells) -> Iterator[tuple[object, str, str | None]]:
         own = {"shape": cells.shape, "dtype": cells.dtype, "bound": cells.bound}
@@ -100,11 +100,11 @@ class _Cells:
 
     def __call__(self, name: str) -> str:
         if name in self.template.by_name:
-            return cell(self.results.working[name], self.at)
+            return address(self.at, self.results.working[name])
         if name in ABSENT:
             absent = ABSENT[name]
             return self(absent) if absent.isidentifier() else absent
-        reference = cell(self.results.columns[name], self.at)
+        reference = address(self.at, self.results.columns[name])
         return or_blank(reference) if name == "measured_time" else reference
 
     @property

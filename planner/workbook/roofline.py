@@ -9,10 +9,10 @@ from openpyxl.workbook import Workbook
 
 from planner.formulas.layer_ops import Operation
 from planner.workbook import charts
-from planner.workbook.layout import cell
 from planner.workbook.operations import Operations
 from planner.workbook.page import GREY, Live, Page
 from planner.workbook.styles import RATIO, number_format
+from planner.xlsx.address import address
 
 NAME = "Roofline"
 PURPOSE = "Each operation of the chosen scenario's layers and head: what binds it, its time and its share of the step."
@@ -41,20 +41,20 @@ class Roofline:
 def write(book: Workbook, operations: Operations) -> Roofline:
     """Write the sheet below the chosen scenario's name: times first, then totals, shares and the roof's points."""
     page = Page(book, NAME, "Roofline", PURPOSE, corner="B9", titles="8:8")
-    page.put(1, 4, "Scenario", "plan_label")
-    page.put(2, 4, Live(f"{operations.page.name}!$D$5"), "plan_cross")
-    page.put(1, 5, "Phase", "plan_label")
-    page.put(2, 5, Live(f"{operations.page.name}!$D$6"), "plan_cross")
-    page.put(3, 5, "Choose both on Dashboard.", "plan_beside")
+    page.put(4, 1, "Scenario", "plan_label")
+    page.put(4, 2, Live(f"{operations.page.name}!$D$5"), "plan_cross")
+    page.put(5, 1, "Phase", "plan_label")
+    page.put(5, 2, Live(f"{operations.page.name}!$D$6"), "plan_cross")
+    page.put(5, 3, "Choose both on Dashboard.", "plan_beside")
     last = FIRST_ROW + len(operations.ops.operations) - 1
     for column, (title, unit) in enumerate(TITLES, start=1):
-        page.put(column, FIRST_ROW - 1, title, "plan_header" if column == 1 else "plan_header_right")
-        page.put(column, FIRST_ROW - 2, unit, "plan_text" if column == 1 else "plan_unit")
+        page.put(FIRST_ROW - 1, column, title, "plan_header" if column == 1 else "plan_header_right")
+        page.put(FIRST_ROW - 2, column, unit, "plan_text" if column == 1 else "plan_unit")
     for at, operation in enumerate(operations.ops.operations, start=FIRST_ROW):
         _operation(page, operations, operation, at)
     total = last + 1
-    page.put(1, total, "Step", "plan_key")
-    page.put(9, total, Live(f"SUM({cell(9, FIRST_ROW)}:{cell(9, last)})"), "plan_output", number_format("s"))
+    page.put(total, 1, "Step", "plan_key")
+    page.put(total, 9, Live(f"SUM({address(FIRST_ROW, 9)}:{address(last, 9)})"), "plan_output", number_format("s"))
     shares = total + 3
     _shares(page, shares, last, total)
     points = shares + (last - FIRST_ROW) + 4
@@ -76,7 +76,7 @@ def _operation(page: Page, operations: Operations, operation: Operation, at: int
     compute = operations.of(operation, "compute_time")
     bound = f'IF({compute}>={of("memory_time")},"compute","memory")' if compute else '"memory"'
     rate = f"{of('flops')}/({of('lower_bound_time')}*{of('n_chips')})"
-    used = f"{cell(2, at)}>0"
+    used = f"{address(at, 2)}>0"
     cells: list[tuple[str, str, str]] = [
         (count, "plan_cross", number_format("1")),
         (_shape(operation, of), "plan_formula", "@"),
@@ -85,12 +85,12 @@ def _operation(page: Page, operations: Operations, operation: Operation, at: int
         (f"IF({used},{of('arithmetic_intensity')},NA())", "plan_formula", RATIO),
         (f'IF({used},{bound},"unused")', "plan_formula", "@"),
         (of("lower_bound_time"), "plan_cross", number_format("s")),
-        (f"{cell(2, at)}*{cell(8, at)}", "plan_output", number_format("s")),
+        (f"{address(at, 2)}*{address(at, 8)}", "plan_output", number_format("s")),
         (f"IF({used},{rate},NA())", "plan_formula", number_format("FLOP/s/chip")),
     ]
-    page.put(1, at, operation.row.label, "plan_label")
+    page.put(at, 1, operation.row.label, "plan_label")
     for column, (text, style, form) in enumerate(cells, start=2):
-        page.put(column, at, Live(text), style, form)
+        page.put(at, column, Live(text), style, form)
 
 
 def _shape(operation: Operation, of: Callable[[str], str]) -> str:
@@ -104,34 +104,34 @@ def _shape(operation: Operation, of: Callable[[str], str]) -> str:
 def _shares(page: Page, first: int, last: int, total: int) -> None:
     """The share of each operation stands below the total that it is a share of: references point up."""
     for column, title in enumerate(("Operation", "Share of the step", "Bound", "Place on the chart"), start=1):
-        page.put(column, first - 1, title, "plan_header" if column == 1 else "plan_header_right")
+        page.put(first - 1, column, title, "plan_header" if column == 1 else "plan_header_right")
     for at, row in enumerate(range(FIRST_ROW, last + 1), start=first):
-        share = f"IF({cell(9, total)}>0,{cell(9, row)}/{cell(9, total)},NA())"
-        place = f'IFERROR(ROUND({BUCKETS_PER_DECADE}*LOG({cell(6, row)},10),0),"none")'
-        page.put(1, at, Live(cell(1, row)), "plan_formula_text")
-        page.put(2, at, Live(share), "plan_output", "0.0%")
-        page.put(3, at, Live(cell(7, row)), "plan_formula", "@")
-        page.put(4, at, Live(place), "plan_formula", "0")
+        share = f"IF({address(total, 9)}>0,{address(row, 9)}/{address(total, 9)},NA())"
+        place = f'IFERROR(ROUND({BUCKETS_PER_DECADE}*LOG({address(row, 6)},10),0),"none")'
+        page.put(at, 1, Live(address(row, 1)), "plan_formula_text")
+        page.put(at, 2, Live(share), "plan_output", "0.0%")
+        page.put(at, 3, Live(address(row, 7)), "plan_formula", "@")
+        page.put(at, 4, Live(place), "plan_formula", "0")
 
 
 def _points(page: Page, first: int, shares: int, last: int) -> None:
     """What the chart draws: of operations that fall on one place the first, with the number of the others."""
     for column, title in enumerate(("On the chart", "Intensity (FLOP/byte)", "Attained (FLOP/s/chip)"), start=1):
-        page.put(column, first - 1, title, "plan_header" if column == 1 else "plan_header_right")
-    places = f"{cell(4, shares)}:{cell(4, shares + last - FIRST_ROW)}"
+        page.put(first - 1, column, title, "plan_header" if column == 1 else "plan_header_right")
+    places = f"{address(shares, 4)}:{address(shares + last - FIRST_ROW, 4)}"
     for index, row in enumerate(range(FIRST_ROW, last + 1)):
-        at, place = first + index, cell(4, shares + index)
+        at, place = first + index, address(shares + index, 4)
         others = f"COUNTIF({places},{place})-1"
-        is_first = f'AND({place}<>"none",COUNTIF({cell(4, shares)}:{place},{place})=1)'
-        page.put(1, at, Live(f'{cell(1, row)}&IF({others}>0," +"&({others}),"")'), "plan_formula_text")
-        page.put(2, at, Live(f"IF({is_first},{cell(6, row)},NA())"), "plan_formula", RATIO)
-        page.put(3, at, Live(f"IF({is_first},{cell(10, row)},NA())"), "plan_formula", number_format("FLOP/s/chip"))
+        is_first = f'AND({place}<>"none",COUNTIF({address(shares, 4)}:{place},{place})=1)'
+        page.put(at, 1, Live(f'{address(row, 1)}&IF({others}>0," +"&({others}),"")'), "plan_formula_text")
+        page.put(at, 2, Live(f"IF({is_first},{address(row, 6)},NA())"), "plan_formula", RATIO)
+        page.put(at, 3, Live(f"IF({is_first},{address(row, 10)},NA())"), "plan_formula", number_format("FLOP/s/chip"))
 
 
 def _roof(page: Page, operations: Operations, first: int) -> None:
     """The roof of the chosen chip: rising to the ridge, then flat."""
     for column, title in enumerate(("Roof", "Intensity (FLOP/byte)", "Attainable (FLOP/s/chip)"), start=1):
-        page.put(column, first - 1, title, "plan_header" if column == 1 else "plan_header_right")
+        page.put(first - 1, column, title, "plan_header" if column == 1 else "plan_header_right")
     matmul = next(operation for operation in operations.ops.operations if operation.template.name == "matmul")
     peak, bandwidth = operations.of(matmul, "peak_flops"), operations.of(matmul, "hbm_bandwidth")
     low, high = charts.INTENSITIES
@@ -141,7 +141,7 @@ def _roof(page: Page, operations: Operations, first: int) -> None:
         ("to", f"{high:g}"),
     )
     for row, (label, x) in enumerate(ends, start=first):
-        attainable = f"MIN({peak},{cell(2, row)}*{bandwidth})"
-        page.put(1, row, label, "plan_label")
-        page.put(2, row, Live(x), "plan_formula", RATIO)
-        page.put(3, row, Live(attainable), "plan_formula", number_format("FLOP/s/chip"))
+        attainable = f"MIN({peak},{address(row, 2)}*{bandwidth})"
+        page.put(row, 1, label, "plan_label")
+        page.put(row, 2, Live(x), "plan_formula", RATIO)
+        page.put(row, 3, Live(attainable), "plan_formula", number_format("FLOP/s/chip"))

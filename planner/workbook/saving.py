@@ -18,9 +18,8 @@ from openpyxl.worksheet._writer import WorksheetWriter
 from openpyxl.worksheet.worksheet import Worksheet
 from openpyxl.writer.excel import ExcelWriter
 
-from planner.workbook.layout import cell
 from planner.workbook.page import Page
-from planner.xlsx.address import Area
+from planner.xlsx.address import Area, address
 from planner.xlsx.grid import Block, Grid
 from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
@@ -78,7 +77,7 @@ def _linked(behind: bytes, links: Mapping[tuple[int, int], str]) -> bytes:
     if not links:
         return behind
     written = (
-        f'<hyperlink ref="{cell(column, row)}" location="{escaped(to)}"/>'
+        f'<hyperlink ref="{address(row, column)}" location="{escaped(to)}"/>'
         for (row, column), to in sorted(links.items())
     )
     element = f"<hyperlinks>{''.join(written)}</hyperlinks>".encode()

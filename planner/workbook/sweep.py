@@ -17,11 +17,11 @@ from planner.formulas.sweeps import Sweep
 from planner.workbook.calculation import Calculation
 from planner.workbook.inputs import Inputs
 from planner.workbook.labels import within
-from planner.workbook.layout import letter
 from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of
 from planner.workbook.plan import Plan
 from planner.workbook.sweep_scenario import ChosenScenario
 from planner.workbook.sweep_table import Columns, Table, TableWriter
+from planner.xlsx.address import column_letters
 
 NAME = "Sweep"
 PURPOSE = "The scenario chosen on Dashboard, swept: blue values are yours to change; the + signs open the working."
@@ -68,10 +68,10 @@ def write(
     words = max(len(sweep.bounds) for sweep, _ in sweeps)
     _fit(done, range(right, right + words))
     for column in range(opened, right):
-        group = page.sheet.column_dimensions[letter(column)]
+        group = page.sheet.column_dimensions[column_letters(column)]
         group.outlineLevel, group.hidden = 1, True
-    page.sheet.column_dimensions[letter(right)].collapsed = True
-    page.sheet.print_area = f"A1:{letter(last)}{at}"
+    page.sheet.column_dimensions[column_letters(right)].collapsed = True
+    page.sheet.print_area = f"A1:{column_letters(last)}{at}"
     return done
 
 
@@ -85,7 +85,7 @@ def _fit(done: Sweeps, words: range) -> None:
                 width[column] = max(width.get(column, WIDTH), needed)
     width |= dict.fromkeys(words, WORDS_WIDTH)
     for column, wide in width.items():
-        done.page.sheet.column_dimensions[letter(column)].width = wide
+        done.page.sheet.column_dimensions[column_letters(column)].width = wide
     for table in done.tables:
         labels = ((label, int(width[column] * PER_WIDTH) - 1) for column, (label, _) in table.titles.items())
         lines = max(lines_of(label, letters) for label, letters in labels)

@@ -8,10 +8,10 @@ from planner.workbook import layout
 from planner.workbook.calculation import Calculation
 from planner.workbook.cells import overridable
 from planner.workbook.inputs import Inputs
-from planner.workbook.layout import letter
 from planner.workbook.page import Live, Page
 from planner.workbook.plan import Plan
 from planner.workbook.styles import number_format, row_format
+from planner.xlsx.address import column_letters
 
 VALUE, FIRST_ROW = 4, 4  # the column of the values, and the row of the first
 
@@ -71,7 +71,7 @@ class ChosenScenario:
         self.last += 1
         for column, value in ((1, label), (2, unit[0]), (3, name), (VALUE + 1, names)):
             self.page.put(
-                column, self.last, value, {1: "plan_label", VALUE + 1: "plan_beside"}.get(column, "plan_text")
+                self.last, column, value, {1: "plan_label", VALUE + 1: "plan_beside"}.get(column, "plan_text")
             )
-        self.page.put(VALUE, self.last, Live(formula), "plan_cross", unit[1])
-        return f"${letter(VALUE)}${self.last}"
+        self.page.put(self.last, VALUE, Live(formula), "plan_cross", unit[1])
+        return f"${column_letters(VALUE)}${self.last}"

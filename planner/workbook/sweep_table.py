@@ -13,12 +13,12 @@ from planner.formulas.template import CALCULATED, Row
 from planner.formulas.text import parse
 from planner.workbook.cells import calculated
 from planner.workbook.labels import within
-from planner.workbook.layout import cell, letter
 from planner.workbook.page import GREY, PALE_RED, RED, Page
 from planner.workbook.plan import Plan
 from planner.workbook.ranking import Ranking
 from planner.workbook.styles import RATIO, number_format, row_format
 from planner.workbook.sweep_scenario import VALUE, ChosenScenario
+from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
 FEWEST = 11  # cases of a table
@@ -90,7 +90,7 @@ class TableWriter:
         cases = swept(self.axis.row, [scenario.values for scenario in self.plan.scenarios])
         rows = range(at + 2, at + 2 + len(cases))
         for row, value in zip(rows, cases, strict=True):
-            self.page.put(1, row, value, "plan_input", number_format(self.axis.row.unit))
+            self.page.put(row, 1, value, "plan_input", number_format(self.axis.row.unit))
         self._cases(rows, at)
         above = limits(self.axis.row).is_positive
         self.page.validate(
@@ -101,7 +101,8 @@ class TableWriter:
         )  # fmt: skip
         self._colour(rows)
         if self.drawn:
-            first, last = (f"{letter(column)}" for column in (min(self.drawn.values()), max(self.drawn.values())))
+            drawn = self.drawn.values()
+            first, last = column_letters(min(drawn)), column_letters(max(drawn))
             area = f"{first}{rows.start}:{last}{rows.stop - 1}"
             self.page.colour(area, f"ISNA({first}{rows.start})", ink=GREY)
         return Table(
@@ -131,8 +132,8 @@ class TableWriter:
 
     def _title(self, column: int, at: int, label: str, name: str) -> None:
         side = "" if name.endswith(TEXTS) else "_right"
-        self.page.put(column, at, label, f"plan_note{side}")
-        self.page.put(column, at + 1, name, f"plan_column{side}")
+        self.page.put(at, column, label, f"plan_note{side}")
+        self.page.put(at + 1, column, name, f"plan_column{side}")
         self.titles[column] = (label, name)
 
     def _cases(self, rows: range, titles: int) -> None:
@@ -142,18 +143,18 @@ class TableWriter:
             if column > 1:
                 calculates = name in self.moved or name not in self.looked_up
                 text = self._formula(name) if calculates else self.scenario(self.sweep, name)
-                down(column, rows, text, "plan_formula", self._form(name))
+                down(rows, column, text, "plan_formula", self._form(name))
         ratio = f"{_here(1)}/{self.scenario(self.sweep, self.axis.row.name)}"
-        down(self.columns.beside["scenario"], rows, self.scenario.chosen, "plan_verdict", "@")
-        down(self.columns.beside["ratio"], rows, ratio, "plan_formula", RATIO)
+        down(rows, self.columns.beside["scenario"], self.scenario.chosen, "plan_verdict", "@")
+        down(rows, self.columns.beside["ratio"], ratio, "plan_formula", RATIO)
         for index, (each, first) in enumerate(self.columns.bounds):
             self._bound(each, first, self.words[index], rows, titles)
         for name, column in self.shown.items():
-            down(column, rows, _here(self.columns.places[name]), "plan_output", self._form(name))
+            down(rows, column, _here(self.columns.places[name]), "plan_output", self._form(name))
         for name, column in self.drawn.items():
-            down(column, rows, self._drawn(name), "plan_formula", self._form(name))
+            down(rows, column, self._drawn(name), "plan_formula", self._form(name))
         for name, column in self.own.items():
-            down(column, rows, self.scenario(self.sweep, name), "plan_formula", self._form(name))
+            down(rows, column, self.scenario(self.sweep, name), "plan_formula", self._form(name))
 
     def _drawn(self, name: str) -> str:
         """What a chart draws of a quantity: a bar only where the whole is within reach of what it is held against."""
@@ -185,30 +186,30 @@ class TableWriter:
         """The parts that compete in a row, which binds, the next, how far it is; and in words, further right."""
         form, last, down = row_format(each.row), first + len(each.parts) - 1, self.page.down
         for column, part in enumerate(each.parts, start=first):
-            down(column, rows, parse(part.text).substitute(self._reference), "plan_formula", form)
+            down(rows, column, parse(part.text).substitute(self._reference), "plan_formula", form)
         ranking = Ranking(
             [_here(column) for column in range(first, last + 1)], f"{_here(first)}:{_here(last)}",
-            f"${letter(first)}${titles}:${letter(last)}${titles}", each.function,
+            f"${column_letters(first)}${titles}:${column_letters(last)}${titles}", each.function,
         )  # fmt: skip
         binding, following, margin = (_here(last + step) for step in (1, 2, 3))
-        down(last + 1, rows, ranking.binding, "plan_formula", "@")
-        down(last + 2, rows, ranking.following, "plan_formula", form)
-        down(last + 3, rows, ranking.margin(following), "plan_formula", RATIO)
-        down(words, rows, ranking.words(binding, following, margin), "plan_verdict", "@")
+        down(rows, last + 1, ranking.binding, "plan_formula", "@")
+        down(rows, last + 2, ranking.following, "plan_formula", form)
+        down(rows, last + 3, ranking.margin(following), "plan_formula", RATIO)
+        down(rows, words, ranking.words(binding, following, margin), "plan_verdict", "@")
 
     def _colour(self, rows: range) -> None:
         """What a chip is to hold stands out in red where it is more than the chip has."""
         held, room = self.sweep.playing("held"), self.sweep.playing("capacity")
         if held and room and held[0] in self.shown:
             column = self.shown[held[0]]
-            over = f"{cell(column, rows.start)}>${cell(self.columns.places[room[0]], rows.start)}"
-            area = f"{cell(column, rows.start)}:{cell(column, rows.stop - 1)}"
+            over = f"{address(rows.start, column)}>${address(rows.start, self.columns.places[room[0]])}"
+            area = f"{address(rows.start, column)}:{address(rows.stop - 1, column)}"
             self.page.colour(area, over, ink=RED, fill=PALE_RED)
 
 
 def _here(column: int) -> str:
     """The cell of a case in a column: its row is each case's own."""
-    return f"{letter(column)}{HERE}"
+    return f"{column_letters(column)}{HERE}"
 
 
 def swept(axis: Row, scenarios: Sequence[Mapping[str, object]]) -> list[int]:

@@ -12,7 +12,8 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from planner.book.reading import Plan, read_plan
+from planner.book.plan import Plan
+from planner.book.reading import read_plan
 from planner.check.run import check
 from planner.check.show import as_object as as_json
 from planner.cli import group
@@ -22,7 +23,7 @@ from planner.diff.text import lines
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
+from planner.xlsx.workbook_part import parse_sheets
 from tests.edits.catalogue import Edit
 from tests.edits.reporting import ValueOf, page_is_right, report_is_right
 

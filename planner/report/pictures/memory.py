@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from planner.book.reading import Quantity, Scenario
+from planner.book.plan import Quantity, Scenario
 from planner.report.cells import Cells
 from planner.report.data import Figure, Picture
 from planner.report.pictures import bars

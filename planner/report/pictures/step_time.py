@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from planner.book.reading import Quantity, Scenario
+from planner.book.plan import Quantity, Scenario
 from planner.report.cells import Cells
 from planner.report.data import Figure, Picture
 from planner.report.pictures import bars
