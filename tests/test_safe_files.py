@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from planner import cli, progress, regularfile
 from planner.errors import UserError
+from planner.report.jinja import rendered
 from planner.xlsx import atomic
 from planner.xlsx.atomic import write_atomically
 from planner.xlsx.locked import locked
@@ -119,6 +120,13 @@ def test_a_file_too_large_is_refused(planner: Planner, tmp_path: Path, words: li
     assert done.exit_code == 2
     assert done.stderr.startswith(f"Error: huge.csv: larger than {limit}, the most that is read of ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("kind", ["pipe", "loop", "zero", "folder", "socket"])
+def test_a_house_style_that_is_no_regular_file_is_refused(odd: dict[str, str], kind: str, tmp_path: Path) -> None:
+    """The template of a report is read as any other file of a user."""
+    with pytest.raises(UserError, match=odd[kind]):
+        rendered("report.html", tmp_path / f"{kind}.csv", {}, {}, escapes=True)
 
 
 def test_a_file_that_grows_meanwhile_is_refused(tmp_path: Path) -> None:
