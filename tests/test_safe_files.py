@@ -202,12 +202,13 @@ from planner.__main__ import main
 handle = signal.signal
 def told(*handler):
     before = handle(*handler)
-    signal.signal = handle
-    print("begun", flush=True)
+    if before is not signal.SIG_IGN:
+        signal.signal = handle
+        print("begun", flush=True)
     return before
 signal.signal = told
 main()
-"""  # says so once Ctrl-C is handled
+"""  # says so once Ctrl-C is handled, or ignored again
 
 
 EARLY = [0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3]
