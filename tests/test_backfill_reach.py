@@ -9,7 +9,7 @@ from xml.sax.saxutils import quoteattr
 import pytest
 from lxml import etree
 
-from planner.compare import sheet as comparison
+from planner.compare import comparison_sheet as comparison
 from planner.xlsx.address import address
 from planner.xlsx.opc import Package
 from planner.xlsx.tables import tables

@@ -96,11 +96,6 @@ class Stylesheet:
         seen = {tag: [_seen(found) for found in self.all(tag)] for tag in _IDS}
         return [_look(element, names, formats, seen) for element in self.all("cellXfs")]
 
-    def look(self, xml: bytes, cell: Cell) -> Look:
-        """How a cell of a sheet with this XML looks."""
-        number = style_of(xml, cell)
-        return self.looks[number] if number < len(self.looks) else Look()
-
     def add(self, tag: str, element: Element) -> None:
         """Put an element at the end of a list, which is made if need be."""
         found = child(self.root, tag)
@@ -111,10 +106,10 @@ class Stylesheet:
         found.set("count", str(len(self.all(tag))))
 
 
-def looks_of(package: Package) -> Stylesheet:
-    """The styles of a workbook; where it has none every cell looks plain."""
+def looks_of(package: Package) -> list[Look]:
+    """The look of each number that a cell's attribute s can have; none where the workbook has no styles."""
     found = Stylesheet.of(package)
-    return found[1] if found else Stylesheet([])
+    return found[1].looks if found else []
 
 
 def _look(
