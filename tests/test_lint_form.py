@@ -72,7 +72,7 @@ def test_a_constant_without_a_source(plan: Seeded) -> None:
 
 def test_a_measured_time_without_its_run(plan: Seeded) -> None:
     """Rule 11: a time typed among the measured ones, without run, device, date and samples."""
-    from planner.compare.sheet import find
+    from planner.compare.comparison_sheet import find
     from planner.xlsx.address import address
 
     sheet = find(plan.package)

@@ -13,8 +13,8 @@ from planner.book.scenario_columns import ColumnNumbers
 from planner.book.sheet import Sheet
 from planner.errors import Place, UserError
 from planner.recalc.engine import EngineError
+from planner.recalc.evidence import Verdict
 from planner.recalc.inmemory import in_memory
-from planner.recalc.trust import Verdict
 from planner.xlsx.address import Position, Spot, column_letters, coordinates
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package

@@ -13,6 +13,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.xmltree import local_name
 
 _STYLE = re.compile(rb"""\ss\s*=\s*["']([0-9]+)""")
+_CELL_TAG = re.compile(rb"<(?:\w+:)?c\s[^>]*>")
 _LOCALE = re.compile(r"\[\$-?[0-9A-Fa-f-]*\]|\\(?=[ .,/-])|_-|\s+$")
 _BUILT_IN = {"0": "General", "1": "0", "2": "0.00", "3": "#,##0", "4": "#,##0.00", "9": "0%", "10": "0.00%",
              "11": "0.00E+00", "14": "yyyy-mm-dd", "49": "@"}  # fmt: skip
@@ -38,6 +39,12 @@ class Formats:
 
     def __init__(self, package: Package) -> None:
         self._known = list(_read(package))
+
+    def all_same(self, sheet: Sheet, other: Formats, its: Sheet) -> bool:
+        """Whether every cell of a sheet begins as the same cell of another workbook's sheet, and so has its format."""
+        if self._known != other._known:
+            return False
+        return sheet.xml.xml == its.xml.xml or _CELL_TAG.findall(sheet.xml.xml) == _CELL_TAG.findall(its.xml.xml)
 
     def of(self, sheet: Sheet, at: Position) -> Format:
         """A cell's format."""

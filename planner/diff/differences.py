@@ -8,6 +8,9 @@ from typing import Literal, NamedTuple
 
 from planner.xlsx.cellvalue import CellError, Value
 
+How = Literal["overridden", "edited", "restored", "removed", "added"]
+"""What became of a formula."""
+
 
 class InputChange(NamedTuple):
     """A typed value that is another: of a scenario, or of a database (`Hardware[tpu-v5e].hbm_bytes`) and so of none."""
@@ -22,12 +25,12 @@ class InputChange(NamedTuple):
 
 
 class FormulaChange(NamedTuple):
-    """A formula that is another. `how`: overridden by a value, edited, restored, removed or added.
+    """A formula that is another: overridden by a value, edited, restored, removed or added.
 
     `old` and `new` are what a person sees in the cell: a formula with its `=`, or the value typed there.
     """
 
-    how: Literal["overridden", "edited", "restored", "removed", "added"]
+    how: How
     scenario: str
     name: str
     cell: str

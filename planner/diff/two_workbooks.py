@@ -4,40 +4,48 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
-from planner.align.grid import Side, Token, is_filled, sides
-from planner.align.identity import Pairs, pairs
-from planner.align.meaning import Meanings
+from planner.align.likeness import Pairs, pairs
+from planner.align.matching import Matched, Token, matched
+from planner.align.meaning import Comparer, Meanings, Placed
 from planner.book.plan import Plan, Quantity
-from planner.diff.changes import (
+from planner.book.reading import read_workbook
+from planner.diff.cell_formats import Formats
+from planner.diff.differences import (
     CellChange,
     CheckChange,
     Difference,
     FormatChange,
     FormulaChange,
+    How,
     InputChange,
     NoteChange,
     OutcomeChange,
     Structure,
 )
-from planner.diff.looks import Formats
 from planner.xlsx.address import Position, Spot, address, column_letters, coordinates
 from planner.xlsx.cellvalue import Value, same_value
-from planner.xlsx.pattern import Pattern
+from planner.xlsx.opc import Package
 
 TYPED_AGREE = 1e-14  # some programs save 15 digits of what was typed
 OUTCOMES_AGREE = 1e-12
 
-Key = tuple[Token, Token]
-"""A row and a column by their tokens."""
 
-Cells = dict[Key, Position]
+def read_both(old: Path, new: Path) -> tuple[Plan, Plan]:
+    """Two workbooks, recalculated in memory; the same one twice is read once. Raises UserError as `read_workbook`."""
+    one, two = Package.read(old), Package.read(new)
+    plan = read_workbook(one)
+    return plan, replace(plan, file=two.name) if one.parts == two.parts else read_workbook(two)
 
 
 def compare(old: Plan, new: Plan) -> Difference:
     """All that differs between two workbooks, each recalculated in memory."""
+    if old.book is new.book:
+        return Difference(old.file, new.file, unsure=[text for plan in (old, new) for text in _unsure(plan)])
     return _Comparison(old, new).difference
 
 
@@ -46,15 +54,12 @@ class _Comparison:
         self.old, self.new = old, new
         self.pairs: Pairs = pairs(old, new)
         self.difference = Difference(old.file, new.file)
-        self.sides = {
-            name: sides(old, new, old.book.sheets[name], new.book.sheets[other], self.pairs.scenarios)
+        self.formulas = Comparer({
+            name: matched(old, new, old.book.sheets[name], new.book.sheets[other], self.pairs.scenarios)
             for name, other in self.pairs.sheets.items()
-        }
-        back = {other: name for name, other in self.pairs.sheets.items()}
-        self.before = Meanings({name: one for name, (one, _) in self.sides.items()}, {})
-        self.after = Meanings({two.sheet.name: two for _, two in self.sides.values()}, back)
+        })  # fmt: skip
         self.difference.structure += [*self._sheets(), *self._scenarios()]
-        for one, two in self.sides.values():
+        for one, two in self.formulas.sheets.values():
             self._sheet(one, two)
         self._notes()
         self.difference.headlines = sorted(self._headlines(), key=lambda change: -change.size)
@@ -88,106 +93,63 @@ class _Comparison:
                 yield Structure("scenario", "renamed", inputs, other, key)
         yield from (Structure("scenario", "moved", inputs, key) for key in _moved(old, new, self.pairs.scenarios))
 
-    def _sheet(self, one: Side, two: Side) -> None:
+    def _sheet(self, one: Matched, two: Matched) -> None:
         """Rows and columns added and removed, and the cells that both sheets have."""
         self.difference.structure += [*_lines_of(one, two, "removed"), *_lines_of(two, one, "added")]
-        ours, theirs = _cells(one), _cells(two)
-        formats: list[tuple[str, str, str]] = []
-        looks = self._looks
-        for key in (*ours, *(key for key in theirs if key not in ours)):
-            here, there = ours.get(key), theirs.get(key)
-            if here is None and not _has(key, one):
-                continue  # of a row or a column that was added
-            if there is None and not _has(key, two):
-                continue
-            self._cell(one, two, key, here, there)
-            if here in one.sheet.cells and there in two.sheet.cells:
-                before, after = looks[0].of(one.sheet, here), looks[1].of(two.sheet, there)
-                if before != after:
-                    formats.append((address(*there), str(before), str(after)))
+        cells = list(_cells(one, two))
+        for here, there in cells:
+            self._cell(one, two, here, there)
+        before, after = self._formats
+        if before.all_same(one.sheet, after, two.sheet):
+            return
+        pairs = [(here, there) for here, there in cells if here and there]
+        formats = [(there, was, now) for here, there in pairs
+                   if (was := before.of(one.sheet, here)) != (now := after.of(two.sheet, there))]  # fmt: skip
         if formats:
-            self.difference.formats.append(FormatChange(two.sheet.name, len(formats), *formats[0]))
+            first, was, now = formats[0]
+            name = two.sheet.name
+            self.difference.formats.append(FormatChange(name, len(formats), address(*first), str(was), str(now)))
 
     @cached_property
-    def _looks(self) -> tuple[Formats, Formats]:
+    def _formats(self) -> tuple[Formats, Formats]:
         return Formats(self.old.book.package), Formats(self.new.book.package)
 
-    def _cell(self, one: Side, two: Side, key: Key, here: Position | None, there: Position | None) -> None:
+    def _cell(self, one: Matched, two: Matched, here: Position | None, there: Position | None) -> None:
         formula = one.sheet.patterns.get(here) if here else None
         other = two.sheet.patterns.get(there) if there else None
-        if self._is_same(one, two, (here, formula), (there, other)):
+        if formula and other and here and there:
+            if self.formulas.is_same(Placed(one.sheet.name, *here, formula), Placed(two.sheet.name, *there, other)):
+                return
+            how: How = "edited"
+        elif not formula and not other and _same_typed(_typed(one, here), _typed(two, there)):
             return
-        name, scenario = self._called(one, two, key, here, there)
-        cell = f"{two.sheet.name}!{address(*there)}" if there else f"{one.sheet.name}!{address(*here or (1, 1))}"
         old = f"={formula.at(*here)}" if formula and here else _typed(one, here)
         new = f"={other.at(*there)}" if other and there else _typed(two, there)
+        side, at = (two, there) if there else (one, here)
+        assert at is not None, "a change is of a cell"
+        cell = f"{side.sheet.name}!{address(*at)}"
+        name, scenario = self._called(one.sheet.name, side, at)
         if formula or other:
-            is_input = two.sheet is self.new.book.inputs.sheet
-            how = "edited" if formula and other else _how(formula is not None, old, new, is_input=is_input)
+            if not (formula and other):
+                is_input = two.sheet is self.new.book.inputs.sheet
+                how = _how(formula is not None, old, new, is_input=is_input)
             self.difference.formulas.append(FormulaChange(how, scenario, name, cell, old, new))
-        elif what := self._input((two, there) if there else (one, here), key, scenario, name):
+        elif what := _input(side, at, scenario, name):
             label, unit = what
             self.difference.inputs.append(InputChange(scenario, name, label, unit, cell, old, new))
         else:
             self.difference.cells.append(CellChange(cell, old, new))
 
-    def _is_same(
-        self, one: Side, two: Side, before: tuple[Position | None, Pattern | None],
-        after: tuple[Position | None, Pattern | None],
-    ) -> bool:  # fmt: skip
-        """Whether a cell says the same: its formula reads the same, or the value typed there is the same."""
-        (here, formula), (there, other) = before, after
-        if formula and other and here and there:
-            if formula is other and here == there and self._stands_still(one.sheet.name, formula):
-                return True
-            was, now = (one.sheet.name, *here, formula), (two.sheet.name, *there, other)
-            is_same = self.before.of(*was) == self.after.of(*now)
-            return is_same or self.before.in_place(*was) == self.after.in_place(*now)
-        if formula or other:
-            return False
-        old, new = _typed(one, here), _typed(two, there)
-        return same_value("" if old is None else old, "" if new is None else new, TYPED_AGREE)
-
-    def _stands_still(self, sheet: str, formula: Pattern) -> bool:
-        """Whether a sheet and all that a formula on it reads are where they were."""
-        return sheet in self._still and all(not r.sheet or r.sheet in self._still for r in formula.references)
-
-    @cached_property
-    def _still(self) -> set[str]:
-        """The sheets on which every row, every column and the name are what they were."""
-        return {name for name, (one, two) in self.sides.items()
-                if name == two.sheet.name and (one.rows, one.columns) == (two.rows, two.columns)}  # fmt: skip
-
-    def _called(self, one: Side, two: Side, key: Key, here: Position | None, there: Position | None) -> tuple[str, str]:
+    def _called(self, sheet: str, side: Matched, at: Position) -> tuple[str, str]:
         """The name of a cell's row, with the column of a database behind it, and its scenario as it is called now."""
-        side, at = (two, there) if there else (one, here)
-        assert at is not None, "a change is of a cell"
-        row = side.names.get(at[0], "")
-        column = key[1]
+        row, column = side.names.get(at[0], ""), side.column(at[1])
         if row and isinstance(column, tuple) and column[0] == "column":
-            return f"{one.sheet.name}[{row}].{column[1]}", ""
+            return f"{sheet}[{row}].{column[1]}", ""
         scenario = side.scenarios.get(at[1], "")
         return row, self.pairs.scenarios.get(scenario, scenario)
 
-    def _input(
-        self, place: tuple[Side, Position | None], key: Key, scenario: str, name: str
-    ) -> tuple[str, str] | None:  # fmt: skip
-        """Label and unit of a cell that a person types a value into; None for a text of planner's or an own cell."""
-        side, at = place
-        kind, text = key[1][:2] if isinstance(key[1], tuple) and len(key[1]) > 1 else ("", "")
-        if kind == "column" and name:
-            return "", ""
-        table, line = side.lines.get(at[0] if at else 0, (None, None))
-        if line is None or table is None:
-            return None
-        is_choice = table.kind == "dashboard" and line.name.startswith("shown_")
-        typed_here = kind == "text" and text == ("given" if table.kind == "problem" else "fourth")
-        if scenario or (typed_here and (line.section == "Constants" or is_choice or table.kind == "problem")):
-            return line.label, line.unit
-        return None
-
     def _notes(self) -> None:
-        ours, theirs = _noted(self.old, self.before), _noted(self.new, self.after)
+        ours, theirs = _noted(self.old, self.formulas.before), _noted(self.new, self.formulas.after)
         for key in (*ours, *(key for key in theirs if key not in ours)):
             before, after = ours.get(key), theirs.get(key)
             if before is None and after is not None:
@@ -227,23 +189,53 @@ class _Comparison:
                         yield CheckChange(now, row.name, other.title, row.value(key), other.value(now))
 
 
-def _cells(side: Side) -> Cells:
-    return {(side.row(row), side.column(column)): (row, column) for row, column in side.sheet.cells
-            if is_filled(side.sheet, row, column)}  # fmt: skip
+def _cells(one: Matched, two: Matched) -> Iterator[tuple[Position | None, Position | None]]:
+    """The filled cells of both sheets, each with the one that it is in the other.
+
+    Those of a row or a column that only one of the sheets has are left out.
+    """
+    if one.stands_as(two):
+        yield from ((at, at if at in two.filled else None) for at in one.filled)
+        yield from ((None, at) for at in two.filled if at not in one.filled)
+        return
+    ours, theirs = (
+        {(side.row(row), side.column(column)): (row, column) for row, column in side.filled} for side in (one, two)
+    )
+    for mine, other, side in ((ours, theirs, two), (theirs, ours, one)):
+        rows, columns = set(side.rows.values()), set(side.columns.values())
+        for key, at in mine.items():
+            there = other.get(key)
+            if mine is theirs and there is not None:
+                continue
+            if there is not None or (key[0] in rows and key[1] in columns):
+                yield (at, there) if mine is ours else (None, at)
 
 
-def _has(key: Key, side: Side) -> bool:
-    """Whether a sheet has the row and the column of a cell."""
-    return key[0] in side.rows.values() and key[1] in side.columns.values()
-
-
-def _typed(side: Side, at: Position | None) -> Value:
+def _typed(side: Matched, at: Position | None) -> Value:
     return None if at is None else side.sheet.value(*at)
 
 
-def _how(
-    was_formula: bool, old: Value, new: Value, *, is_input: bool
-) -> Literal["edited", "overridden", "restored", "removed", "added"]:  # fmt: skip
+def _same_typed(old: Value, new: Value) -> bool:
+    return same_value("" if old is None else old, "" if new is None else new, TYPED_AGREE)
+
+
+def _input(side: Matched, at: Position, scenario: str, name: str) -> tuple[str, str] | None:
+    """Label and unit of a cell that a person types a value into; None for a text of planner's or an own cell."""
+    token = side.column(at[1])
+    kind, text = token[:2] if isinstance(token, tuple) and len(token) > 1 else ("", "")
+    if kind == "column" and name:
+        return "", ""
+    if at[0] not in side.lines:
+        return None
+    table, line = side.lines[at[0]]
+    is_choice = table.kind == "dashboard" and line.name.startswith("shown_")
+    typed_here = kind == "text" and text == ("given" if table.kind == "problem" else "fourth")
+    if scenario or (typed_here and (line.section == "Constants" or is_choice or table.kind == "problem")):
+        return line.label, line.unit
+    return None
+
+
+def _how(was_formula: bool, old: Value, new: Value, *, is_input: bool) -> How:
     if is_input and old not in (None, "") and new not in (None, ""):
         return "edited"  # there, nothing is meant to be a formula
     if was_formula:
@@ -251,7 +243,7 @@ def _how(
     return "added" if old in (None, "") else "restored"
 
 
-def _lines_of(side: Side, other: Side, how: Literal["added", "removed"]) -> Iterator[Structure]:
+def _lines_of(side: Matched, other: Matched, how: Literal["added", "removed"]) -> Iterator[Structure]:
     """The rows and columns of a sheet that the other one hasn't."""
     sheet, known = side.sheet, set(other.rows.values())
     for row in side.filled_rows:
@@ -287,7 +279,7 @@ def _noted(plan: Plan, meanings: Meanings) -> dict[tuple[str, Token, Token], tup
     """The notes of a workbook by the tokens of their cells: where they stand, and what they say."""
     found: dict[tuple[str, Token, Token], tuple[str, str]] = {}
     for note in plan.notes:
-        side = meanings.sides.get(note.sheet)
+        side = meanings.sheets.get(note.sheet)
         row, column = coordinates(note.ref)
         key = (side.row(row), side.column(column)) if side else (row, column)
         found[meanings.names.get(note.sheet, note.sheet), *key] = (f"{note.sheet}!{note.ref}", note.text)

@@ -39,7 +39,7 @@ def _sheets(old: Plan, new: Plan) -> dict[str, str]:
     for name in old.sheets:
         if name not in found and left:
             contents = _contents(old.book.sheets[name])
-            likeness = {other: _likeness(contents, _contents(new.book.sheets[other])) for other in left}
+            likeness = {other: _share(contents, _contents(new.book.sheets[other])) for other in left}
             best = max(left, key=likeness.__getitem__)
             if likeness[best] >= ALIKE:
                 found[name] = best
@@ -51,7 +51,7 @@ def _contents(sheet: Sheet) -> set[str]:
     return {f"{value}" for at in sheet.cells if (value := sheet.value(*at)) not in (None, "")}
 
 
-def _likeness(one: set[str], other: set[str]) -> float:
+def _share(one: set[str], other: set[str]) -> float:
     return len(one & other) / max(1, len(one | other))
 
 
@@ -72,7 +72,7 @@ def _scenarios(old: Plan, new: Plan) -> dict[str, str]:
 
 
 def _by_likeness(plan: Plan, typed: set[str]) -> Callable[[Scenario], float]:
-    return lambda scenario: _likeness(typed, set(_typed(plan, scenario)))
+    return lambda scenario: _share(typed, set(_typed(plan, scenario)))
 
 
 def _typed(plan: Plan, scenario: Scenario) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Literal
 
-from planner.align.grid import Side, alone
+from planner.align.matching import Matched, alone
 from planner.book.plan import Plan
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.cellvalue import Value
@@ -54,10 +54,10 @@ def _content(formula: str, value: str, shown: Shown) -> str:
 
 
 class _Printer:
-    def __init__(self, plan: Plan, sides: dict[str, Side], shown: Shown) -> None:
+    def __init__(self, plan: Plan, sides: dict[str, Matched], shown: Shown) -> None:
         self.plan, self.sides, self.shown = plan, sides, shown
 
-    def sheet(self, side: Side) -> Iterator[str]:
+    def sheet(self, side: Matched) -> Iterator[str]:
         """A sheet's rows: a line for each cell, or for a named row one formula for all scenarios that have it."""
         tables = (self.plan.book.inputs, *self.plan.book.lines)
         named = {line.row for table in tables if table.sheet is side.sheet for line in table.lines}
@@ -67,7 +67,7 @@ class _Printer:
         for row, found in columns.items():
             yield from self._line(side, row, found) if row in named else self._cells(side, row, found)
 
-    def _line(self, side: Side, row: int, columns: list[int]) -> Iterator[str]:
+    def _line(self, side: Matched, row: int, columns: list[int]) -> Iterator[str]:
         """A row of planner's: its name and texts, its formulas, and a value for each scenario."""
         texts = {token[1]: column for column, token in side.columns.items()
                  if isinstance(token, tuple) and token[0] == "text"}  # fmt: skip
@@ -92,7 +92,7 @@ class _Printer:
             if said:
                 yield f"  {side.scenarios.get(column, address(row, column))}: {said}"
 
-    def _cells(self, side: Side, row: int, columns: list[int]) -> Iterator[str]:
+    def _cells(self, side: Matched, row: int, columns: list[int]) -> Iterator[str]:
         """Any other row, cell by cell: by the names of a database's row and column, else by address."""
         for column in columns:
             if said := self._said(side, row, column):
@@ -101,11 +101,11 @@ class _Printer:
                 called = f"{side.names[row]}.{token[1]}" if known and token else address(row, column)  # type: ignore[index]
                 yield f"{called}: {said}"
 
-    def _said(self, side: Side, row: int, column: int) -> str:
+    def _said(self, side: Matched, row: int, column: int) -> str:
         formula = self._formula(side, row, column) if (row, column) in side.sheet.patterns else ""
         return _content(formula, self._value(side, row, column), self.shown)
 
-    def _value(self, side: Side, row: int, column: int) -> str:
+    def _value(self, side: Matched, row: int, column: int) -> str:
         formula = side.sheet.patterns.get((row, column))
         if formula is None:
             return text(side.sheet.value(row, column), TYPED_DIGITS)
@@ -113,7 +113,7 @@ class _Printer:
             return ""
         return text(self.plan.at(side.sheet.name, row, column), COMPUTED_DIGITS)
 
-    def _formula(self, side: Side, row: int, column: int) -> str:
+    def _formula(self, side: Matched, row: int, column: int) -> str:
         """A formula with the names of rows where it reads named ones, so that inserted rows change nothing."""
         formula: Pattern = side.sheet.patterns[row, column]
 
@@ -133,7 +133,7 @@ class _Printer:
         return f"={renamed(formula, told)}"
 
 
-def _notes(plan: Plan, side: Side) -> Iterator[str]:
+def _notes(plan: Plan, side: Matched) -> Iterator[str]:
     for note in plan.notes:
         if note.sheet == side.sheet.name:
             row, column = coordinates(note.ref)

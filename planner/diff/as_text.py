@@ -6,7 +6,15 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
 
-from planner.diff.changes import CheckChange, Difference, FormulaChange, InputChange, OutcomeChange, Structure, plain
+from planner.diff.differences import (
+    CheckChange,
+    Difference,
+    FormulaChange,
+    InputChange,
+    OutcomeChange,
+    Structure,
+    plain,
+)
 from planner.report.figures import EXACT, shown
 from planner.xlsx.cellvalue import CellError, Value
 

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 
 from planner.book.line_tables import HEADER, LineItem, LineTable
 from planner.book.row_formulas import NOTHING, named_formula
 from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
-from planner.scenario.places import CHIP, ID, MODEL, NAME, said, scenario_of
-from planner.scenario.values import OVERRIDES, content, identified
+from planner.formulas import library
+from planner.formulas.settings import typed
+from planner.formulas.template import Row
+from planner.scenario.existing_scenarios import CHIP, ID, MODEL, NAME, said, scenario_of
 from planner.xlsx.address import address
-from planner.xlsx.cellvalue import Formula, Value
+from planner.xlsx.cellvalue import NA, Formula, Value
 from planner.xlsx.pattern import Pattern
 from planner.xlsx.sheetedit import Content
 
-CONSTANTS = "Constants"
+OVERRIDES, CONSTANTS = "Overrides", "Constants"
 
 
 @dataclass(frozen=True)
@@ -101,11 +104,11 @@ class Column:
 
     def _header(self, request: Request, identifier: str) -> dict[str, Value]:
         chosen = ((MODEL, "models", request.model), (CHIP, "hardware", request.hardware))
-        typed: dict[str, Value] = {ID: identifier, NAME: request.name.strip()}
+        header: dict[str, Value] = {ID: identifier, NAME: request.name.strip()}
         for name, kind, wanted in chosen:
             there = said(self.book, name, self.source)
-            typed[name] = identified(self.book, kind, wanted) if wanted else (there or None)
-        return typed
+            header[name] = identified(self.book, kind, wanted) if wanted else (there or None)
+        return header
 
     def _blank(self) -> dict[str, Content]:
         """Every cell that the source has a format in, empty."""
@@ -120,13 +123,15 @@ class Column:
 
         None where no scenario has a formula in this row.
         """
-        live = self._live(line)
-        for formula in live:
+        patterns = self.table.sheet.patterns
+        live = [found for at in self._alike if (found := patterns.get((line.row, at))) is not None]
+        for formula in dict.fromkeys(live):
             if named_formula(self.book, self.table, line, self.column, formula) is formula:
                 return formula
-        named = named_formula(self.book, self.table, line, self.column, self._far_reaching())
+        named = named_formula(self.book, self.table, line, self.column, self._far_reaching)
         return named or (max(live, key=live.count) if live else None)
 
+    @cached_property
     def _far_reaching(self) -> Pattern:
         """A formula that reads a database: its ranges reach as far as those of one that is written anew should."""
         sheets = {table.sheet.name for table in self.book.databases.values()}
@@ -135,18 +140,11 @@ class Column:
                 if any(each.sheet in sheets and each.first != each.last for each in formula.references))  # fmt: skip
         return next(wide, NOTHING)
 
-    def _live(self, line: LineItem) -> list[Pattern]:
-        """The formulas of the columns that read the same column of Inputs, seen from their own, as the new one does."""
+    @cached_property
+    def _alike(self) -> list[int]:
+        """The columns that read the same column of Inputs, seen from their own, as the new one does."""
         offset = self.book.inputs.columns[-1] + 1 - self.column
-        found: list[Pattern] = []
-        for column in self.table.columns:
-            formula = self.table.sheet.patterns.get((line.row, column))
-            header = self.table.sheet.patterns.get((self.table.id_row, column))
-            read = [reference.area(self.table.id_row, column).left for reference in header.references
-                    if reference.sheet == self.book.inputs.sheet.name] if header else []  # fmt: skip
-            if formula is not None and column + offset in read:
-                found.append(formula)
-        return found
+        return [at for at in self.table.columns if scenario_of(self.book, self.table, at) == at + offset]
 
     def _unknown(self, name: str, known: Iterable[str]) -> UserError:
         calculated = {line.name for table in self.book.calculations for line in table.lines}
@@ -160,4 +158,59 @@ class Column:
         return f"{self.table.sheet.name}!{address(row, self.column)}"
 
     def _like(self) -> str:
-        return said(self.book, ID, scenario_of(self.book, self.table, self.source))
+        return said(self.book, ID, scenario_of(self.book, self.table, self.source) or self.source)
+
+
+def identified(book: Book, kind: str, text: str) -> str:
+    """An id of the workbook's `models`, `hardware` or `dtypes` sheet as it stands there, whatever its capitals.
+
+    Raises UserError with the nearest id.
+    """
+    known = {one.lower(): one for one in ids(book, kind)}
+    found = known.get(text.strip().lower())
+    if found is None:
+        what = f"no {text!r} on the sheet {kind.capitalize()} of this workbook"
+        raise UserError(what, place=Place(book.package.name), remedy=nearest(text, known.values()))
+    return found
+
+
+def ids(book: Book, kind: str) -> list[str]:
+    """The ids of a database sheet, from top to bottom."""
+    table = book.databases.get(kind)
+    if table is None:
+        return []
+    rows = range(table.first_row, table.last_row + 1)
+    return [text for row in rows if (text := table.sheet.text(row, table.id_column))]
+
+
+def content(book: Book, line: LineItem, text: str) -> Value:
+    """What `--set` types into a row of Inputs; N/A is a blank input, and #N/A where blank means the looked-up number.
+
+    Raises UserError for what the row can't hold.
+    """
+    row = described(line)
+    if line.name.endswith("dtype") and text and ids(book, "dtypes"):
+        return identified(book, "dtypes", text)
+    value = typed(row, text)
+    if value is None:
+        return NA if line.section.startswith(OVERRIDES) else None
+    return value
+
+
+def described(line: LineItem) -> Row:
+    """The row of a template that a line of Inputs stands for; a template that isn't ours is told by its unit alone."""
+    found = _known().get(line.name)
+    if found is not None and found.unit == line.unit:
+        return found
+    return Row(line.name, line.label, line.unit, "input", "")
+
+
+@cache
+def _known() -> dict[str, Row]:
+    """The inputs and lookups of the shipped templates by name, of two the first."""
+    rows = (row for name in library.names() for row in library.load(name).rows)
+    found: dict[str, Row] = {}
+    for row in rows:
+        if row.kind not in ("include",):
+            found.setdefault(row.name, row)
+    return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from planner.diff.changes import Difference, OutcomeChange
-from planner.diff.show import NOTHING, each, percent, sections
+from planner.diff.as_text import NOTHING, each, percent, sections
+from planner.diff.differences import Difference, OutcomeChange
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2937; --quiet: #4b5563; --paper: #ffffff; --line: #d1d5db;
