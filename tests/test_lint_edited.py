@@ -89,7 +89,7 @@ def test_what_an_analyst_adds_is_no_breach(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["My inputs", "Bob's plan"])
 def test_a_sheet_may_be_renamed(built: bytes, tmp_path: Path, name: str) -> None:
-    """A name with a blank or a quote that an analyst gave is no breach; of a sheet that every workbook has it is noted."""
+    """A name with a blank or a quote that an analyst gave is no breach; that of Inputs is noted."""
     package = Package.from_bytes(built, "plan.xlsx")
     sheet = "Inputs" if name == "My inputs" else "Inference"
     quoted = name.replace("'", "''")
