@@ -1,12 +1,40 @@
-"""A report as CSV for a spreadsheet: a line for each number, and no text that a spreadsheet takes for a formula."""
+"""A report for other programs: JSON, and CSV for a spreadsheet.
+
+JSON holds the plain data that every format is made of, numbers as they are and null for N/A. CSV has a line for each
+number, and no text that a spreadsheet takes for a formula."""
 
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
+import json
 from collections.abc import Iterator
+from typing import Any
 
-from planner.report.data import Figure, ReportData, Section, Table
+from planner.report.contents import Figure, FigureTable, ReportData, Section
+
+SCHEMA = 1  # raised when a field is renamed or taken away
+
+
+def as_json(report: ReportData) -> str:
+    """The text. A picture is its title, words and table; the drawing itself is left to HTML and PDF."""
+    return json.dumps({"schema": SCHEMA, **plain(report)}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def plain(value: Any) -> Any:
+    """Data classes as objects, what is empty in a figure left out."""
+    if isinstance(value, Figure):
+        kept = {"value": value.value, "unit": value.unit, "text": value.text, "cell": value.cell}
+        return kept | ({"why": value.why} if value.why else {}) | ({"derived": True} if value.is_derived else {})
+    if dataclasses.is_dataclass(value):
+        return {
+            field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value) if field.name != "svg"
+        }
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
 
 HEADER = ("section", "scenario", "name", "label", "value", "unit", "shown", "cell", "note")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}",
@@ -21,16 +49,16 @@ def as_csv(report: ReportData) -> str:
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow(HEADER)
     for section, scenario, name, label, figure, note in _records(report):
-        value = figure.exact if figure.is_number else plain(figure.value if figure.is_text else "")
+        value = figure.exact if figure.is_number else as_text(figure.value if figure.is_text else "")
         why = "; ".join(text for text in (figure.why and f"N/A: {figure.why}", note.strip()) if text)
         unit = "" if figure.is_text else figure.unit
         row = (section, scenario, name, label, unit, figure.text, figure.cell, why)
-        texts = [plain(text) for text in row]
+        texts = [as_text(text) for text in row]
         writer.writerow([*texts[:4], value, *texts[4:]])
     return stream.getvalue()
 
 
-def plain(text: object) -> str:
+def as_text(text: object) -> str:
     """A text that stays a text: one that begins as a formula does gets an apostrophe before it."""
     words = str(text)
     return f"'{words}" if words.lstrip(" ").startswith(_FORMULA) or words.startswith(_FORMULA) else words
@@ -78,7 +106,7 @@ def _section(report: ReportData, title: str, section: Section) -> Iterator[Recor
             yield title, scenario, line.name, line.label, figure, line.note
 
 
-def _table(title: str, table: Table, scenario: str) -> Iterator[Record]:
+def _table(title: str, table: FigureTable, scenario: str) -> Iterator[Record]:
     """Each number of a table with what its row begins with."""
     for row in table.rows:
         for column, figure in list(zip(table.columns, row, strict=True))[1:]:

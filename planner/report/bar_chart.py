@@ -1,4 +1,4 @@
-"""Bars that lie: a row for each scenario, made of parts, with marks across it."""
+"""A chart of horizontal bars: a row for each scenario, made of parts, with marks across it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Bar:
     is_over: bool = False
 
 
-def draw(alt: str, bars: Sequence[Bar], kinds: Sequence[str], high: float, unit: str, limit: str = "") -> str:
+def bar_chart(alt: str, bars: Sequence[Bar], kinds: Sequence[str], high: float, unit: str, limit: str = "") -> str:
     """The drawing. `high` is where the scale ends; `limit` names a line that stands at 1."""
     drawing = Drawing(0)
     top = _kinds(drawing, kinds) + 6

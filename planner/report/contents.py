@@ -1,9 +1,14 @@
-"""What a report says, as plain data: every page, whatever its format, is made of this and of nothing else."""
+"""What a report says, as plain data: every format is made of one `ReportData` and of nothing else."""
 
 from __future__ import annotations
 
+import dataclasses
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
 
 from planner.xlsx.cellvalue import Value
 
@@ -45,7 +50,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Line:
+class FigureRow:
     """A quantity with a figure for each scenario. `differs`: the scenarios don't agree on it."""
 
     name: str
@@ -65,12 +70,12 @@ class Section:
     """Lines below one heading; `is_detail`: of interest to those who look closer."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[FigureRow, ...]
     is_detail: bool = False
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryUse:
     """What stands in memory and what there is; `what` says of which plan. `fits` is None where it can't be told."""
 
     what: str
@@ -86,7 +91,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Scenario:
+class ScenarioSummary:
     """A scenario: who it is, whether it fits, what binds it, and the few numbers that one asks for first."""
 
     id: str
@@ -95,15 +100,15 @@ class Scenario:
     chip: str
     chips: Figure
     fits: bool | None  # None: can't be told
-    memory: tuple[Memory, ...]
+    memory: tuple[MemoryUse, ...]
     binds: tuple[tuple[str, str], ...]  # of which quantity, what binds it
-    main: tuple[Line, ...]
+    main: tuple[FigureRow, ...]
     failed: int
     untold: int
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckResult:
     """A check that fails in a scenario, or that can't be told; `why` is then the reason.
 
     `numbers` are those that a failed check compares, in words; `meaning` is what the sheet says of it.
@@ -119,7 +124,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Column:
+class FigureColumn:
     """A column of a table: a machine name or a title, its label and unit."""
 
     name: str
@@ -133,10 +138,10 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class FigureTable:
     """Rows of figures below columns. `notes` stand below the table."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[FigureColumn, ...]
     rows: tuple[tuple[Figure, ...], ...]
     notes: tuple[str, ...] = ()
     title: str = ""
@@ -151,7 +156,7 @@ class Picture:
     svg: str
     alt: str
     caption: str
-    table: Table
+    table: FigureTable
 
 
 @dataclass(frozen=True)
@@ -183,18 +188,45 @@ class ReportData:
     date: str  # of the report, ISO
     planner: str  # the version that wrote the report
     workbook: Mapping[str, str]  # what the Cover says of the workbook: its version, its date
-    scenarios: tuple[Scenario, ...]
+    scenarios: tuple[ScenarioSummary, ...]
     n_checks: int  # over all scenarios
-    failed: tuple[Check, ...]
-    untold: tuple[Check, ...]
+    failed: tuple[CheckResult, ...]
+    untold: tuple[CheckResult, ...]
     headlines: tuple[Section, ...]
     pictures: tuple[Picture, ...]
-    sweeps: tuple[Table, ...]
+    sweeps: tuple[FigureTable, ...]
     swept: str  # the scenario that the sweeps are of
-    comparison: Table | None
+    comparison: FigureTable | None
     accuracy: str  # the comparison in a sentence
     assumptions: tuple[Section, ...]
     typed: tuple[Typed, ...]
     notes: tuple[tuple[str, str], ...]  # an analyst's notes: cell, text
     sources: tuple[Source, ...]
     warnings: tuple[str, ...] = field(default=())
+
+
+_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+"""Control characters, halves of characters, and marks that turn the direction of what follows."""
+
+
+def cleaned(value: Any) -> Any:
+    """A report, or any part of one, whose texts hold no unfit character; the same object where it had none."""
+    if isinstance(value, str):
+        return _UNFIT.sub("", value)
+    if isinstance(value, tuple):
+        made = tuple(cleaned(item) for item in value)
+        same = all(new is old for new, old in zip(made, value, strict=True))
+        return value if same else type(value)(*made) if hasattr(value, "_fields") else made
+    if isinstance(value, dict):
+        return {cleaned(key): cleaned(item) for key, item in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        old = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        new = {name: item for name, own in old.items() if (item := cleaned(own)) is not own}
+        return dataclasses.replace(value, **new) if new else value
+    return value
+
+
+def report_time() -> datetime:
+    """When the report is made: SOURCE_DATE_EPOCH where set, so that a report can be repeated to the byte."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)

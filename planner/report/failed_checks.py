@@ -1,4 +1,7 @@
-"""Why a check fails, in the numbers that it compares: `Memory of a chip = 312.9 GB > 85.90 GB = HBM capacity`."""
+"""The checks that fail, each with the numbers that it compares.
+
+In words such as `Memory of a chip = 312.9 GB > 85.90 GB = HBM capacity`.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,8 @@ from planner.formulas.text import (
     walk,
 )
 from planner.formulas.units import parse_unit, unit_of
-from planner.report.cells import Cells
-from planner.report.figures import apart, shown
+from planner.report.contents import CheckResult
+from planner.report.figures import CellFigures, apart, shown
 
 TURNED = {"<=": ">", "<": "≥", ">=": "<", ">": "≤", "=": "≠", "<>": "="}
 """What holds of two sides where a comparison doesn't."""
@@ -29,7 +32,33 @@ TOLERANCE = "relative_tolerance"
 SPOKEN = {"*": "·", "/": "/", "+": "+", "-": "-", "^": "^"}
 
 
-def in_numbers(cells: Cells, check: Check, key: str) -> str:
+def check_results(cells: CellFigures) -> tuple[tuple[CheckResult, ...], tuple[CheckResult, ...]]:
+    """The checks of all scenarios that fail, and those that can't be told because a number is missing."""
+    failed: list[CheckResult] = []
+    untold: list[CheckResult] = []
+    for scenario in cells.plan.scenarios:
+        for row in cells.plan.checks:
+            if not is_counted(row, scenario.key) or row.holds(scenario.key):
+                continue
+            fails = row.failed(scenario.key)
+            (failed if fails else untold).append(_check(cells, row, scenario.key, fails))
+    return tuple(failed), tuple(untold)
+
+
+def is_counted(row: Check, key: str) -> bool:
+    """Whether a check is one of the scenario's; a text stands where it is not."""
+    return key in row.cells and not isinstance(row.value(key), str)
+
+
+def _check(cells: CellFigures, row: Check, key: str, fails: bool) -> CheckResult:
+    figure, scenario = cells.of(row, key), cells.plan.by_key[key]
+    meaning = "; ".join(text for text in (row.text, row.source) if text)
+    numbers = in_numbers(cells, row, key) if fails else ""
+    name = scenario.name or scenario.id
+    return CheckResult(name, row.title, meaning, figure.cell, fails, "" if fails else figure.why, numbers)
+
+
+def in_numbers(cells: CellFigures, check: Check, key: str) -> str:
     """The comparisons of a failed check that don't hold in a scenario; blank where they can't be told.
 
     A check's formula is `IF(condition,1,0)`; of an AND only the parts that fail are said, of an OR all but those that
@@ -53,7 +82,7 @@ def _condition(root: Node) -> Node:
 class _Sides:
     """The two sides of a check's comparisons, in a scenario: in words and as numbers with their unit."""
 
-    def __init__(self, cells: Cells, check: Check, key: str, formula: Formula) -> None:
+    def __init__(self, cells: CellFigures, check: Check, key: str, formula: Formula) -> None:
         self.formula, self.key = formula, key
         self.rows = {name: _row(cells, check, name) for name in formula.names}
 
@@ -147,7 +176,7 @@ class _Sides:
 
     def held(self, name: str) -> float | str:
         """What the cell of a name holds. Raises LookupError where it is neither a number nor a text."""
-        value = _of(self.rows[name].cells, self.key)
+        value = _value_of(self.rows[name].cells, self.key)
         if not isinstance(value, (int, float, str)):
             raise LookupError(name)
         return value
@@ -165,13 +194,13 @@ def _is_tolerance(node: Node) -> bool:
     return any(isinstance(side, Name) and side.name == TOLERANCE for side in sides)
 
 
-def _of(cells: Mapping[str, object], key: str) -> object:
+def _value_of(cells: Mapping[str, object], key: str) -> object:
     """The value in a scenario; a constant has one for all."""
     entry = cells.get(key, cells.get(""))
     return getattr(entry, "value", None)
 
 
-def _row(cells: Cells, check: Check, name: str) -> Quantity:
+def _row(cells: CellFigures, check: Check, name: str) -> Quantity:
     """The row of a name on the sheet that calculates the check, else the first of the name.
 
     Raises LookupError where there is none.

@@ -1,18 +1,18 @@
-"""The roofline: the operations of the scenario that the workbook shows, below the roof of every scenario's chip."""
+"""The picture of the roofline: the operations of the scenario that the workbook shows, below the roof of each chip."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from planner.book.reading import Plan
 from planner.report import svg
-from planner.report.cells import Cells
-from planner.report.data import Column, Figure, Picture, Table
-from planner.report.figures import shown
-from planner.report.placing import Names, Spot
+from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
+from planner.report.figures import CellFigures, shown
+from planner.report.label_placement import DrawnPoint, Labels
 from planner.report.svg import Drawing, Scale
-from planner.report.tables import Found, find
 
 TITLES = ("Operation", "Intensity", "Bound", "Time of all", "Attained")
 SHARES = ("Operation", "Share of the step")
@@ -70,7 +70,7 @@ class Roof:
     bandwidth: float
 
 
-def pictures(cells: Cells) -> Iterator[Picture]:
+def roofline_pictures(cells: CellFigures) -> Iterator[Picture]:
     """The picture, where the workbook has a roofline."""
     found = next((found for found in find(cells, TITLES) if all(title in found.columns for title, _ in COLUMNS)), None)
     roofs = _roofs(cells)
@@ -80,7 +80,7 @@ def pictures(cells: Cells) -> Iterator[Picture]:
         yield _picture(cells, found, operations, roofs)
 
 
-def _operations(cells: Cells, found: Found) -> Iterator[Operation]:
+def _operations(cells: CellFigures, found: Found) -> Iterator[Operation]:
     table = next(find(cells, SHARES, (found.sheet,)), None)
     names, share = SHARES
     shares = (
@@ -91,7 +91,7 @@ def _operations(cells: Cells, found: Found) -> Iterator[Operation]:
         yield Operation(figures, shares.get(figures[0].text, Figure(None, "%", "")))
 
 
-def _roofs(cells: Cells) -> list[Roof]:
+def _roofs(cells: CellFigures) -> list[Roof]:
     peak, bandwidth = cells.row("peak_flops"), cells.row("hbm_bandwidth")
     if peak is None or bandwidth is None:
         return []
@@ -102,7 +102,7 @@ def _roofs(cells: Cells) -> list[Roof]:
     return [roof for roof in found if roof.peak > 0 and roof.bandwidth > 0]
 
 
-def _picture(cells: Cells, found: Found, operations: Sequence[Operation], roofs: Sequence[Roof]) -> Picture:
+def _picture(cells: CellFigures, found: Found, operations: Sequence[Operation], roofs: Sequence[Roof]) -> Picture:
     chosen, phase = _said_above(found, "Scenario"), _said_above(found, "Phase")
     index = next((at for at, each in enumerate(cells.plan.scenarios) if each.id == chosen), 0)
     name = next((each.name for each in cells.plan.scenarios if each.id == chosen), chosen) or chosen
@@ -110,8 +110,8 @@ def _picture(cells: Cells, found: Found, operations: Sequence[Operation], roofs:
     points = (f"{each.name} at {each.figures[2].text} is bound by {each.figures[-1].text}" for each in operations)
     tops = (f"{roof.name} {shown(roof.peak, 'FLOP/s/chip')}" for roof in roofs)
     alt = f"{title}: {'; '.join(points)}. Roofs: {'; '.join(tops)}."
-    columns = (*(Column(each, each, unit) for each, unit in COLUMNS), Column(SHARES[1], SHARES[1], "%"))
-    table = Table(columns, tuple((*each.figures, each.share) for each in operations))
+    columns = (*(FigureColumn(each, each, unit) for each, unit in COLUMNS), FigureColumn(SHARES[1], SHARES[1], "%"))
+    table = FigureTable(columns, tuple((*each.figures, each.share) for each in operations))
     return Picture("roofline", title, _svg(index, operations, roofs, alt), alt, CAPTION, table)
 
 
@@ -137,9 +137,9 @@ def _svg(index: int, operations: Sequence[Operation], roofs: Sequence[Roof], alt
     for each in heaviest:
         size = 3.5 + 9 * math.sqrt(each.weight)
         svg.mark(drawing, index, x(each.intensity), y(each.rate), size, each.said, fill_opacity=0.75)
-    lines = [[Spot(x(at), y(rate)) for at, rate in _corners(x, y, roof)] for roof in roofs]
-    own = [Spot(x(each.intensity), y(each.rate)) for each in heaviest]
-    names = Names(top, HEIGHT - 52, own, lines, LEFT + 2, RIGHT)
+    lines = [[DrawnPoint(x(at), y(rate)) for at, rate in _corners(x, y, roof)] for roof in roofs]
+    own = [DrawnPoint(x(each.intensity), y(each.rate)) for each in heaviest]
+    names = Labels(top, HEIGHT - 52, own, lines, LEFT + 2, RIGHT)
     _names(drawing, names, list(zip(own, heaviest, strict=True)))
     drawing.close()
     return drawing.svg(alt)
@@ -163,7 +163,7 @@ def _corners(x: Scale, y: Scale, roof: Roof) -> Iterator[tuple[float, float]]:
         yield at, min(roof.peak, at * roof.bandwidth)
 
 
-def _names(drawing: Drawing, names: Names, places: list[tuple[Spot, Operation]]) -> None:
+def _names(drawing: Drawing, names: Labels, places: list[tuple[DrawnPoint, Operation]]) -> None:
     """The names of the heavy points; of those in one place that of the heaviest, with the number of the others."""
     while places:
         spot, heaviest = places[0]
@@ -178,3 +178,55 @@ def _names(drawing: Drawing, names: Names, places: list[tuple[Spot, Operation]])
 
 def _number(figure: Figure) -> float:
     return figure.value if isinstance(figure.value, float) else 0.0
+
+
+@dataclass(frozen=True)
+class Found:
+    """A table: its sheet, the row of its titles, and the column of each title, from left to right."""
+
+    sheet: str
+    header: int
+    columns: dict[str, int]
+    cells: CellFigures
+
+    def rows(self) -> Iterator[int]:
+        """The rows below the titles, to the first that has nothing in the table's first column."""
+        sheet, first = self.cells.plan.book.sheets[self.sheet], min(self.columns.values())
+        row = self.header + 1
+        while (row, first) in sheet.cells and self.cells.plan.at(self.sheet, row, first) not in (None, ""):
+            yield row
+            row += 1
+
+    def figure(self, row: int, title: str, unit: str) -> Figure:
+        """A cell of the table."""
+        return self.cells.at(self.sheet, row, self.columns[title], unit)
+
+    def above(self, title: str) -> str:
+        """What stands above a column's title."""
+        return self.cells.plan.book.sheets[self.sheet].text(self.header - 1, self.columns[title])
+
+
+def find(cells: CellFigures, titles: Collection[str], sheets: Collection[str] = ()) -> Iterator[Found]:
+    """The tables whose titles are among others all of these; on `sheets` alone where some are given."""
+    plan: Plan = cells.plan
+    wanted = set(titles)
+    for name, sheet in plan.book.sheets.items():
+        if sheets and name not in sheets:
+            continue
+        at: dict[int, dict[str, int]] = defaultdict(dict)
+        for row, column in sheet.cells:
+            if sheet.text(row, column) in wanted and (row, column) not in sheet.patterns:
+                at[row].setdefault(sheet.text(row, column), column)
+        for row, columns in at.items():
+            if columns.keys() == wanted:
+                yield Found(name, row, _titles(cells, name, row, min(columns.values())), cells)
+
+
+def _titles(cells: CellFigures, name: str, row: int, first: int) -> dict[str, int]:
+    """The titles side by side from a column on."""
+    sheet, column = cells.plan.book.sheets[name], first
+    found: dict[str, int] = {}
+    while text := sheet.text(row, column):
+        found.setdefault(text, column)
+        column += 1
+    return found

@@ -1,24 +1,20 @@
 """A report as a PDF through Typst, whose wheel brings its own fonts: nothing else need be installed.
 
 The report's data go in as JSON, so that no text of a workbook is ever read as markup. The file is tagged for those who
-read with their ears (PDF/UA) where every character has a glyph.
-"""
+read with their ears (PDF/UA) where every character has a glyph."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from planner.errors import Place, UserError
-from planner.report.data import ReportData
-from planner.report.html import grouped, swatch
-from planner.report.jinja import PAGES
-from planner.report.jsonfile import plain
+from planner.report.contents import ReportData, report_time
+from planner.report.exports import plain
+from planner.report.jinja_pages import PAGES, grouped, swatch
 
 _NO_GLYPH = re.compile(r'the text `"(.+?)"` could not be displayed with')
 
@@ -33,7 +29,8 @@ def pdf(report: ReportData, template: Path | None = None) -> tuple[bytes, str]:
     page = PAGES / "report.typ"
     given = {"report": json.dumps(_data(report), ensure_ascii=False), "page": page.as_posix()}
     source = (template or page).resolve()
-    compiled = partial(typst.compile, str(source), root=source.anchor, format="pdf", sys_inputs=given, timestamp=_now())
+    stamp = int(report_time().timestamp())
+    compiled = partial(typst.compile, str(source), root=source.anchor, format="pdf", sys_inputs=given, timestamp=stamp)
     if template is not None:
         template.read_bytes()  # an OSError names the file better than Typst does
     try:
@@ -68,9 +65,3 @@ def _data(report: ReportData) -> dict[str, Any]:
 def _bytes(made: Any) -> bytes:
     assert isinstance(made, bytes), "one PDF is one file"
     return made
-
-
-def _now() -> int:
-    """Seconds; SOURCE_DATE_EPOCH where set, so that a report can be repeated to the byte."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    return int(epoch) if epoch else int(datetime.now(UTC).timestamp())

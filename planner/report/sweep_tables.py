@@ -1,23 +1,23 @@
-"""The sweeps that a workbook holds: tables with a case for each row, their columns' machine names in one row."""
+"""The tables of a workbook's Sweep sheet, as a report shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from planner.book.tables import MACHINE_NAME, CaseTable
-from planner.report.cells import Cells
-from planner.report.data import Column, Table
+from planner.report.contents import FigureColumn, FigureTable
+from planner.report.figures import CellFigures
 
 SHEET, CHOSEN, WORDS = "Sweep", "chosen_scenario", ".words"
 ENOUGH, MOST = 3, 14  # columns of a table
 
 
-def tables(cells: Cells) -> tuple[Table, ...]:
+def tables(cells: CellFigures) -> tuple[FigureTable, ...]:
     """The tables of the Sweep sheet, what they show and not their working; none where the workbook has no sweep."""
     return tuple(_tables(cells))
 
 
-def chosen(cells: Cells) -> str:
+def chosen(cells: CellFigures) -> str:
     """The name of the scenario that is swept; blank where the sheet doesn't say."""
     sheet = cells.plan.book.designed.get(SHEET)
     place = next((at for at in sheet.cells if sheet.text(*at) == CHOSEN), None) if sheet else None
@@ -26,7 +26,7 @@ def chosen(cells: Cells) -> str:
     return names.get(said, said) if isinstance(said, str) else ""
 
 
-def _tables(cells: Cells) -> Iterator[Table]:
+def _tables(cells: CellFigures) -> Iterator[FigureTable]:
     sheet = cells.plan.book.designed.get(SHEET)
     for case in cells.plan.book.cases if sheet else ():
         first = case.columns[min(case.columns)]
@@ -38,7 +38,7 @@ def _tables(cells: Cells) -> Iterator[Table]:
             tuple(cells.at(case.sheet.name, row, at, column.unit) for at, column in zip(shown, columns, strict=True))
             for row in case.rows
         )
-        yield Table(tuple(columns), rows, title=case.sheet.text(case.header_row - 2, 1))
+        yield FigureTable(tuple(columns), rows, title=case.sheet.text(case.header_row - 2, 1))
 
 
 def _shown(case: CaseTable) -> list[int]:
@@ -53,13 +53,13 @@ def _shown(case: CaseTable) -> list[int]:
     return shown if len(shown) > 1 else list(case.columns)[:MOST]
 
 
-def _column(cells: Cells, case: CaseTable, at: int) -> Column:
+def _column(cells: CellFigures, case: CaseTable, at: int) -> FigureColumn:
     """A column's label and unit as they stand above its name, `Decode step (s)`; else those of the quantity."""
     name, above = case.columns[at], case.sheet.text(case.header_row - 1, at)
     label, _, unit = above.rpartition(" (")
     if name.endswith(WORDS):
-        return Column(name, above or name, "text")
+        return FigureColumn(name, above or name, "text")
     row = cells.row(name)
     if label and above.endswith(")"):
-        return Column(name, label, unit[:-1])
-    return Column(name, row.title if row else above or name, row.unit if row else "1")
+        return FigureColumn(name, label, unit[:-1])
+    return FigureColumn(name, row.title if row else above or name, row.unit if row else "1")

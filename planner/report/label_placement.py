@@ -1,4 +1,4 @@
-"""Where a name goes beside its point: where it covers no other name, no point, and as little of the lines as can be."""
+"""Where a label goes beside its point: over no other label, no point, and as little of the lines as can be."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ON_NAME, ON_POINT, ON_LINE = 100.0, 12.0, 1.0  # how bad it is to cover a name, 
 WORST = 50.0  # a name that could only stand worse is left out
 
 
-class Spot(NamedTuple):
+class DrawnPoint(NamedTuple):
     """A place in a drawing."""
 
     x: float
@@ -31,7 +31,7 @@ class Box(NamedTuple):
     middle: float
     wide: float
 
-    def covers(self, spot: Spot, more: float = 0.0) -> bool:
+    def covers(self, spot: DrawnPoint, more: float = 0.0) -> bool:
         """Whether a place is in the box, or as near as `more`."""
         inside = self.left - more <= spot.x <= self.left + self.wide + more
         return inside and abs(spot.y - self.middle) <= HIGH / 2 + more
@@ -43,7 +43,7 @@ class Box(NamedTuple):
 
 
 @dataclass
-class Names:
+class Labels:
     """The names of a drawing, placed one after the other between `top` and `bottom`, left of `right`.
 
     `points` are those that no name should cover, `lines` the corners of the lines.
@@ -51,13 +51,13 @@ class Names:
 
     top: float
     bottom: float
-    points: Sequence[Spot]
-    lines: Sequence[Sequence[Spot]]
+    points: Sequence[DrawnPoint]
+    lines: Sequence[Sequence[DrawnPoint]]
     left: float = 0.0
     right: float = WIDTH
     placed: list[Box] = field(default_factory=list)
 
-    def place(self, point: Spot, words: str, away: float) -> Box | None:
+    def place(self, point: DrawnPoint, words: str, away: float) -> Box | None:
         """The best box `away` from a point, which is then taken; None where there is no room."""
         wide = width_of(words)
         found = [box for box in _about(point, wide, away) if self._is_inside(box)]
@@ -70,17 +70,17 @@ class Names:
     def _is_inside(self, box: Box) -> bool:
         return self.left <= box.left and box.left + box.wide <= self.right and self.top <= box.middle <= self.bottom
 
-    def _badness(self, box: Box, own: Spot) -> float:
+    def _badness(self, box: Box, own: DrawnPoint) -> float:
         names = ON_NAME * sum(box.meets(other) for other in self.placed)
         points = ON_POINT * sum(box.covers(spot, 3.0) for spot in self.points if spot != own)
         return names + points + ON_LINE * sum(box.covers(spot) for spot in self._on_lines)
 
     @cached_property
-    def _on_lines(self) -> list[Spot]:
+    def _on_lines(self) -> list[DrawnPoint]:
         return [spot for line in self.lines for spot in _along(line)]
 
 
-def _about(point: Spot, wide: float, away: float) -> Iterator[Box]:
+def _about(point: DrawnPoint, wide: float, away: float) -> Iterator[Box]:
     """Boxes about a point, the one that reads best first."""
     x, y = point
     for down in (0.0, away, -away, 1.6 * away, -1.6 * away, 2.6 * away, -2.6 * away):
@@ -91,10 +91,10 @@ def _about(point: Spot, wide: float, away: float) -> Iterator[Box]:
         yield Box(x - wide / 2, y + down, wide)
 
 
-def _along(line: Sequence[Spot]) -> Iterator[Spot]:
+def _along(line: Sequence[DrawnPoint]) -> Iterator[DrawnPoint]:
     """Places along a line, near enough that none slips through a box."""
     for one, other in itertools.pairwise(line):
         steps = max(1, math.ceil(math.dist(one, other) / STEP))
         for step in range(steps):
             share = step / steps
-            yield Spot(one.x + share * (other.x - one.x), one.y + share * (other.y - one.y))
+            yield DrawnPoint(one.x + share * (other.x - one.x), one.y + share * (other.y - one.y))
