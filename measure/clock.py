@@ -1,4 +1,4 @@
-"""Times of a compiled function: per call, per iteration of a loop inside one program, and from a profile.
+"""Times of a workload: per call, per iteration of a loop inside one program, and from a profile.
 
 All three run on the same buffers. Each call writes into the output of the one before (donated), as a
 program in steady state does: a fresh 64 MiB output costs a CPU ten times the work, in page faults. And each
@@ -17,13 +17,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
-from measure import interrupts, room, transfer
-from measure.cases import CaseSkipped, Workload, random_arrays
-from measure.samples import STANDARD, Rules, Timer, drift, sample, summarize
-from measure.timing import Timing
-from measure.turns import in_turns
+from planner.measure import interrupts
+from planner.measure.interleaved import in_turns
+from planner.measure.samples import STANDARD, Rules, Timer, drift, sample, summarize
+from planner.measure.timing import Timing
+from planner.measure.workload import CaseSkipped, Operand, Workload, check_fits, random_arrays
 
 Arrays = tuple[jax.Array, ...]
 State = tuple[Arrays, Any]  # what a loop carries: its operands and its latest output
@@ -59,13 +60,36 @@ def time_workload(
 
 
 def _transfer_time(workload: Workload, rules: Rules, floor_s: float) -> Timing:
-    copy = transfer.call_of(workload)
+    copy = HostCopy(workload.operands[0], is_to_device=workload.transfer == "to device")
     _warm_up(copy, rules)
     walls = sample(copy, rules)
     return Timing(
         platform=jax.default_backend(), wall=summarize(walls), drift=drift(walls), dispatch_s=dispatch_floor(),
         floor_s=floor_s, is_transfer=True,
     )  # fmt: skip
+
+
+class HostCopy:
+    """An array on the host and the same on the device; calling it copies one way and returns the seconds.
+
+    No program runs, so there is no loop and no profile of it.
+    """
+
+    def __init__(self, operand: Operand, *, is_to_device: bool) -> None:
+        (self._there,) = random_arrays((operand,))
+        self._here = np.array(self._there)
+        self._is_to_device = is_to_device
+
+    def __call__(self) -> float:
+        interrupts.check()
+        if self._is_to_device:
+            begin = time.perf_counter()
+            jax.block_until_ready(jax.device_put(self._here, self._there.device))
+            return time.perf_counter() - begin
+        fresh = jax.block_until_ready(self._there.copy())  # an array keeps what was fetched of it once
+        begin = time.perf_counter()
+        np.asarray(fresh)
+        return time.perf_counter() - begin
 
 
 class Buffers:
@@ -98,7 +122,7 @@ class Call:
         self.compile_s = time.perf_counter() - begin
         self.cost: dict[str, float] = lowered.cost_analysis() or {}
         self.temp_bytes = float(getattr(self._program.memory_analysis(), "temp_size_in_bytes", math.nan))
-        room.check(devices()[0], room.of_program(self._program, are_arguments_there=False), "the program takes")
+        check_fits(devices()[0], program_bytes(self._program, are_arguments_there=False), "the program takes")
         self.buffers = Buffers(workload, output)
 
     def __call__(self, n: int = 1) -> float:
@@ -111,6 +135,18 @@ class Call:
         seconds = time.perf_counter() - begin
         self.buffers.output = output
         return seconds
+
+
+def program_bytes(program: Any, *, are_arguments_there: bool) -> float:
+    """Bytes that a compiled program takes: its results where no argument is reused, its scratch and its arguments.
+
+    0 where its compiler doesn't say.
+    """
+    analysis = program.memory_analysis()
+    if analysis is None:
+        return 0.0
+    made = analysis.output_size_in_bytes - analysis.alias_size_in_bytes + analysis.temp_size_in_bytes
+    return float(made + (0 if are_arguments_there else analysis.argument_size_in_bytes))
 
 
 def feed(operands: Arrays, output: Any) -> Arrays:
@@ -167,7 +203,7 @@ class Loop:
         lowered = jax.jit(repeated, donate_argnums=1).lower(jnp.int32(1), state)
         interrupts.check()
         self._program = lowered.compile(compiler_options=workload.compiler_options)
-        room.check(devices()[0], room.of_program(self._program, are_arguments_there=True), "the loop takes")
+        check_fits(devices()[0], program_bytes(self._program, are_arguments_there=True), "the loop takes")
 
     def __call__(self, n: int) -> float:
         state = self._buffers.arrays, self._buffers.output

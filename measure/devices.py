@@ -1,12 +1,15 @@
-"""Which device this is: as JAX names it, and which row of the hardware table has that name.
+"""Which device this is, as JAX names it and the hardware table has it, and how much memory it has free.
 
 Everything is asked of the device object that JAX hands out, so JAX itself is not imported here.
 """
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import os
 import platform
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +19,8 @@ from typing import Any
 
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
+M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -4, -8  # parameters of glibc's mallopt, from malloc.h
+NEVER = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,13 @@ def describe(devices: Sequence[Any], kinds: Mapping[str, str | None]) -> Device:
     )
 
 
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
 def matching(device_kind: str, kinds: Mapping[str, str | None]) -> tuple[str, ...]:
     """The hardware ids whose jax_device_kind is exactly this, ignoring case.
 
@@ -96,8 +108,21 @@ def _group_memory() -> float | None:
     return None
 
 
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return ""
+@functools.cache
+def keep_heap() -> bool:
+    """From now on keep memory that is freed, in one arena, until `trim_heap`; whether the C library can: only glibc.
+
+    An accelerator's allocator does so. glibc hands blocks of 32 MiB and more back to the system when they are freed:
+    XLA:CPU asks for its scratch memory at every call, so a program with much of it would spend half of each call on
+    page faults, and a loop inside one program none.
+    """
+    if sys.platform != "linux" or platform.libc_ver()[0] != "glibc":
+        return False
+    mallopt = ctypes.CDLL(None).mallopt
+    return all([mallopt(M_MMAP_MAX, 0), mallopt(M_TRIM_THRESHOLD, NEVER), mallopt(M_ARENA_MAX, 1)])
+
+
+def trim_heap() -> None:
+    """Give back what is free, so that what the system calls available is what a next case may take."""
+    if keep_heap():
+        ctypes.CDLL(None).malloc_trim(0)

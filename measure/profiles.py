@@ -18,9 +18,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
 
-from measure import xplane
-from measure.xplane import Event, Plane
 from planner.errors import Place, UserError
+from planner.measure import xplane
+from planner.measure.xplane import Event, Plane
 
 PS = 1e-12  # seconds
 HOST = "/host:CPU"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from planner import csvfile
+from planner import csvfile, progress
 from planner.errors import Place, UserError, nearest
 
 REQUIRED = ("case_key", "hardware_id", "t_median")
@@ -117,6 +117,7 @@ def write_measurements(path: Path, rows: Iterable[Measurement]) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(text.getvalue(), encoding="utf-8", newline="")
+        progress.replacing(path, temporary)
         temporary.replace(path)
     except OSError as error:
         raise UserError(f"can't be written: {error.strerror}", place=Place(path)) from None

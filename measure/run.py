@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from measure import cases as registry
-from measure import clock, devices, interrupts, room
-from measure.keys import Inputs, case_key, inputs_json
-from measure.records import Measurement
-from measure.samples import STANDARD, Rules
-from measure.timing import Timing
 from planner import progress as screen
 from planner.errors import UserError
+from planner.measure import cases, clock, devices, interrupts
+from planner.measure.keys import Inputs, case_key, inputs_json
+from planner.measure.records import Measurement
+from planner.measure.samples import STANDARD, Rules
+from planner.measure.timing import Timing
+from planner.measure.workload import INPUT_INIT, CaseSkipped, Workload, check_fits
 
 PREFIXES = {12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "u", -9: "n"}
 UNSUPPORTED = ("RESOURCE_EXHAUSTED", "UNIMPLEMENTED", "unsupported", "not supported", "not implemented")
@@ -106,7 +106,7 @@ def _attempt(case: Case, device: devices.Device, rules: Rules, keep: Path | None
         timing = clock.time_workload(workload, rules, floor_s=case.floor_s, keep=keep)
         if workload.shallow is not None:
             return _extrapolated(workload, timing, clock.time_workload(workload.shallow, rules), case)
-    except registry.CaseSkipped as skipped:
+    except CaseSkipped as skipped:
         return {"status": "skipped", "reason": skipped.reason}
     except Exception as error:  # one bad case must not cost the others; its row says what happened
         reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
@@ -115,14 +115,14 @@ def _attempt(case: Case, device: devices.Device, rules: Rules, keep: Path | None
     return _columns(timing, case) | {"profile_path": str(keep or "")}
 
 
-def _workload(case: Case, device: devices.Device) -> registry.Workload:
+def _workload(case: Case, device: devices.Device) -> Workload:
     """The workload of a case. Raises CaseSkipped where it is for other hardware, or too large for this."""
     if case.skip:
-        raise registry.CaseSkipped(case.skip)
+        raise CaseSkipped(case.skip)
     if case.hardware_id and case.hardware_id not in device.hardware_ids:
-        raise registry.CaseSkipped(f"the row is for {case.hardware_id}, and this is {device.device_kind!r}")
-    workload = registry.workload(case.template, case.inputs)
-    room.check(clock.devices()[0], workload.array_bytes, "its arrays take")
+        raise CaseSkipped(f"the row is for {case.hardware_id}, and this is {device.device_kind!r}")
+    workload = cases.workload(case.template, case.inputs)
+    check_fits(clock.devices()[0], workload.array_bytes, "its arrays take")
     return workload
 
 
@@ -139,7 +139,7 @@ def _common(device: devices.Device) -> Measurement:
     """What all rows of this run have in common."""
     facts = {name: value for name, value in asdict(device).items() if name != "hardware_ids"}
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}"
-    return Measurement(run_id=run_id, source="microbench", input_init=registry.INPUT_INIT, **facts)
+    return Measurement(run_id=run_id, source="microbench", input_init=INPUT_INIT, **facts)
 
 
 def _identity(case: Case, hardware_ids: Sequence[str]) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _identity(case: Case, hardware_ids: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _extrapolated(workload: registry.Workload, deep: Timing, flat: Timing, case: Case) -> dict[str, Any]:
+def _extrapolated(workload: Workload, deep: Timing, flat: Timing, case: Case) -> dict[str, Any]:
     """The columns of a case of many layers of which a few were run: each further one takes what one more took."""
     layer = (deep.primary.median - flat.primary.median) / (workload.timed_layers - 1)
     factor = (flat.primary.median + (workload.n_layers - 1) * layer) / deep.primary.median

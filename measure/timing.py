@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from measure.samples import Summary
+from planner.measure.samples import Summary
 
 ABOVE_PEAK = 1.05  # of the predicted least time: faster than the data sheet allows
 NOISY = 0.10  # median absolute deviation over median

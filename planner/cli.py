@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import importlib
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -53,7 +56,7 @@ class Lazy(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; what went wrong outside the program is one line on stderr and exit code 2."""
         try:
-            with progress.cleared():
+            with progress.cleared(), _interruptible():
                 done = super().invoke(ctx)
                 progress.say_warnings()
                 return done
@@ -64,13 +67,38 @@ class Lazy(click.Group):
         except UserError as error:
             what = str(error)
         except KeyboardInterrupt:
-            what = "interrupted; nothing was changed"
+            what = f"interrupted; {progress.outcome()}"
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise
-            what = f"{error.filename or 'the system'}: {error.strerror or error}; nothing was changed"
+            what = f"{error.filename or 'the system'}: {error.strerror or error}; {progress.outcome()}"
         click.echo(f"Error: {what}", err=True)
         raise click.exceptions.Exit(_FAILED)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt in a command, so that it ends what it has begun; before and behind it ends all.
+
+    Where somebody else than planner's entry handles Ctrl-C, everything stays as it is.
+    """
+    outside = signal.getsignal(signal.SIGINT)
+    if _Entry.stop is None or outside is not _Entry.stop:
+        yield
+        return
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield
+        signal.signal(signal.SIGINT, outside)
+    except BaseException:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it has failed and says so: one line is enough
+        raise
+
+
+class _Entry:
+    """What handles Ctrl-C outside commands: nothing where planner is not the program."""
+
+    stop: Any = None
 
 
 @click.command(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -82,8 +110,12 @@ def group(verbose: bool) -> None:
         progress.be_verbose()
 
 
-def main() -> None:
-    """Run the command line; output survives a terminal that can't show every character."""
+def main(stop: Any = None) -> None:
+    """Run the command line; output survives a terminal that can't show every character.
+
+    `stop` is the handler of Ctrl-C that planner's entry has set.
+    """
+    _Entry.stop = stop
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

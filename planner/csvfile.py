@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from planner import progress
+from planner import progress, regularfile
 from planner.errors import Place, UserError, nearest
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|[\r\n])|[^\r\n]+")
@@ -111,13 +111,19 @@ class _Lines:
             yield found[0].decode()
 
 
-def read(path: Path, *, required: Sequence[str] = (), known: Sequence[str] = ()) -> Sheet:
-    """Read a CSV whose header has the `required` columns.
+def read(
+    path: Path,
+    *,
+    required: Sequence[str] = (),
+    known: Sequence[str] = (),
+    largest: int = regularfile.LARGE,
+) -> Sheet:
+    """Read a CSV of at most `largest` bytes whose header has the `required` columns.
 
-    Raises UserError: unreadable, not UTF-8, separated by semicolons or tabs, a column missing, misnamed
-    (near one of `known`) or there twice.
+    Raises UserError: no regular file, too large, unreadable, not UTF-8, separated by semicolons or tabs, a column
+    missing, misnamed (near one of `known`) or there twice.
     """
-    data = _bytes(path)
+    data = regularfile.read_bytes(path, largest=largest)
     _check_encoding(data, path)
     if not data.removeprefix(_BOM).strip():
         raise UserError("the file is empty", place=Place(path), remedy="its first line names the columns")
@@ -125,17 +131,6 @@ def read(path: Path, *, required: Sequence[str] = (), known: Sequence[str] = ())
     _check_header(header, path)
     require(header, path, required, known)
     return Sheet(path, header, data, hashlib.sha256(data).hexdigest(), _has_controls(data))
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise UserError("there is no such file", place=Place(path)) from None
-    except IsADirectoryError:
-        raise UserError("this is a folder, not a CSV file", place=Place(path)) from None
-    except OSError as error:
-        raise UserError(f"can't be read: {error.strerror}", place=Place(path)) from None
 
 
 def _has_controls(data: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Where the data folders are: beside the package in a checkout, inside it when installed from a wheel."""
+"""Where the data folders are: `planner/__init__.py` says how they are found."""
 
 from __future__ import annotations
 
@@ -8,8 +8,4 @@ from pathlib import Path
 
 def folder(name: str) -> Path:
     """The folder of `templates`, `hardware_db` or `model_db`."""
-    try:
-        module = import_module(f"planner.{name}")
-    except ModuleNotFoundError:
-        module = import_module(name)  # a checkout that is on the path and not installed
-    return Path(module.__path__[0])
+    return Path(import_module(f"planner.{name}").__path__[0])

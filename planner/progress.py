@@ -1,11 +1,16 @@
-"""What a long command is doing, on stderr: a line that comes and goes, lines that stay with -v, and warnings."""
+"""What a long command is doing, on stderr: a line that comes and goes, lines that stay with -v, and warnings.
+
+And what it has written, for one that is ended on its way.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import ClassVar
 
 _PATIENCE_S = 0.5  # what is done sooner needs no word
@@ -16,6 +21,7 @@ class _State:
     begun = time.perf_counter()
     shown = 0
     warned: ClassVar[dict[str, None]] = {}
+    replaced: ClassVar[dict[Path, os.stat_result]] = {}  # by path: the file that was to be moved there
 
 
 def be_verbose() -> None:
@@ -47,6 +53,29 @@ def say_warnings() -> None:
     _State.warned.clear()
 
 
+def replacing(path: Path, temporary: Path) -> None:
+    """Say that a temporary file is about to be moved to `path`: whether it was is seen when `outcome` is asked."""
+    _State.replaced[path] = temporary.stat()
+
+
+def put_back(path: Path) -> None:
+    """Say that `path` holds again what it held before this command."""
+    _State.replaced.pop(path, None)
+
+
+def outcome() -> str:
+    """What this command has written so far: `plan.xlsx was written`, or `nothing was changed`."""
+    written = []
+    for path, moved in _State.replaced.items():
+        with suppress(OSError):
+            if os.path.samestat(path.stat(), moved):
+                written.append(str(path))
+    if not written:
+        return "nothing was changed"
+    *first, last = written
+    return f"{', '.join(first)} and {last} were written" if first else f"{last} was written"
+
+
 def clear() -> None:
     """Take the last step off the terminal."""
     if _State.shown:
@@ -56,8 +85,9 @@ def clear() -> None:
 
 @contextmanager
 def cleared() -> Iterator[None]:
-    """What the command prints stands on a clean line, however it ends; its warnings are its own."""
+    """What the command prints stands on a clean line, however it ends; its warnings and what it wrote are its own."""
     _State.warned.clear()
+    _State.replaced.clear()
     try:
         yield
     finally:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from measure.records import Measurement, write_measurements
 from planner.cli import group
 from planner.compare import sheet as comparison
 from planner.compare.sheet import CaseRow
+from planner.measure.records import Measurement, write_measurements
 from planner.xlsx.opc import Package
 
 ROW = Measurement(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from measure import timing
 from planner.compare import landing
 from planner.compare import sheet as comparison
+from planner.measure import timing
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package

@@ -8,10 +8,10 @@ import openpyxl
 import pytest
 from click.testing import CliRunner, Result
 
-from measure.keys import parse_key
 from planner.cli import group
 from planner.compare import cases, naming
 from planner.compare import sheet as comparison
+from planner.measure.keys import parse_key
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, keys, measurement, rows
 from tests.test_backfill import MATMUL

@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from measure.records import write_measurements
 from planner.cli import group
 from planner.compare.filling import fill_file
 from planner.errors import UserError
+from planner.measure.records import write_measurements
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, keys, measurement, rows

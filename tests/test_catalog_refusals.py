@@ -180,9 +180,10 @@ def test_a_path_that_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(UserError, match="a folder"):
         load_models(tmp_path)
 
-    def refuse(_: Path) -> bytes:
+    def refuse(*_: object) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    (tmp_path / "mine.csv").touch()
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(UserError, match="can't be read: Permission denied"):
         load_models(tmp_path / "mine.csv")

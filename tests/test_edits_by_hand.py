@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.book.reading import Plan
+from planner.book.plan import Plan
 from tests.edits import programs
 from tests.edits.running import ALL, fixture_base, fixture_plan_before, run_by_hand  # noqa: F401 a fixture is found by its name
 from tests.test_lint import fixture_built  # noqa: F401 likewise

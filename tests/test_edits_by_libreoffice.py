@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.book.reading import Plan
+from planner.book.plan import Plan
 from tests.edits.catalogue import Edit, Expected
 from tests.edits.holding import invoked
 from tests.edits.programs import by_office, needs_office

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import catalog
-from planner.book.reading import Plan, read_plan
+from planner.book.plan import Plan
+from planner.book.reading import read_plan
 from planner.cli import group
 from planner.formulas import library
 from planner.formulas.limits import is_share, is_whole, limits

@@ -14,7 +14,7 @@ from openpyxl.workbook import Workbook
 from openpyxl.worksheet.table import Table, TableColumn
 
 from planner.recalc import recalculate
-from planner.recalc.fresh import values_of
+from planner.recalc.inmemory import values_of
 from planner.workbook import saving, styles
 from planner.workbook.page import GREY, RED, Live, Page
 from planner.xlsx.cellvalue import NA, Value

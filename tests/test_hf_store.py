@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from planner import cli
 from planner.catalog import load_models
 from tests.hf_configs import Run, add_config, config_of, refused, value
 
@@ -132,3 +135,37 @@ def test_nothing_is_half_written(add: Run, monkeypatch: pytest.MonkeyPatch) -> N
     assert "the file can't be written: No space left on device" in refused(add(config_of("llama3-8b")))
     assert Path("mine.csv").read_bytes() == OTHERS["plain"]
     assert {path.name for path in Path().iterdir()} == {"config.json", "mine.csv"}
+
+
+@pytest.mark.parametrize(
+    ("identifier", "why"),
+    [
+        *((text, "formula") for text in ("=1+1", "+1", "-x", "@sum", "\t=x")),
+        *((text, "markup") for text in ("<b>x", "a>b", "a&b")),
+        *((text, "path") for text in ("meta/llama", "a\\b", "..", "../x", ".")),
+        ("a\rb", "printable"),
+        ("a*", "wildcards"),
+    ],
+)
+def test_an_id_that_does_harm_is_refused(add: Run, identifier: str, why: str) -> None:
+    """A formula, markup or a path is no id of a new model: one line, and no file is made."""
+    said = refused(add(config_of("llama3-8b"), f"--id={identifier}"))
+    assert said.startswith("config.json: ")
+    assert "can't be an id" in said
+    assert why in said
+    assert not Path("mine.csv").exists()
+
+
+def test_an_id_that_a_config_suggests_is_refused_too(add: Run) -> None:
+    """The id that is taken from a file's name is held to the same rule, and the remedy is --id."""
+    Path("=cmd.json").write_text(json.dumps(config_of("llama3-8b")))
+    said = refused(CliRunner().invoke(cli.group, ["models", "add", "=cmd.json", "--to", "mine.csv"]))
+    assert "'=cmd' can't be an id: a spreadsheet takes it for a formula" in said
+    assert "--id" in said
+
+
+def test_a_database_may_have_such_ids(add: Run) -> None:
+    """An id that an existing file has is read as ever: the rule is for new ones."""
+    Path("mine.csv").write_bytes(OTHERS["plain"].replace(b"tiny", b"org/tiny"))
+    assert add(config_of("llama3-8b"), "--id", "mine").exit_code == 0
+    assert load_models(Path("mine.csv")).ids() == ["org/tiny", "mine"]

@@ -1,12 +1,13 @@
-"""From a wheel, in an environment that has only what it requires, in another folder, the main job runs."""
+"""Installed from a wheel, or in a checkout that isn't installed, every part is found and the main jobs run."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -15,29 +16,56 @@ from planner.xlsx.opc import Package
 ROOT = Path(__file__).parent.parent
 
 
+OUTSIDE = ("measure", "templates", "hardware_db", "model_db")
+"""Folders of the repository that are parts of the package."""
+
+
+def run(site: Path, code: str, *arguments: str, cwd: Path) -> str:
+    """What code prints whose libraries come from this environment, and `planner` from the folder `site` alone.
+
+    Without `site` (-S) an editable installation of this environment leads nowhere.
+    """
+    libraries = [path for path in sys.path if path.endswith("site-packages")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), *libraries])}
+    command = [sys.executable, "-S", "-c", code, *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, check=True, text=True, stdout=subprocess.PIPE).stdout
+
+
 @pytest.mark.slow
-def test_the_wheel_does_the_main_job(tmp_path: Path) -> None:
-    """The wheel holds code and data, leaves only planner and measure at the top, and builds a workbook."""
+def test_the_wheel_does_the_main_jobs(tmp_path: Path) -> None:
+    """The wheel holds code and data, leaves `planner` alone at the top, builds a workbook and measures a case."""
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
     wheels, site, work = tmp_path / "wheels", tmp_path / "site", tmp_path / "work"
     work.mkdir()
     subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(wheels), str(ROOT)], check=True)
-    wheel = next(wheels.glob("*.whl"))
+    (wheel,) = wheels.glob("*.whl")
+    top = {name.partition("/")[0] for name in ZipFile(wheel).namelist()}
+    assert {name for name in top if not name.endswith(".dist-info")} == {"planner"}
+    assert len(top) == 2
     subprocess.run([*pip, "install", "--no-deps", "--no-index", "--target", str(site), str(wheel)], check=True)
-    top = {path.name for path in site.iterdir() if path.is_dir() and not path.name.endswith(".dist-info")}
-    assert top - {"bin"} == {"planner", "measure"}
-    # The libraries come from this environment, the project from the wheel alone: isolated from the checkout.
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), sysconfig.get_path("purelib")])}
-    code = (
-        "import planner, sys; assert planner.__file__.startswith(sys.argv.pop(1)); from planner.cli import main; main()"
-    )
-    subprocess.run([sys.executable, "-S", "-c", code, str(site), "build"], cwd=work, env=environment, check=True)
+    located = f"import planner.measure.run as m; assert m.__file__.startswith({str(site)!r}); "
+    command = located + "from planner.cli import main; main()"
+    run(site, command, "build", cwd=work)
     assert "Inference" in Package.read(work / "plan.xlsx").sheets()
+    run(site, command, "measure", "--suite", "quick", "--case", "fp32", "--budget", "0", "--csv", "m.csv", cwd=work)
+    assert "matmul" in (work / "m.csv").read_text(encoding="utf-8")
+
+
+def test_a_checkout_needs_no_installation(tmp_path: Path) -> None:
+    """In a checkout without symbolic links `measure` and the data are found beside `planner`, and nothing else is."""
+    shutil.copytree(ROOT / "planner", tmp_path / "planner", ignore=shutil.ignore_patterns("measure", "__pycache__"))
+    shutil.copy(ROOT / "planner/commands/measure.py", tmp_path / "planner/commands")
+    (tmp_path / "planner/measure").write_text("../measure", encoding="utf-8")  # as git leaves a link on Windows
+    for name in OUTSIDE:
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    names = ", ".join(f"planner.{name}" for name in OUTSIDE)
+    code = f"import {names}; print(*(module.__path__[0] for module in ({names},)), sep=chr(10))"
+    assert run(tmp_path, code, cwd=tmp_path).splitlines() == [str(tmp_path / name) for name in OUTSIDE]
 
 
 def test_every_package_is_installed() -> None:
     """setup.cfg names every folder of code, so that the wheel lacks none."""
     named = (ROOT / "setup.cfg").read_text(encoding="utf-8").split("\n")
-    for folder in (ROOT / "planner").iterdir():
+    for folder in [*(ROOT / "planner").iterdir(), *(ROOT / name for name in OUTSIDE)]:
         if (folder / "__init__.py").exists():
             assert f"    planner.{folder.name}" in named

@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from planner.book.book import Book
+from planner.book.workbook import Book
 from planner.check.findings import RULES, Finding
 from planner.check.run import check
 from planner.recalc import recalculate

@@ -7,10 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from measure import cases
-from measure.cases import CaseSkipped, random_arrays, workload
-from measure.cases_model import norm, rotate
-from measure.transfer import HostCopy
+from planner.measure import cases
+from planner.measure.cases import workload
+from planner.measure.clock import HostCopy
+from planner.measure.transformer import norm, rotate
+from planner.measure.workload import CaseSkipped, random_arrays
 
 SQUARE = {"tokens": 8, "d_in": 16, "d_out": 4}
 

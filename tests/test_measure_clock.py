@@ -9,10 +9,11 @@ from statistics import median
 
 import pytest
 
-from measure import clock, turns
-from measure.cases import CaseSkipped, workload
-from measure.samples import Rules, summarize
-from measure.timing import LoopTime
+from planner.measure import clock, devices, interleaved
+from planner.measure.cases import workload
+from planner.measure.samples import Rules, summarize
+from planner.measure.timing import LoopTime
+from planner.measure.workload import CaseSkipped
 
 QUICK = Rules(warmup_s=0.0, sample_s=0.0, loop_s=0.003, profiled_calls=3)
 FP32 = dict.fromkeys(("weight_dtype", "activation_dtype", "output_dtype", "compute_dtype"), "fp32")
@@ -45,7 +46,7 @@ def test_a_loop_that_xla_emptied_is_caught():
     """Seeded: operands that never change. XLA multiplies once, before the loop, and the guard says so."""
     call = clock.Call(square(512))
     unfed = clock.Loop(square(512), call.buffers, feed_with=lambda operands, _: operands)
-    taken = turns.in_turns(call, unfed, min(call() for _ in range(9)), QUICK)
+    taken = interleaved.in_turns(call, unfed, min(call() for _ in range(9)), QUICK)
     wall = summarize(taken.walls)
     timing = clock.Timing("cpu", wall, 1.0, clock.dispatch_floor(), loop=taken.loop, device=wall)
     assert taken.loop.summary.median < wall.median / 4
@@ -112,8 +113,8 @@ class Line:
 
 def loop_time(loop, call_s):
     """What seven turns find."""
-    taken = turns.Turns()
-    assert turns.prepared(loop, call_s, Rules(), taken) is loop
+    taken = interleaved.Turns()
+    assert interleaved.prepared(loop, call_s, Rules(), taken) is loop
     taken.loops = [loop(taken.n_inner) for _ in range(7)]
     return taken.loop
 
@@ -135,7 +136,7 @@ def test_an_empty_loop_does_not_grow_for_ever():
     assert isinstance(found, LoopTime)
     assert found.growth == pytest.approx(1)
     assert found.summary.spread == math.inf
-    assert loop.longest <= 30 * 30 * turns.GROW_AT_MOST
+    assert loop.longest <= 30 * 30 * interleaved.GROW_AT_MOST
 
 
 def test_no_profile_is_no_error(monkeypatch):
@@ -144,13 +145,13 @@ def test_no_profile_is_no_error(monkeypatch):
     def busy(*args, **options):
         raise RuntimeError("Only one profile may be run at a time.")
 
-    monkeypatch.setattr(turns.jax.profiler, "trace", busy)
-    assert turns.profiled(lambda _: 1.0, 3) == []
+    monkeypatch.setattr(interleaved.jax.profiler, "trace", busy)
+    assert interleaved.profiled(lambda _: 1.0, 3) == []
 
 
 def test_every_turn_begins_with_another_time():
     """What the profiler leaves behind, a cold cache say, meets each of the other two in turn."""
-    order, taken = [], turns.Turns()
+    order, taken = [], interleaved.Turns()
 
     def call(n):
         order.append("call")
@@ -160,7 +161,7 @@ def test_every_turn_begins_with_another_time():
         order.append("loop")
         return 1.0
 
-    takers = turns.Takers(taken, call, loop, 1, Rules(), None, is_profiled=False)
+    takers = interleaved.Takers(taken, call, loop, 1, Rules(), None, is_profiled=False)
     for _ in range(3):
         takers.turn()
     assert order == ["loop", "call", "call", "loop", "call", "loop"]
@@ -169,7 +170,7 @@ def test_every_turn_begins_with_another_time():
 
 def test_the_course_of_a_run_is_each_turn_beside_the_others():
     """A machine that slows down by half at the end: whatever the three times are, the turns show it."""
-    taken = turns.Turns(walls=[1.0] * 6 + [1.5] * 2, loops=[2.0] * 6 + [3.0] * 2, setup_s=0.0, devices=[9.0] * 8)
+    taken = interleaved.Turns(walls=[1.0] * 6 + [1.5] * 2, loops=[2.0] * 6 + [3.0] * 2, setup_s=0.0, devices=[9.0] * 8)
     assert taken.course == pytest.approx([1.0] * 6 + [4 / 3] * 2)
 
 
@@ -192,8 +193,8 @@ class BusyMachine:
 def test_what_disturbs_one_time_disturbs_all(monkeypatch):
     """Another program comes and goes: in turns, all three see as much of it, and agree."""
     machine = BusyMachine()
-    monkeypatch.setattr(turns, "profiled", lambda call, n, _: [call(n) / n])
-    taken = turns.in_turns(lambda n: machine.run(n * 1e-3), lambda n: machine.run(1e-4 + n * 1e-3), 1e-3, Rules())
+    monkeypatch.setattr(interleaved, "profiled", lambda call, n, _: [call(n) / n])
+    taken = interleaved.in_turns(lambda n: machine.run(n * 1e-3), lambda n: machine.run(1e-4 + n * 1e-3), 1e-3, Rules())
     times = [summarize(samples).median for samples in (taken.walls, taken.slopes, taken.devices)]
     assert max(times) < 1.25 * min(times)
     assert len(taken.walls) == len(taken.slopes) == len(taken.devices)
@@ -205,7 +206,7 @@ def test_a_loop_that_fails_is_left_out():
     def fails(_n):
         raise clock.jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED")
 
-    taken = turns.in_turns(clock.Call(square(64)), fails, 1e-4, QUICK)
+    taken = interleaved.in_turns(clock.Call(square(64)), fails, 1e-4, QUICK)
     assert taken.loop is None
     assert len(taken.walls) >= QUICK.min_samples
 
@@ -217,19 +218,21 @@ def test_what_tries_patience_is_called_alone():
         raise AssertionError("a loop of a minute and more")
 
     asked = []
-    taken = turns.in_turns(lambda n: asked.append(n) or time.sleep(0.02) or 60.0, loop, 60.0, Rules(patience_s=0.01))
+    taken = interleaved.in_turns(
+        lambda n: asked.append(n) or time.sleep(0.02) or 60.0, loop, 60.0, Rules(patience_s=0.01)
+    )
     assert (asked, taken.walls, taken.loop, taken.devices) == ([1], [60.0], None, [])
 
 
 def test_a_program_that_does_not_fit_is_skipped(monkeypatch):
     """Asked of the compiled program, before its arrays are made; a loop that alone doesn't fit is left out."""
     call = clock.Call(square(64))
-    needed = clock.room.of_program(call._program, are_arguments_there=False)
+    needed = clock.program_bytes(call._program, are_arguments_there=False)
     assert needed >= 3 * 4 * 64**2
-    monkeypatch.setattr(clock.room.devices, "free_memory", lambda _: needed)
+    monkeypatch.setattr(devices, "free_memory", lambda _: needed)
     with pytest.raises(CaseSkipped, match=r"the program takes .* GB; .* GB are free"):
         clock.Call(square(64))
-    monkeypatch.setattr(clock.room.devices, "free_memory", lambda _: -1.0)
+    monkeypatch.setattr(devices, "free_memory", lambda _: -1.0)
     assert clock._loop(square(64), call.buffers) is None
 
 

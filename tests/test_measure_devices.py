@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from measure import devices
+from planner.measure import devices
 
 KINDS = {
     "tpu-v5e": "TPU v5 lite", "tpu-v5p": "TPU v5", "tpu-v6e": "TPU v6 lite",

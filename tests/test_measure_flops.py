@@ -5,9 +5,9 @@ from __future__ import annotations
 import jax
 import pytest
 
-from measure.cases import workload
 from planner.compare import cases
 from planner.compare.prediction import predict
+from planner.measure.cases import workload
 
 FP32 = {"weight_dtype": "fp32", "activation_dtype": "fp32", "compute_dtype": "fp32"}
 LAYER = {"batch": 2, "query_len": 512, "kv_len": 512, "d_model": 1024, "n_heads": 8, "n_kv_heads": 2,

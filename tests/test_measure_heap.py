@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from measure import heap
+from planner.measure import devices
 
 FAULTS = """
 import resource, sys
 import numpy as np
-from measure import heap
+from planner.measure import devices
 
 def faults():
     begin = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -25,11 +25,11 @@ def resident():
     return int(open("/proc/self/statm").read().split()[1])
 
 before = faults(), faults()
-assert heap.keep()
+assert devices.keep_heap()
 faults()
 after = faults()
 full = resident()
-heap.trim()
+devices.trim_heap()
 print(before[1], after, full - resident())
 """
 
@@ -53,9 +53,9 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch, system
     monkeypatch.setattr(ctypes, "CDLL", load)
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(platform, "libc_ver", lambda: (library, ""))
-    heap.keep.cache_clear()
+    devices.keep_heap.cache_clear()
     try:
-        assert not heap.keep()
-        heap.trim()
+        assert not devices.keep_heap()
+        devices.trim_heap()
     finally:
-        heap.keep.cache_clear()
+        devices.keep_heap.cache_clear()

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from measure import clock, interrupts
-from measure.records import read_measurements
-from measure.samples import summarize
-from measure.timing import LoopTime, Timing
 from planner.cli import group
+from planner.measure import clock, interrupts
+from planner.measure.records import read_measurements
+from planner.measure.samples import summarize
+from planner.measure.timing import LoopTime, Timing
 from tests.backfills import rows
 from tests.workbooks import write_comparison
 

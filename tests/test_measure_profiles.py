@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measure import xplane
-from measure.profiles import busy_time, newest, run_times
-from measure.xplane import Event
 from planner.errors import UserError
+from planner.measure import xplane
+from planner.measure.profiles import busy_time, newest, run_times
+from planner.measure.xplane import Event
 from tests.measure_encoder import Span, space
 from tests.measure_traces import ELEMENTWISE, V6E, real
 
@@ -147,6 +147,7 @@ def test_v6e_module_runs():
 
 def test_reading_needs_no_jax():
     """Importing what reads profiles and records imports no JAX: proved in a process of its own."""
-    modules = "measure.profiles, measure.xplane, measure.records, measure.timing, measure.devices"
+    names = ("profiles", "xplane", "records", "timing", "devices")
+    modules = ", ".join(f"planner.measure.{name}" for name in names)
     code = f"import sys, {modules}; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

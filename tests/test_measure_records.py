@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from measure.records import SCHEMA, Measurement, read_measurements, write_measurements
-from measure.samples import summarize
-from measure.timing import LoopTime, Timing
 from planner.errors import UserError
+from planner.measure.records import SCHEMA, Measurement, read_measurements, write_measurements
+from planner.measure.samples import summarize
+from planner.measure.timing import LoopTime, Timing
 
 
 def same(left, right):

@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from measure import clock
-from measure.cases import CASES, CaseSkipped
-from measure.keys import case_key
-from measure.records import Measurement, read_measurements, write_measurements
-from measure.run import Case, measure_cases, outcome
-from measure.samples import Rules, summarize
-from measure.timing import LoopTime, Timing
 from planner.errors import UserError
+from planner.measure import clock
+from planner.measure.cases import CASES
+from planner.measure.keys import case_key
+from planner.measure.records import Measurement, read_measurements, write_measurements
+from planner.measure.run import Case, measure_cases, outcome
+from planner.measure.samples import Rules, summarize
+from planner.measure.timing import LoopTime, Timing
+from planner.measure.workload import CaseSkipped
 
 QUICK = Rules(warmup_s=0.0, sample_s=0.0, loop_s=0.003, profiled_calls=3)
 KINDS = {"cpu-generic": "cpu", "tpu-v5e": "TPU v5 lite"}

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from measure.records import Measurement, read_measurements, write_measurements
-from measure.run import Case, measure_cases
-from measure.samples import Rules
 from planner.cli import group
 from planner.compare import cases, suite, variants
 from planner.compare.landing import Landing, latest
 from planner.errors import UserError
+from planner.measure.records import Measurement, read_measurements, write_measurements
+from planner.measure.run import Case, measure_cases
+from planner.measure.samples import Rules
 
 QUICK = Rules(warmup_s=0.0, sample_s=0.0, loop_s=0.003, profiled_calls=3)
 MEASURED = Measurement(case_key="k", hardware_id="tpu-v5e", t_median=1.0, status="measured")
@@ -26,7 +26,7 @@ MEASURED = Measurement(case_key="k", hardware_id="tpu-v5e", t_median=1.0, status
 
 def test_every_case_of_the_suites_can_be_predicted_and_run() -> None:
     """Keys differ, both suites have cases, and the quick one is part of the full one."""
-    from measure.cases import workload
+    from planner.measure.cases import workload
 
     full = cases.load("full")
     assert len({case.key for case in full}) == len(full)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from measure.samples import summarize
-from measure.timing import LoopTime, Timing
+from planner.measure.samples import summarize
+from planner.measure.timing import LoopTime, Timing
 
 
 def steady(seconds, n=9):

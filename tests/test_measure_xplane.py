@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measure import xplane
-from measure.profiles import busy_time
 from planner.errors import UserError
+from planner.measure import xplane
+from planner.measure.profiles import busy_time
 from tests.measure_encoder import Span, space
 from tests.measure_traces import MI300X, V6E, real
 

@@ -9,7 +9,8 @@ import openpyxl
 import pytest
 from click.testing import CliRunner
 
-from planner.book.reading import Plan, read_plan
+from planner.book.plan import Plan
+from planner.book.reading import read_plan
 from planner.check.run import check
 from planner.cli import group
 from planner.errors import UserError

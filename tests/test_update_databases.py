@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from planner import data
-from planner.book.reading import Plan, read_plan
+from planner.book.plan import Plan
+from planner.book.reading import read_plan
 from planner.check.run import check
 from planner.cli import group
 from planner.update.outcome import Updated

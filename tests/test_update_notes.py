@@ -9,7 +9,8 @@ import openpyxl
 import pytest
 from openpyxl.comments import Comment
 
-from planner.book.reading import Plan, read_plan
+from planner.book.plan import Plan
+from planner.book.reading import read_plan
 from planner.recalc import recalculate
 from planner.update.update import update_file
 from planner.xlsx.address import coordinates

@@ -15,7 +15,8 @@ from openpyxl.formatting.rule import CellIsRule
 from openpyxl.styles import Font, PatternFill
 from openpyxl.workbook.defined_name import DefinedName
 
-from planner.book.reading import Plan, Quantity, read_plan
+from planner.book.plan import Plan, Quantity
+from planner.book.reading import read_plan
 from planner.compare import sheet as comparison
 from planner.compare.sheet import CaseRow
 from planner.recalc import recalculate

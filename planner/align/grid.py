@@ -11,10 +11,12 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-from planner.book.book import Book, Sheet
-from planner.book.lesson import GIVEN_COLUMN, problem_of
-from planner.book.reading import Plan
-from planner.book.tables import BESIDE, CaseTable, Line, LineTable
+from planner.book.line_tables import BESIDE, LineItem, LineTable
+from planner.book.plan import Plan
+from planner.book.problem_book import GIVEN_COLUMN, problem_of
+from planner.book.record_tables import CaseTable
+from planner.book.sheet import Sheet
+from planner.book.workbook import Book
 from planner.xlsx.cellvalue import Value
 
 Token = Hashable
@@ -34,7 +36,7 @@ class Side:
     columns: dict[int, Token] = field(default_factory=dict)
     scenarios: dict[int, str] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
-    lines: dict[int, tuple[LineTable, Line]] = field(default_factory=dict)
+    lines: dict[int, tuple[LineTable, LineItem]] = field(default_factory=dict)
 
     def row(self, number: int) -> Token:
         """A row's token."""
@@ -128,19 +130,19 @@ def _name_lines(side: Side, plan: Plan, table: LineTable, keys: Mapping[str, str
         return
     names = {scenario.column: scenario.key for scenario in plan.scenarios}
     inputs = plan.book.inputs
-    back = {plan.book.alignment.standard(inputs.sheet.name, column): key for column, key in names.items()}
+    back = {plan.book.numbers.standard(inputs.sheet.name, column): key for column, key in names.items()}
     for column in table.columns:
-        key = back.get(plan.book.alignment.standard(table.sheet.name, column), "")
+        key = back.get(plan.book.numbers.standard(table.sheet.name, column), "")
         if key:
             side.columns[column] = ("scenario", keys.get(key, f"new {key}"))
             side.scenarios[column] = keys.get(key, key)
 
 
-def _in_table(line: Line) -> str:
+def _in_table(line: LineItem) -> str:
     return line.name or line.label
 
 
-def _in_problem(line: Line) -> str:
+def _in_problem(line: LineItem) -> str:
     return f"{problem_of(line)}.{line.name}"
 
 

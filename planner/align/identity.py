@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from planner.book.book import Sheet
-from planner.book.reading import Plan, Scenario
+from planner.book.plan import Plan, Scenario
+from planner.book.sheet import Sheet
 
 ALIKE = 0.5
 """The share of common contents from which two sheets of an analyst's, or two scenarios, are one that was renamed."""

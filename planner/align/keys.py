@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from planner.book.book import Book, Sheet
-from planner.book.sheets import templates_of
-from planner.book.tables import Database, LineTable
+from planner.book.line_tables import LineTable
+from planner.book.record_tables import Database
+from planner.book.sheet import Sheet
+from planner.book.workbook import Book
 from planner.compare import sheet as comparison
 from planner.errors import UserError
 
@@ -58,7 +59,7 @@ class Keyed:
 def keyed(book: Book) -> dict[str, Keyed]:
     """The sheets that planner built, by kind."""
     found: dict[str, Keyed] = {}
-    templates = templates_of(book)
+    templates = book.templates
     tables = [*((table.kind, table) for table in (book.inputs, book.dashboard, book.checks, *book.constraints)),
               *((f"calculation {templates[table.sheet.name]}", table) for table in book.calculations)]  # fmt: skip
     for kind, table in tables:
@@ -81,7 +82,7 @@ def _lines(book: Book, kind: str, table: LineTable) -> Keyed:
     texts = dict(zip(head.texts, ("label", "unit", "name", "fourth", "fifth"), strict=True))
     columns: dict[int, str] = dict(texts)
     for column in table.columns:
-        number = book.alignment.standard(table.sheet.name, column)
+        number = book.numbers.standard(table.sheet.name, column)
         columns[column] = f"{SCENARIO}{number}"
     names: dict[int, str] = {}
     lines = {line.row: line for line in table.lines}

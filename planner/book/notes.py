@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 from xml.etree import ElementTree
 
-from planner.book.plan import Note
 from planner.xlsx.opc import Package, local_name
 
 _THREAD = "[Threaded comment]"
 """How Excel begins the note that it leaves beside a threaded comment for older programs."""
+
+
+class Note(NamedTuple):
+    """A note or a threaded comment on a cell."""
+
+    sheet: str
+    ref: str
+    author: str
+    text: str
 
 
 def notes(package: Package) -> tuple[Note, ...]:

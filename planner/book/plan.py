@@ -11,38 +11,29 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from planner.book.book import Book
-from planner.xlsx.address import address
+from planner.book.notes import Note
+from planner.book.sheet import Spot
+from planner.book.workbook import Book
 from planner.xlsx.cellvalue import CellError, Value
-
-
-class Spot(NamedTuple):
-    """A cell of the workbook: its sheet, row and column."""
-
-    sheet: str
-    row: int
-    column: int
-
-    @property
-    def ref(self) -> str:
-        """Its address on the sheet: `F12`."""
-        return address(self.row, self.column)
-
-    def __str__(self) -> str:
-        return f"{self.sheet}!{self.ref}"
+from planner.xlsx.pattern import Pattern
 
 
 class Entry(NamedTuple):
-    """A cell's value now; the text of its formula, without `=`, or None where the value is typed or the cell empty."""
+    """A cell's value now, and its formula's pattern, None where the value is typed or the cell empty."""
 
     spot: Spot
     value: Value
-    formula: str | None = None
+    pattern: Pattern | None = None
+
+    @property
+    def formula(self) -> str | None:
+        """The text of its formula, without `=`; None where it has none."""
+        return None if self.pattern is None else self.pattern.at(self.spot.row, self.spot.column)
 
     @property
     def is_blank(self) -> bool:
         """Whether nothing stands in the cell."""
-        return self.formula is None and self.value in (None, "")
+        return self.pattern is None and self.value in (None, "")
 
     @property
     def is_missing(self) -> bool:
@@ -100,7 +91,7 @@ class Headline(Quantity):
 
 
 @dataclass(frozen=True)
-class Check(Quantity):
+class CheckRow(Quantity):
     """A row of Checks: 1 holds, 0 fails, an error or a blank can't be told."""
 
     def failed(self, key: str) -> bool:
@@ -114,15 +105,6 @@ class Check(Quantity):
         return isinstance(value, (int, float)) and value == 1
 
 
-class Note(NamedTuple):
-    """A note or a threaded comment on a cell."""
-
-    sheet: str
-    ref: str
-    author: str
-    text: str
-
-
 class Stale(NamedTuple):
     """A formula whose cached value is not what it gives now; `old` is None where nothing was cached."""
 
@@ -133,12 +115,12 @@ class Stale(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """A workbook as read.
+    """A workbook as read, edited or not; what is to be built is another thing (`planner.workbook`).
 
     `inputs` are the rows of Inputs that a person types, `overrides` the blank cells that take the place of looked-up
     or calculated numbers when they are filled, `constants` the numbers that all scenarios share. `tables` holds the
     rows of each calculation sheet by the sheet's name as it is now. `missing` are the rows of Checks that say that a
-    number is not there (1). `stale` are cached values that were replaced by fresh ones, `unknown` the formulas that
+    number is not there (1). `stale` are cached values that are not what the formula gives, `unknown` the formulas that
     could not be computed here, with the reason: their value is the cached one. `not_computed` says why nothing was.
     """
 
@@ -150,13 +132,17 @@ class Plan:
     constants: tuple[Quantity, ...]
     tables: Mapping[str, tuple[Quantity, ...]]
     headlines: tuple[Headline, ...]
-    checks: tuple[Check, ...]
-    missing: tuple[Check, ...]
+    checks: tuple[CheckRow, ...]
+    missing: tuple[CheckRow, ...]
     notes: tuple[Note, ...]
-    values: Mapping[Spot, Value]
     stale: tuple[Stale, ...]
     unknown: Mapping[Spot, str]
     not_computed: str = ""
+
+    @property
+    def values(self) -> Mapping[Spot, Value]:
+        """What the formulas give now, of those that could be computed."""
+        return self.book.fresh
 
     @property
     def sheets(self) -> list[str]:
@@ -180,8 +166,4 @@ class Plan:
 
     def at(self, sheet: str, row: int, column: int) -> Value:
         """The value of any cell now; None for an empty one."""
-        spot = Spot(sheet, row, column)
-        if spot in self.values:
-            return self.values[spot]
-        found = self.book.sheets.get(sheet)
-        return None if found is None else found.value(row, column)
+        return self.book.value(sheet, row, column)

@@ -1,11 +1,195 @@
-"""A planning workbook, however edited, read into plain data: `read_plan(path)` gives a `Plan`.
+"""A workbook's file becomes a Plan: `read_plan`, and `read_workbook` for the workbook of worked problems too."""
 
-`read_workbook` reads the workbook of worked problems too, as a Plan without scenarios.
-"""
+from __future__ import annotations
 
-from planner.book.plan import Check, Entry, Headline, Note, Plan, Quantity, Scenario, Spot, Stale
-from planner.book.read import read_plan, read_workbook
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TypedDict
 
-__all__ = [
-    "Check", "Entry", "Headline", "Note", "Plan", "Quantity", "Scenario", "Spot", "Stale", "read_plan", "read_workbook",
-]  # fmt: skip
+from planner.book import problem_book
+from planner.book.line_tables import HEADER, LineItem, LineTable
+from planner.book.notes import notes
+from planner.book.plan import CheckRow, Entry, Headline, Plan, Quantity, Scenario, Stale
+from planner.book.problem_book import ProblemBook, open_book
+from planner.book.row_formulas import usual_formula
+from planner.book.sheet import Sheet, Spot
+from planner.book.workbook import Book
+from planner.errors import Place, UserError
+from planner.recalc.engine import EngineError
+from planner.xlsx.address import column_letters, coordinates
+from planner.xlsx.cellvalue import CellError, same_value
+from planner.xlsx.opc import Package
+
+NEAR = 1e-9  # programs save 15 digits, and round powers and logarithms their own way
+
+
+def read_plan(source: Path | Package) -> Plan:
+    """The plan in a workbook, its formulas recalculated in memory; the file is only read.
+
+    Raises UserError for a file that is no workbook, and for a workbook without an Inputs sheet of planner's.
+    """
+    package = source if isinstance(source, Package) else Package.read(source)
+    book = open_book(package)
+    if isinstance(book, ProblemBook):
+        remedy = "planner check, diff and show read it; planner build makes a plan"
+        raise UserError("the workbook of worked problems has no scenarios", place=Place(package.name), remedy=remedy)
+    return _plan(book)
+
+
+def read_workbook(source: Path | Package) -> Plan:
+    """The same, and the workbook of worked problems as a Plan without scenarios. Raises UserError as `read_plan`."""
+    package = source if isinstance(source, Package) else Package.read(source)
+    book = open_book(package)
+    return _problems(book) if isinstance(book, ProblemBook) else _plan(book)
+
+
+def _problems(book: ProblemBook) -> Plan:
+    """What is given in the worked problems, and their answers."""
+    reader = _Reader(book, {})
+    return Plan(
+        file=book.package.name,
+        book=book,
+        scenarios=(),
+        inputs=tuple(problem_book.given(book, reader.entry)),
+        overrides=(),
+        constants=tuple(reader.constants()),
+        tables={},
+        headlines=tuple(problem_book.answers(book, reader.entry)),
+        checks=tuple(problem_book.agreements(book, reader.entry)),
+        missing=(),
+        notes=notes(book.package),
+        stale=tuple(_stale(book)),
+        **_not_computed(book),
+    )
+
+
+def _plan(book: Book) -> Plan:
+    reader = _Reader(book, _scenarios(book))
+    return Plan(
+        file=book.package.name,
+        book=book,
+        scenarios=tuple(reader.scenarios.values()),
+        inputs=reader.rows(book.inputs, "Plan"),
+        overrides=reader.rows(book.inputs, "Overrides"),
+        constants=tuple(reader.constants()),
+        tables={table.sheet.name: tuple(reader.all(table)) for table in book.calculations},
+        headlines=tuple(reader.headlines(book.dashboard)),
+        checks=tuple(CheckRow(**vars(row)) for row in reader.rows(book.checks, "Checks")),
+        missing=tuple(CheckRow(**vars(row)) for row in reader.rows(book.checks, "Missing")),
+        notes=notes(book.package),
+        stale=tuple(_stale(book)),
+        **_not_computed(book),
+    )
+
+
+class _Unknown(TypedDict):
+    unknown: Mapping[Spot, str]
+    not_computed: str
+
+
+def _not_computed(book: Book) -> _Unknown:
+    """Which formulas could not be computed, and why; where the engine refused the whole workbook, its reason."""
+    try:
+        doubts = book.computed.doubts
+    except EngineError as error:
+        return {"unknown": {}, "not_computed": str(error)}
+    unknown = {Spot(name, *coordinates(ref)): reason for (name, ref), reason in doubts.items()}
+    return {"unknown": unknown, "not_computed": ""}
+
+
+def _stale(book: Book) -> Iterator[Stale]:
+    """The formulas whose cached value is missing or another; any error is as good as another."""
+    for spot, new in book.fresh.items():
+        old = book.sheets[spot.sheet].value(spot.row, spot.column)
+        if isinstance(old, CellError) and isinstance(new, CellError):
+            continue
+        if old is None or not same_value(old, "" if new is None else new, NEAR):
+            yield Stale(spot, old, new)
+
+
+def _scenarios(book: Book) -> dict[int, Scenario]:
+    """The scenarios by their column on Inputs, from left to right."""
+    inputs = book.inputs
+    rows = {name: line.row for name, line in inputs.by_name.items() if name in HEADER}
+
+    def said(name: str, column: int) -> str:
+        value = inputs.sheet.value(rows[name], column) if name in rows else None
+        return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value).strip()
+
+    ids = Counter(said("scenario_id", column) for column in inputs.columns)
+    found: dict[int, Scenario] = {}
+    for column in inputs.columns:
+        own, name, model, chip = (said(name, column) for name in HEADER)
+        key = own if own and ids[own] == 1 else f"{own or 'column'}:{column_letters(column)}"
+        shown = name or " on ".join(part for part in (model, chip) if part)  # as the header rows of every sheet show it
+        found[column] = Scenario(key, own, shown, model, chip, column)
+    return found
+
+
+class _Reader:
+    """Rows of tables, with the values of now, by the scenario of each column."""
+
+    def __init__(self, book: Book, scenarios: Mapping[int, Scenario]) -> None:
+        self.book, self.scenarios = book, scenarios
+
+    def rows(self, table: LineTable, section: str) -> tuple[Quantity, ...]:
+        """The lines below the headings that begin with `section`."""
+        return tuple(row for row in self.all(table) if row.section.startswith(section))
+
+    def all(self, table: LineTable) -> Iterator[Quantity]:
+        """Every line of a table but those of its header."""
+        keys = dict(self.columns(table))
+        for line in table.lines:
+            if line.name not in HEADER:
+                cells = {key: self.entry(table.sheet, line.row, column) for column, key in keys.items()}
+                yield _row(table, line, cells)
+
+    def constants(self) -> Iterator[Quantity]:
+        """The lines with one cell for all scenarios."""
+        table = self.book.inputs
+        for line in table.lines:
+            if line.section == "Constants":
+                yield _row(table, line, {"": self.entry(table.sheet, line.row, table.head.fourth)})
+
+    def headlines(self, table: LineTable) -> Iterator[Headline]:
+        """The rows of Dashboard that show a calculated row, each with what binds it."""
+        rows = list(self.all(table))
+        for row, below in zip(rows, [*rows[1:], None], strict=True):
+            origin = self._origin(table, row)
+            if not row.name or not origin:
+                continue
+            bound = None
+            if below is not None and not below.name and below.unit == "text" and below.section == row.section:
+                bound = {key: entry.value for key, entry in below.cells.items()}
+            yield Headline(**vars(row), origin=origin, bound_by=bound)
+
+    def columns(self, table: LineTable) -> Iterator[tuple[int, str]]:
+        """Each column of values with its scenario's key: that of the Inputs column which its header reads."""
+        inputs = self.book.inputs
+        header = table.by_name.get("scenario_id")
+        for column in table.columns:
+            formula = table.sheet.patterns.get((header.row, column)) if header else None
+            references = formula.references if header and formula else ()
+            own = (found for found in references if found.sheet == inputs.sheet.name)
+            read = next((found.area(header.row, column).left for found in own if header), column)
+            scenario = self.scenarios.get(read)
+            if scenario is not None:
+                yield column, scenario.key
+
+    def entry(self, sheet: Sheet, row: int, column: int) -> Entry:
+        """A cell with its value of now."""
+        value = self.book.value(sheet.name, row, column)
+        return Entry(Spot(sheet.name, row, column), value, sheet.patterns.get((row, column)))
+
+    def _origin(self, table: LineTable, row: Quantity) -> str:
+        """The calculation sheet that a row's formulas read."""
+        formula = usual_formula(table.sheet, ((row.row, column) for column in table.columns))
+        sheets = {found.sheet.name for found in self.book.calculations}
+        return next((r.sheet for r in formula.references if r.sheet in sheets), "") if formula else ""
+
+
+def _row(table: LineTable, line: LineItem, cells: Mapping[str, Entry]) -> Quantity:
+    return Quantity(
+        table.sheet.name, line.row, line.name, line.label, line.unit, line.section, line.names, line.note, cells
+    )

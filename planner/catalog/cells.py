@@ -11,6 +11,7 @@ from planner.errors import nearest
 LARGEST = 1e30  # far above any quantity in SI base units, far below overflow
 LARGEST_COUNT = 2**53  # beyond it a float skips whole numbers
 LONGEST_ID = 255  # what MATCH looks up
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet begins a formula with
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _GROUPED = re.compile("[0-9][,'_ \u00a0\u202f][0-9]")
@@ -51,6 +52,21 @@ def _identifier(text: str) -> str:
     if _WILDCARD.search(text):
         raise CellError(f'"{text}" can\'t be an id', "avoid * ? and ~: spreadsheets take them for wildcards")
     return text
+
+
+def refuse_new_id(text: str) -> None:
+    """Raise CellError for an id that a database may have and that a new model is not given.
+
+    It would be a formula where the CSV is opened in a spreadsheet, markup in a page, or a path as a file's name.
+    """
+    for is_so, what in (
+        (text.startswith(FORMULA_STARTS), "a spreadsheet takes it for a formula"),
+        (any(mark in text for mark in "<>&"), "a page takes < > and & for markup"),
+        (text == "." or any(mark in text for mark in ("/", "\\", "..")), "it is a path"),
+    ):
+        if is_so:
+            raise CellError(f"{text[:40]!r} can't be an id: {what}", "write letters, digits, - . and _")
+    _identifier(text)
 
 
 def _text(text: str, choices: tuple[str, ...]) -> str:

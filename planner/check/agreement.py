@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.book.book import Book
-from planner.book.tables import Line, LineTable
-from planner.book.usual import usual_formula, usual_of
-from planner.book.wording import CALLED_UP, WRITERS, UnreadableError, Writer
+from planner.book.formulas_in_names import CALLED_UP, WRITERS, UnreadableError, Writer
+from planner.book.line_tables import LineItem, LineTable
+from planner.book.row_formulas import usual_formula, usual_of
+from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.xlsx.address import address
 from planner.xlsx.pattern import pattern
@@ -31,12 +31,12 @@ def names_agree(book: Book) -> Iterator[Fault]:
             yield from _linked(book, table, line)
 
 
-def _calculated(book: Book, table: LineTable, line: Line) -> Iterator[Fault]:
+def _calculated(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]:
     formula = usual_of(book, table, line)
     if formula is None:
         return
-    column = next(column for column in table.columns if table.sheet.shapes.get((line.row, column)) is formula)
-    number = book.alignment.standard(table.sheet.name, column)
+    column = next(column for column in table.columns if table.sheet.numbered.get((line.row, column)) is formula)
+    number = book.numbers.standard(table.sheet.name, column)
     make = WRITERS.get(table.kind, Writer)
     cell, remedy = address(line.row, column), "correct the one or the other"
     try:
@@ -48,12 +48,12 @@ def _calculated(book: Book, table: LineTable, line: Line) -> Iterator[Fault]:
     wanted = pattern(expected, line.row, number)
     if wanted is not formula:
         own = table.sheet.patterns[line.row, column].at(line.row, column)
-        meant = book.alignment.shown(table.sheet.name, (line.row, column), wanted)
+        meant = book.numbers.shown(table.sheet.name, (line.row, column), wanted)
         what = f"{line.name} is ={own}, but {line.names} in names, which is ={meant}"
         yield Fault(table.sheet.name, cell, what, remedy)
 
 
-def _linked(book: Book, table: LineTable, line: Line) -> Iterator[Fault]:
+def _linked(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]:
     """A line of Dashboard or Checks that reads another row than the one of its name, or says another formula of it."""
     formula = usual_formula(table.sheet, ((line.row, column) for column in table.columns))
     if formula is None or not line.name:

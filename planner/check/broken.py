@@ -6,7 +6,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from planner.book.book import Book, Sheet
+from planner.book.sheet import Sheet
+from planner.book.workbook import Book
 from planner.check.findings import Fault
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import CellError

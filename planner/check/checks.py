@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from planner.book.book import Address, Book
-from planner.book.tables import Line, LineTable
+from planner.book.line_tables import LineItem, LineTable
+from planner.book.sheet import Spot
+from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
 from planner.check.use import reading
 from planner.formulas.text import FormulaError, parse
@@ -63,7 +64,7 @@ def _without_numbers(book: Book) -> Iterator[Fault]:
             if line.name and line.unit != "text"]  # fmt: skip
     silent = [column for column in columns if _says_nothing([book.value(sheet, row, column) for row in rows])]
     for column in silent:
-        cause = _cause(book, next((sheet, row, column) for row in rows if book.value(sheet, row, column) == NA))
+        cause = _cause(book, next(Spot(sheet, row, column) for row in rows if book.value(sheet, row, column) == NA))
         name, scenario = book.owner(*cause)
         if name not in CHOICES or len(silent) == len(columns):
             what = f"{scenario or 'the scenario'} has no number: all {len(rows)} headlines are N/A"
@@ -79,9 +80,9 @@ def _blank_inputs(book: Book) -> Iterator[Fault]:
              if line.name and line.unit != "text"]  # fmt: skip
     for column in book.dashboard.columns:
         values = {line: book.value(sheet, line.row, column) for line in lines}
-        causes: dict[Address, list[str]] = defaultdict(list)
+        causes: dict[Spot, list[str]] = defaultdict(list)
         for line, value in values.items() if not _says_nothing(list(values.values())) else ():
-            if value == NA and (blank := _blank_input(book, _cause(book, (sheet, line.row, column)))):
+            if value == NA and (blank := _blank_input(book, _cause(book, Spot(sheet, line.row, column)))):
                 causes[blank].append(line.name)
         for (name, *at), headlines in causes.items():
             what, scenario = book.owner(name, *at)
@@ -90,14 +91,14 @@ def _blank_inputs(book: Book) -> Iterator[Fault]:
             yield Fault(name, address(*at), said, "type it where it is known", "note", "note")
 
 
-def _blank_input(book: Book, cell: Address) -> Address | None:
+def _blank_input(book: Book, cell: Spot) -> Spot | None:
     """The blank input that a formula calls up; None where it does something else."""
     inputs, typed = book.inputs.sheet, {line.row for line in book.inputs.section("Plan").values()}
     formula = book.sheets[cell[0]].patterns.get((cell[1], cell[2]))
     for reference in formula.references if formula else ():
         area = reference.area(cell[1], cell[2])
         if reference.sheet == inputs.name and area.top in typed and inputs.value(area.top, area.left) in (None, ""):
-            return inputs.name, area.top, area.left
+            return Spot(inputs.name, area.top, area.left)
     return None
 
 
@@ -106,7 +107,7 @@ def _says_nothing(values: Sequence[Value]) -> bool:
     return NA in values and all(value in (NA, 0) for value in values)
 
 
-def _cause(book: Book, cell: Address) -> Address:
+def _cause(book: Book, cell: Spot) -> Spot:
     """Where an N/A begins: the cell that no other N/A leads to, along the first of those that a formula reads."""
     seen = {cell}
     while True:
@@ -114,7 +115,7 @@ def _cause(book: Book, cell: Address) -> Address:
         formula = book.sheets[sheet].patterns.get((row, column))
         references = formula.references if formula else ()
         areas = [(reference.sheet or sheet, reference.area(row, column)) for reference in references]
-        ahead = ((name, area.top, area.left) for name, area in areas if name in book.sheets)
+        ahead = (Spot(name, area.top, area.left) for name, area in areas if name in book.sheets)
         following = next((each for each in ahead if each not in seen and book.value(*each) == NA), None)
         if following is None:
             return cell
@@ -122,7 +123,7 @@ def _cause(book: Book, cell: Address) -> Address:
         cell = following
 
 
-def _in_numbers(book: Book, line: Line, scenario: str) -> str:
+def _in_numbers(book: Book, line: LineItem, scenario: str) -> str:
     """The quantities that a check compares, with their values in a scenario; blank where it can't be told."""
     title, _, name = line.name.rpartition(".")
     table = next((found for found in book.calculations if found.sheet.name.lower().startswith(title.lower())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.book.book import Book
+from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 
 FOREIGN = {

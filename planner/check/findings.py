@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from planner.xlsx.cellvalue import Value
 
 if TYPE_CHECKING:
-    from planner.book.book import Book
+    from planner.book.workbook import Book
 
 Severity = Literal["fault", "override", "note"]
 """What is wrong; what an analyst put in a formula's place; and what is only worth knowing."""

@@ -6,14 +6,15 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from planner.book.book import Address, Book
+from planner.book.sheet import Spot
+from planner.book.workbook import Book
 from planner.xlsx.address import Area
 
 
 class Cells:
     """A set of cells that is asked for those within an area."""
 
-    def __init__(self, cells: Iterable[Address]) -> None:
+    def __init__(self, cells: Iterable[Spot]) -> None:
         rows: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
         for sheet, row, column in cells:
             rows[sheet][column].append(row)
@@ -21,7 +22,7 @@ class Cells:
             sheet: {column: sorted(found) for column, found in columns.items()} for sheet, columns in rows.items()
         }
 
-    def within(self, sheet: str, area: Area) -> Iterator[Address]:
+    def within(self, sheet: str, area: Area) -> Iterator[Spot]:
         """The cells of the set in an area of a sheet."""
         columns = self._rows.get(sheet)
         if not columns:
@@ -31,16 +32,16 @@ class Cells:
             rows = columns.get(column)
             if rows and area.left <= column <= area.right:
                 for row in rows[bisect_left(rows, area.top) : bisect_right(rows, area.bottom)]:
-                    yield sheet, row, column
+                    yield Spot(sheet, row, column)
 
 
 class Graph:
     """The formulas of a workbook, or some cells of it, and which of them each formula reads."""
 
-    def __init__(self, book: Book, cells: Iterable[Address]) -> None:
+    def __init__(self, book: Book, cells: Iterable[Spot]) -> None:
         self._book, self._cells = book, Cells(cells)
 
-    def precedents(self, cell: Address) -> Iterator[Address]:
+    def precedents(self, cell: Spot) -> Iterator[Spot]:
         """The cells of the graph that a cell's formula reads."""
         sheet, row, column = cell
         formula = self._book.sheets[sheet].patterns.get((row, column))
@@ -48,19 +49,19 @@ class Graph:
             yield from self._cells.within(reference.sheet or sheet, reference.area(row, column))
 
 
-def origins(book: Book, cells: Collection[Address]) -> list[Address]:
+def origins(book: Book, cells: Collection[Spot]) -> list[Spot]:
     """Those of `cells` that read none of the others: where a trouble that spreads along formulas begins."""
     graph = Graph(book, cells)
     return [cell for cell in cells if next(graph.precedents(cell), cell) == cell]
 
 
-def spread(graph: Graph, cells: Iterable[Address], causes: Iterable[Address]) -> dict[Address, set[Address]]:
+def spread(graph: Graph, cells: Iterable[Spot], causes: Iterable[Spot]) -> dict[Spot, set[Spot]]:
     """The cells of the graph that each cause reaches along formulas, the cause among them."""
-    readers: dict[Address, list[Address]] = defaultdict(list)
+    readers: dict[Spot, list[Spot]] = defaultdict(list)
     for cell in cells:
         for read in graph.precedents(cell):
             readers[read].append(cell)
-    reached: dict[Address, set[Address]] = {}
+    reached: dict[Spot, set[Spot]] = {}
     for cause in causes:
         waiting, seen = [cause], {cause}
         while waiting:
@@ -71,16 +72,16 @@ def spread(graph: Graph, cells: Iterable[Address], causes: Iterable[Address]) ->
     return reached
 
 
-def circles(book: Book) -> Iterator[list[Address]]:
+def circles(book: Book) -> Iterator[list[Spot]]:
     """Circles of formulas that share no cell, each as the cells along it; a depth-first search without recursion."""
-    cells = [(name, *at) for name, sheet in book.sheets.items() for at in sheet.patterns]
+    cells = [Spot(name, *at) for name, sheet in book.sheets.items() for at in sheet.patterns]
     graph = Graph(book, cells)
-    done: set[Address] = set()
-    found: set[Address] = set()
+    done: set[Spot] = set()
+    found: set[Spot] = set()
     for start in cells:
         if start in done:
             continue
-        path: dict[Address, Iterator[Address]] = {start: graph.precedents(start)}
+        path: dict[Spot, Iterator[Spot]] = {start: graph.precedents(start)}
         while path:
             cell, ahead = next(reversed(path.items()))
             following = next(ahead, None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from planner.book.book import Book
-from planner.book.tables import BESIDE, MACHINE_NAME
+from planner.book.line_tables import BESIDE, MACHINE_NAME
+from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.formulas.text import Binary, Call, FormulaError, Node, Number, children, parse
 from planner.formulas.units import parse_unit

@@ -2,18 +2,77 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from xml.etree import ElementTree
 
-from planner.book.book import Book, Sheet
-from planner.book.frame import Frame, Look, Looks
-from planner.book.tables import LineTable
+from planner.book.line_tables import LineTable
+from planner.book.sheet import Sheet
+from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.xlsx.address import address
+from planner.xlsx.markup import tag_end
+from planner.xlsx.opc import Package, local_name
 from planner.xlsx.pattern import Position
 
 TYPED = ("plan_input", "plan_constant", "plan_measured")
 LIVE = ("plan_formula", "plan_formula_text", "plan_output", "plan_cross")
 OURS = "plan_"
+
+
+_STYLE = re.compile(rb"""\ss\s*=\s*["']([0-9]+)""")
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a cell looks: the name of its style, its number format, whether it is locked under protection."""
+
+    style: str
+    number_format: str
+    is_locked: bool
+
+
+class Looks:
+    """The look of every cell, out of the workbook's styles."""
+
+    def __init__(self, book: Book) -> None:
+        self.book = book
+
+    def of(self, sheet: Sheet, at: Position) -> Look:
+        """A cell's look; that of a plain cell where it says none."""
+        start = sheet.cells[at].span[0]
+        xml = sheet.xml.xml
+        match = _STYLE.search(xml, start, tag_end(xml, start))
+        number = int(match[1]) if match else 0
+        return self._looks[number] if number < len(self._looks) else Look("Normal", "General", True)
+
+    @cached_property
+    def _looks(self) -> list[Look]:
+        root = _styles(self.book.package)
+        if root is None:
+            return []
+        formats = {element.get("numFmtId", ""): element.get("formatCode", "") for element in _all(root, "numFmt")}
+        names = {element.get("xfId", ""): element.get("name", "") for element in _all(root, "cellStyle")}
+        (cells,) = _all(root, "cellXfs") or [ElementTree.Element("cellXfs")]
+        return [self._look(element, formats, names) for element in cells]
+
+    def _look(self, element: ElementTree.Element, formats: dict[str, str], names: dict[str, str]) -> Look:
+        protection = next((child for child in element if local_name(child) == "protection"), None)
+        locked = protection is None or protection.get("locked", "1") not in ("0", "false")
+        number = element.get("numFmtId", "0")
+        return Look(names.get(element.get("xfId", "0"), "Normal"), formats.get(number, f"built-in {number}"), locked)
+
+
+def _styles(package: Package) -> ElementTree.Element | None:
+    workbook = package.workbook_part()
+    part = next((link.target for link in package.relationships(workbook) if link.kind == "styles"), None)
+    return package.tree(part) if part in package.parts else None
+
+
+def _all(root: ElementTree.Element, tag: str) -> list[ElementTree.Element]:
+    return [element for element in root.iter() if local_name(element) == tag]
 
 
 def _cells(table: LineTable) -> Iterator[Position]:
@@ -82,8 +141,9 @@ def _lock(sheet: Sheet, at: Position, what: str, remedy: str) -> Fault:
 def print_setup(book: Book) -> Iterator[Fault]:
     """A sheet that would not print as a report."""
     for sheet in book.our_sheets:
-        frame = Frame(sheet)
-        setup, fit, footer = frame.first("pageSetup"), frame.first("pageSetUpPr"), frame.first("oddFooter")
+        setup, fit, footer = (
+            next(iter(sheet.elements(tag)), None) for tag in ("pageSetup", "pageSetUpPr", "oddFooter")
+        )
         wrong = [
             (setup is None or setup.get("orientation") != "landscape", "not landscape"),
             (fit is None or fit.get("fitToPage") not in ("1", "true"), "not one page wide"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.book.book import Book, Sheet
-from planner.book.usual import calculated_columns, usual_formula, usual_of
+from planner.book.row_formulas import calculated_columns, usual_formula, usual_of
+from planner.book.sheet import Sheet
+from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
 from planner.xlsx.address import address
 from planner.xlsx.pattern import Pattern, Position
@@ -40,7 +41,7 @@ def _typed_over(book: Book, sheet: Sheet, positions: list[Position], usual: Patt
     for at in positions:
         found = sheet.patterns.get(at)
         if found.is_pasted if found else sheet.is_typed(*at):
-            formula = f"={book.alignment.shown(sheet.name, at, usual)}" if usual else None
+            formula = f"={book.numbers.shown(sheet.name, at, usual)}" if usual else None
             what = f"{shown(sheet.value(*at))} is typed over {formula or 'a formula'}"
             remedy = "type it on Inputs, in the row's override cell where it has one; copy the formula back"
             yield Fault(sheet.name, address(*at), what, remedy, "override", "override",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.book.book import Book
-from planner.book.tables import BESIDE, CaseTable
+from planner.book.line_tables import BESIDE
+from planner.book.record_tables import CaseTable
+from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.formulas.text import Call, FormulaError, parse, walk
 from planner.xlsx.address import address

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from planner.book.book import Book, Sheet
+from planner.book.sheet import Sheet
+from planner.book.workbook import Book
 from planner.check.broken import broken, defined
 from planner.check.findings import Fault, rule
 from planner.check.graph import circles

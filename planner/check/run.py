@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.book.book import Book
-from planner.book.lesson import open_book
+from planner.book.problem_book import open_book
+from planner.book.workbook import Book
 from planner.check import (  # noqa: F401 (each registers its rules)
     agreement,
     checks,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.book.book import Book, Sheet
-from planner.book.tables import HEADER, Head, LineTable
-from planner.book.usual import calculated_columns, usual_formula, usual_of
+from planner.book.line_tables import HEADER, Head, LineTable
+from planner.book.row_formulas import calculated_columns, usual_formula, usual_of
+from planner.book.sheet import Sheet
+from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.xlsx.address import Area, address
 from planner.xlsx.pattern import Pattern, Position, Reference
@@ -25,7 +26,7 @@ def headers(book: Book) -> Iterator[Fault]:
     for table in book.by_scenario[1:]:
         yield from _scenarios_lacking(book, table)
         yield from _misread(book, table)
-    if moved := [name for name in book.alignment.sheets if name in {table.sheet.name for table in book.by_scenario}]:
+    if moved := [name for name in book.numbers.sheets if name in {table.sheet.name for table in book.by_scenario}]:
         what = f"columns were inserted or moved on {', '.join(moved)}: a scenario's column is not the same everywhere"
         yield Fault(moved[0], "", what, "its formulas follow; move them back if you copy columns", "note")
 
@@ -34,7 +35,7 @@ def _scenarios_lacking(book: Book, table: LineTable) -> Iterator[Fault]:
     """The columns of Inputs without one in another table, and the reverse."""
     inputs, known = book.inputs, {}
     for each in (inputs, table):
-        known[id(each)] = {book.alignment.standard(each.sheet.name, column): column for column in each.columns}
+        known[id(each)] = {book.numbers.standard(each.sheet.name, column): column for column in each.columns}
     here, there = known[id(inputs)], known[id(table)]
     for number in sorted(here.keys() ^ there.keys()):
         one, other = (inputs, table) if number in here else (table, inputs)
@@ -47,10 +48,10 @@ def _misread(book: Book, table: LineTable) -> Iterator[Fault]:
     """The cells of a header that read another cell of Inputs than the scenario's own."""
     for line in (line for line in table.lines if line.name in HEADER):
         for at in ((line.row, column) for column in table.columns):
-            formula, wanted = table.sheet.shapes.get(at), book.inputs.by_name.get(line.name)
+            formula, wanted = table.sheet.numbered.get(at), book.inputs.by_name.get(line.name)
             if formula is None or wanted is None:
                 continue
-            number = book.alignment.standard(table.sheet.name, at[1])
+            number = book.numbers.standard(table.sheet.name, at[1])
             areas = {name: Area(found.row, number, found.row, number)
                      for name, found in book.inputs.by_name.items() if name in HEADER}  # fmt: skip
             read, own = {reference.area(at[0], number) for reference in formula.references}, areas[line.name]
@@ -81,10 +82,10 @@ def _deviations(
     book: Book, sheet: Sheet, positions: list[Position], usual: Pattern | None, along: str
 ) -> Iterator[Fault]:
     for at in positions:
-        own = sheet.shapes.get(at)
+        own = sheet.numbered.get(at)
         if (own and (own is usual or own.is_broken or own.is_pasted)) or (own is None and sheet.is_typed(*at)):
             continue  # rule 15 reports a broken one, rule 14 a typed value
-        wanted = f"={book.alignment.shown(sheet.name, at, usual)}" if usual else "a formula"
+        wanted = f"={book.numbers.shown(sheet.name, at, usual)}" if usual else "a formula"
         remedy = f"copy the {along}'s formula, or change the whole {along}"
         if own is None:
             yield Fault(sheet.name, address(*at), f"the cell is blank, and not its {along}'s {wanted}", remedy)

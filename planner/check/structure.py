@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from planner.book.book import Book, Sheet
-from planner.book.frame import Frame
-from planner.book.tables import SEARCHED
+from planner.book.line_tables import HEADER, LineTable
+from planner.book.sheet import SEARCHED, Sheet
+from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.xlsx.address import Area, address
 from planner.xlsx.opc import local_name
@@ -63,7 +63,7 @@ def links(book: Book) -> Iterator[Fault]:
     if front is None:
         return
     old = {sheet.name: name for name, sheet in book.designed.items() if name != sheet.name}
-    targets = {_target(link.get("location", "")) for link in Frame(front).all("hyperlink")}
+    targets = {_target(link.get("location", "")) for link in front.elements("hyperlink")}
     for sheet in (*book.our_sheets, *(found for name, found in book.designed.items() if name == "Log")):
         if sheet.name not in targets:
             what, remedy = f"Cover has no link to {sheet.name}", "link the sheet's name on Cover to it"
@@ -71,9 +71,7 @@ def links(book: Book) -> Iterator[Fault]:
             renamed = was in targets and was not in book.sheets
             yield Fault(front.name, "", what, remedy, "note" if renamed else "fault")
         corner = address(*sheet.title_at)
-        back = {
-            _target(link.get("location", "")) for link in Frame(sheet).all("hyperlink") if link.get("ref") == corner
-        }
+        back = {_target(link.get("location", "")) for link in sheet.elements("hyperlink") if link.get("ref") == corner}
         if front.name not in back:
             what, remedy = f"{corner} doesn't link back to {front.name}", f"link it to {front.name}!A1"
             yield Fault(sheet.name, corner, what, remedy, "note" if old.get(front.name) in back else "fault")
@@ -90,10 +88,9 @@ def hidden(book: Book) -> Iterator[Fault]:
         if local_name(element) == "sheet" and element.get("state", "visible") != "visible":
             yield Fault(element.get("name", ""), "", "the sheet is hidden", "show it")
     for sheet in book.our_sheets:
-        frame = Frame(sheet)
-        for row in frame.hidden_rows:
+        for row in sheet.hidden_rows:
             yield Fault(sheet.name, address(row, 1), f"row {row} is hidden", "show it, or group it")
-        for column in frame.all("col"):
+        for column in sheet.elements("col"):
             if column.get("hidden") in ("1", "true") and column.get("outlineLevel", "0") == "0":
                 first = int(column.get("min", "1"))
                 yield Fault(sheet.name, address(1, first), "the column is hidden", "show it, or group it")
@@ -112,12 +109,18 @@ def names(book: Book) -> Iterator[Fault]:
 def panes(book: Book) -> Iterator[Fault]:
     """A sheet of scenarios whose panes are frozen elsewhere; none at all is noted: some programs save none."""
     for table in book.by_scenario:
-        corner = address(*table.corner)
-        pane = Frame(table.sheet).first("pane")
+        corner = address(*_corner(table))
+        pane = next(iter(table.sheet.elements("pane")), None)
         if pane is None or pane.get("state") not in ("frozen", "frozenSplit"):
             yield Fault(table.sheet.name, corner, "panes are not frozen", f"freeze them at {corner}", "note")
         elif (at := pane.get("topLeftCell", "")) != corner:
             yield Fault(table.sheet.name, corner, f"panes are frozen at {at}", f"freeze them at {corner}")
+
+
+def _corner(table: LineTable) -> Position:
+    """The first scenario's cell below the header rows, where panes are frozen."""
+    rows = [line.row for line in table.lines if line.name in HEADER]
+    return max(rows, default=table.head.row) + 1, table.columns[0] if table.columns else table.head.fifth + 1
 
 
 @rule(8, "No merged cells; no blank column inside a table.")
@@ -125,7 +128,7 @@ def merged(book: Book) -> Iterator[Fault]:
     """Merged cells that touch a table, and a table's column without a title."""
     for sheet in book.our_sheets:
         used = {row for row, _ in sheet.cells}
-        for merge in Frame(sheet).all("mergeCell"):
+        for merge in sheet.elements("mergeCell"):
             area = Area.parse(merge.get("ref", "A1"))
             if area.top <= max(used, default=0):
                 yield Fault(sheet.name, address(area.top, area.left), f"{area} is merged", "unmerge it")

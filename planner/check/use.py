@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.book.book import Book, Sheet
-from planner.book.tables import SEARCHED, Line, LineTable
-from planner.book.usual import usual_formula
+from planner.book.line_tables import LineItem, LineTable
+from planner.book.row_formulas import usual_formula
+from planner.book.sheet import SEARCHED, Sheet
+from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.formulas.text import FormulaError, parse
 from planner.xlsx.address import address
@@ -73,7 +74,7 @@ def proofs(book: Book) -> Iterator[Fault]:
         yield Fault(cover.name, "", "the count of failed checks is not on Cover", remedy)
 
 
-def reading(table: LineTable, source: LineTable) -> Iterator[Line]:
+def reading(table: LineTable, source: LineTable) -> Iterator[LineItem]:
     """The lines of a table whose formula reads the sheet of another."""
     for line in table.lines:
         formula = usual_formula(table.sheet, ((line.row, column) for column in table.columns))

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from planner.book.book import Address, Book, Sheet
-from planner.book.frame import Frame
-from planner.book.tables import HEADER, MACHINE_NAME, Line
+from planner.book.line_tables import HEADER, MACHINE_NAME, LineItem
+from planner.book.sheet import Sheet, Spot
+from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
 from planner.check.graph import Cells
 from planner.formulas.limits import Limits, is_flag, stages
@@ -54,7 +54,7 @@ def validations(book: Book) -> Iterator[Fault]:
     for sheet in book.our_sheets:
         found = _validations(sheet)
         reported: set[str] = set()
-        typed = Cells((sheet.name, *at) for at in sheet.cells
+        typed = Cells(Spot(sheet.name, *at) for at in sheet.cells
                       if found and sheet.is_typed(*at) and not _is_own(book, sheet, at))  # fmt: skip
         for validation in found:
             faults = list(_out_of_range(book, sheet, validation, typed))
@@ -78,7 +78,7 @@ def _is_own(book: Book, sheet: Sheet, at: Position) -> bool:
 
 def _unguarded(sheet: Sheet, positions: list[Position], guarded: list[Area]) -> Iterator[Fault]:
     """Those of the cells that are there to be typed into which are in no area of a validation."""
-    wanted = [(sheet.name, *at) for at in positions]
+    wanted = [Spot(sheet.name, *at) for at in positions]
     cells = Cells(wanted)
     known = {cell for area in guarded for cell in cells.within(sheet.name, area)}
     for name, row, column in wanted:
@@ -93,7 +93,7 @@ def _beyond_limits(book: Book, reported: set[str]) -> Iterator[Fault]:
     for line in (line for line in table.lines if line.unit not in ("", "text") and line.name not in HEADER):
         columns = (table.head.fourth,) if line.section == "Constants" else table.columns
         for column in columns:
-            value, cell = table.sheet.value(line.row, column), (table.sheet.name, line.row, column)
+            value, cell = table.sheet.value(line.row, column), Spot(table.sheet.name, line.row, column)
             if address(*cell[1:]) in reported or isinstance(value, CellError) or not table.sheet.is_typed(*cell[1:]):
                 continue
             if not isinstance(value, (int, float)) or isinstance(value, bool):
@@ -102,7 +102,7 @@ def _beyond_limits(book: Book, reported: set[str]) -> Iterator[Fault]:
                 yield out_of_range(book, cell, wanted)
 
 
-def _limits(line: Line) -> Limits:
+def _limits(line: LineItem) -> Limits:
     """What a row of Inputs may be, as far as its name and unit tell."""
     last = stages(line.name)
     return Limits(is_flag(line.name, line.unit), False) if last is None else Limits(False, False, last, is_stage=True)
@@ -116,10 +116,10 @@ def _out_of_range(book: Book, sheet: Sheet, validation: Validation, typed: Cells
             value = sheet.value(row, column)
             wanted = "" if isinstance(value, CellError) else _breach(validation, value, allowed)
             if wanted:
-                yield out_of_range(book, (name, row, column), wanted)
+                yield out_of_range(book, Spot(name, row, column), wanted)
 
 
-def out_of_range(book: Book, cell: Address, wanted: str) -> Fault:
+def out_of_range(book: Book, cell: Spot, wanted: str) -> Fault:
     """The finding that a typed value is not what its cell may hold."""
     name, *at = cell
     value = book.sheets[name].value(*at)
@@ -174,7 +174,7 @@ def number_in(text: str) -> float | None:
 
 def _validations(sheet: Sheet) -> list[Validation]:
     """A sheet's validations, those of the extension too, in which Excel keeps lists of other sheets."""
-    return [_validation(element) for element in Frame(sheet).all("dataValidation")]
+    return [_validation(element) for element in sheet.elements("dataValidation")]
 
 
 def _validation(element: ElementTree.Element) -> Validation:

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from planner.book.book import Address, Book
+from planner.book.sheet import Spot
+from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
 from planner.check.graph import Graph, origins, spread
 from planner.recalc.engine import EngineError
@@ -30,7 +31,7 @@ def cached_values(book: Book) -> Iterator[Fault]:
             what, cells = f"the formula has no cached value{rest}", tuple(address(*at) for at in blank)
             after = book.value(sheet.name, *blank[0])
             yield Fault(sheet.name, cells[0], what, RECALCULATE, kind="stale_value", after=after, cells=cells)
-    errors = {(name, *at): value for name, sheet in book.sheets.items() for at in sheet.cells
+    errors = {Spot(name, *at): value for name, sheet in book.sheets.items() for at in sheet.cells
               if isinstance(value := book.value(name, *at), CellError)}  # fmt: skip
     graph = Graph(book, errors)
     causes = [cell for cell in errors if next(graph.precedents(cell), cell) == cell]
@@ -46,7 +47,7 @@ def cached_values(book: Book) -> Iterator[Fault]:
         yield Fault(name, address(*at), what, remedy, kind="error_value", after=error)
 
 
-def _is_explained(book: Book, cell: Address, error: CellError) -> bool:
+def _is_explained(book: Book, cell: Spot, error: CellError) -> bool:
     """Whether an error says that a number is missing, or is another rule's: a reference that is broken."""
     name, *at = cell
     formula = book.sheets[name].patterns.get((at[0], at[1]))
@@ -57,7 +58,7 @@ def _is_explained(book: Book, cell: Address, error: CellError) -> bool:
     return error == NA and _is_missing(book, cell)
 
 
-def _is_missing(book: Book, cell: Address) -> bool:
+def _is_missing(book: Book, cell: Spot) -> bool:
     """Whether #N/A says here that a number is missing: typed, pasted, called NA(), or looked up by a blank cell."""
     name, row, column = cell
     formula = book.sheets[name].patterns.get((row, column))
@@ -85,10 +86,10 @@ def recalculated(book: Book) -> Iterator[Fault]:
     first = origins(book, stale)
     rest = Counter(name for name, *_ in stale) - Counter(name for name, *_ in first)
     for name, row, column in first:
-        old, new = book.sheets[name].value(row, column), fresh[name, row, column]
+        old, new = book.sheets[name].value(row, column), fresh[Spot(name, row, column)]
         what = f"the saved value is {shown(old)}, the formula gives {shown(new)}"
         yield Fault(name, address(row, column), what, RECALCULATE, kind="stale_value",
-                    before=old, after=fresh[name, row, column])  # fmt: skip
+                    before=old, after=fresh[Spot(name, row, column)])  # fmt: skip
     if rest:
         also = ", ".join(f"{count:,} on {name}" for name, count in rest.items())
         yield Fault("", "", f"further stale cells depend on these: {also}", "", "note")
@@ -98,7 +99,7 @@ def recalculated(book: Book) -> Iterator[Fault]:
         yield Fault("", "", what, "recalculate in a spreadsheet program", "note")
 
 
-def _is_current(book: Book, cell: Address, new: Value) -> bool:
+def _is_current(book: Book, cell: Spot, new: Value) -> bool:
     """Whether a saved value is the recalculated one; one that is missing is rule 22's."""
     name, *at = cell
     sheet = book.sheets[name]
@@ -110,17 +111,17 @@ def _is_current(book: Book, cell: Address, new: Value) -> bool:
     return same_value(old, "" if new is None else new, tolerance)
 
 
-def _moving(book: Book, stale: Collection[Address]) -> set[Address]:
+def _moving(book: Book, stale: Collection[Spot]) -> set[Spot]:
     """Those of the stale cells that a clock or dice moves, themselves or through others."""
     graph = Graph(book, stale)
-    moving: set[Address] = set()
+    moving: set[Spot] = set()
     while more := {cell for cell in stale if cell not in moving
                    and (_has_clock(book, cell) or not moving.isdisjoint(graph.precedents(cell)))}:  # fmt: skip
         moving |= more
     return moving
 
 
-def _has_clock(book: Book, cell: Address) -> bool:
+def _has_clock(book: Book, cell: Spot) -> bool:
     name, *at = cell
     formula = book.sheets[name].patterns.get((at[0], at[1]))
     return formula is not None and not formula.functions.isdisjoint(_CLOCK_OR_DICE)

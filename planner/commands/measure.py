@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from measure import interrupts
 from planner.errors import UserError
+from planner.measure import interrupts
 
 if TYPE_CHECKING:
-    from measure.records import Measurement
     from planner.compare.filling import Filled
+    from planner.measure.records import Measurement
 
 SUITES = ("quick", "full")
 LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
@@ -93,8 +93,8 @@ def _workbook(file: Path, csv: Path | None, only: Sequence[str], budget: float, 
 def _suite(
     suite: str, csv: Path, only: Sequence[str], hardware: str, budget: float, profiles: Path | None
 ) -> None:  # fmt: skip
-    from measure.samples import BRISK, STANDARD
     from planner.compare import suite as suites
+    from planner.measure.samples import BRISK, STANDARD
 
     interrupts.check()
     asked = suites.cases(suite, only, hardware)

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from measure.keys import case_key, parse_key
-from measure.records import Measurement
 from planner.catalog import Value as Known
 from planner.compare.landing import cells_of, identity_of
 from planner.compare.naming import label_of
 from planner.compare.sheet import NOTE, CaseRow, ComparisonSheet
 from planner.errors import UserError, nearest
 from planner.formulas import library
+from planner.measure.keys import case_key, parse_key
+from planner.measure.records import Measurement
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import Formula, Value
 from planner.xlsx.newrows import NewRow, TemplateCell

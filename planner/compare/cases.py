@@ -30,7 +30,7 @@ class ComparisonCase:
     @property
     def key(self) -> str:
         """What tells the case from every other, in a workbook and in measurements.csv."""
-        from measure.keys import case_key
+        from planner.measure.keys import case_key
 
         return case_key(self.template.name, self.inputs)
 

@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from measure.keys import parse_key
-from measure.records import Measurement
 from planner.compare.sheet import ComparisonSheet
 from planner.errors import nearest
+from planner.measure.keys import parse_key
+from planner.measure.records import Measurement
 from planner.xlsx.address import Area, address
 from planner.xlsx.sheetname import unquoted
 from planner.xlsx.sheetxml import SheetXml

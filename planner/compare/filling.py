@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from measure.records import Measurement
 from planner.collector import still
 from planner.compare import chips, reach
 from planner.compare import sheet as comparison
 from planner.compare.appending import NewCells, appended
 from planner.compare.landing import ABOVE_PEAK, FLOOR, OTHER_HARDWARE, WRITTEN, Cells, Landing, flags_of, land, too_fast
 from planner.compare.sheet import ComparisonSheet
+from planner.measure.records import Measurement
 from planner.recalc import Recalculated, edit
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import Value

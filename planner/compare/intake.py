@@ -8,9 +8,9 @@ from math import isclose, isfinite, isnan
 from pathlib import Path
 from sys import float_info
 
-from measure.keys import case_key
-from measure.records import Measurement, numbered_measurements
 from planner.errors import Place, UserError
+from planner.measure.keys import case_key
+from planner.measure.records import Measurement, numbered_measurements
 
 ROUNDING = 1e-6
 SI = "write seconds, FLOP/s and byte/s"

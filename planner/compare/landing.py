@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 
-from measure.records import Measurement
 from planner.compare.sheet import KEY, CaseRow, ComparisonSheet, is_missing
+from planner.measure.records import Measurement
 from planner.xlsx.cellvalue import Value, same_value
 
 OTHER_HARDWARE = "other_hardware"  # measured on another chip than the one that the row predicts

@@ -8,9 +8,6 @@ from math import nan
 from pathlib import Path
 from typing import TypeVar
 
-from measure.records import Measurement
-from measure.run import Case, measure_cases
-from measure.samples import STANDARD, Rules
 from planner.compare import naming
 from planner.compare import sheet as comparison
 from planner.compare.filling import Filled, write_values
@@ -20,6 +17,9 @@ from planner.compare.sheet import CaseRow
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.template import Template
+from planner.measure.records import Measurement
+from planner.measure.run import Case, measure_cases
+from planner.measure.samples import STANDARD, Rules
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
@@ -125,7 +125,7 @@ def device_kinds() -> dict[str, str]:
 
 def hardware_ids(kinds: dict[str, str]) -> tuple[str, ...]:
     """The rows of the hardware table that this process's device can be."""
-    from measure import clock, devices
+    from planner.measure import clock, devices
 
     return devices.describe(clock.devices(), kinds).hardware_ids
 

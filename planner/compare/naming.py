@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from measure.keys import case_key
 from planner.catalog import Value
 from planner.compare import cases
 from planner.errors import UserError, closest
+from planner.measure.keys import case_key
 
 SHAPES = {
     "matmul_activation": (("n_matmuls", "tokens", "d_in", "d_out"), "compute_dtype"),

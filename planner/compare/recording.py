@@ -8,13 +8,13 @@ from decimal import Decimal
 from math import isfinite
 from pathlib import Path
 
-from measure.records import Measurement
 from planner.compare import naming
 from planner.compare import sheet as comparison
 from planner.compare.filling import write_values
 from planner.compare.landing import ABOVE_PEAK, cells_of, too_fast
 from planner.compare.sheet import NOTE, CaseRow, ComparisonSheet
 from planner.errors import Place, UserError, nearest
+from planner.measure.records import Measurement
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets

@@ -12,10 +12,10 @@ from functools import cache, cached_property
 from itertools import chain
 from typing import Any
 
-from measure.keys import case_key
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.template import Template
+from planner.measure.keys import case_key
 from planner.xlsx.address import Area, address, column_letters
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from math import isnan, nan
 from pathlib import Path
 
-from measure import clock
-from measure.records import Measurement, read_measurements, write_measurements
-from measure.run import Case, measure_cases
-from measure.samples import Rules
 from planner.compare import cases as shipped
 from planner.compare.measuring import Progress, device_kinds, hardware_ids, meant
 from planner.compare.prediction import predict
 from planner.errors import UserError
+from planner.measure import clock
+from planner.measure.records import Measurement, read_measurements, write_measurements
+from planner.measure.run import Case, measure_cases
+from planner.measure.samples import Rules
 
 
 def cases(suite: str, only: Sequence[str], hardware: str = "") -> list[Case]:

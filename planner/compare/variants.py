@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from measure import interrupts
-from measure.records import Measurement, read_measurements
 from planner.errors import UserError
+from planner.measure import interrupts
+from planner.measure.records import Measurement, read_measurements
 
 TPU_FLAG = "--xla_tpu"  # libtpu knows these, and XLA_FLAGS stops at them
 

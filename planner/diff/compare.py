@@ -10,7 +10,8 @@ from typing import Literal
 from planner.align.grid import Side, Token, is_filled, sides
 from planner.align.identity import Pairs, pairs
 from planner.align.meaning import Meanings
-from planner.book.reading import Plan, Quantity, Spot
+from planner.book.plan import Plan, Quantity
+from planner.book.sheet import Spot
 from planner.diff.changes import (
     CellChange,
     CheckChange,

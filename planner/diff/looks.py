@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from planner.book.book import Sheet
+from planner.book.sheet import Sheet
 from planner.xlsx.markup import tag_end
 from planner.xlsx.opc import Package, local_name
 from planner.xlsx.pattern import Position

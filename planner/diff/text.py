@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Literal
 
 from planner.align.grid import Side, alone
-from planner.book.reading import Plan
+from planner.book.plan import Plan
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.pattern import Pattern, Reference, renamed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,6 +14,8 @@ from planner.errors import UserError, nearest
 from planner.formulas.choices import with_choices
 from planner.formulas.include import Scope, include
 from planner.formulas.template import COLUMNS, Template, checked, read_rows
+
+_LONGEST_HEADER = 1000  # characters; a template's has some fifty
 
 
 @dataclass
@@ -52,7 +55,7 @@ def is_template(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open(encoding="utf-8-sig", errors="replace") as stream:
-        return tuple(stream.readline().strip().split(",")) == COLUMNS
+        return tuple(stream.readline(_LONGEST_HEADER).strip().split(",")) == COLUMNS
 
 
 def load(name: str | Path) -> Template:
@@ -90,7 +93,7 @@ def _fetched(name: str, beside: Path | None, including: tuple[Path, ...]) -> Tem
 
 
 def _load(path: Path, including: tuple[Path, ...]) -> Template:
-    resolved = path.resolve()
+    resolved = Path(os.path.realpath(path))  # Path.resolve raises at a loop of links
     if resolved in including:
         chain = " -> ".join(step.stem for step in (*including, resolved))
         raise UserError(f"templates include each other in a circle: {chain}")

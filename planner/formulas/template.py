@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from planner import csvfile
+from planner import csvfile, regularfile
 from planner.errors import Place, UserError, nearest
 from planner.formulas.text import FUNCTIONS, Binary, Call, Formula, FormulaError, Node, Number, Unary, children, parse
 from planner.formulas.units import TEXT, Unit, parse_unit, unit_of
@@ -115,7 +115,7 @@ def read_rows(path: Path) -> tuple[list[Row], str]:
 
     Raises UserError for what can be told from a row alone: columns, names, kinds, units, numbers.
     """
-    sheet = csvfile.read(path, required=COLUMNS, known=COLUMNS)
+    sheet = csvfile.read(path, required=COLUMNS, known=COLUMNS, largest=regularfile.SMALL)
     rows: list[Row] = []
     seen: dict[str, int] = {}
     for line, cells in sheet.records():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner.catalog import Value
+from planner.catalog.cells import CellError, refuse_new_id
 from planner.errors import Place, UserError
 from planner.formulas import explanation as trace
 from planner.formulas import library
@@ -46,7 +47,7 @@ def add(
     Raises UserError as planner.hf.understand.understand and planner.hf.store.put do; nothing is written then.
     """
     understood = understand(config, settings)
-    cells = {"id": identifier.strip() or suggested_id(config), **understood.cells}
+    cells = {"id": _new_id(identifier, config), **understood.cells}
     if name:
         cells["name"] = name
     row = completed(cells, config)
@@ -59,6 +60,16 @@ def add(
     put(to, cells, force=force)
     quantities = [_quantity(template.row(shown), results) for shown in SHOWN]
     return Added(cells["id"], quantities, understood.notes)
+
+
+def _new_id(typed: str, config: Path) -> str:
+    """The id that was typed, or else the one that the config suggests. Raises UserError for one that can't be."""
+    identifier = typed.strip(" ") or suggested_id(config)
+    try:
+        refuse_new_id(identifier)
+    except CellError as error:
+        raise UserError(error.what, place=Place(config), remedy=f"{error.remedy}, as in --id my-model") from None
+    return identifier
 
 
 def _quantity(row: Row, results: Results) -> Quantity:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import Place, UserError
+from planner.regularfile import SMALL, read_bytes
 
 REMEDY = "give the config.json that lies beside the weights"
-LARGEST_FILE = 2**24  # bytes; configs have a few thousand
 
 # Where a multimodal model keeps its language model.
 TEXT_PARTS = ("text_config", "llm_config", "language_config")
@@ -143,19 +143,11 @@ def read(path: Path) -> Mapping[str, Any]:
 
 
 def _text(path: Path) -> str:
+    data = read_bytes(path, "a config.json", SMALL, hint="give the config.json in it")
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            what = f"{path.stat().st_size:,} bytes are no config"
-            raise UserError(what, place=Place(path), remedy=REMEDY)
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise UserError("there is no such file", place=Place(path)) from None
-    except IsADirectoryError:
-        raise UserError("this is a folder", place=Place(path), remedy="give the config.json in it") from None
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UserError("not JSON: the file is not UTF-8 text", place=Place(path)) from None
-    except OSError as error:
-        raise UserError(f"can't be read: {error.strerror}", place=Place(path)) from None
 
 
 def _constant(word: str, path: Path) -> float:

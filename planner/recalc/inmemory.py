@@ -1,20 +1,34 @@
-"""What a workbook's formulas give now, computed in memory: the file and its cached values stay as they are."""
+"""Values computed in memory: of a workbook as it stands, and of one that has just been written from its grids."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any
 
-from planner.recalc.trust import Verdict, computed
+from planner.recalc.cells import Address
+from planner.recalc.engine import Engine, EngineError, Unknown, understood
+from planner.recalc.trust import ARRAY, BAD_NAME, UNKNOWN_NAME, Verdict, computed, with_dependents
+from planner.xlsx.address import address, coordinates
+from planner.xlsx.grid import Grid
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_cached
 from planner.xlsx.sheetxml import SheetXml
 
+_CACHED = re.compile(
+    rb'(<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?+)(?: t="[a-z]+")?+((?: [a-z]m="[0-9]+")*+>'
+    rb'<f(?: [\w:]+="[^"<]*")*+(?:/>|>[^<]*+</f>))<v>[^<]*+</v>'
+)
+
+_LEFT = (b"</f><v>", b"/><v>", b"</f><is>", b"/><is>")  # what stands before a formula's value
+
 
 def in_memory(package: Package, sheets: Mapping[str, SheetXml]) -> Verdict:
-    """Every formula's value, and why there is none where the engine can't be trusted with one.
+    """What every formula gives now, and why there is no value where the engine can't be trusted with one.
 
-    Raises EngineError where the engine can't have the workbook at all.
+    The file and its cached values stay as they are. Raises EngineError where the engine can't have the workbook at all.
     """
     return computed(stripped(package, sheets), sheets)
 
@@ -23,7 +37,60 @@ def stripped(package: Package, sheets: Mapping[str, SheetXml]) -> Package:
     """The workbook without its cached values, which a program that calculates could take for true."""
     bare = replace(package, parts=dict(package.parts))
     for name, part in package.sheets().items():
-        sheet = sheets[name]
-        formulas = (ref for ref, cell in sheet.cells.items() if cell.formula is not None)
-        bare.replace(part, with_cached(sheet, {ref: None for formula in formulas for ref in sheet.filled_by(formula)}))
+        bare.replace(part, _without_cached(sheets[name]))
     return bare
+
+
+def _without_cached(sheet: SheetXml) -> bytes:
+    if sheet.is_plain and not sheet.arrays:
+        bare = _CACHED.sub(rb"\1\2", sheet.xml)
+        if not any(left in bare for left in _LEFT):
+            return bare
+    formulas = (ref for ref, cell in sheet.cells.items() if cell.formula is not None)
+    return with_cached(sheet, {ref: None for formula in formulas for ref in sheet.filled_by(formula)})
+
+
+@dataclass
+class Fresh:
+    """Each sheet's values from A1 on, row by row, None where a formula has none; and why it has none."""
+
+    values: dict[str, list[list[Any]]]
+    doubts: dict[Address, str]
+
+
+def values_of(package: Package, grids: Mapping[str, Grid]) -> Fresh:
+    """The values of a workbook that was just written from `grids`: every formula plain, no cached value.
+
+    They are held to the rules of `planner.recalc.trust`.
+    """
+    try:
+        return _values(Engine(package, {}), grids)
+    except EngineError as refusal:
+        return Fresh({}, {cell: str(refusal) for cell in _formulas(grids)})
+
+
+def _values(engine: Engine, grids: Mapping[str, Grid]) -> Fresh:
+    found = {name: engine.block(name, *grid.size) for name, grid in grids.items()}
+    doubts: dict[Address, str] = {}
+    for name, grid in grids.items():
+        rows = found[name]
+        for row, column in grid.formulas():
+            value = rows[row - 1][column - 1]
+            if type(value) is float and isfinite(value):
+                continue
+            value = rows[row - 1][column - 1] = understood(value)
+            if isinstance(value, Unknown):
+                doubts[name, address(row, column)] = value.reason
+            elif value == BAD_NAME:
+                doubts[name, address(row, column)] = UNKNOWN_NAME
+    beside = [(name, address(*at)) for name, grid in grids.items() for at in grid.beside_room()]
+    doubts |= dict.fromkeys(engine.spills(beside), ARRAY.reason)
+    doubts = with_dependents(engine, list(_formulas(grids)), doubts, list(doubts)) if doubts else doubts
+    for name, ref in doubts:
+        row, column = coordinates(ref)
+        found[name][row - 1][column - 1] = None
+    return Fresh(found, doubts)
+
+
+def _formulas(grids: Mapping[str, Grid]) -> Iterator[Address]:
+    return ((name, address(*at)) for name, grid in grids.items() for at in grid.formulas())

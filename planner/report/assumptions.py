@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.book.reading import Plan, Quantity, Spot
-from planner.book.tables import Line, LineTable
-from planner.book.usual import usual_of
+from planner.book.line_tables import LineItem, LineTable
+from planner.book.plan import Plan, Quantity
+from planner.book.row_formulas import usual_of
+from planner.book.sheet import Spot
 from planner.report.contents import Figure, FigureRow, Section, Typed
 from planner.report.figures import CellFigures, shown
 from planner.xlsx.cellvalue import CellError
@@ -63,7 +64,7 @@ def typed_over(plan: Plan) -> tuple[Typed, ...]:
     return tuple(found for table, line in lines for found in _changed_cells(plan, table, line))
 
 
-def _changed_cells(plan: Plan, table: LineTable, line: Line) -> Iterator[Typed]:
+def _changed_cells(plan: Plan, table: LineTable, line: LineItem) -> Iterator[Typed]:
     usual = usual_of(plan.book, table, line)
     names = {scenario.id: scenario.name or scenario.id for scenario in plan.scenarios}
     for column in table.columns:
@@ -72,7 +73,7 @@ def _changed_cells(plan: Plan, table: LineTable, line: Line) -> Iterator[Typed]:
             value = sheet.value(*at)
             text = str(value) if isinstance(value, CellError) else shown(value, line.unit)
             what = f"{text} typed over the formula"
-        elif usual is not None and at in sheet.shapes and sheet.shapes[at] is not usual:
+        elif usual is not None and at in sheet.numbered and sheet.numbered[at] is not usual:
             what = f"another formula than its row's: {sheet.patterns[at].at(*at)}"
         else:
             continue

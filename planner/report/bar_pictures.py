@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from planner.book.reading import Quantity, Scenario
+from planner.book.plan import Quantity, Scenario
 from planner.report.bar_chart import Bar, Part, bar_chart
 from planner.report.contents import Figure, FigureTable, Picture
 from planner.report.figures import CellFigures

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from planner.book.reading import Plan, Quantity, Spot
+from planner.book.plan import Plan, Quantity
+from planner.book.sheet import Spot
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.pattern import Pattern

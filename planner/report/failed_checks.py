@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from planner.book.reading import Check, Quantity
+from planner.book.plan import CheckRow, Quantity
 from planner.formulas.text import (
     COMPARISONS,
     Binary,
@@ -45,12 +45,12 @@ def check_results(cells: CellFigures) -> tuple[tuple[CheckResult, ...], tuple[Ch
     return tuple(failed), tuple(untold)
 
 
-def is_counted(row: Check, key: str) -> bool:
+def is_counted(row: CheckRow, key: str) -> bool:
     """Whether a check is one of the scenario's; a text stands where it is not."""
     return key in row.cells and not isinstance(row.value(key), str)
 
 
-def _check(cells: CellFigures, row: Check, key: str, fails: bool) -> CheckResult:
+def _check(cells: CellFigures, row: CheckRow, key: str, fails: bool) -> CheckResult:
     figure, scenario = cells.of(row, key), cells.plan.by_key[key]
     meaning = "; ".join(text for text in (row.text, row.source) if text)
     numbers = in_numbers(cells, row, key) if fails else ""
@@ -58,7 +58,7 @@ def _check(cells: CellFigures, row: Check, key: str, fails: bool) -> CheckResult
     return CheckResult(name, row.title, meaning, figure.cell, fails, "" if fails else figure.why, numbers)
 
 
-def in_numbers(cells: CellFigures, check: Check, key: str) -> str:
+def in_numbers(cells: CellFigures, check: CheckRow, key: str) -> str:
     """The comparisons of a failed check that don't hold in a scenario; blank where they can't be told.
 
     A check's formula is `IF(condition,1,0)`; of an AND only the parts that fail are said, of an OR all but those that
@@ -82,7 +82,7 @@ def _condition(root: Node) -> Node:
 class _Sides:
     """The two sides of a check's comparisons, in a scenario: in words and as numbers with their unit."""
 
-    def __init__(self, cells: CellFigures, check: Check, key: str, formula: Formula) -> None:
+    def __init__(self, cells: CellFigures, check: CheckRow, key: str, formula: Formula) -> None:
         self.formula, self.key = formula, key
         self.rows = {name: _row(cells, check, name) for name in formula.names}
 
@@ -200,7 +200,7 @@ def _value_of(cells: Mapping[str, object], key: str) -> object:
     return getattr(entry, "value", None)
 
 
-def _row(cells: CellFigures, check: Check, name: str) -> Quantity:
+def _row(cells: CellFigures, check: CheckRow, name: str) -> Quantity:
     """The row of a name on the sheet that calculates the check, else the first of the name.
 
     Raises LookupError where there is none.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from planner.book.reading import Entry, Plan, Quantity, Scenario, Spot
+from planner.book.plan import Entry, Plan, Quantity, Scenario
+from planner.book.sheet import Spot
 from planner.report.causes import cause
 from planner.report.contents import Figure, FigureColumn, FigureRow, FigureTable
 from planner.xlsx.cellvalue import CellError, Value

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from planner import __version__
-from planner.book.reading import Headline, Plan, Spot, read_plan
+from planner.book.plan import Headline, Plan
+from planner.book.reading import read_plan
+from planner.book.sheet import Spot
 from planner.errors import Place, UserError
 from planner.report import assumptions, provenance, sweep_tables
 from planner.report.bar_pictures import memory_pictures, step_pictures

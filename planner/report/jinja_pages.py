@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import Place, UserError
+from planner.regularfile import SMALL, read_bytes
 from planner.report import svg
 from planner.report.contents import CheckResult, Figure, FigureTable, Picture, ReportData
 from planner.report.svg import Drawing
@@ -43,6 +44,7 @@ def rendered(
     import jinja2
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+    data = b"" if template is None else read_bytes(template, "a Jinja page", SMALL)
     folders = [PAGES] if template is None else [template.resolve().parent, PAGES]
     environment = ImmutableSandboxedEnvironment(
         loader=jinja2.ChoiceLoader([jinja2.FileSystemLoader(folder) for folder in folders]),
@@ -52,8 +54,8 @@ def rendered(
     wanted = template.name if template is not None else name
     try:
         if template is not None:
-            text = template.read_text(encoding="utf-8")  # an OSError names the file better than a loader does
-            if not any(kind in _SAID for _, kind, _ in environment.lex(text, filename=str(template))):
+            lexed = environment.lex(data.decode(), filename=str(template))
+            if not any(kind in _SAID for _, kind, _ in lexed):
                 what = "this is no Jinja page: nothing of the report stands in it"
                 remedy = 'begin with {% extends "' + name + '" %}, or say {{ report.title }}'
                 raise UserError(what, place=Place(template), remedy=remedy)

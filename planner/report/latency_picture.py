@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from planner.book.reading import Quantity, Scenario
+from planner.book.plan import Quantity, Scenario
 from planner.errors import UserError
 from planner.formulas.template import Template
 from planner.report import svg

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import Place, UserError
+from planner.regularfile import SMALL, read_bytes
 from planner.report.contents import ReportData, report_time
 from planner.report.exports import plain
 from planner.report.jinja_pages import PAGES, grouped, swatch
@@ -26,13 +27,13 @@ def pdf(report: ReportData, template: Path | None = None) -> tuple[bytes, str]:
     """
     import typst
 
+    if template is not None:
+        read_bytes(template, "a Typst file", SMALL)  # what can't be read is named better here than by Typst
     page = PAGES / "report.typ"
     given = {"report": json.dumps(_data(report), ensure_ascii=False), "page": page.as_posix()}
     source = (template or page).resolve()
     stamp = int(report_time().timestamp())
     compiled = partial(typst.compile, str(source), root=source.anchor, format="pdf", sys_inputs=given, timestamp=stamp)
-    if template is not None:
-        template.read_bytes()  # an OSError names the file better than Typst does
     try:
         try:
             return _bytes(compiled(pdf_standards="ua-1")), ""

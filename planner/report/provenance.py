@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from planner.book.reading import Plan
+from planner.book.plan import Plan
 from planner.report.contents import Source
 
 COVER, DIGESTS = "Cover", "Made from"

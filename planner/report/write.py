@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
+from planner import progress
 from planner.errors import Place, UserError
 from planner.report.contents import Picture, ReportData
 from planner.report.gather import gather
@@ -127,6 +128,7 @@ def written_beside(page: Path, files: Mapping[str, bytes]) -> Iterator[None]:
         for path, before in old.items():
             with suppress(OSError, UserError):  # the others are still put back, and the first fault is told
                 write_atomically(path, before) if before is not None else path.unlink(missing_ok=True)
+                progress.put_back(path)
         if is_new and folder.is_dir():
             folder.rmdir()
         raise

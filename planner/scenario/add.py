@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from planner import progress
-from planner.book.book import Book
+from planner.book.workbook import Book
 from planner.recalc import Recalculated, recalculate
 from planner.scenario import reach
 from planner.scenario.column import Column, Request

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from planner.book.book import Book
-from planner.book.pristine import NOTHING, named_formula
-from planner.book.tables import HEADER, Line, LineTable
+from planner.book.line_tables import HEADER, LineItem, LineTable
+from planner.book.row_formulas import NOTHING, named_formula
+from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
 from planner.scenario.places import CHIP, ID, MODEL, NAME, said, scenario_of
 from planner.scenario.values import OVERRIDES, content, identified
@@ -66,7 +66,7 @@ class Column:
     def inputs(self, request: Request, identifier: str) -> dict[str, Content]:
         """The typed cells of Inputs: those of the source, but for overrides, and what the request sets."""
         contents = self._blank()
-        names: dict[str, Line] = {}
+        names: dict[str, LineItem] = {}
         sheet, known = self.table.sheet, {line.row: line for line in self.table.lines}
         for row in sorted({row for row, column in sheet.cells if column == self.source}):
             line = known.get(row)
@@ -86,7 +86,7 @@ class Column:
             contents[address(line.row, self.column)] = content(self.book, line, text)
         return contents
 
-    def _copy(self, contents: dict[str, Content], row: int, line: Line | None, keeps_overrides: bool) -> None:
+    def _copy(self, contents: dict[str, Content], row: int, line: LineItem | None, keeps_overrides: bool) -> None:
         """One cell of Inputs as the source has it."""
         sheet, target = self.table.sheet, address(row, self.column)
         formula, value = sheet.patterns.get((row, self.source)), sheet.value(row, self.source)
@@ -115,7 +115,7 @@ class Column:
         """A formula of the source's row as it reads in the new column."""
         return formula.at(row, self.column)
 
-    def _pristine(self, line: Line) -> Pattern | None:
+    def _pristine(self, line: LineItem) -> Pattern | None:
         """The formula that a line is meant to have here: what its names say where they do, else what most cells have.
 
         None where no scenario has a formula in this row.
@@ -135,7 +135,7 @@ class Column:
                 if any(each.sheet in sheets and each.first != each.last for each in formula.references))  # fmt: skip
         return next(wide, NOTHING)
 
-    def _live(self, line: Line) -> list[Pattern]:
+    def _live(self, line: LineItem) -> list[Pattern]:
         """The formulas of the columns that read the same column of Inputs, seen from their own, as the new one does."""
         offset = self.book.inputs.columns[-1] + 1 - self.column
         found: list[Pattern] = []

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from planner import catalog
-from planner.book.pristine import is_pristine
-from planner.book.reading import Entry, Plan, Quantity, Scenario
-from planner.book.sheets import templates_of
+from planner.book.plan import Entry, Plan, Quantity, Scenario
+from planner.book.row_formulas import is_pristine
 from planner.catalog import Table
 from planner.errors import UserError
 from planner.formulas import library
@@ -74,7 +73,7 @@ class _Exporter:
         ]  # fmt: skip
         self._remark_on_tables()
         self._remark_on_constants()
-        templates = list(dict.fromkeys(templates_of(self.plan.book).values()))
+        templates = list(dict.fromkeys(self.plan.book.templates.values()))
         own = {table.kind: as_csv(self.plan, table) for table in (self._models, self._hardware)
                if has_own(self.plan, table)}  # fmt: skip
         return Export(["scenario", "name", "model", "hardware", *names], rows, templates, self.remarks, own)
@@ -117,7 +116,7 @@ class _Exporter:
     @cached_property
     def _lookups(self) -> dict[str, tuple[Row, Quantity]]:
         """The rows of the shipped templates that are looked up, and where the workbook has them."""
-        sheets = templates_of(self.plan.book)
+        sheets = self.plan.book.templates
         found: dict[str, tuple[Row, Quantity]] = {}
         for sheet, quantities in self.plan.tables.items():
             if sheets.get(sheet) not in library.names():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from planner.book.reading import Plan
+from planner.book.plan import Plan
 from planner.catalog import Table
 from planner.workbook.scenarios import guarded
 from planner.xlsx.cellvalue import CellError, Value

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from planner.book.book import Book
-from planner.book.tables import HEADER, LineTable
+from planner.book.line_tables import HEADER, LineTable
+from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
 from planner.xlsx.address import address, column_letters
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from xml.sax.saxutils import escape, unescape
 
-from planner.book.book import Book
-from planner.book.tables import LineTable
+from planner.book.line_tables import LineTable
+from planner.book.workbook import Book
 from planner.update import frames
 from planner.xlsx.address import Area, address, column_letters
 from planner.xlsx.opc import Package

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from planner.book.book import Book
-from planner.book.tables import Line
+from planner.book.line_tables import LineItem
+from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.settings import typed
@@ -37,7 +37,7 @@ def ids(book: Book, kind: str) -> list[str]:
     return [text for row in rows if (text := table.sheet.text(row, table.id_column))]
 
 
-def content(book: Book, line: Line, text: str) -> Value:
+def content(book: Book, line: LineItem, text: str) -> Value:
     """What `--set` types into a row of Inputs; N/A is a blank input, and #N/A where blank means the looked-up number.
 
     Raises UserError for what the row can't hold.
@@ -51,7 +51,7 @@ def content(book: Book, line: Line, text: str) -> Value:
     return value
 
 
-def described(line: Line) -> Row:
+def described(line: LineItem) -> Row:
     """The row of a template that a line of Inputs stands for; a template that isn't ours is told by its unit alone."""
     found = _known().get(line.name)
     if found is not None and found.unit == line.unit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from planner.book.book import Sheet
+from planner.book.sheet import Sheet
 from planner.update import frames
 from planner.update.rows import with_formulas
 from planner.update.sides import Side

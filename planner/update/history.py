@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from planner.align.keys import keyed
-from planner.book.book import Book
+from planner.book.workbook import Book
 from planner.update import frames
 from planner.update.sides import Side, looks_of
 from planner.update.signatures import HISTORY, Signer, cells, history

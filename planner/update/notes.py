@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from planner.book.reading import Note
+from planner.book.notes import Note
 from planner.update import frames, parts
 from planner.update.pairing import Pair
 from planner.update.rows import with_boxes

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from planner.align.keys import LOG, Keyed, keyed
 from planner.align.tracks import Tracks, tracks
-from planner.book.book import Book
+from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.update.history import digests
 from planner.update.inserted import as_built

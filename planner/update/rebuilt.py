@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from planner import catalog
-from planner.book.reading import Plan as Reading
-from planner.book.sheets import templates_of
+from planner.book.plan import Plan as Reading
 from planner.catalog import Value
 from planner.compare import sheet as comparison
 from planner.compare.cases import ComparisonCase
@@ -28,10 +27,10 @@ def plan_of(reading: Reading, extra: Sequence[str], models_csv: Path | None, har
     databases does.
     """
     mine = {Path(name).stem if name.endswith(".csv") else name: name for name in extra}
-    wanted = list(dict.fromkeys(templates_of(reading.book).values()))
+    wanted = list(dict.fromkeys(reading.book.templates.values()))
     for name in wanted:
         if name not in mine and name not in library.names():
-            sheet = next(sheet for sheet, template in templates_of(reading.book).items() if template == name)
+            sheet = next(sheet for sheet, template in reading.book.templates.items() if template == name)
             what = f"the sheet {sheet} is of a template {name!r} that is not ours"
             raise UserError(what, place=Place(reading.file), remedy=f"name its file: --template {name}.csv")
     if spare := next((name for name in mine if name not in wanted), ""):

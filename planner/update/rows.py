@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from planner.book.book import Sheet
+from planner.book.sheet import Sheet
 from planner.update import frames
 from planner.update.cellxml import readdressed
 from planner.xlsx.markup import Edit, apply_edits, element_end

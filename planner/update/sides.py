@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from planner.align.keys import COVER, TOP, Keyed
-from planner.book.book import Book
-from planner.book.pristine import named_formula
+from planner.book.row_formulas import named_formula
+from planner.book.workbook import Book
 from planner.update.signatures import Signer, digest, history
 from planner.xlsx.markup import tag_end
 from planner.xlsx.moves import Moves

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from planner import __version__, progress
 from planner.align.keys import LOG
-from planner.book.book import Book
 from planner.book.reading import read_plan
+from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.recalc import recalculate
 from planner.update import around, newcomers, notes, parts

@@ -134,7 +134,7 @@ def finished(book: Workbook, pages: Sequence[Page], made: datetime) -> bytes:
 
 def _compute(written: Written) -> None:
     """Put in every formula's value; a workbook that lacks one asks to be computed when it is opened."""
-    from planner.recalc.fresh import values_of
+    from planner.recalc.inmemory import values_of
 
     found = values_of(written.package, written.grids)
     written.put_values(found.values)

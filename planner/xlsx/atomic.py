@@ -4,45 +4,49 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from planner import progress
 from planner.errors import Place, UserError
+from planner.xlsx.locked import failures_named, is_current, is_taken, target_of
+
+_ABANDONED_S = 3600.0  # age of a temporary file that nobody writes any more, where a lock can't tell
 
 
 def write_atomically(path: Path, data: bytes, *, check: Callable[[Path], None] | None = None) -> None:
     """Put `data` at `path`: a temporary file beside it, forced to disk, checked, then moved over it.
 
     `check` sees the temporary file and raises if it is not what it should be. A link stays a link, and an
-    existing file keeps its mode. On any failure the old file is whole and nothing else is left.
+    existing file keeps its mode; of a file with several names the others keep the old content, which is said.
+    On any failure the old file is whole and nothing else is left; what a killed process left is cleared.
 
     Raises UserError when the file is open in a spreadsheet, is read-only, or can't be written.
     """
-    target = path.resolve()
+    target = target_of(path)
     refuse_if_unwritable(path)
-    with _failures_named(path):
-        temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
-        try:
+    with failures_named(path):
+        _clear_left_over(target)
+        with _temporary(target) as temporary:
             _write_through(temporary, data)
             if target.exists():
                 temporary.chmod(target.stat().st_mode & 0o7777)
+                _warn_of_other_names(path, target.stat().st_nlink - 1)
             if check is not None:
                 check(temporary)
+            progress.replacing(path, temporary)
             temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
         _flush_folder(target.parent)
 
 
 def refuse_if_unwritable(path: Path) -> None:
     """Raise UserError where a file at `path` is open in a spreadsheet, is no file or read-only: before any work."""
-    target = path.resolve()
+    target = target_of(path)
     refuse_if_open(target)
-    if target.exists() and not target.is_file():
-        raise UserError("there is something else than a file", place=Place(path), remedy="name another file")
-    with _failures_named(path):
+    with failures_named(path):
         if target.exists() and not os.access(target, os.W_OK):
             raise PermissionError("the file is read-only")
 
@@ -58,8 +62,68 @@ def refuse_if_open(path: Path) -> None:
             )
 
 
+@contextlib.contextmanager
+def _temporary(target: Path) -> Iterator[Path]:
+    """A new temporary file beside the target, gone where what is done with it fails.
+
+    Its lock, which goes with the process, says that its writer lives. Windows moves no open file: there is none there.
+    """
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+    handle = -1
+    try:
+        handle = _created(temporary)
+        while not is_current(handle, temporary):  # another writer cleared it before the lock was ours
+            os.close(handle)
+            handle = _created(temporary)
+        if os.name == "nt":
+            os.close(handle)
+            handle = -1
+        yield temporary
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    finally:
+        if handle >= 0:
+            os.close(handle)
+
+
+def _created(temporary: Path) -> int:
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    is_taken(handle)
+    return handle
+
+
+def _clear_left_over(target: Path) -> None:
+    """Remove the temporary files of this target whose writers were killed; those of living ones stay."""
+    name = re.compile(rf"\.{re.escape(target.name[:100])}\.[0-9a-f]{{12}}\.tmp")
+    with contextlib.suppress(OSError):  # a folder that can't be listed keeps them
+        for entry in os.scandir(target.parent):
+            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError):
+                    _remove_if_abandoned(Path(entry.path))
+
+
+def _remove_if_abandoned(temporary: Path) -> None:
+    if os.name == "nt":
+        if time.time() - temporary.stat().st_mtime > _ABANDONED_S:
+            temporary.unlink()
+        return
+    handle = os.open(temporary, os.O_RDONLY)
+    try:
+        if is_taken(handle):
+            temporary.unlink()
+    finally:
+        os.close(handle)
+
+
+def _warn_of_other_names(path: Path, others: int) -> None:
+    if others > 0:
+        names = "another name" if others == 1 else f"{others} other names"
+        progress.warn(f"{path} has {names} (hard links): there the old content stays")
+
+
 def _write_through(path: Path, data: bytes) -> None:
-    with path.open("xb") as file:
+    with path.open("r+b") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
@@ -75,15 +139,3 @@ def _flush_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-@contextlib.contextmanager
-def _failures_named(path: Path) -> Iterator[None]:
-    """Turn the system's refusals into one line that names the file."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError(
-            f"the file can't be written: {reason}", place=Place(path), remedy="nothing was changed"
-        ) from error

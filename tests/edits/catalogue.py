@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from planner.book.reading import Plan, Quantity
+from planner.book.plan import Plan, Quantity
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import Value
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from planner.book.reading import Plan, read_plan
+from planner.book.plan import Plan
+from planner.book.reading import read_plan
 from planner.check.run import check
 from planner.check.show import as_object as as_json
 from planner.cli import group

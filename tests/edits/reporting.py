@@ -10,7 +10,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from planner.book.reading import Plan
+from planner.book.plan import Plan
 from planner.cli import group
 from planner.errors import UserError
 from planner.report.exports import as_json

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.book.reading import Plan, read_plan
+from planner.book.plan import Plan
+from planner.book.reading import read_plan
 from tests.edits.catalogue import (
     MOVED,
     TYPED,

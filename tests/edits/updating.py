@@ -7,7 +7,8 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from planner.book.reading import Entry, Plan, read_plan
+from planner.book.plan import Entry, Plan
+from planner.book.reading import read_plan
 from planner.check.run import check
 from planner.cli import group
 from planner.diff.looks import Formats

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import count
 
-from planner.book.tables import Head, LineTable
+from planner.book.line_tables import Head, LineTable
 from planner.xlsx.pattern import Corner, Pattern, Position, rewritten
 
 FIRST_SCENARIO = 6
 _STRAY = 20_000  # beyond every column of a sheet: what holds neither a text nor a scenario
 
 
-class Alignment:
-    """The number of each sheet's columns by what they hold; sheets that are as built have none here."""
+class ColumnNumbers:
+    """The number of each sheet's columns by what they hold; of a sheet that is as built, the column itself."""
 
     def __init__(self, inputs: LineTable, tables: Iterable[LineTable]) -> None:
         self._known: dict[str, dict[int, int]] = {}
@@ -55,15 +55,15 @@ class Alignment:
         back = {value: column for column, value in known.items()}
         return back[number] if number in back else number + max(known) - max(back)
 
-    def shape(self, sheet: str, at: Position, formula: Pattern) -> Pattern:
-        """A formula with every column numbered by what it holds."""
+    def numbered(self, sheet: str, at: Position, formula: Pattern) -> Pattern:
+        """The formula of a cell with every column numbered by what it holds."""
         return self._moved(sheet, at, (at[0], self.standard(sheet, at[1])), formula, back=False)
 
-    def shown(self, sheet: str, at: Position, shape: Pattern) -> str:
+    def shown(self, sheet: str, at: Position, formula: Pattern) -> str:
         """A formula of such numbers as the cell at `at` has it."""
         if not self._known:
-            return shape.at(*at)
-        return self._moved(sheet, (at[0], self.standard(sheet, at[1])), at, shape, back=True).at(*at)
+            return formula.at(*at)
+        return self._moved(sheet, (at[0], self.standard(sheet, at[1])), at, formula, back=True).at(*at)
 
     def _moved(self, sheet: str, old: Position, new: Position, formula: Pattern, *, back: bool) -> Pattern:
         def ends(other: str, first: Corner, last: Corner) -> tuple[Corner, Corner]:
@@ -92,10 +92,11 @@ def _in_order(inputs: LineTable, table: LineTable, columns: tuple[int, ...]) -> 
     found: dict[int, int] = {}
     for column in columns:
         formula = table.sheet.patterns.get((table.id_row, column))
-        read = [reference.area(table.id_row, column).left for reference in formula.references
-                if reference.sheet == inputs.sheet.name] if formula else []  # fmt: skip
-        if read and read[0] in places:
-            found[column] = places[read[0]]
+        references = formula.references if formula else ()
+        own = (found for found in references if found.sheet == inputs.sheet.name)
+        read = next((reference.area(table.id_row, column).left for reference in own), 0)
+        if read in places:
+            found[column] = places[read]
     taken = set(found.values())
     if len(taken) != len(found):
         return list(enumerate(columns))  # two headers read one scenario: rule 6 says so

@@ -1,90 +1,38 @@
-"""A workbook as the rules see it: cells by row and column, formulas as patterns, the tables that planner made."""
+"""A workbook on disk, however edited, as plain data: its sheets, planner's tables on them, the values of now."""
 
 from __future__ import annotations
 
-import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import ClassVar
 
-from planner.book.alignment import Alignment
-from planner.book.tables import HEADER, SEARCHED, CaseTable, Database, LineTable, case_tables, database, line_table
+from planner.book.line_tables import HEADER, LineTable, line_table
+from planner.book.record_tables import CaseTable, Database, case_tables, database
+from planner.book.scenario_columns import ColumnNumbers
+from planner.book.sheet import Sheet, Spot
 from planner.errors import Place, UserError
 from planner.recalc.engine import EngineError
 from planner.recalc.inmemory import in_memory
 from planner.recalc.trust import Verdict
-from planner.xlsx.address import address, column_letters, coordinates
-from planner.xlsx.cell import Cell
+from planner.xlsx.address import column_letters, coordinates
 from planner.xlsx.cellvalue import Value
-from planner.xlsx.markup import tag_end
 from planner.xlsx.opc import Package
 from planner.xlsx.parts import parse_sheets
-from planner.xlsx.pattern import Pattern, Position, pattern
-from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.pattern import Pattern, Position
 
-Address = tuple[str, int, int]
-"""A sheet's name, a row and a column."""
-
-_SHARED = re.compile(rb"""\ssi\s*=\s*["']([0-9]+)""")
-_EMPTY = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData/></worksheet>'
 CASE_SHEETS = ("Operations", "Roofline", "Sweep", "Comparison", "Calibration")
+MISSING = "missing."
+"""How Checks names a row that asks whether a number is missing."""
 DATABASES = ("Models", "Hardware", "Dtypes")
 
 
-class Sheet:
-    """A sheet's cells, and the pattern of each formula; a shared formula's cells have their master's."""
-
-    def __init__(self, name: str, position: int, xml: SheetXml) -> None:
-        self.name, self.position, self.xml = name, position, xml
-        self.cells: dict[Position, Cell] = {}
-        self.patterns: dict[Position, Pattern] = {}
-        self.shapes = self.patterns  # with columns numbered by what they hold, where an analyst has moved some
-        masters: dict[bytes, Pattern] = {}
-        for cell in xml.cells.values():
-            at = coordinates(cell.ref)
-            self.cells[at] = cell
-            if cell.formula:
-                self.patterns[at] = pattern(cell.formula, *at)
-            if cell.kind == "shared":
-                number = self._shared_number(cell)
-                if cell.formula:
-                    masters[number] = self.patterns[at]
-                elif number in masters:
-                    self.patterns[at] = masters[number]
-
-    def _shared_number(self, cell: Cell) -> bytes:
-        assert cell.formula_span is not None, "a shared formula has an element"
-        start = cell.formula_span[0]
-        match = _SHARED.search(self.xml.xml[start : tag_end(self.xml.xml, start)])
-        return match[1] if match else b""
-
-    @cached_property
-    def title(self) -> str:
-        """The first text of the sheet's first rows: in A1, or where inserted rows and columns have moved it."""
-        return self.text(*self.title_at)
-
-    @cached_property
-    def title_at(self) -> Position:
-        """The cell of the title."""
-        return min((at for at in self.cells if at[0] <= SEARCHED and self.text(*at)), default=(1, 1))
-
-    def value(self, row: int, column: int) -> Value:
-        """The typed value, or the cached one of a formula; None for an empty cell."""
-        cell = self.cells.get((row, column))
-        return None if cell is None else cell.value
-
-    def text(self, row: int, column: int) -> str:
-        """The text in a cell; blank for anything else."""
-        value = self.value(row, column)
-        return value if isinstance(value, str) else ""
-
-    def is_typed(self, row: int, column: int) -> bool:
-        """Whether a person has typed something into the cell."""
-        return self.value(row, column) not in (None, "") and not self.xml.is_computed(address(row, column))
-
-
 class Book:
-    """The workbook that is checked. Raises UserError for one that planner did not build."""
+    """A planning workbook. Raises UserError for one that planner did not build.
+
+    `inputs`, `checks` and `dashboard` are its three tables of their kind; `calculations` those of templates,
+    `constraints` the blocks of what binds, `working` what one chosen scenario is computed by, step by step.
+    """
 
     TYPED: ClassVar = ("inputs", "Inputs")  # the table whose numbers all others read, and its sheet
 
@@ -100,11 +48,12 @@ class Book:
             raise UserError("no sheet has the header of Inputs", place=Place(self.package.name), remedy=remedy)
         self.read = self._read_by(self.checks, self.dashboard)
         self.calculations = [table for table in self._of("calculation") if table.sheet.name in self.read]
-        self.constraints = [table for table in self._of("constraints") if table.sheet.name in self.read]
+        self.constraints = [table for table in self._of("constraints") if self._is_original(table.sheet)]
         self.working = [table for table in self._of("working") if table.sheet in self.case_sheets.values()]
-        self.alignment = Alignment(self.inputs, (self.inputs, *self.lines))
-        for sheet in self.our_sheets if self.alignment else ():
-            sheet.shapes = {at: self.alignment.shape(sheet.name, at, found) for at, found in sheet.patterns.items()}
+        self.numbers = ColumnNumbers(self.inputs, (self.inputs, *self.lines))
+        for sheet in self.our_sheets if self.numbers else ():
+            patterns = sheet.patterns.items()
+            sheet.numbered = {at: self.numbers.numbered(sheet.name, at, found) for at, found in patterns}
 
     @cached_property
     def case_sheets(self) -> Mapping[str, Sheet]:
@@ -143,12 +92,17 @@ class Book:
 
     def is_later(self, one: Sheet, other: Sheet) -> bool:
         """Whether a sheet comes behind another: in the design where both are planner's, else among the tabs."""
-        order = [sheet.name for sheet in self.designed.values()]
+        order = self._order
         if one.name in order and other.name in order:
-            return order.index(one.name) > order.index(other.name)
+            return order[one.name] > order[other.name]
         return one.position > other.position
 
-    @property
+    @cached_property
+    def _order(self) -> Mapping[str, int]:
+        """The places of planner's sheets in the design, by their names of now."""
+        return {sheet.name: place for place, sheet in enumerate(self.designed.values())}
+
+    @cached_property
     def lines(self) -> list[LineTable]:
         """Every table of line items whose values are formulas."""
         calculated = (*self.calculations, *self.constraints, *self.working)
@@ -170,25 +124,48 @@ class Book:
         return [self.inputs, *(table for table in self.lines if table.kind != "working")]
 
     @cached_property
-    def ours(self) -> dict[Address, Pattern]:
+    def ours(self) -> dict[Spot, Pattern]:
         """The formulas that planner wrote or an analyst put in their place: those within its tables."""
         tables: list[LineTable | CaseTable] = [*self.lines, *self.cases]
-        found: dict[Address, Pattern] = {}
+        found: dict[Spot, Pattern] = {}
         for table in tables:
             for at in table.positions():
-                if at in table.sheet.patterns:
-                    found[table.sheet.name, *at] = table.sheet.patterns[at]
+                if formula := table.sheet.patterns.get(at):
+                    found[Spot(table.sheet.name, *at)] = formula
         return found
 
     @cached_property
-    def formulas(self) -> dict[Address, Pattern]:
+    def formulas(self) -> dict[Spot, Pattern]:
         """Of `ours`, each different formula of a row once, at the first cell that has it."""
-        first: dict[tuple[str, int, str], Address] = {}
-        for (sheet, row, column), formula in self.ours.items():
-            first.setdefault((sheet, row, formula.text), (sheet, row, column))
-        return {cell: self.ours[cell] for cell in first.values()}
+        first: dict[tuple[str, int, Pattern], Spot] = {}
+        for spot, formula in self.ours.items():
+            first.setdefault((spot.sheet, spot.row, formula), spot)
+        return {spot: formula for (_, _, formula), spot in first.items()}
 
-    @property
+    @cached_property
+    def templates(self) -> Mapping[str, str]:
+        """The template of each calculation sheet, by the sheet's name of now.
+
+        The Checks sheet names its rows after templates, and each reads a row of the template's sheet. A sheet that no
+        row of Checks reads is of the template that its title names.
+        """
+        votes: dict[str, Counter[str]] = defaultdict(Counter)
+        for line in self.checks.lines:
+            template, dot, _ = line.name.removeprefix(MISSING).partition(".")
+            if not dot or template in ("inputs", "checks"):
+                continue
+            formulas = (self.checks.sheet.patterns.get((line.row, column)) for column in self.checks.columns)
+            formula = next((found for found in formulas if found is not None), None)
+            for sheet in {reference.sheet for reference in formula.references} if formula else ():
+                votes[sheet][template] += 1
+        found: dict[str, str] = {}
+        for table in self.calculations:
+            name = table.sheet.name
+            best = votes[name].most_common(1)
+            found[name] = best[0][0] if best else (table.sheet.title or name).lower().replace(" ", "_")
+        return found
+
+    @cached_property
     def our_sheets(self) -> list[Sheet]:
         """The sheets that hold planner's tables."""
         sheets = [table.sheet for table in (self.inputs, *self.lines)]
@@ -196,26 +173,31 @@ class Book:
         return list({sheet.name: sheet for sheet in sheets}.values())
 
     @cached_property
-    def fresh(self) -> Mapping[Address, Value]:
+    def fresh(self) -> Mapping[Spot, Value]:
         """What the formulas give now, of those that could be computed; nothing where the engine refuses them all."""
         try:
-            verdict = self.computed
+            values = self.computed.values
         except EngineError:
             return {}
-        return {(name, *coordinates(ref)): value for (name, ref), value in verdict.values.items()}
+        return {Spot(name, *coordinates(ref)): value for (name, ref), value in values.items()}
 
     def value(self, sheet: str, row: int, column: int) -> Value:
-        """A cell's value now: recalculated where that was possible, else as saved."""
-        cell = sheet, row, column
-        return self.fresh[cell] if cell in self.fresh else self.sheets[sheet].value(row, column)
+        """A cell's value now: recalculated where that was possible, else as saved; None where there is no cell."""
+        spot = Spot(sheet, row, column)
+        if spot in self.fresh:
+            return self.fresh[spot]
+        found = self.sheets.get(sheet)
+        return None if found is None else found.value(row, column)
 
     @cached_property
     def scenarios(self) -> Mapping[int, str]:
-        """What the scenarios are called, by their number from the left (Alignment): the id, or the column's letters."""
+        """What the scenarios are called, by the number of their column: the id, or the column's letters."""
         line, inputs = self.inputs.by_name.get(HEADER[0]), self.inputs
         ids = {column: inputs.sheet.value(line.row, column) if line else None for column in inputs.columns}
-        return {self.alignment.standard(inputs.sheet.name, column): str(found or f"column {column_letters(column)}")
-                for column, found in ids.items()}  # fmt: skip
+        return {
+            self.numbers.standard(inputs.sheet.name, column): str(found or f"column {column_letters(column)}")
+            for column, found in ids.items()
+        }
 
     def open_cells(self, sheet: Sheet) -> list[Position]:
         """The cells of a sheet that are there to be typed into; a constant needs no validation."""
@@ -226,23 +208,33 @@ class Book:
 
     @cached_property
     def _rows(self) -> Mapping[tuple[str, int], tuple[LineTable, str]]:
-        return {(table.sheet.name, line.row): (table, line.name or line.label)
-                for table in (self.inputs, *self.lines) for line in table.lines}  # fmt: skip
+        return {
+            (table.sheet.name, line.row): (table, line.name or line.label)
+            for table in (self.inputs, *self.lines)
+            for line in table.lines
+        }
 
     def owner(self, sheet: str, row: int, column: int) -> tuple[str, str]:
         """The machine name of a cell's row and the scenario of its column; blank where it is in no table of lines."""
         table, name = self._rows.get((sheet, row), (None, ""))
         if table is None or table.kind in ("working", "problem") or column not in table.columns:
             return name, ""
-        return name, self.scenarios.get(self.alignment.standard(sheet, column), "")
+        return name, self.scenarios.get(self.numbers.standard(sheet, column), "")
 
     def _built_as(self, names: Iterable[str]) -> dict[str, Sheet]:
         """The sheets that were built with these names: the title in their corner stays when the tab is renamed."""
         titled: dict[str, list[Sheet]] = {}
         for sheet in self.sheets.values():
             titled.setdefault(sheet.title, []).append(sheet)
-        return {name: next((sheet for sheet in titled[name] if sheet.name == name), titled[name][0])
-                for name in names if name in titled}  # fmt: skip
+        return {
+            name: next((sheet for sheet in titled[name] if sheet.name == name), titled[name][0])
+            for name in names
+            if name in titled
+        }
+
+    def _is_original(self, sheet: Sheet) -> bool:
+        """Whether a sheet is planner's own and no copy of it: what the tables read, or one that was never renamed."""
+        return sheet.name in self.read or sheet.name == sheet.title
 
     def _of(self, kind: str) -> list[LineTable]:
         return [table for table in self.tables if table.kind == kind]
@@ -250,10 +242,10 @@ class Book:
     def _only(self, kind: str, name: str) -> LineTable:
         """The table of its kind: that of the sheet's first name where an analyst has copied it; empty without one."""
         found = sorted(self._of(kind), key=lambda table: table.sheet.name != name)
-        return found[0] if found else LineTable(Sheet(name, len(self.sheets), SheetXml(_EMPTY, [])), kind, (), ())
+        return found[0] if found else LineTable(Sheet.empty(name, len(self.sheets)), kind, (), ())
 
     def _read_by(self, *tables: LineTable) -> set[str]:
         """The sheets that tables read: a copy of a calculation sheet is the analyst's own, and not among them."""
-        patterns = {id(found): found for table in tables for found in table.sheet.patterns.values()}
-        read = {reference.sheet for found in patterns.values() for reference in found.references}
+        patterns = {found for table in tables for found in table.sheet.patterns.values()}
+        read = {reference.sheet for found in patterns for reference in found.references}
         return read if patterns else set(self.sheets)

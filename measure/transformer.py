@@ -12,24 +12,13 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from measure.cases import DTYPES, Arguments, CaseSkipped, Operand, Workload, case, matmul, product
+from planner.measure.workload import DTYPES, Arguments, CaseSkipped, Operand, Workload, accumulator
 
 ROPE_BASE = 10_000.0
 EPSILON = 1e-6
 Arrays = tuple[jax.Array, ...]
 
 
-@case("matmul_activation")
-def matmul_activation(given: Arguments) -> Workload:
-    """A matmul and a relu: in one pass, or the finished product read and written once more."""
-    is_fused = given.count("is_fused", 1, least=0)
-    if not is_fused:
-        return matmul(given.but(epilogue_passes=2.0))
-    plain = matmul(given.but(epilogue_passes=0.0))
-    return Workload(lambda *arrays: jax.nn.relu(plain.function(*arrays)), plain.operands, plain.compiler_options)
-
-
-@case("mlp")
 def mlp(given: Arguments) -> Workload:
     """A feed-forward block: gate and up, or up alone, then down."""
     tokens, d_model, d_ff = (given.count(name) for name in ("tokens", "d_model", "d_ff"))
@@ -43,7 +32,6 @@ def mlp(given: Arguments) -> Workload:
     )
 
 
-@case("attention")
 def attention(given: Arguments) -> Workload:
     """Queries over keys and values that are there already; the mask lets a query see the keys up to its own place."""
     batch, n_heads, head_dim = given.count("batch", 1), given.count("n_heads"), given.count("head_dim")
@@ -55,7 +43,6 @@ def attention(given: Arguments) -> Workload:
     return Workload(lambda q, k, v: attend(q, k, v, dtypes, is_causal), (query, cache, cache))
 
 
-@case("step")
 def step(given: Arguments) -> Workload:
     """Layers of a transformer with or without the head: a decode step, a prefill, or forward and backward.
 
@@ -92,7 +79,7 @@ class Dtypes:
         """A product in the compute dtype, held as activations are."""
         done = jnp.einsum(
             form, left.astype(self.compute), right.astype(self.compute), precision=self.precision,
-            preferred_element_type=product(self.activation),
+            preferred_element_type=accumulator(self.activation),
         )  # fmt: skip
         return done.astype(self.activation)
 

@@ -18,10 +18,10 @@ from statistics import fmean, median
 
 import jax
 
-from measure import profiles
-from measure.samples import Rules, repeat, summarize
-from measure.timing import LoopTime, disagree
 from planner.errors import UserError
+from planner.measure import profiles
+from planner.measure.samples import Rules, repeat, summarize
+from planner.measure.timing import LoopTime, disagree
 
 MODULE = "jit_measured"  # what profiles call the program; jit names it after the function
 GROW_AT_MOST = 1000  # times the first guess of a loop's length: past that the loop is empty

@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from planner.book.alignment import FIRST_SCENARIO
-from planner.book.book import Book
-from planner.book.tables import Database, Head, Line, LineTable
+from planner.book.line_tables import Head, LineItem, LineTable
+from planner.book.record_tables import Database
+from planner.book.scenario_columns import FIRST_SCENARIO
+from planner.book.workbook import Book
 from planner.formulas.text import FormulaError, parse
 from planner.xlsx.address import Area, address, column_letters
-from planner.xlsx.pattern import CELL_NAME, PLAIN_NAME, Pattern
+from planner.xlsx.pattern import Pattern
+from planner.xlsx.sheetname import quoted
 
 OVERRIDE = "override or "
 GIVEN, OR = "given", "given or "
@@ -38,7 +40,7 @@ class Writer:
 
     book: Book
     table: LineTable
-    line: Line
+    line: LineItem
     column: int
     formula: Pattern
 
@@ -47,9 +49,15 @@ class Writer:
         if names.startswith(OVERRIDE):
             typed = self.input("Overrides", self.line.name)
             return f'IF({typed}<>"",{typed},{self.write(names.removeprefix(OVERRIDE))})'
-        for form, written in ((_INPUT, self.typed), (_LOOKUP, self.looked_up), (_DTYPE, self.bytes_of),
-                              (_MATCH, self.matched), (_CHOICE, self.chosen),
-                              (CALLED_UP, self.called_up)):  # fmt: skip
+        forms: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = (
+            (_INPUT, self.typed),
+            (_LOOKUP, self.looked_up),
+            (_DTYPE, self.bytes_of),
+            (_MATCH, self.matched),
+            (_CHOICE, self.chosen),
+            (CALLED_UP, self.called_up),
+        )
+        for form, written in forms:
             if match := form.fullmatch(names):
                 return written(*match.groups())
         return _substituted(names, self.cell)
@@ -145,8 +153,8 @@ class Writer:
 
     def areas(self, sheet: str) -> Iterator[Area]:
         """What the live formula reads of a sheet."""
-        return (reference.area(self.line.row, self.column) for reference in self.formula.references
-                if reference.sheet == sheet)  # fmt: skip
+        references = (found for found in self.formula.references if found.sheet == sheet)
+        return (reference.area(self.line.row, self.column) for reference in references)
 
 
 class StepWriter(Writer):
@@ -207,12 +215,6 @@ def _substituted(names: str, cell: Callable[[str], str]) -> str:
         return parse(names, whole_text=True).substitute(cell)
     except FormulaError as error:
         raise UnreadableError(str(error)) from None
-
-
-def quoted(sheet: str) -> str:
-    """A sheet's name as a formula has it: in quotes where it is not a plain word."""
-    plain = PLAIN_NAME.fullmatch(sheet) and not CELL_NAME.fullmatch(sheet)
-    return sheet if plain else "'" + sheet.replace("'", "''") + "'"
 
 
 def _or_missing(value: str) -> str:

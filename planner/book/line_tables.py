@@ -1,0 +1,164 @@
+"""Planner's tables of line items, a quantity in each row, told by their titles."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from planner.book.sheet import SEARCHED, Sheet
+from planner.xlsx.pattern import Position
+
+HEADER = ("scenario_id", "scenario_name", "model_id", "hardware_id")
+"""The machine names of the rows that say who each scenario's column is."""
+
+TITLES = ("Quantity", "Unit", "Name")
+KINDS = {
+    "Note": "inputs",
+    "Formula in names": "calculation",
+    "Check in names": "checks",
+    "From": "dashboard",
+    "Value": "working",
+    "Read from": "constraints",
+    "Constant": "constants",
+}
+"""What a table of line items is, by the title of its fourth column."""
+BESIDE = ("working", "problem")
+"""The kinds whose formulas in names stand right of the value, and not in the fourth column."""
+
+SECTIONS = {"inputs": ("Plan", "Overrides", "Constants"), "checks": ("Checks", "Missing", "Summary")}
+"""How the headings begin where they tell what the rows are; a text of an analyst's own is none."""
+
+MACHINE_NAME = re.compile(r"[a-z][a-z0-9_.]*")
+
+
+@dataclass(frozen=True)
+class LineItem:
+    """A row that describes one quantity.
+
+    `names` is its formula in names, on Inputs its note; `section` the heading above it; `note` what stands in the
+    column behind.
+    """
+
+    row: int
+    label: str
+    unit: str
+    name: str
+    names: str
+    section: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Head:
+    """Where a table of line items has its titles: the row, and the columns of the texts that describe a line."""
+
+    row: int = 3
+    label: int = 1
+    unit: int = 2
+    name: int = 3
+    fourth: int = 4
+    fifth: int = 5
+
+    @property
+    def texts(self) -> tuple[int, ...]:
+        """The columns of the texts, from left to right."""
+        return self.label, self.unit, self.name, self.fourth, self.fifth
+
+
+@dataclass(frozen=True)
+class LineTable:
+    """A sheet of line items; `columns` hold the values, one for each scenario."""
+
+    sheet: Sheet
+    kind: str
+    columns: tuple[int, ...]
+    lines: tuple[LineItem, ...]
+    head: Head = Head()
+
+    @property
+    def names_column(self) -> int:
+        """The column of the formulas in names."""
+        return self.head.fifth if self.kind in BESIDE else self.head.fourth
+
+    @property
+    def id_row(self) -> int:
+        """The row of the scenarios' ids."""
+        line = self.by_name.get(HEADER[0])
+        return line.row if line else self.head.row + 1
+
+    @cached_property
+    def by_name(self) -> dict[str, LineItem]:
+        """The first line of each machine name."""
+        return {line.name: line for line in reversed(self.lines) if line.name}
+
+    def positions(self) -> Iterator[Position]:
+        """Every value's row and column."""
+        return ((line.row, column) for line in self.lines for column in self.columns)
+
+    def section(self, title: str) -> dict[str, LineItem]:
+        """The lines below the headings that begin with `title`, by name."""
+        return {line.name: line for line in self.lines if line.section.startswith(title)}
+
+
+def line_table(sheet: Sheet) -> LineTable | None:
+    """The line items of a sheet below the row of their titles; None where no row has these titles."""
+    found = _head(sheet)
+    if found is None:
+        return None
+    kind, head = found
+    lines: list[LineItem] = []
+    section = ""
+    for row in sorted({row for row, column in sheet.values if column <= head.fifth and row > head.row}):
+        if kind == "working" and lines and row > lines[-1].row + 1 and _is_titles(sheet, row):
+            break  # below it are tables of cases
+        label, unit, name, fourth, fifth = (sheet.text(row, column) for column in head.texts)
+        if MACHINE_NAME.fullmatch(name) or (kind == "dashboard" and unit and fourth):
+            lines.append(LineItem(row, label, unit, name, fifth if kind == "working" else fourth, section, fifth))
+        elif label and not (unit or name or fourth) and label.startswith(SECTIONS.get(kind, "")):
+            section = label
+    first = next((line.row for line in lines if line.name == HEADER[0]), head.row + 1)
+    columns = (head.fourth,) if kind == "working" else _scenario_columns(sheet, first, head.fifth + 1)
+    return LineTable(sheet, kind, columns, tuple(lines), head)
+
+
+def _head(sheet: Sheet) -> tuple[str, Head] | None:
+    """What the table of a sheet is and where its titles stand; columns that an analyst put between them are skipped."""
+    rows: dict[int, list[int]] = defaultdict(list)
+    for row, column in sheet.values:
+        if row <= SEARCHED and sheet.text(row, column):
+            rows[row].append(column)
+    for row, columns in sorted(rows.items()):
+        at = {sheet.text(row, column): column for column in sorted(columns, reverse=True)}
+        title = min((title for title in KINDS if title in at), key=at.__getitem__, default=None)
+        if title is None or not all(known in at for known in TITLES):
+            continue
+        described = [*(at[known] for known in TITLES), at[title]]
+        fifth = min((column for column in columns if column > at[title]), default=at[title] + 1)
+        if described == sorted(described):
+            label, unit, name, fourth = described
+            return KINDS[title], Head(row, label, unit, name, fourth, fifth)
+    return None
+
+
+def _is_titles(sheet: Sheet, row: int) -> bool:
+    """Whether the row is text all along, as the titles of a table of cases are."""
+    filled = sheet.filled.get(row, [])
+    return len(filled) >= len(TITLES) and all(sheet.text(row, column) for column in filled)
+
+
+def _scenario_columns(sheet: Sheet, row: int, first: int) -> tuple[int, ...]:
+    """The columns that have a scenario's id, or the formula that fetches it, in this row.
+
+    They stand side by side. Beyond a gap only a column counts that names a model and a chip too, as it does
+    where an analyst has put a column of notes between two scenarios.
+    """
+    columns: list[int] = []
+    for column in sheet.filled.get(row, []):
+        beside = not columns or column == columns[-1] + 1
+        model_and_chip = (sheet.filled.get(row + HEADER.index(name), []) for name in HEADER[2:])
+        if column >= first and (beside or all(column in filled for filled in model_and_chip)):
+            columns.append(column)
+    return tuple(columns)

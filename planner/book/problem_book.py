@@ -1,0 +1,162 @@
+"""The workbook of worked problems: each a table of lines on the sheet of its chapter, and all listed on Book."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+
+from planner.book.formulas_in_names import GIVEN as TYPED
+from planner.book.formulas_in_names import OR
+from planner.book.line_tables import MACHINE_NAME, TITLES, Head, LineItem, LineTable
+from planner.book.plan import CheckRow, Entry, Headline, Quantity
+from planner.book.record_tables import CaseTable, database
+from planner.book.sheet import Sheet
+from planner.book.workbook import DATABASES, Book
+from planner.xlsx.opc import Package
+from planner.xlsx.pattern import Position
+
+INDEX, CONSTANTS = "Book", "Constants"
+GIVEN, COMPUTED = "Given", "Computed"
+HEAD = Head(row=3, label=1, unit=2, name=3, fourth=5, fifth=6)  # of a chapter's sheet; Given stands in column 4
+GIVEN_COLUMN = 4
+TITLE = re.compile(r"\S+: ")  # of a problem, below a blank row: its id and its question
+PROBLEM, QUESTION, ANSWER, UNIT, AGREES = "Problem", "Question", "Answer", "Unit", "Agrees"
+"""Titles of the columns of Book."""
+
+ReadEntry = Callable[[Sheet, int, int], Entry]
+"""Gives the entry of a cell: its sheet, row and column."""
+
+
+def open_book(package: Package) -> Book:
+    """The workbook that is checked. Raises UserError for one that planner did not build."""
+    return ProblemBook(package) if {INDEX, CONSTANTS} <= package.sheets().keys() else Book(package)
+
+
+class ProblemBook(Book):
+    """A workbook of worked problems: each is a table of lines of its own, and constants stand in place of Inputs."""
+
+    TYPED = ("constants", CONSTANTS)
+
+    def __init__(self, package: Package) -> None:
+        super().__init__(package)
+        self.dashboard = LineTable(self.sheets[INDEX], "dashboard", (), ())
+        self.read = set()
+
+    @cached_property
+    def chapters(self) -> Mapping[str, Sheet]:
+        """The sheets whose third row has the titles of a problem's lines."""
+        wanted = (*TITLES, GIVEN, COMPUTED)
+        columns = range(1, len(wanted) + 1)
+        return {
+            name: sheet
+            for name, sheet in self.sheets.items()
+            if tuple(sheet.text(HEAD.row, column) for column in columns) == wanted
+        }
+
+    @cached_property
+    def problems(self) -> list[LineTable]:
+        """The lines of each problem: rows with a machine name, one below the other."""
+        return [table for sheet in self.chapters.values() for table in _problems(sheet)]
+
+    @cached_property
+    def case_sheets(self) -> Mapping[str, Sheet]:
+        """Book, with a problem in each row."""
+        return {INDEX: self.sheets[INDEX]}
+
+    @cached_property
+    def designed(self) -> Mapping[str, Sheet]:
+        """The sheets that planner built, in their order."""
+        databases = {name: sheet for name, sheet in self._built_as(DATABASES).items() if database(sheet)}
+        order = ("Cover", INDEX, CONSTANTS, *databases, *self.chapters, "Log")
+        return {name: self.sheets[name] for name in order if name in self.sheets}
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The sheets that it can't be without."""
+        return "Cover", INDEX, CONSTANTS, *DATABASES, "Log"
+
+    @cached_property
+    def lines(self) -> list[LineTable]:
+        """Every table of line items whose values are formulas."""
+        return self.problems
+
+    @property
+    def named(self) -> list[LineTable]:
+        """The tables that say in names what each line calculates."""
+        return self.problems
+
+    @property
+    def by_scenario(self) -> list[LineTable]:
+        """No table has a column for each scenario."""
+        return []
+
+    def open_cells(self, sheet: Sheet) -> list[Position]:
+        """The cells under Given of the lines that take a typed value."""
+        tables = (table for table in self.problems if table.sheet is sheet)
+        lines = (line for table in tables for line in table.lines)
+        return [(line.row, GIVEN_COLUMN) for line in lines if line.names == TYPED or line.names.startswith(OR)]
+
+
+def problem_of(line: LineItem) -> str:
+    """The id of the problem that a line belongs to: the title above it begins with it."""
+    return line.section.partition(":")[0]
+
+
+def _problems(sheet: Sheet) -> Iterator[LineTable]:
+    lines: list[LineItem] = []
+    title, last = "", 0
+    for row in sorted(row for row, column in sheet.cells if column == HEAD.label and row > HEAD.row):
+        label, unit, name, names = (sheet.text(row, at) for at in (HEAD.label, HEAD.unit, HEAD.name, HEAD.fifth))
+        if MACHINE_NAME.fullmatch(name):
+            lines.append(LineItem(row, label, unit, name, names, title, sheet.text(row, HEAD.fifth + 1)))
+            last = row
+            continue
+        if lines:
+            yield LineTable(sheet, "problem", (HEAD.fourth,), tuple(lines), HEAD)
+        lines = []
+        title, last = (label if row > last + 1 and TITLE.match(label) else title), row
+    if lines:
+        yield LineTable(sheet, "problem", (HEAD.fourth,), tuple(lines), HEAD)
+
+
+def given(book: ProblemBook, entry: ReadEntry) -> Iterator[Quantity]:
+    """What is typed for each problem, called by the problem: `shard-03.hop_latency`. Its value has the key `""`."""
+    for table in book.problems:
+        opened = {row for row, _ in book.open_cells(table.sheet)}
+        for line in (line for line in table.lines if line.row in opened):
+            yield Quantity(
+                sheet=table.sheet.name,
+                row=line.row,
+                name=f"{problem_of(line)}.{line.name}",
+                label=line.label,
+                unit=line.unit,
+                section=line.section,
+                text=line.names,
+                source=line.note,
+                cells={"": entry(table.sheet, line.row, GIVEN_COLUMN)},
+            )
+
+
+def answers(book: ProblemBook, entry: ReadEntry) -> Iterator[Headline]:
+    """The answer of each problem, from Book."""
+    for row, at, cases in _listed(book):
+        problem, question, unit = (cases.sheet.text(row, at[title]) for title in (PROBLEM, QUESTION, UNIT))
+        cells = {"": entry(cases.sheet, row, at[ANSWER])}
+        yield Headline(INDEX, row, problem, question, unit, "", "", "", cells, origin=INDEX)
+
+
+def agreements(book: ProblemBook, entry: ReadEntry) -> Iterator[CheckRow]:
+    """Whether each answer is the exact one, from Book."""
+    for row, at, cases in _listed(book):
+        problem = cases.sheet.text(row, at[PROBLEM])
+        label, cells = f"{problem} agrees with the exact answer", {"": entry(cases.sheet, row, at[AGREES])}
+        yield CheckRow(INDEX, row, problem, label, "1", "", "", "", cells)
+
+
+def _listed(book: ProblemBook) -> Iterator[tuple[int, dict[str, int], CaseTable]]:
+    """Each row of Book, with the columns of its titles."""
+    for cases in book.cases:
+        at = {title: column for column, title in cases.columns.items()}
+        if {PROBLEM, QUESTION, ANSWER, UNIT, AGREES} <= at.keys():
+            yield from ((row, at, cases) for row in cases.rows)

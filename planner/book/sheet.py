@@ -1,0 +1,152 @@
+"""A worksheet as plain data: values, formulas and the XML elements around the cells."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from functools import cached_property
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+from planner.xlsx.address import address, coordinates
+from planner.xlsx.cell import Cell
+from planner.xlsx.cellvalue import Value
+from planner.xlsx.markup import tag_end
+from planner.xlsx.opc import local_name
+from planner.xlsx.pattern import Pattern, Position, pattern
+from planner.xlsx.sheetxml import SheetXml
+
+SEARCHED = 40
+"""The rows among which titles are looked for: built ones stand in row 1 to 5, below rows that an analyst puts in."""
+
+_SHARED = re.compile(rb"""\ssi\s*=\s*["']([0-9]+)""")
+_HIDDEN_ROW = re.compile(
+    rb"""<(?:\w+:)?row\b(?=[^>]*\shidden=["'](?:1|true))(?![^>]*\soutlineLevel=["'][1-9])[^>]*\sr=["']([0-9]+)"""
+)
+_EMPTY = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData/></worksheet>'
+
+
+class Spot(NamedTuple):
+    """A cell of the workbook: its sheet, row and column."""
+
+    sheet: str
+    row: int
+    column: int
+
+    @property
+    def ref(self) -> str:
+        """Its address on the sheet: `F12`."""
+        return address(self.row, self.column)
+
+    def __str__(self) -> str:
+        return f"{self.sheet}!{self.ref}"
+
+
+class Sheet:
+    """One worksheet. Nothing of it is read before it is asked for; `position` counts the tabs from 0.
+
+    Every dictionary of cells goes by (row, column), in the order of the file.
+    """
+
+    def __init__(self, name: str, position: int, xml: SheetXml) -> None:
+        self.name, self.position, self.xml = name, position, xml
+
+    @classmethod
+    def empty(cls, name: str, position: int) -> Sheet:
+        """A sheet without cells, in place of one that is missing."""
+        return cls(name, position, SheetXml(_EMPTY, []))
+
+    @cached_property
+    def cells(self) -> dict[Position, Cell]:
+        """The cells that the file has, blank ones with a style among them."""
+        return {coordinates(ref): cell for ref, cell in self.xml.cells.items()}
+
+    @cached_property
+    def values(self) -> dict[Position, Value]:
+        """The typed values and the cached ones of formulas; a blank cell has none."""
+        found = ((at, cell.value) for at, cell in self.cells.items())
+        return {at: value for at, value in found if value is not None}
+
+    @cached_property
+    def patterns(self) -> dict[Position, Pattern]:
+        """The pattern of each formula; the cells of a shared formula have that of its first cell."""
+        found: dict[Position, Pattern] = {}
+        shared: dict[bytes, Pattern] = {}
+        for at, cell in self.cells.items():
+            formula = cell.formula
+            if formula is None:
+                continue
+            if formula:
+                found[at] = pattern(formula, *at)
+            if cell.kind == "shared":
+                number = self._shared_number(cell)
+                if formula:
+                    shared[number] = found[at]
+                elif number in shared:
+                    found[at] = shared[number]
+        return found
+
+    @cached_property
+    def numbered(self) -> dict[Position, Pattern]:
+        """`patterns`, with columns numbered by what they hold where an analyst has moved some (ColumnNumbers)."""
+        return self.patterns
+
+    @cached_property
+    def filled(self) -> dict[int, list[int]]:
+        """The columns of each row that have a formula or a value, from left to right; rows from the top down."""
+        rows: dict[int, list[int]] = defaultdict(list)
+        for at in sorted(at for at, cell in self.cells.items() if cell.kind or self.values.get(at, "") != ""):
+            rows[at[0]].append(at[1])
+        return dict(rows)
+
+    @cached_property
+    def title(self) -> str:
+        """The first text of the sheet's first rows: in A1, or where inserted rows and columns have moved it."""
+        return self.text(*self.title_at)
+
+    @cached_property
+    def title_at(self) -> Position:
+        """The cell of the title."""
+        return min((at for at in self.values if at[0] <= SEARCHED and self.text(*at)), default=(1, 1))
+
+    def value(self, row: int, column: int) -> Value:
+        """The typed value, or the cached one of a formula; None for an empty cell."""
+        return self.values.get((row, column))
+
+    def text(self, row: int, column: int) -> str:
+        """The text in a cell; blank for anything else."""
+        value = self.values.get((row, column))
+        return value if isinstance(value, str) else ""
+
+    def is_typed(self, row: int, column: int) -> bool:
+        """Whether a person has typed something into the cell."""
+        if self.values.get((row, column), "") == "" or self.cells[row, column].kind:
+            return False
+        return not any(area.covers(row, column) for area in self.xml.arrays.values())  # filled by another's formula
+
+    def _shared_number(self, cell: Cell) -> bytes:
+        assert cell.formula_span is not None, "a shared formula has an element"
+        start = cell.formula_span[0]
+        match = _SHARED.search(self.xml.xml[start : tag_end(self.xml.xml, start)])
+        return match[1] if match else b""
+
+    @cached_property
+    def _around(self) -> dict[str, list[ElementTree.Element]]:
+        """The elements of the sheet's XML but for its cells, by local name."""
+        xml = self.xml.xml
+        start, end = xml.find(b"<sheetData"), xml.rfind(b"</sheetData>")
+        plain = start >= 0 and end > start
+        root = ElementTree.fromstring(xml[:start] + xml[end + len(b"</sheetData>") :] if plain else xml)
+        found: dict[str, list[ElementTree.Element]] = defaultdict(list)
+        for element in root.iter():
+            found[local_name(element)].append(element)
+        return dict(found)
+
+    def elements(self, tag: str) -> list[ElementTree.Element]:
+        """The elements of this local name, as `col` or `dataValidation`, that are not within a cell."""
+        return self._around.get(tag, [])
+
+    @property
+    def hidden_rows(self) -> list[int]:
+        """The rows that are hidden without being a group."""
+        return [int(match[1]) for match in _HIDDEN_ROW.finditer(self.xml.xml)]

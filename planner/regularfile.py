@@ -1,0 +1,49 @@
+"""A user's file read whole: a regular file of at most so many bytes, whatever else a path may lead to."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from planner.errors import Place, UserError
+
+SMALL = 16 << 20  # bytes of a template or a config, which have a few thousand
+LARGE = 1 << 30  # bytes of a database, of measurements
+_KINDS = ((stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+
+
+def read_bytes(path: Path, kind: str = "a CSV file", largest: int = LARGE, hint: str = "") -> bytes:
+    """The bytes of a file; `kind` is what it should be, `hint` what to do about a folder in its place.
+
+    Raises UserError, before anything is read, for no file, a folder, a pipe, a device or a socket, a loop of links
+    and more than `largest` bytes.
+    """
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            what = f"this is {_name(found.st_mode)}, not {kind}"
+            raise UserError(what, place=Place(path), remedy=hint if stat.S_ISDIR(found.st_mode) else "")
+        if found.st_size > largest:
+            raise _too_large(path, kind, largest)
+        with path.open("rb") as stream:
+            data = stream.read(largest + 1)  # it may have grown meanwhile
+    except FileNotFoundError:
+        raise UserError("there is no such file", place=Place(path)) from None
+    except (OSError, ValueError) as error:  # a ValueError for a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UserError(f"can't be read: {reason}", place=Place(path)) from None
+    if len(data) > largest:
+        raise _too_large(path, kind, largest)
+    return data
+
+
+def _name(mode: int) -> str:
+    """What is no regular file, in a word."""
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    return next((name for is_kind, name in _KINDS if is_kind(mode)), "a device")
+
+
+def _too_large(path: Path, kind: str, largest: int) -> UserError:
+    size = f"{largest >> 30} GiB" if largest >= 1 << 30 else f"{largest >> 20} MiB"
+    return UserError(f"larger than {size}, the most that is read of {kind}", place=Place(path))
