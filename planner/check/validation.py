@@ -12,7 +12,7 @@ from planner.book.sheet import Sheet, Spot
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
 from planner.check.graph import Cells
-from planner.formulas.limits import Limits, is_flag, stages
+from planner.formulas.input_values import Limits, is_flag, stages
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import local_name

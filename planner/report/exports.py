@@ -1,7 +1,8 @@
 """A report for other programs: JSON, and CSV for a spreadsheet.
 
 JSON holds the plain data that every format is made of, numbers as they are and null for N/A. CSV has a line for each
-number, and no text that a spreadsheet takes for a formula."""
+number, and no text that a spreadsheet takes for a formula.
+"""
 
 from __future__ import annotations
 

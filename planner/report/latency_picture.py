@@ -1,7 +1,8 @@
 """The picture of latency against throughput: what a larger batch buys and what it costs.
 
 The curve is the sheet's own formulas at other batch sizes, computed as array functions. It is drawn only where the
-template gives exactly what the workbook's cells say, so that an edited formula or a number typed over one shows."""
+template gives exactly what the workbook's cells say, so that an edited formula or a number typed over one shows.
+"""
 
 from __future__ import annotations
 

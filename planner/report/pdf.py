@@ -1,7 +1,8 @@
 """A report as a PDF through Typst, whose wheel brings its own fonts: nothing else need be installed.
 
 The report's data go in as JSON, so that no text of a workbook is ever read as markup. The file is tagged for those who
-read with their ears (PDF/UA) where every character has a glyph."""
+read with their ears (PDF/UA) where every character has a glyph.
+"""
 
 from __future__ import annotations
 

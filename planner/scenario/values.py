@@ -8,7 +8,7 @@ from planner.book.line_tables import LineItem
 from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
-from planner.formulas.settings import typed
+from planner.formulas.input_values import typed
 from planner.formulas.template import Row
 from planner.xlsx.cellvalue import NA, Value
 

@@ -1,11 +1,18 @@
-"""What an input may be, told from its row: the same limits on the command line and in a workbook's validation."""
+"""What an input may be, told from its row, and values as a user types them: `name=value`.
+
+The same limits hold on the command line and in a workbook's validation.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
-from planner.formulas.template import Row
+from planner import catalog
+from planner.errors import UserError
+from planner.formulas.template import CALCULATED, NUMBER, Row, Template
+from planner.formulas.text import Binary, Name, Text, walk
 
 LARGEST = 1e30  # beyond it products overflow
 VERBS = ("is_", "has_", "keeps_", "shares_", "scatters_")  # how the name of a yes or no begins
@@ -93,3 +100,79 @@ def is_whole(row: Row) -> bool:
     if row.kind != "input":
         return row.kind == "model"
     return row.default is None or (isinstance(row.default, float) and row.default == int(row.default))
+
+
+def with_choices(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    """The rows, each text input with its choices in the order of their first use; a dtype's are dtypes.csv's."""
+    choices: dict[str, dict[str, None]] = {
+        row.name: {} for row in rows if row.kind == "input" and row.unit == "text" and not row.name.endswith("dtype")
+    }
+    for name, text in _compared(rows, choices) if choices else ():
+        choices[name][text] = None
+    return tuple(replace(row, choices=tuple(choices[row.name])) if choices.get(row.name) else row for row in rows)
+
+
+def _compared(rows: tuple[Row, ...], names: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """Each `name="text"` of the formulas, for these names."""
+    for row in rows:
+        if row.kind in CALCULATED and '"' in row.formula and any(name in row.reads for name in names):
+            for node in walk(row.expression.root):
+                if isinstance(node, Binary) and node.op in ("=", "<>"):
+                    for one, other in ((node.left, node.right), (node.right, node.left)):
+                        if isinstance(one, Name) and isinstance(other, Text) and one.name in names:
+                            yield one.name, other.value
+
+
+def parsed(settings: Iterable[str]) -> dict[str, str]:
+    """`name=value` texts as a mapping. Raises UserError for a text without a name or an equals sign."""
+    pairs: dict[str, str] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip():
+            raise UserError(f"--set {setting!r} is not name=value", remedy="write --set batch=32")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def typed(row: Row, text: str) -> float | str | None:
+    """A value as typed by a user for a row: a number, a text, or N/A.
+
+    Raises UserError for what is no number where a number is wanted: never guessed from a decimal comma.
+    """
+    if text in ("", "#N/A", "N/A", "NA"):
+        return None
+    if row.unit == "text":
+        return _known(row, text)
+    if not NUMBER.fullmatch(text):
+        counted = "a plain number" if row.unit == "1" else f"in {row.unit}"
+        remedy = "write a decimal point, not a comma" if "," in text else f"{row.name} is {counted}"
+        raise UserError(f"{row.name}={text}: {text!r} is no number", remedy=remedy)
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise UserError(f"{row.name}={text}: not a finite number", remedy="write N/A for a missing number")
+    if fault := limits(row).fault(number):
+        raise UserError(f"{row.name}={text}: {fault}")
+    return number
+
+
+def _known(row: Row, text: str) -> str:
+    """The dtype as the database writes it; a choice as the template writes it; any other text as it is."""
+    if row.name.endswith("dtype"):
+        return catalog.load_dtypes().identify(text)
+    if not row.choices:
+        return text
+    written = {choice.lower(): choice for choice in row.choices}
+    if text.lower() not in written:
+        raise UserError(f"{row.name}={text}: no such choice", remedy=f"choose one of {', '.join(row.choices)}")
+    return written[text.lower()]
+
+
+def values(template: Template, settings: Iterable[str]) -> dict[str, float | str | None]:
+    """The --set options as values of a template's rows. Raises UserError for an unknown name."""
+    return {name: typed(template.row(name), text) for name, text in parsed(settings).items()}
+
+
+def check_together(given: Iterable[str], known: Mapping[str, float | str | None]) -> None:
+    """Raise UserError where inputs that a user typed can't be beside other numbers of the plan."""
+    if fault := beyond(given, known):
+        raise UserError(fault, remedy="type less")

@@ -1,10 +1,15 @@
-"""The Comparison sheet: a row is a template, its inputs and a key; predicted and measured stand side by side."""
+"""The Comparison sheet: a row is a template, its inputs and a key; predicted and measured stand side by side.
+
+Its two charts are measured over predicted, and time over dimension with the roofline as a line. What they draw stands
+in columns of its own, right of the note: N/A is not drawn, and x is always a number.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from openpyxl.chart import Reference
 from openpyxl.workbook import Workbook
 from openpyxl.workbook.defined_name import DefinedName
 
@@ -12,14 +17,15 @@ from planner.compare.cases import ComparisonCase
 from planner.compare.sheet import IDENTITY, KEY, MARKER, MARKERS
 from planner.compare.sheet import SHEET as NAME
 from planner.formulas.template import Row, Template
-from planner.workbook import comparison_charts, dashboard, layout
-from planner.workbook.cases import CaseTable
-from planner.workbook.cells import Databases, or_blank
-from planner.workbook.inputs import NAME as INPUTS
-from planner.workbook.inputs import Inputs
+from planner.workbook import charts, dashboard, layout
+from planner.workbook.build_plan import BuildPlan
+from planner.workbook.case_table import CaseTable
+from planner.workbook.cell_formulas import Databases, or_blank
+from planner.workbook.comparison_results import Results
+from planner.workbook.inputs_sheet import NAME as INPUTS
+from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import GREY, Live, Page
-from planner.workbook.plan import Plan
-from planner.workbook.results import Results
+from planner.workbook.styles import number_format
 from planner.xlsx.address import address, column_letters
 
 PURPOSE = "Copy a row down to add a case, change its inputs, then run: planner measure on this file."
@@ -49,7 +55,7 @@ class Comparison:
 
 
 def write(
-    book: Workbook, plan: Plan, cases: Sequence[ComparisonCase], inputs: Inputs, databases: Databases
+    book: Workbook, plan: BuildPlan, cases: Sequence[ComparisonCase], inputs: Inputs, databases: Databases
 ) -> Comparison:  # fmt: skip
     """Write the sheet: identity, inputs, working, and the measured numbers beside the predicted ones."""
     page = Page(book, NAME, "Comparison", PURPOSE, corner="C6")
@@ -60,14 +66,14 @@ def write(
     )  # fmt: skip
     results = Results(page, table.end, table.columns, _efficiencies(plan, inputs))
     sheet = Comparison(page, table, results, FIRST_ROW + len(cases) + layout.SPARE_ROWS)
-    drawn = comparison_charts.columns(max(results.columns.values()) + 1)
+    drawn = chart_columns(max(results.columns.values()) + 1)
     _header(sheet)
-    comparison_charts.header(page, drawn, HEADER_ROW - 1)
+    chart_header(page, drawn, HEADER_ROW - 1)
     chip = next((scenario.hardware for scenario in plan.scenarios if scenario.hardware), None)
     for at, case in enumerate(cases, start=FIRST_ROW):
         _row(sheet, at, case, chip, databases)
-        comparison_charts.case(page, drawn, results, at, case, FIRST_ROW)
-    comparison_charts.draw(page, drawn, FIRST_ROW, sheet.last)
+        chart_case(page, drawn, results, at, case, FIRST_ROW)
+    draw_charts(page, drawn, FIRST_ROW, sheet.last)
     _validate(sheet, databases, templates)
     _colour(sheet, max(drawn.values()))
     _mark(book, sheet)
@@ -86,7 +92,7 @@ def _mark(book: Workbook, sheet: Comparison) -> None:
         book.defined_names[marker] = DefinedName(marker, attr_text=area)
 
 
-def _efficiencies(plan: Plan, inputs: Inputs) -> Mapping[str, str]:
+def _efficiencies(plan: BuildPlan, inputs: Inputs) -> Mapping[str, str]:
     """The efficiencies of the scenario that is chosen on Dashboard."""
     if plan.layer_ops is None:
         return {}  # Dashboard chooses no scenario
@@ -148,3 +154,79 @@ def _validate(sheet: Comparison, databases: Databases, templates: Sequence[Templ
     for name, source in lists.items():
         sheet.page.validate(sheet.reach(name), type="list", formula1=source, error="Choose from the list.",
                             errorTitle=name, promptTitle=name, prompt="Choose from the list.")  # fmt: skip
+
+
+TIMES = (1e-7, 1e2)  # s, what the axes span
+DIMENSIONS = (10.0, 1e5)
+CHART_COLUMNS = {
+    "chart_predicted": ("Chart: predicted time", "s"),
+    "chart_measured": ("Chart: measured time", "s"),
+    "chart_dimension": ("Chart: dimension of a square matmul", "1"),
+    "chart_roofline": ("Chart: its predicted time", "s"),
+    "chart_point": ("Chart: its measured time", "s"),
+}
+EQUAL_ROWS = (1, 2)  # above the headers: the ends of the line on which measured is predicted
+
+
+def chart_columns(first: int) -> dict[str, int]:
+    """Machine name -> column, from left to right."""
+    return {name: column for column, name in enumerate(CHART_COLUMNS, start=first)}
+
+
+def chart_header(page: Page, places: dict[str, int], at: int) -> None:
+    """Labels with units in row `at`, machine names below, and the line of equality above."""
+    for name, column in places.items():
+        label, unit = CHART_COLUMNS[name]
+        page.put(at, column, f"{label} ({unit})", "plan_note")
+        page.put(at + 1, column, name, "plan_header")
+    for row, end in zip(EQUAL_ROWS, TIMES, strict=True):
+        for name in ("chart_predicted", "chart_measured"):
+            page.put(row, places[name], end, "plan_constant", number_format("s"))
+        page.put(row, places["chart_dimension"], "end of the line: measured is predicted", "plan_text")
+
+
+def chart_case(page: Page, places: dict[str, int], results: Results, at: int, row: ComparisonCase, first: int) -> None:
+    """The chart data of one case; only square matmuls in the dtype of the first row have a place by dimension."""
+    predicted = f"{column_letters(results.columns['predicted_time'])}{at}"
+    measured = or_blank(f"{column_letters(results.columns['measured_time'])}{at}")
+    square = "NA()"
+    if row.template.name == "matmul":
+        tokens, d_in, d_out, count, dtype = (
+            column_letters(results.working[name]) for name in ("tokens", "d_in", "d_out", "n_matmuls", "compute_dtype")
+        )
+        same = f"{dtype}{at}=${dtype}${first}"
+        square = f"IF(AND({tokens}{at}={d_in}{at},{d_in}{at}={d_out}{at},{count}{at}=1,{same}),{d_in}{at},NA())"
+    size = f"{column_letters(places['chart_dimension'])}{at}"
+    contents = {
+        "chart_predicted": f"IFERROR({predicted},1)",
+        "chart_measured": f"{measured}+0*{predicted}",
+        "chart_dimension": f"IFERROR({square},1)",
+        "chart_roofline": f"IF({size}>1,{predicted},NA())",
+        "chart_point": f"IF({size}>1,{measured},NA())",
+    }
+    for name, text in contents.items():
+        page.put(at, places[name], Live(text), "plan_formula", number_format(CHART_COLUMNS[name][1]))
+
+
+def draw_charts(page: Page, places: dict[str, int], first: int, last: int) -> None:
+    """Both charts, right of their data."""
+
+    def reach(name: str) -> Reference:
+        return charts.column(page, places[name], first, last)
+
+    anchor = column_letters(max(places.values()) + 2)
+    scatter = charts.log_log("Measured over predicted")
+    charts.axis(scatter.x_axis, "Predicted time (s)", "0.E+0", *TIMES)
+    charts.axis(scatter.y_axis, "Measured time (s)", "0.E+0", *TIMES)
+    along, up = (charts.column(page, places[name], *EQUAL_ROWS) for name in ("chart_predicted", "chart_measured"))
+    scatter.series.append(charts.line(along, up, "Measured is predicted"))
+    scatter.series.append(charts.markers(reach("chart_predicted"), reach("chart_measured"), "Cases"))
+    page.sheet.add_chart(scatter, f"{anchor}4")
+    growth = charts.log_log("Time of a square matmul")
+    charts.axis(growth.x_axis, "Dimension", "General", *DIMENSIONS)
+    charts.axis(growth.y_axis, "Time (s)", "0.E+0", *TIMES)
+    growth.series.append(charts.line(reach("chart_dimension"), reach("chart_roofline"), "Roofline"))
+    growth.series.append(
+        charts.markers(reach("chart_dimension"), reach("chart_point"), "Measured", charts.PALETTE[1])
+    )  # fmt: skip
+    page.sheet.add_chart(growth, f"{anchor}31")

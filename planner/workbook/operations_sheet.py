@@ -9,20 +9,19 @@ from openpyxl.workbook import Workbook
 from planner.formulas.explanation import in_names
 from planner.formulas.layer_ops import PHASES, LayerOps, Operation
 from planner.formulas.template import Row
-from planner.workbook import inputs as inputs_sheet
-from planner.workbook import layout
+from planner.workbook import inputs_sheet, layout
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
-from planner.workbook.cases import CaseTable, Leaf
-from planner.workbook.cells import Databases
-from planner.workbook.inputs import Inputs
+from planner.workbook.case_table import CaseTable, Leaf
+from planner.workbook.cell_formulas import Databases
+from planner.workbook.chosen_scenario import VALUE, ChosenBlock
+from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
-from planner.workbook.plan import Plan
 from planner.workbook.styles import number_format, row_format
-from planner.xlsx.address import address, column_letters
+from planner.xlsx.address import address
 
 NAME = "Operations"
 PURPOSE = "The working behind Roofline: one row for each operation of the scenario chosen on Dashboard."
-VALUE = 4  # the column of the step's quantities
 FIRST_STEP_ROW = 5
 
 
@@ -43,13 +42,11 @@ class Operations:
 
 
 def write(
-    book: Workbook, plan: Plan, ops: LayerOps, step: Calculation, inputs: Inputs, databases: Databases,
+    book: Workbook, plan: BuildPlan, ops: LayerOps, step: Calculation, inputs: Inputs, databases: Databases,
     selectors: dict[str, str],
 ) -> Operations:  # fmt: skip
     """Write the sheet. `selectors` are the cells of the chosen `scenario` and `phase`."""
     page = Page(book, NAME, "Operations", PURPOSE, corner="B4", titles="3:3")
-    page.header(["Quantity", "Unit", "Name", "Value", "Formula in names"])
-    page.put(layout.HEADER_ROW, VALUE, "Value", "plan_header_right")
     names = _Step(page, plan, ops, step, databases, selectors)
     at = names.last + 3
     tables: dict[str, CaseTable] = {}
@@ -94,46 +91,42 @@ def _leaf(operation: Operation, names: _Step) -> Leaf:
     return leaf
 
 
-class _Step:
-    """The chosen step: its own quantities on this sheet, the scenario's others looked up in its column."""
+class _Step(ChosenBlock):
+    """The chosen step: its own quantities on this sheet, the scenario's others looked up in its column.
+
+    `places` holds the cell of each quantity of the block, by name. Called with a name, it gives the name's reference.
+    """
 
     def __init__(
-        self, page: Page, plan: Plan, ops: LayerOps, step: Calculation, databases: Databases, selectors: dict[str, str]
-    ) -> None:  # fmt: skip
-        self.page, self.plan, self.step = page, plan, step
-        self.places: dict[str, str] = {}
-        ids = plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
+        self,
+        page: Page,
+        plan: BuildPlan,
+        ops: LayerOps,
+        step: Calculation,
+        databases: Databases,
+        selectors: dict[str, str],
+    ) -> None:
+        super().__init__(page, plan, FIRST_STEP_ROW)
+        page.put(layout.HEADER_ROW, VALUE, "Value", "plan_header_right")
+        self.step = step
+        self.places: dict[str, str] = {"chosen_scenario": self.put_id(selectors["scenario"])}
+        phases = f"Dashboard[phase]: {' or '.join(PHASES)}"
+        self.places["phase"] = self.put("phase", "Phase", "text", "@", selectors["phase"], phases, "plan_cross")
+        self.places["scenario_index"] = self.put_index(self.places["chosen_scenario"], "plan_formula")
         chips = plan.columns.across(inputs_sheet.NAME, layout.HARDWARE_ROW)
-        text, one = ("text", "@"), ("1", number_format("1"))
-        self.last = FIRST_STEP_ROW - 1
-        self._put("chosen_scenario", "Scenario", text, selectors["scenario"], "Dashboard[scenario]")
-        self._put("phase", "Phase", text, selectors["phase"], f"Dashboard[phase]: {' or '.join(PHASES)}")
-        self._put("scenario_index", "Column of the scenario", one, f"MATCH({self.places['chosen_scenario']},{ids},0)",
-                  "MATCH(chosen_scenario, scenario_id, 0)")  # fmt: skip
-        chip = f"INDEX({chips},{self.places['scenario_index']})"
-        self._put("hardware_row", "Row of Hardware", one, f"MATCH({chip},{databases['hardware'].ids},0)",
-                  "MATCH(hardware_id, hardware, 0)")  # fmt: skip
+        matched = f"MATCH(INDEX({chips},{self.places['scenario_index']}),{databases['hardware'].ids},0)"
+        names = "MATCH(hardware_id, hardware, 0)"
+        self.places["hardware_row"] = self.put(
+            "hardware_row", "Row of Hardware", "1", number_format("1"), matched, names, "plan_formula"
+        )
         for row in ops.steps:
-            formula = row.expression.substitute(self)
-            self._put(row.name, row.label, (row.unit, row_format(row)), formula, in_names(row))
+            formula, names = row.expression.substitute(self), in_names(row)
+            form = row_format(row)
+            self.places[row.name] = self.put(row.name, row.label, row.unit, form, formula, names, "plan_formula")
 
     def __call__(self, name: str) -> str:
         if name in self.places:
             return self.places[name]
         home = self.step.home(name)
-        across = self.plan.columns.across(home.page.name, home.rows[name])
-        return f"INDEX({across},{self.places['scenario_index']})"
-
-    def _put(self, name: str, label: str, unit: tuple[str, str], formula: str, names: str) -> None:
-        self.last += 1
-        page, at = self.page, self.last
-        for column, value in ((1, label), (2, unit[0]), (3, name), (VALUE + 1, names)):
-            page.put(at, column, value, {1: "plan_label", VALUE + 1: "plan_beside"}.get(column, "plan_text"))
-        page.put(
-            at,
-            VALUE,
-            Live(formula),
-            "plan_cross" if formula.startswith("Dashboard!") else "plan_formula",
-            unit[1],
-        )
-        self.places[name] = f"${column_letters(VALUE)}${at}"
+        values = self.plan.columns.across(home.page.name, home.rows[name])
+        return f"INDEX({values},{self.places['scenario_index']})"

@@ -1,4 +1,9 @@
-"""What a workbook is made of: templates, tables and scenarios, and the inputs that they share."""
+"""What a workbook is to be built of: templates, tables and scenarios, and the inputs that they share.
+
+A workbook that plans training and serving calculates both for each scenario. A template that is swept is a workload;
+where there are two or more, Inputs has a row that says which of them a scenario is meant for, and the checks of the
+others are shown as not counted.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +18,13 @@ from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, sweeps
 from planner.formulas.template import Row, Template
 from planner.workbook.layout import Columns, sheet_name
-from planner.workbook.sharing import Shares, shares
-from planner.workbook.workloads import Workloads, workloads
+from planner.workbook.template_rows import Shares, shares
 
 OVERRIDABLE = ("model", "hardware")
 
 
 @dataclass(frozen=True)
-class Scenario:
+class BuildScenario:
     """One column of the workbook: an id and a name, a model and a chip, and the values typed for it.
 
     A name that nobody gave (`is_named`) is that of the model on the chip, and follows when another is chosen.
@@ -35,11 +39,11 @@ class Scenario:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BuildPlan:
     """A workbook to be built. Raises UserError where two templates want one input differently."""
 
     templates: Sequence[Template]
-    scenarios: Sequence[Scenario]
+    scenarios: Sequence[BuildScenario]
     models: Table
     hardware: Table
     dtypes: Table
@@ -122,3 +126,53 @@ def _shared(kind: str, candidates: Sequence[Row]) -> dict[str, Row]:
                 "a name stands for one quantity in a workbook",
             )
     return rows
+
+
+WORKLOAD = "workload"
+ALL_WORKLOADS = "all"
+NOT_COUNTED = "-"
+
+
+@dataclass(frozen=True)
+class Workloads:
+    """The workloads of a workbook, in the order of its sheets; fewer than two are no choice."""
+
+    templates: tuple[Template, ...] = ()
+
+    @cached_property
+    def row(self) -> Row | None:
+        """The input that says what a scenario is meant for; None where there is nothing to choose."""
+        if len(self.templates) < 2:
+            return None
+        names = (*(template.name for template in self.templates), ALL_WORKLOADS)
+        note = f"whose checks count: {' '.join(names)}"
+        return Row(WORKLOAD, "Workload", "text", "input", ALL_WORKLOADS, note=note, template=WORKLOAD, choices=names)
+
+    def meant(self, values: Mapping[str, Value]) -> str:
+        """The workload that a scenario's values are meant for: the one whose own inputs it sets, else the last."""
+        own = zip(self.templates, self._own_inputs, strict=True)
+        named = [template.name for template, names in own if names & values.keys()]
+        return named[0] if len(named) == 1 else ALL_WORKLOADS if named else self.templates[-1].name
+
+    @cached_property
+    def _own_inputs(self) -> list[set[str]]:
+        """Of each workload the inputs that no other has."""
+        inputs = [{row.name for row in template.of_kind("input")} for template in self.templates]
+        return [names - set().union(*(other for other in inputs if other is not names)) for names in inputs]
+
+    def having(self, name: str) -> list[Template]:
+        """The workloads that have a row of this name."""
+        return [template for template in self.templates if name in template.by_name]
+
+    def guarded(self, meant: Sequence[Template], typed: str, formula: str, otherwise: str) -> str:
+        """A formula that counts where `typed`, the cell of the choice, says one of these workloads."""
+        if self.row is None or not meant or len(meant) == len(self.templates):
+            return formula
+        names = ",".join(f'{typed}="{name}"' for name in (ALL_WORKLOADS, *(template.name for template in meant)))
+        return f"IF(OR({names}),{formula},{otherwise})"
+
+
+def workloads(templates: Sequence[Template], sweeps: Sequence[Sweep]) -> Workloads:
+    """The workloads among a workbook's templates: those that its sweeps are of."""
+    swept = {sweep.template.name for sweep in sweeps}
+    return Workloads(tuple(template for template in templates if template.name in swept))

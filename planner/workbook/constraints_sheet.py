@@ -11,13 +11,13 @@ from openpyxl.workbook import Workbook
 from planner.formulas.binding import Constraint, on_the_way
 from planner.formulas.text import parse
 from planner.workbook import layout
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
-from planner.workbook.headlines import headlines
-from planner.workbook.labels import within
+from planner.workbook.cell_formulas import Ranking
+from planner.workbook.layout import within
 from planner.workbook.page import GREY, LINE_HEIGHT, PER_WIDTH, Page, lines_of
-from planner.workbook.plan import Plan
-from planner.workbook.ranking import Ranking
 from planner.workbook.styles import RATIO, number_format, row_format
+from planner.workbook.template_rows import headlines
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -47,7 +47,7 @@ class Constraints:
         return f"{NAME}!{address(at, column)}"
 
 
-def write(book: Workbook, plan: Plan, sheets: Sequence[Calculation]) -> Constraints | None:
+def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation]) -> Constraints | None:
     """Write the sheet; None, and no sheet, where nothing competes on the way to any headline."""
     found = list(_found(sheets))
     if not found:
@@ -83,7 +83,7 @@ def _found(sheets: Sequence[Calculation]) -> Iterator[tuple[Constraint, Calculat
                 yield each, home
 
 
-def _block(page: Page, plan: Plan, each: Constraint, sheet: Calculation, title: str, at: int) -> int:
+def _block(page: Page, plan: BuildPlan, each: Constraint, sheet: Calculation, title: str, at: int) -> int:
     """One constraint: its parts, then what binds, the next part, how far it is, and all in words; the row below."""
     page.section(at, title, layout.FIRST_SCENARIO + plan.columns.filled - 1)
     first, last = at + 1, at + len(each.parts)

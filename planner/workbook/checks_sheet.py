@@ -9,12 +9,11 @@ from openpyxl.workbook import Workbook
 
 from planner.formulas import lookups as facts
 from planner.formulas.template import Row
-from planner.workbook import inputs as inputs_sheet
-from planner.workbook import layout, workloads
+from planner.workbook import inputs_sheet, layout
+from planner.workbook.build_plan import NOT_COUNTED, WORKLOAD, BuildPlan
 from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
-from planner.workbook.inputs import Inputs
+from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import GREY, PALE_RED, RED, Page
-from planner.workbook.plan import Plan
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -27,7 +26,7 @@ PURPOSE = (
 
 
 def write(
-    book: Workbook, plan: Plan, inputs: Inputs, sheets: Sequence[Calculation]
+    book: Workbook, plan: BuildPlan, inputs: Inputs, sheets: Sequence[Calculation]
 ) -> tuple[Page, str, dict[str, int]]:  # fmt: skip
     """Write the sheet; returns it, the formula that counts all failed checks, and where each summary stands."""
     page = Page(book, NAME, "Checks", PURPOSE)
@@ -86,14 +85,14 @@ def _told(row: Row, where: str) -> str:
     return f"{column}; only a {only_on} has one" if only_on else column
 
 
-def _counted(plan: Plan, inputs: Inputs, sheet: Calculation, name: str) -> str:
+def _counted(plan: BuildPlan, inputs: Inputs, sheet: Calculation, name: str) -> str:
     """A check, where the scenario is meant for its workload."""
-    typed, text = _workload(inputs), f'"{workloads.NOT_COUNTED}"'
+    typed, text = _workload(inputs), f'"{NOT_COUNTED}"'
     meant = [template for template in plan.workloads.templates if template is sheet.template]
     return plan.workloads.guarded(meant, typed, sheet.here(name), text)
 
 
-def _is_missing(plan: Plan, inputs: Inputs, sheet: Calculation, name: str) -> str:
+def _is_missing(plan: BuildPlan, inputs: Inputs, sheet: Calculation, name: str) -> str:
     """1 where a number is missing; what only another topology has is not."""
     missing = f'IFERROR(IF({sheet.here(name)}="",1,0),1)'
     only_on = facts.only_on(sheet.template.row(name))
@@ -105,14 +104,14 @@ def _is_missing(plan: Plan, inputs: Inputs, sheet: Calculation, name: str) -> st
 
 def _workload(inputs: Inputs) -> str:
     """The cell that says what a scenario is meant for; blank where a workbook has no such choice."""
-    at = inputs.input_rows.get(workloads.NAME)
+    at = inputs.input_rows.get(WORKLOAD)
     return f"{inputs_sheet.NAME}!{HERE}{at}" if at else ""
 
 
 class _Writer:
     """Rows from top to bottom, one formula each."""
 
-    def __init__(self, page: Page, plan: Plan) -> None:
+    def __init__(self, page: Page, plan: BuildPlan) -> None:
         self.page, self.plan, self.at = page, plan, layout.FIRST_ROW
 
     def section(self, title: str) -> None:
@@ -129,7 +128,7 @@ class _Writer:
         self.at += 1
 
 
-def _colour(page: Page, plan: Plan, first: int, last: int) -> None:
+def _colour(page: Page, plan: BuildPlan, first: int, last: int) -> None:
     """Failed checks stand out in red; what can't be told is grey."""
     area = f"{address(first, layout.FIRST_SCENARIO)}:{address(last, plan.columns.last)}"
     corner = address(first, layout.FIRST_SCENARIO)

@@ -14,12 +14,12 @@ from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.sweeps import Sweep
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
-from planner.workbook.inputs import Inputs
-from planner.workbook.labels import within
+from planner.workbook.chosen_scenario import ChosenScenario
+from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.layout import within
 from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of
-from planner.workbook.plan import Plan
-from planner.workbook.sweep_scenario import ChosenScenario
 from planner.workbook.sweep_table import Columns, Table, TableWriter
 from planner.xlsx.address import column_letters
 
@@ -44,7 +44,7 @@ class Sweeps:
 
 
 def write(
-    book: Workbook, plan: Plan, sweeps: Sequence[tuple[Sweep, Calculation]], inputs: Inputs, selector: str
+    book: Workbook, plan: BuildPlan, sweeps: Sequence[tuple[Sweep, Calculation]], inputs: Inputs, selector: str
 ) -> Sweeps:  # fmt: skip
     """Write the sheet for each sweep with its template's sheet. `selector` is the cell of the chosen scenario."""
     page = Page(book, NAME, "Sweep", PURPOSE, corner="B4", titles="1:2")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from planner.formulas.template import CALCULATED, Row, Template
-from planner.workbook.cells import Databases, bytes_of_dtype, calculated, looked_up
+from planner.workbook.cell_formulas import Databases, bytes_of_dtype, calculated, looked_up
 from planner.workbook.page import Live, Page
 from planner.workbook.styles import row_format
 from planner.xlsx.address import address

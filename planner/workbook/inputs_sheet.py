@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from openpyxl.workbook import Workbook
 
 from planner.catalog import Value
-from planner.formulas.limits import LARGEST, limits
+from planner.formulas.input_values import LARGEST, limits
 from planner.formulas.template import Row
 from planner.workbook import layout
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.layout import Columns
 from planner.workbook.page import ORANGE, Page
-from planner.workbook.plan import Plan
 from planner.workbook.styles import number_format, row_format
 from planner.xlsx.address import address, column_letters
 
@@ -38,7 +38,7 @@ class Inputs:
         return f"{NAME}!${column_letters(layout.FORMULA)}${self.constant_rows[name]}"
 
 
-def write(book: Workbook, plan: Plan, ranges: dict[str, str]) -> Inputs:
+def write(book: Workbook, plan: BuildPlan, ranges: dict[str, str]) -> Inputs:
     """Write the sheet; `ranges` holds the id ranges of `models`, `hardware` and `dtypes` for the dropdowns."""
     page = Page(book, NAME, "Inputs", PURPOSE)
     page.header(["Quantity", "Unit", "Name", "Note", "Source"])
@@ -62,14 +62,14 @@ def write(book: Workbook, plan: Plan, ranges: dict[str, str]) -> Inputs:
     return inputs
 
 
-def _colour_overrides(inputs: Inputs, plan: Plan) -> None:
+def _colour_overrides(inputs: Inputs, plan: BuildPlan) -> None:
     """An override that is typed stands out from the blank ones."""
     if rows := inputs.override_rows.values():
         first, last = address(min(rows), layout.FIRST_SCENARIO), address(max(rows), plan.columns.last)
         inputs.page.colour(f"{first}:{last}", f'{first}<>""', ink="FF8A4B08", fill=ORANGE, bold=True)
 
 
-def _header_rows(page: Page, plan: Plan, ranges: dict[str, str]) -> None:
+def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
     for row, name in layout.HEADER_NAMES.items():
         page.put(row, layout.LABEL, layout.HEADER_LABELS[row], "plan_label")
         page.put(row, layout.UNIT, "text", "plan_text")
@@ -110,7 +110,7 @@ def dropdown(page: Page, reference: str, source: str, title: str, prompt: str) -
 
 
 def _block(
-    page: Page, plan: Plan, title: str, rows: list[Row], places: dict[str, int], at: int, ranges: dict[str, str]
+    page: Page, plan: BuildPlan, title: str, rows: list[Row], places: dict[str, int], at: int, ranges: dict[str, str]
 ) -> int:  # fmt: skip
     """A section of the sheet; returns the row below it."""
     if not rows:
@@ -177,7 +177,7 @@ def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], ov
         )  # fmt: skip
 
 
-def _constants(page: Page, plan: Plan, inputs: Inputs, at: int) -> None:
+def _constants(page: Page, plan: BuildPlan, inputs: Inputs, at: int) -> None:
     page.section(at, "Constants", layout.FIRST_SCENARIO + plan.columns.filled - 1)
     first = at + 1
     for at, row in enumerate(plan.constants.values(), start=first):

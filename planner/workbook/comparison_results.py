@@ -14,7 +14,7 @@ from planner.compare.naming import SHAPES
 from planner.compare.sheet import NOTE, NOTE_LABEL, RESULTS
 from planner.formulas import library
 from planner.formulas.template import CALCULATED, Row, Template
-from planner.workbook.cells import calculated, or_blank
+from planner.workbook.cell_formulas import calculated, or_blank
 from planner.workbook.page import Live, Page
 from planner.workbook.styles import number_format, row_format
 from planner.xlsx.address import address
