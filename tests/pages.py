@@ -23,7 +23,7 @@ from planner.book.reading import read_plan
 from planner.cli import group
 from planner.recalc import edit
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
+from planner.xlsx.workbook_part import parse_sheets
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
+from planner.xlsx.workbook_part import parse_sheets
 from tests.xlsx_samples import set_values
 
 

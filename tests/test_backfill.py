@@ -173,7 +173,7 @@ def test_dependents_elsewhere_follow(plan: Path) -> None:
     book.save(plan)
     backfill(plan, measurement(keys(plan)[0]))
     package = Package.read(plan)
-    from planner.xlsx.parts import parse_sheets
+    from planner.xlsx.workbook_part import parse_sheets
 
     value = parse_sheets(package)["Mine"].cells["A1"].value
     assert not isinstance(value, CellError)

@@ -13,7 +13,7 @@ from planner.measure import timing
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
+from planner.xlsx.workbook_part import parse_sheets
 from tests.backfills import backfill, keys, measurement, rows
 from tests.test_backfill_reach import more, put, with_table
 

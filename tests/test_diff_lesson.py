@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from planner.book.reading import read_workbook
 from planner.cli import group
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
 from tests.test_teaching import few  # noqa: F401
 
 

@@ -25,8 +25,8 @@ from planner.workbook.book import build
 from planner.workbook.scenarios import DEFAULT_TEMPLATES, guarded, plan_of, unguarded
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
 
 TEMPLATES = [word for name in DEFAULT_TEMPLATES for word in ("--template", name)]
 

@@ -20,8 +20,8 @@ from planner.workbook.page import GREY, RED, Live, Page
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import HERE, Grid
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import parse_sheets
 from tests.workbooks import built
 from tests.xlsx_samples import package, sheet
 

@@ -41,3 +41,24 @@ def test_areas() -> None:
     """A list of areas moves corner by corner; what is none stays."""
     track = MOVES.of("inference")
     assert track.ref("F10 F10:H21 A1:XFD1048576 nonsense") == "F12 F12:H26 A1:XFD1048576 nonsense"
+
+
+GONE = Moves({"Data": SheetMoves("Data", Track({5: 6}, frozenset({8, 9})), Track({3: 3}, frozenset({4})))})
+
+
+@pytest.mark.parametrize(
+    ("formula", "then", "lost"),
+    [
+        ("Data!B8+Data!B5", "Data!#REF!+Data!B6", ["Data!B8"]),
+        ("SUM(Data!B5:B8)", "SUM(Data!B6:B8)", []),
+        ("SUM(Data!$B$8:$C$10)", "SUM(Data!$B$11:$C$11)", []),
+        ("SUM(Data!B8:C9,Data!9:9)", "SUM(Data!#REF!,Data!#REF!)", ["Data!B8:C9", "Data!9:9"]),
+        ("SUM(Data!D:D,Data!C:E)", "SUM(Data!#REF!,Data!C:E)", ["Data!D:D"]),
+        ("Data!D5+Data!E5", "Data!#REF!+Data!E6", ["Data!D5"]),
+        ('"Data!B8"&Table1[B8]&[1]Data!B8&Data:Mine!B8', '"Data!B8"&Table1[B8]&[1]Data!B8&Data:Mine!B8', []),
+    ],
+)
+def test_what_is_gone(formula: str, then: str, lost: list[str]) -> None:
+    """A reference to cells that are gone is #REF! and is told; a range keeps those that are left, as in Excel."""
+    assert GONE.formula(formula, "Mine") == then
+    assert GONE.lost(formula, "Mine") == lost

@@ -8,8 +8,8 @@ import pytest
 
 from planner.xlsx import quickscan
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import shared_strings
 from planner.xlsx.sheetscan import Scan
+from planner.xlsx.workbook_part import shared_strings
 from tests.workbooks import write_plan
 from tests.xlsx_samples import sheet
 

@@ -15,7 +15,7 @@ from planner.recalc.inmemory import stripped
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import NA, CellError, Value, same_value
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
+from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.recalcs import cached, formula_rows
 from tests.xlsx_samples import MAIN, STRICT, package, parts, set_values, sheet, zipped

@@ -20,8 +20,8 @@ from planner.report.jinja_pages import html, markdown
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
 from tests.reports import Page, agrees, default_workbook, hostile_workbook
 from tests.workbooks import cached, write_plan
 

@@ -14,8 +14,8 @@ from planner.xlsx.cellvalue import NA, CellError, Value, same_value
 from planner.xlsx.markup import escaped
 from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import parse_sheets
 from tests.recalcs import cached, formula_rows
 from tests.test_recalc import DATA, FORMULAS
 from tests.xlsx_samples import package, set_values, sheet

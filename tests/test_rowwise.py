@@ -12,8 +12,8 @@ from planner.recalc.scope import scope_of
 from planner.xlsx.cellvalue import CellError, Formula, Value
 from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
 from tests.recalcs import cached
 from tests.xlsx_samples import package, sheet
 

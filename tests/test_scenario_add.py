@@ -18,9 +18,9 @@ from planner.formulas.evaluation import Facts, evaluate
 from planner.formulas.lookups import bytes_of_dtypes
 from planner.recalc import recalculate
 from planner.xlsx.address import coordinates
+from planner.xlsx.columns import as_wide
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
-from planner.xlsx.widths import as_wide
+from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.workbooks import agree, write_plan
 
@@ -239,4 +239,5 @@ def test_another_engine_computes_the_same(plan: Path, tmp_path: Path) -> None:
 )
 def test_widths(columns: bytes, then: bytes) -> None:
     """A column without a width of its own becomes as wide as the other; a run of columns is split."""
-    assert as_wide(b"<cols>" + columns + b"</cols><sheetData/>", 6, 7) == b"<cols>" + then + b"</cols><sheetData/>"
+    sheet = b"<worksheet><cols>%b</cols><sheetData/></worksheet>"
+    assert sheet % then in as_wide(sheet % columns, 6, 7)

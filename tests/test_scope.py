@@ -11,8 +11,8 @@ from planner.recalc.extract import columns_read
 from planner.recalc.scope import Scope, scope_of
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
 from tests.workbooks import built
 from tests.xlsx_samples import package, parts, sheet, zipped
 

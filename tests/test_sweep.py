@@ -24,8 +24,8 @@ from planner.workbook.scenarios import plan_of
 from planner.workbook.sweep_table import swept
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.workbooks import Grid, agree, by_name, cached
 

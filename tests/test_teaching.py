@@ -29,9 +29,9 @@ from planner.teaching.workbook import build
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import parse_sheets
 from tests.book_problems import BOOK, synced, text
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.test_cases import MAPPED, read

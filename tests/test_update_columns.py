@@ -10,11 +10,12 @@ import pytest
 from planner.book.reading import read_plan
 from planner.check.run import check
 from planner.compare import sheet as comparison
-from planner.update.columnwidths import with_widths
 from planner.update.update import update_file
 from planner.xlsx.address import column_letters
+from planner.xlsx.columns import take_widths
 from planner.xlsx.moves import Track
 from planner.xlsx.opc import Package
+from planner.xlsx.worksheet import Worksheet
 from tests.edits.catalogue import Edit, Expected, Step
 from tests.edits.programs import by_office, needs_office
 from tests.test_update import GOLDEN
@@ -82,10 +83,12 @@ def test_blank_ones_stay_and_nothing_else_is_taken_for_a_persons(tmp_path: Path)
 def test_widths_go_with_their_columns() -> None:
     """An old column's width is where the column is then; a new one has the fresh sheet's; the last span goes on."""
     narrow, wide, rest = b'min="1" max="2" width="9"', b'min="3" max="3" width="33"', b'min="4" max="1024" width="8"'
-    old = b"<cols><col %b/><col %b/><col %b/></cols>" % (narrow, wide, rest)
-    fresh = b'<cols><col min="1" max="4" width="5"/></cols>'
+    sheet = b"<worksheet><cols>%b</cols><sheetData/></worksheet>"
+    old = Worksheet(sheet % (b"<col %b/><col %b/><col %b/>" % (narrow, wide, rest)))
+    fresh = Worksheet(sheet % b'<col min="1" max="4" width="5"/>')
     columns, fresh_columns = Track({1: 1, 2: 3, 3: 4}), Track({1: 1, 2: 2, 3: 3, 4: 4})
-    assert with_widths(old, fresh, b"", columns, fresh_columns) == (
+    take_widths(old.root, fresh.root, columns, fresh_columns)
+    assert (
         b'<cols><col min="1" max="1" width="9"/><col min="2" max="2" width="5"/><col min="3" max="3" width="9"/>'
         b'<col min="4" max="4" width="33"/><col min="5" max="1024" width="8"/></cols>'
-    )
+    ) in old.xml()

@@ -19,8 +19,8 @@ from planner.workbook.build_plan import BuildPlan
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.workbooks import agree, by_name, cached, copy_scenario, differences, typed_of, write_plan
 

@@ -14,8 +14,8 @@ from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
 from tests.workbooks import Grid, by_name, cached
 
 BOTH = ("transformer", "training", "inference")

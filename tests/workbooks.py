@@ -75,7 +75,7 @@ def by_name(grid: Grid, sheet: str) -> dict[str, int]:
 def cached(path: Path) -> dict[str, dict[str, Value]]:
     """Every cell's value as the file has it."""
     from planner.xlsx.opc import Package
-    from planner.xlsx.parts import parse_sheets
+    from planner.xlsx.workbook_part import parse_sheets
 
     sheets = parse_sheets(Package.read(path))
     return {name: {ref: cell.value for ref, cell in sheet.cells.items()} for name, sheet in sheets.items()}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from planner.align.grid import BEYOND, Side, Token
 from planner.xlsx.address import Area
-from planner.xlsx.pattern import Pattern, Reference, renamed
+from planner.xlsx.pattern import Pattern, RelativeReference, renamed
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Meanings:
     def _told(self, sheet: str, row: int, column: int, formula: Pattern, *, in_place: bool) -> str:
         own = self.sides[sheet]
 
-        def told(reference: Reference) -> str:
+        def told(reference: RelativeReference) -> str:
             name = reference.sheet or sheet
             side = self.sides.get(name)
             if side is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from planner.book.sheet import SEARCHED, Sheet
-from planner.xlsx.pattern import Position
+from planner.xlsx.address import Position
 
 HEADER = ("scenario_id", "scenario_name", "model_id", "hardware_id")
 """The machine names of the rows that say who each scenario's column is."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from planner.xlsx.opc import Package, local_name
+from planner.xlsx.opc import Package
+from planner.xlsx.xmltree import local_name
 
 _THREAD = "[Threaded comment]"
 """How Excel begins the note that it leaves beside a threaded comment for older programs."""

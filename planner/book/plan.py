@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from planner.book.notes import Note
-from planner.book.sheet import Spot
 from planner.book.workbook import Book
+from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.pattern import Pattern
 

@@ -13,8 +13,8 @@ from planner.book.plan import CheckRow, Entry, Headline, Quantity
 from planner.book.record_tables import CaseTable, database
 from planner.book.sheet import Sheet
 from planner.book.workbook import DATABASES, Book
+from planner.xlsx.address import Position
 from planner.xlsx.opc import Package
-from planner.xlsx.pattern import Position
 
 INDEX, CONSTANTS = "Book", "Constants"
 GIVEN, COMPUTED = "Given", "Computed"

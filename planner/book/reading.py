@@ -13,11 +13,11 @@ from planner.book.notes import notes
 from planner.book.plan import CheckRow, Entry, Headline, Plan, Quantity, Scenario, Stale
 from planner.book.problem_book import ProblemBook, open_book
 from planner.book.row_formulas import usual_formula
-from planner.book.sheet import Sheet, Spot
+from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.recalc.engine import EngineError
-from planner.xlsx.address import column_letters, coordinates
+from planner.xlsx.address import Spot, column_letters, coordinates
 from planner.xlsx.cellvalue import CellError, same_value
 from planner.xlsx.opc import Package
 

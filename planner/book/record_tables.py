@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from planner.book.sheet import SEARCHED, Sheet
-from planner.xlsx.pattern import Pattern, Position
+from planner.xlsx.address import Position
+from planner.xlsx.pattern import Pattern
 
 LEAST_TITLES = 3
 """A row of fewer texts is no row of titles of a table of cases."""

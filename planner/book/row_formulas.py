@@ -10,7 +10,8 @@ from planner.book.line_tables import LineItem, LineTable
 from planner.book.record_tables import CaseTable
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
-from planner.xlsx.pattern import Pattern, Position, pattern
+from planner.xlsx.address import Position
+from planner.xlsx.pattern import Pattern, pattern
 
 NOTHING = pattern("0", 1, 1)
 """Stands for the live formula of a line where there is none."""

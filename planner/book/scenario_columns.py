@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from itertools import count
 
 from planner.book.line_tables import Head, LineTable
-from planner.xlsx.pattern import Corner, Pattern, Position, rewritten
+from planner.xlsx.address import Position
+from planner.xlsx.pattern import Pattern, RelativeCorner, rewritten
 
 FIRST_SCENARIO = 6
 _STRAY = 20_000  # beyond every column of a sheet: what holds neither a text nor a scenario
@@ -66,7 +67,7 @@ class ColumnNumbers:
         return self._moved(sheet, (at[0], self.standard(sheet, at[1])), at, formula, back=True).at(*at)
 
     def _moved(self, sheet: str, old: Position, new: Position, formula: Pattern, *, back: bool) -> Pattern:
-        def ends(other: str, first: Corner, last: Corner) -> tuple[Corner, Corner]:
+        def ends(other: str, first: RelativeCorner, last: RelativeCorner) -> tuple[RelativeCorner, RelativeCorner]:
             left, right = first.seen_from(*old)[1], last.seen_from(*old)[1]
             to = self.actual if back else self.standard
             name = other or sheet
@@ -80,7 +81,7 @@ class ColumnNumbers:
         return rewritten(formula, ends)
 
 
-def _at(corner: Corner, column: int, own: int) -> Corner:
+def _at(corner: RelativeCorner, column: int, own: int) -> RelativeCorner:
     return corner._replace(column=column if corner.column_fixed else column - own)
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from functools import cached_property
-from typing import NamedTuple
 from xml.etree import ElementTree
 
-from planner.xlsx.address import address, coordinates
+from planner.xlsx.address import Position, coordinates
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.markup import tag_end
-from planner.xlsx.opc import local_name
-from planner.xlsx.pattern import Pattern, Position, pattern
+from planner.xlsx.pattern import Pattern, pattern
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.xmltree import local_name
 
 SEARCHED = 40
 """The rows among which titles are looked for: built ones stand in row 1 to 5, below rows that an analyst puts in."""
@@ -24,22 +23,6 @@ _HIDDEN_ROW = re.compile(
     rb"""<(?:\w+:)?row\b(?=[^>]*\shidden=["'](?:1|true))(?![^>]*\soutlineLevel=["'][1-9])[^>]*\sr=["']([0-9]+)"""
 )
 _EMPTY = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData/></worksheet>'
-
-
-class Spot(NamedTuple):
-    """A cell of the workbook: its sheet, row and column."""
-
-    sheet: str
-    row: int
-    column: int
-
-    @property
-    def ref(self) -> str:
-        """Its address on the sheet: `F12`."""
-        return address(self.row, self.column)
-
-    def __str__(self) -> str:
-        return f"{self.sheet}!{self.ref}"
 
 
 class Sheet:

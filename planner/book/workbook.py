@@ -10,16 +10,16 @@ from typing import ClassVar
 from planner.book.line_tables import HEADER, LineTable, line_table
 from planner.book.record_tables import CaseTable, Database, case_tables, database
 from planner.book.scenario_columns import ColumnNumbers
-from planner.book.sheet import Sheet, Spot
+from planner.book.sheet import Sheet
 from planner.errors import Place, UserError
 from planner.recalc.engine import EngineError
 from planner.recalc.inmemory import in_memory
 from planner.recalc.trust import Verdict
-from planner.xlsx.address import column_letters, coordinates
+from planner.xlsx.address import Position, Spot, column_letters, coordinates
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
-from planner.xlsx.pattern import Pattern, Position
+from planner.xlsx.pattern import Pattern
+from planner.xlsx.workbook_part import parse_sheets
 
 CASE_SHEETS = ("Operations", "Roofline", "Sweep", "Comparison", "Calibration")
 MISSING = "missing."

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.check.findings import Fault
-from planner.xlsx.address import address
+from planner.xlsx.address import Position, address
 from planner.xlsx.cellvalue import CellError
-from planner.xlsx.opc import local_name
-from planner.xlsx.parts import tables
-from planner.xlsx.pattern import Pattern, Position
+from planner.xlsx.pattern import Pattern
+from planner.xlsx.tables import tables
+from planner.xlsx.xmltree import local_name
 
 REMEDY = "point it at a cell, or undo the deletion or the renaming that broke it"
 _LOCAL_NAMES = re.compile(r"\b(LET|LAMBDA)\(")

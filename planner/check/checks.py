@@ -6,12 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from planner.book.line_tables import LineItem, LineTable
-from planner.book.sheet import Spot
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
 from planner.check.use import reading
 from planner.formulas.text import FormulaError, parse
-from planner.xlsx.address import address
+from planner.xlsx.address import Spot, address
 from planner.xlsx.cellvalue import NA, Value
 
 MOST_NUMBERS = 4

@@ -6,9 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from planner.book.sheet import Spot
 from planner.book.workbook import Book
-from planner.xlsx.address import Area
+from planner.xlsx.address import Area, Spot
 
 
 class Cells:

@@ -12,10 +12,10 @@ from planner.book.line_tables import LineTable
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
-from planner.xlsx.address import address
+from planner.xlsx.address import Position, address
 from planner.xlsx.markup import tag_end
-from planner.xlsx.opc import Package, local_name
-from planner.xlsx.pattern import Position
+from planner.xlsx.opc import Package
+from planner.xlsx.xmltree import local_name
 
 TYPED = ("plan_input", "plan_constant", "plan_measured")
 LIVE = ("plan_formula", "plan_formula_text", "plan_output", "plan_cross")

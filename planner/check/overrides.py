@@ -8,8 +8,8 @@ from planner.book.row_formulas import calculated_columns, usual_formula, usual_o
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
-from planner.xlsx.address import address
-from planner.xlsx.pattern import Pattern, Position
+from planner.xlsx.address import Position, address
+from planner.xlsx.pattern import Pattern
 
 OVERRIDES = "Overrides"
 """How the headings of Inputs begin below which the cells take the place of looked-up or calculated numbers."""

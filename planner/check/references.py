@@ -12,7 +12,7 @@ from planner.check.findings import Fault, rule
 from planner.check.graph import circles
 from planner.formulas.text import FUNCTIONS
 from planner.xlsx.address import Area, address
-from planner.xlsx.pattern import Reference
+from planner.xlsx.pattern import RelativeReference
 
 ALLOWED = frozenset(FUNCTIONS) | {"INDEX", "MATCH", "COUNTIF", "SUMPRODUCT", "IFERROR", "SUM"}
 VOLATILE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY", "OFFSET", "INDIRECT", "INFO", "CELL"})
@@ -39,7 +39,7 @@ def direction(book: Book) -> Iterator[Fault]:
         yield Fault(name, address(row, column), what, "take one of the steps out")
 
 
-def _astray(book: Book, sheet: Sheet, reference: Reference, row: int, column: int) -> str:
+def _astray(book: Book, sheet: Sheet, reference: RelativeReference, row: int, column: int) -> str:
     """What is wrong with where a reference points; blank where nothing is."""
     area = reference.area(row, column)
     if not reference.sheet or reference.sheet == sheet.name:
@@ -53,7 +53,7 @@ def _astray(book: Book, sheet: Sheet, reference: Reference, row: int, column: in
     return f"{reference.sheet}!{_corner(area)} is on a later sheet" if book.is_later(other, sheet) else ""
 
 
-def _is_among_cases(book: Book, sheet: str, reference: Reference, row: int, column: int) -> bool:
+def _is_among_cases(book: Book, sheet: str, reference: RelativeReference, row: int, column: int) -> bool:
     """Whether a formula of the Comparison reads a fixed case of it: where that one stands is a person's to choose."""
     cases = next((table for table in book.cases if table.sheet.name == sheet and row in table.rows), None)
     is_sorted_by_people = cases is not None and "template" in cases.columns.values()

@@ -9,8 +9,8 @@ from planner.book.row_formulas import calculated_columns, usual_formula, usual_o
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
-from planner.xlsx.address import Area, address
-from planner.xlsx.pattern import Pattern, Position, Reference
+from planner.xlsx.address import Area, Position, address
+from planner.xlsx.pattern import Pattern, RelativeReference
 
 UNNAMED = "scenario_name"
 """The row of the header that reads a scenario's model and chip too: they are its name where none is given."""
@@ -98,10 +98,10 @@ def _deviations(
 def _reads_its_row(formula: Pattern) -> bool:
     """Whether a formula calculates with its own case, and not by an input of it that is bound case by case."""
 
-    def is_own(reference: Reference) -> bool:
+    def is_own(reference: RelativeReference) -> bool:
         return not (reference.sheet or reference.first.row_fixed) and reference.first.row == 0 == reference.last.row
 
-    def is_fixed(reference: Reference) -> bool:
+    def is_fixed(reference: RelativeReference) -> bool:
         return reference.first.row_fixed and reference.last.row_fixed
 
     references = formula.references

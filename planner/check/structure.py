@@ -9,10 +9,9 @@ from planner.book.line_tables import HEADER, LineTable
 from planner.book.sheet import SEARCHED, Sheet
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
-from planner.xlsx.address import Area, address
-from planner.xlsx.opc import local_name
-from planner.xlsx.pattern import CELL_NAME, PLAIN_NAME, Position
-from planner.xlsx.sheetname import unquoted
+from planner.xlsx.address import Area, Position, address
+from planner.xlsx.sheetname import quoted, unquoted
+from planner.xlsx.xmltree import local_name
 
 COVER_SAYS = ("Version", "Made on", "Failed checks", "Sheets", "Colours", "Made from (SHA-256)")
 VERSION, LOG_HEADER_ROW = 1, 5
@@ -100,7 +99,7 @@ def hidden(book: Book) -> Iterator[Fault]:
 def names(book: Book) -> Iterator[Fault]:
     """A name of one of planner's sheets that a reference has to quote; one that an analyst gave it is noted."""
     for sheet in book.our_sheets:
-        if not PLAIN_NAME.fullmatch(sheet.name) or CELL_NAME.fullmatch(sheet.name):
+        if quoted(sheet.name) != sheet.name:
             what, remedy = f"a reference to {sheet.name!r} needs quotes", "use letters, digits and _, as no cell has"
             yield Fault(sheet.name, "", what, remedy, "fault" if sheet.title == sheet.name else "note")
 

@@ -10,8 +10,7 @@ from planner.book.sheet import SEARCHED, Sheet
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.formulas.text import FormulaError, parse
-from planner.xlsx.address import address
-from planner.xlsx.pattern import Position
+from planner.xlsx.address import Position, address
 
 MASTER = 1, 3
 """Where every sheet but Cover counts the failed checks: C1."""

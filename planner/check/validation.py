@@ -8,15 +8,15 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from planner.book.line_tables import HEADER, MACHINE_NAME, LineItem
-from planner.book.sheet import Sheet, Spot
+from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
 from planner.check.graph import Cells
 from planner.formulas.input_values import Limits, is_flag, stages
-from planner.xlsx.address import Area, address
+from planner.xlsx.address import Area, Position, Spot, address
 from planner.xlsx.cellvalue import CellError, Value
-from planner.xlsx.opc import local_name
-from planner.xlsx.pattern import Position, pattern
+from planner.xlsx.pattern import pattern
+from planner.xlsx.xmltree import local_name
 
 _HOLDS: dict[str, Callable[[float, float, float], bool]] = {
     "between": lambda value, low, high: low <= value <= high,

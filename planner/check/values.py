@@ -6,12 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from planner.book.sheet import Spot
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
 from planner.check.graph import Graph, origins, spread
 from planner.recalc.engine import EngineError
-from planner.xlsx.address import address
+from planner.xlsx.address import Spot, address
 from planner.xlsx.cellvalue import NA, CellError, Value, same_value
 
 EXACT, ROUNDED = 1e-12, 1e-9

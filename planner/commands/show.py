@@ -21,7 +21,7 @@ def command(file: Path, names: tuple[str, ...], formulas: bool | None) -> None:
     from planner.diff.text import Shown, lines, plain_lines
     from planner.errors import Place, UserError, nearest
     from planner.xlsx.opc import Package
-    from planner.xlsx.parts import parse_sheets
+    from planner.xlsx.workbook_part import parse_sheets
 
     shown: Shown = "both" if formulas is None else "formulas" if formulas else "values"
     package = Package.read(file)

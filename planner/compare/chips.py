@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
@@ -11,11 +10,10 @@ from planner.errors import nearest
 from planner.measure.keys import parse_key
 from planner.measure.records import Measurement
 from planner.xlsx.address import Area, address
-from planner.xlsx.sheetname import unquoted
+from planner.xlsx.references import references
 from planner.xlsx.sheetxml import SheetXml
 
 LOOKED_UP = "hardware_row"  # the column whose formula finds the chip
-_LIST = re.compile(r"\bMATCH\([^,]+,\s*('(?:[^']|'')+'|\w+)!(\$?[A-Z]+\$?\d+:\$?[A-Z]+\$?\d+)\s*,\s*0\)")
 
 
 def unknown(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml], appended: Iterable[Measurement]) -> list[str]:
@@ -45,9 +43,10 @@ def _list(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml]) -> tuple[str, 
         return None
     for row in sheet.rows:
         cell = sheet.xml.cell(address(row.number, sheet.columns[LOOKED_UP]))
-        found = _LIST.search(cell.formula or "") if cell is not None else None
-        if found and unquoted(found[1]) in parsed:
-            return unquoted(found[1]), list(_ids(parsed[unquoted(found[1])], Area.parse(found[2])))
+        formula = (cell.formula or "") if cell is not None else ""
+        for found in references(formula) if "MATCH(" in formula else ():
+            if found.is_range and found.sheet in parsed:
+                return found.sheet, list(_ids(parsed[found.sheet], found.area))
     return None
 
 

@@ -20,9 +20,9 @@ from planner.xlsx.address import address
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
 from planner.xlsx.sheetedit import Content
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import parse_sheets
 
 
 @dataclass(frozen=True)

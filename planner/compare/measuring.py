@@ -22,7 +22,7 @@ from planner.measure.run import Case, measure_cases
 from planner.measure.samples import STANDARD, Rules
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
+from planner.xlsx.workbook_part import parse_sheets
 
 __all__ = ["OTHER_HARDWARE", "Planned", "Progress", "cases_of", "fill", "meant", "measured"]
 

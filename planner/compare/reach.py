@@ -5,15 +5,19 @@ That is a table of the analyst's, filters, conditional formats and validations, 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from planner.compare.sheet import MARKERS, ComparisonSheet
 from planner.errors import Place, UserError
 from planner.xlsx.address import Area
+from planner.xlsx.defined_names import reshape_names
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import Table, tables
-from planner.xlsx.stretch import Stretch, stretched_names, stretched_sheet, stretched_table
+from planner.xlsx.sheet_rules import RANGES, reshape
+from planner.xlsx.tables import Table, reshape_table, tables
+from planner.xlsx.worksheet import Worksheet
 
+Stretch = Callable[[Area], Area]
+"""An area to what it is to be."""
 FILTER = "_xlnm._FilterDatabase"  # the defined name that every filter of a sheet has beside it
 
 
@@ -31,26 +35,25 @@ def extend_tables(package: Package, sheet: ComparisonSheet, appended: Collection
         if not table.area.top <= last_case <= table.area.bottom or last <= table.area.bottom - table.totals_row:
             continue
         _refuse_in_the_way(package, sheet, table, longer(table.area), appended)
-        package.replace(part, stretched_table(package.parts[part], longer))
+        reshape_table(package, part, longer)
 
 
 def extend_ranges(package: Package, sheet: ComparisonSheet, appended: Collection[int]) -> None:
     """Let what covers the last cases in the sheet cover the rows `appended` below them."""
-    stretch = _stretch(sheet, appended)
-    package.replace(sheet.part, stretched_sheet(package.parts[sheet.part], stretch))
+    worksheet = Worksheet(package.parts[sheet.part])
+    reshape(worksheet.root, _stretch(sheet, appended), *RANGES)
+    package.replace(sheet.part, worksheet.xml())
 
 
 def extend_names(package: Package, sheet: ComparisonSheet, appended: Collection[int]) -> None:
     """Let our defined names over the last cases lie over the rows `appended` below them."""
-    stretch, part = _stretch(sheet, appended), package.workbook_part()
+    stretch = _stretch(sheet, appended)
 
     def of_name(name: str, on: str, area: Area) -> Area:
         ours = on == sheet.name and (name.startswith(MARKERS) or name == FILTER)
         return stretch(area) if ours else area
 
-    xml = stretched_names(package.parts[part], of_name)
-    if xml != package.parts[part]:
-        package.replace(part, xml)
+    reshape_names(package, of_name)
 
 
 def outside(sheet: ComparisonSheet, appended: Collection[int]) -> str:

@@ -17,7 +17,7 @@ from planner.errors import Place, UserError, nearest
 from planner.measure.records import Measurement
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
+from planner.xlsx.workbook_part import parse_sheets
 
 METHOD = "recorded"
 ON_TRUST = "as its recorder says"  # the device of a row that names no chip

@@ -19,11 +19,12 @@ from planner.measure.keys import case_key
 from planner.xlsx.address import Area, address, column_letters
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value
-from planner.xlsx.opc import Package, local_name
-from planner.xlsx.parts import parse_sheets
+from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetname import unquoted
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import parse_sheets
+from planner.xlsx.xmltree import local_name
 
 SHEET, KEY, RESULTS = "Comparison", "case_key", "measured"
 MARKER = "comparison_keys"  # a defined name over the keys: it follows the column when an analyst moves or renames

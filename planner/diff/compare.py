@@ -11,7 +11,6 @@ from planner.align.grid import Side, Token, is_filled, sides
 from planner.align.identity import Pairs, pairs
 from planner.align.meaning import Meanings
 from planner.book.plan import Plan, Quantity
-from planner.book.sheet import Spot
 from planner.diff.changes import (
     CellChange,
     CheckChange,
@@ -24,9 +23,9 @@ from planner.diff.changes import (
     Structure,
 )
 from planner.diff.looks import Formats
-from planner.xlsx.address import address, column_letters, coordinates
+from planner.xlsx.address import Position, Spot, address, column_letters, coordinates
 from planner.xlsx.cellvalue import Value, same_value
-from planner.xlsx.pattern import Pattern, Position
+from planner.xlsx.pattern import Pattern
 
 TYPED_AGREE = 1e-14  # some programs save 15 digits of what was typed
 OUTCOMES_AGREE = 1e-12

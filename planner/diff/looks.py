@@ -7,9 +7,10 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from planner.book.sheet import Sheet
+from planner.xlsx.address import Position
 from planner.xlsx.markup import tag_end
-from planner.xlsx.opc import Package, local_name
-from planner.xlsx.pattern import Position
+from planner.xlsx.opc import Package
+from planner.xlsx.xmltree import local_name
 
 _STYLE = re.compile(rb"""\ss\s*=\s*["']([0-9]+)""")
 _LOCALE = re.compile(r"\[\$-?[0-9A-Fa-f-]*\]|\\(?=[ .,/-])|_-|\s+$")

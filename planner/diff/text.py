@@ -9,7 +9,7 @@ from planner.align.grid import Side, alone
 from planner.book.plan import Plan
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.cellvalue import Value
-from planner.xlsx.pattern import Pattern, Reference, renamed
+from planner.xlsx.pattern import Pattern, RelativeReference, renamed
 from planner.xlsx.sheetxml import SheetXml
 
 Shown = Literal["formulas", "values", "both"]
@@ -117,7 +117,7 @@ class _Printer:
         """A formula with the names of rows where it reads named ones, so that inserted rows change nothing."""
         formula: Pattern = side.sheet.patterns[row, column]
 
-        def told(reference: Reference) -> str:
+        def told(reference: RelativeReference) -> str:
             area, other = reference.area(row, column), self.sides.get(reference.sheet or side.sheet.name)
             sheet = f"{reference.sheet}!" if reference.sheet else ""
             if other is None or (area.top, area.left) != (area.bottom, area.right) or area.top not in other.names:

@@ -16,9 +16,9 @@ from planner.recalc.trust import Edits, Verdict, computed, edits_between, formul
 from planner.xlsx.cellvalue import CellError, Formula, Value, same_value
 from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import compute_on_load, parse_sheets
 from planner.xlsx.sheetedit import Content, with_cached, with_values
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import compute_on_load, parse_sheets
 
 
 class Change(NamedTuple):

@@ -11,8 +11,8 @@ from planner.recalc.cells import Address
 from planner.recalc.likerows import OWN_ROW, LikeRows
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import Value
+from planner.xlsx.filldown import Downward
 from planner.xlsx.markup import escaped
-from planner.xlsx.moving import Downward
 from planner.xlsx.newrows import NewRow, TemplateCell
 from planner.xlsx.sheetxml import SheetXml
 

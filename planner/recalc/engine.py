@@ -18,8 +18,9 @@ from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
 from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import counts_from_1904, tables
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.tables import tables
+from planner.xlsx.workbook_part import counts_from_1904
 
 _CODES = {
     "Na": "#N/A",

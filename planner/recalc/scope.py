@@ -14,8 +14,9 @@ from planner.recalc.added import NewRows
 from planner.recalc.cells import Address, Sheets
 from planner.recalc.likerows import OWN_ROW, LikeRows, like_rows
 from planner.xlsx.address import column_letters, column_number, coordinates
-from planner.xlsx.opc import Package, local_name
+from planner.xlsx.opc import Package
 from planner.xlsx.sheetname import folded, unquoted
+from planner.xlsx.xmltree import local_name
 
 _OWN = rb'(?: [\w:]+="[^"<]*")*'
 _FORMULA = re.compile(rb"<f" + _OWN + rb"(?:/>|>([^<]*)</f>)")

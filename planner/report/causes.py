@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 
 from planner.book.plan import Plan, Quantity
-from planner.book.sheet import Spot
-from planner.xlsx.address import coordinates
+from planner.xlsx.address import Spot, coordinates
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.pattern import Pattern
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from planner.book.plan import Entry, Plan, Quantity, Scenario
-from planner.book.sheet import Spot
 from planner.report.causes import cause
 from planner.report.contents import Figure, FigureColumn, FigureRow, FigureTable
+from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import CellError, Value
 
 DIGITS = 4  # significant ones of a number that is scaled or fractional

@@ -9,7 +9,6 @@ from pathlib import Path
 from planner import __version__
 from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
-from planner.book.sheet import Spot
 from planner.errors import Place, UserError
 from planner.report import assumptions, provenance, sweep_tables
 from planner.report.bar_pictures import memory_pictures, step_pictures
@@ -29,6 +28,7 @@ from planner.report.figures import CellFigures
 from planner.report.latency_picture import latency_pictures
 from planner.report.measured_times import Compared, compared, measured_pictures
 from planner.report.roofline_picture import roofline_pictures
+from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 

@@ -12,10 +12,10 @@ from planner.scenario import reach
 from planner.scenario.column import Column, Request
 from planner.scenario.places import ID, new_column, new_identifier, own_column, said, source_column
 from planner.xlsx.address import column_letters
+from planner.xlsx.columns import as_wide
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
-from planner.xlsx.widths import as_wide
 
 __all__ = ["Added", "Request", "add", "add_to_file"]
 
@@ -71,9 +71,9 @@ def add(package: Package, request: Request) -> Added:
         xml = with_values(table.sheet.xml, contents, copied.like())
         fresh[parts[table.sheet.name]] = reach.ruled(as_wide(xml, copied.source, column), table, column)
     added.remarks += reach.left_out(book, tables)
-    fresh[package.workbook_part()] = reach.printed(package, tables, columns)
     for part, xml in fresh.items():
         package.replace(part, xml)
+    reach.print_wider(package, tables, columns)
     progress.step("computing what is new")
     added.recalculated = recalculate(package, before=before)
     progress.clear()

@@ -7,24 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from xml.sax.saxutils import escape, unescape
 
 from planner.book.line_tables import LineTable
 from planner.book.workbook import Book
-from planner.update import frames
-from planner.xlsx.address import Area, address, column_letters
+from planner.xlsx.address import Area, address
+from planner.xlsx.defined_names import reshape_names
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetname import unquoted
+from planner.xlsx.references import Reference, references
+from planner.xlsx.sheet_rules import reshape, rules
+from planner.xlsx.worksheet import Worksheet
+from planner.xlsx.xmltree import every, local_name
 
-_NAME = re.compile(rb"<(?:\w+:)?definedName\b([^>]*)>([^<]*)</(?:\w+:)?definedName>")
-_PRINTED = re.compile(rb"""\sname=["']_xlnm\.Print_Area["']""")
-_CALLED = re.compile(rb"""\sname=["']([^"']*)["']""")
-_LOCAL = re.compile(rb"\slocalSheetId=")  # a name of one sheet alone, as a printed area is
-_AREA = re.compile(r"((?:'(?:[^']|'')*'|[^\W\d][\w.]*)!)(\$?[A-Z]{1,3}\$?[0-9]+:\$?[A-Z]{1,3}\$?[0-9]+)")
-_SQREF = re.compile(rb"""(\ssqref=)(["'])([^"']*)\2""")
-_RULES = re.compile(rb"<(?:\w+:)?(?:conditionalFormatting|dataValidation)\s[^>]*>")
+_PRINTED = "_xlnm.Print_Area"
 _CHART = re.compile(r"/(charts|chartex)/chart[^/]*\.xml$", re.IGNORECASE)
-_FORMULA = re.compile(rb"<(?:\w+:)?f>([^<]*)</")
 
 
 def grown(area: Area, table: LineTable, column: int) -> Area:
@@ -34,47 +29,22 @@ def grown(area: Area, table: LineTable, column: int) -> Area:
     return Area(area.top, area.left, area.bottom, column) if holds_all else area
 
 
-def printed(package: Package, tables: Mapping[str, LineTable], columns: Mapping[str, int]) -> bytes:
-    """The XML of the workbook with the printed areas grown; `tables` and `columns` are by the sheet's name."""
+def print_wider(package: Package, tables: Mapping[str, LineTable], columns: Mapping[str, int]) -> None:
+    """Let the printed areas grow; `tables` and `columns` are by the sheet's name."""
 
-    def one(match: re.Match[str]) -> str:
-        sheet = unquoted(match[1])
-        if sheet not in tables:
-            return match[0]
-        area = Area.parse(match[2])
-        wide = grown(area, tables[sheet], columns[sheet])
-        return match[0] if wide is area else f"{match[1]}{_absolute(wide)}"
+    def wide(name: str, sheet: str, area: Area) -> Area:
+        is_meant = name == _PRINTED and sheet in tables
+        return grown(area, tables[sheet], columns[sheet]) if is_meant else area
 
-    def name(match: re.Match[bytes]) -> bytes:
-        if not _PRINTED.search(match[1]):
-            return match[0]
-        text = _AREA.sub(one, unescape(match[2].decode()))
-        return match[0].replace(b">" + match[2] + b"<", b">" + escape(text).encode() + b"<", 1)
-
-    return _NAME.sub(name, package.parts[package.workbook_part()])
-
-
-def _absolute(area: Area) -> str:
-    return f"${column_letters(area.left)}${area.top}:${column_letters(area.right)}${area.bottom}"
+    reshape_names(package, wide)
 
 
 def ruled(xml: bytes, table: LineTable, column: int) -> bytes:
     """A sheet's XML whose conditional formats and validations over all scenarios are for one more."""
-
-    def area(text: str) -> str:
-        try:
-            found = Area.parse(text)
-        except ValueError:
-            return text
-        wide = grown(found, table, column)
-        return text if wide is found else str(wide)
-
-    def sqref(match: re.Match[bytes]) -> bytes:
-        areas = " ".join(map(area, match[3].decode().split()))
-        return b"%b%b%b%b" % (match[1], match[2], areas.encode(), match[2])
-
-    before, rows, behind = frames.split(xml)
-    return before + rows + _RULES.sub(lambda match: _SQREF.sub(sqref, match[0]), behind)
+    sheet = Worksheet(xml)
+    for rule in rules(sheet.root):
+        reshape(rule, lambda area: grown(area, table, column), local_name(rule))
+    return sheet.xml()
 
 
 def is_own(book: Book, sheet: str, row: int) -> bool:
@@ -94,24 +64,18 @@ def left_out(book: Book, tables: Mapping[str, LineTable]) -> Iterator[str]:
             read = ((reference.sheet or name, reference.area(row, column)) for reference in formula.references)
             if any(known in tables and _ends(area, tables[known]) for known, area in read):
                 yield f"{name}!{address(row, column)} reads the scenarios of before, not the new one: widen its range"
-    for match in _NAME.finditer(book.package.parts[book.package.workbook_part()]):
-        called = _CALLED.search(match[1])
-        areas = _AREA.finditer(unescape(match[2].decode()))
-        if called and not _LOCAL.search(match[1]) and any(_is_of_before(area, tables) for area in areas):
-            yield f"the name {called[1].decode()} stands for the scenarios of before, not the new one: widen its range"
-    for part, xml in book.package.parts.items():
-        if not _CHART.search(part):
-            continue
-        ranges = (match for text in _FORMULA.findall(xml) for match in _AREA.finditer(unescape(text.decode())))
-        found = next((match[0] for match in ranges if _is_of_before(match, tables)), None)
-        if found:
+    for name in every(book.package.tree(book.package.workbook_part()), "definedName"):
+        if name.get("localSheetId") is None and _of_before(name.text or "", tables):
+            yield f"the name {name.get('name')} stands for the scenarios of before, not the new one: widen its range"
+    for part in book.package.parts:
+        ranges = every(book.package.tree(part), "f") if _CHART.search(part) else ()
+        if found := next((read for one in ranges for read in _of_before(one.text or "", tables)), None):
             yield f"a chart draws {found}, the scenarios of before: widen its ranges"
 
 
-def _is_of_before(match: re.Match[str], tables: Mapping[str, LineTable]) -> bool:
-    """Whether a reference with its sheet goes over all scenarios of before."""
-    table = tables.get(unquoted(match[1]))
-    return table is not None and _ends(Area.parse(match[2]), table)
+def _of_before(formula: str, tables: Mapping[str, LineTable]) -> list[Reference]:
+    """The references of a formula, with their sheets, that go over all scenarios of before."""
+    return [one for one in references(formula) if one.sheet in tables and _ends(one.area, tables[one.sheet])]
 
 
 def _ends(area: Area, table: LineTable) -> bool:

@@ -12,12 +12,13 @@ from pathlib import Path
 
 from planner.align.keys import keyed
 from planner.book.workbook import Book
-from planner.update import frames
 from planner.update.sides import Side, looks_of
-from planner.update.signatures import HISTORY, Signer, cells, history
+from planner.update.signatures import HISTORY, Signer, cells, history, rule_signature
 from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package
+from planner.xlsx.sheet_rules import rules
 from planner.xlsx.stylesheet import of_package
+from planner.xlsx.worksheet import Worksheet
 
 
 def digests(side: Side) -> Iterator[str]:
@@ -25,7 +26,8 @@ def digests(side: Side) -> Iterator[str]:
     yield from cells(side.sheets)
     yield from looks_of(side)
     for each in side.sheets.values():
-        yield from (frames.signature(each, side.signer, rule) for rule in frames.Tail.of(each.sheet.xml.xml).rules)
+        sheet_rules = rules(Worksheet(each.sheet.xml.xml).root)
+        yield from (rule_signature(each, side.signer, rule) for rule in sheet_rules)
 
 
 def built(path: Path) -> Side:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planner.align.keys import Keyed
-from planner.update import frames
-from planner.update.columnwidths import with_widths
 from planner.update.pairing import Pair
 from planner.update.sides import is_own
+from planner.update.signatures import is_known_rule, rule_signature
 from planner.update.transplant import Merge
-from planner.xlsx.address import address
-from planner.xlsx.pattern import Position
+from planner.xlsx.address import Position, address
+from planner.xlsx.columns import take_widths
+from planner.xlsx.sheet_moves import move_around_rows
+from planner.xlsx.sheet_rules import renew_rules, rules
+from planner.xlsx.worksheet import Worksheet
 
 
 def merged(pair: Pair, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> bytes:
@@ -19,18 +21,18 @@ def merged(pair: Pair, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, 
     old, fresh, track = pair.old.sheets[kind], pair.fresh.sheets[kind], pair.tracks[kind]
     merge = Merge(pair.old, pair.fresh, kind, track, styles, pair.done.kept, pair.names[kind], _moved_in(pair, kind))
     rows, area = merge.sheet_data()
-    before, _, behind = frames.split(old.sheet.xml.xml)
-    fresh_before, _, fresh_behind = frames.split(fresh.sheet.xml.xml)
-    rules = {frames.signature(fresh, pair.fresh.signer, rule) for rule in frames.Tail.of(fresh_behind).rules}
-    known = frames.is_known(old, pair.old.signer, rules)
-    name, prefix, moves = old.sheet.name, old.sheet.xml.prefix, pair.old.moves
-    own_rules = {frames.moved(rule, name, moves): not known(rule) for rule in frames.Tail.of(behind).rules}
-    mine = frames.moved(behind, name, moves)
-    theirs = frames.moved(fresh_behind, fresh.sheet.name, pair.fresh.moves)
-    tail, count = frames.joined(mine, theirs, lambda rule: not own_rules.get(rule, True), dxfs, prefix)
-    pair.done.rules += count
-    head = with_widths(frames.moved(before, name, moves), fresh_before, prefix, track.columns, track.fresh_columns)
-    return frames.with_cells(head + b"<%bsheetData/>" % prefix + tail, rows, area)
+    name, moves = old.sheet.name, pair.old.moves
+    sheet, theirs = Worksheet(old.sheet.xml.xml), Worksheet(fresh.sheet.xml.xml)
+    known = is_known_rule(
+        old, pair.old.signer, {rule_signature(fresh, pair.fresh.signer, rule) for rule in rules(theirs.root)}
+    )
+    own = [rule for rule in rules(sheet.root) if not known(rule)]
+    pair.done.remarks += map(str, move_around_rows(sheet.root, name, moves))
+    move_around_rows(theirs.root, fresh.sheet.name, pair.fresh.moves)
+    pair.done.rules += renew_rules(sheet, theirs, own, dxfs)
+    take_widths(sheet.root, theirs.root, track.columns, track.fresh_columns)
+    sheet.fill(rows, area)
+    return sheet.xml()
 
 
 def _moved_in(pair: Pair, kind: str) -> dict[Position, tuple[Keyed, Position]]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-from planner.update import frames, parts
 from planner.update.pairing import Pair
-from planner.update.rows import restyled, with_drawing, with_formulas
+from planner.xlsx.cell_formulas import with_moved_formulas
+from planner.xlsx.cellxml import restyled
+from planner.xlsx.drawings import move_chart
 from planner.xlsx.opc import Package
+from planner.xlsx.relationships import copy_part, link
+from planner.xlsx.sheet_moves import move_around_rows
+from planner.xlsx.sheet_rules import with_looks
+from planner.xlsx.workbook_part import add_sheet
+from planner.xlsx.worksheet import Worksheet
+from planner.xlsx.xmltree import children, parse, written
 
 
 def draw(pair: Pair) -> None:
@@ -28,14 +34,17 @@ def add(pair: Pair, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int
     """A sheet that the old workbook has not, behind the one that it stands behind in the fresh one."""
     fresh, name, moves = pair.fresh.sheets[kind], pair.names[kind], pair.fresh.moves
     sheet = fresh.sheet
-    head, _, tail = frames.split(sheet.xml.xml)
-    formulas = {cell.ref: moves.formula(cell.formula or "", sheet.name)
-                for cell in sheet.cells.values() if cell.formula}  # fmt: skip
-    rows = restyled(with_formulas(sheet, formulas), styles)
-    coloured = frames.with_rules(frames.moved(tail, sheet.name, moves), dxfs)
-    xml = re.sub(rb"<drawing\b[^>]*/>", b"", frames.moved(head, sheet.name, moves) + rows + coloured)
+    moved, _ = with_moved_formulas(sheet.xml, sheet.name, moves)
+    new = Worksheet(moved)
+    new.rows = restyled(new.rows, styles)
+    move_around_rows(new.root, sheet.name, moves)
+    formats = children(new.root, "conditionalFormatting")
+    for old, coloured in zip(formats, with_looks(formats, dxfs), strict=True):
+        new.root.replace(old, coloured)
+    for drawing in children(new.root, "drawing"):
+        new.root.remove(drawing)
     drawings = _drawings(pair.fresh_package, sheet.name)
-    part = parts.add_sheet(pair.package, name, xml, _behind(pair, sheet.name))
+    part = add_sheet(pair.package, name, new.xml(), _behind(pair, sheet.name))
     if drawings:
         _put(pair, part, drawings[0])
     pair.done.new_sheets.append(name)
@@ -50,8 +59,19 @@ def _behind(pair: Pair, sheet: str) -> str | None:
 
 
 def _put(pair: Pair, part: str, drawing: str) -> None:
-    identifier = parts.copy_drawing(pair.package, pair.fresh_package, part, drawing, pair.fresh.moves)
-    pair.package.replace(part, with_drawing(pair.package.parts[part], identifier))
+    moves = pair.fresh.moves
+
+    def moved(xml: bytes) -> bytes:
+        if b"chartSpace" not in xml[:2000]:
+            return xml
+        root = parse(xml)
+        move_chart(root, "", moves)
+        return written(root)
+
+    target = copy_part(pair.package, pair.fresh_package, drawing, moved)
+    sheet = Worksheet(pair.package.parts[part])
+    sheet.link("drawing", link(pair.package, part, "drawing", target))
+    pair.package.replace(part, sheet.xml())
 
 
 def _drawings(package: Package, sheet: str) -> list[str]:

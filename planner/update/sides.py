@@ -10,9 +10,9 @@ from planner.align.keys import COVER, TOP, Keyed
 from planner.book.row_formulas import named_formula
 from planner.book.workbook import Book
 from planner.update.signatures import Signer, digest, history
+from planner.xlsx.address import Position
 from planner.xlsx.markup import tag_end
 from planner.xlsx.moves import Moves
-from planner.xlsx.pattern import Position
 from planner.xlsx.stylesheet import Look
 
 _STYLE = re.compile(rb"""\ss\s*=\s*["']([0-9]+)["']""")

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 from planner.align.keys import COVER, SCENARIO, Keyed
+from planner.xlsx.address import Area, Position
 from planner.xlsx.cellvalue import Value
-from planner.xlsx.pattern import Pattern, Position, Reference
+from planner.xlsx.pattern import Pattern, RelativeReference, pattern
+from planner.xlsx.sheet_rules import areas
+from planner.xlsx.xmltree import Element, every
 
 HISTORY = Path(__file__).parent / "history.txt"
 FIRST = {"models": "gpt2", "hardware": "tpu-v2"}
@@ -53,7 +56,7 @@ class Signer:
             return formula.text  # what looks like a reference is none, as in a text: ours have none such
         return _REFERENCE.sub(lambda _: self._named(keyed, at, next(references)), formula.text)
 
-    def _named(self, keyed: Keyed, at: Position, reference: Reference) -> str:
+    def _named(self, keyed: Keyed, at: Position, reference: RelativeReference) -> str:
         other = self._sheets.get(reference.sheet) if reference.sheet else keyed
         if other is None:
             return f"{reference.sheet}!{reference.first}:{reference.last}"
@@ -110,3 +113,26 @@ def cells(sheets: Mapping[str, Keyed]) -> Iterator[str]:
         for at in each.sheet.cells:
             if (each.kind != COVER or at[1] == 1) and (signed := signer.cell(each, at)):
                 yield signed
+
+
+RULE = "rule"
+
+
+def rule_signature(keyed: Keyed, signer: Signer, rule: Element) -> str:
+    """The digest of a conditional format or a validation, its formulas without addresses."""
+    first = next(iter(areas(rule)), Area(1, 1, 1, 1))
+    at, kind = (first.top, first.left), rule.get("type", "")
+    is_between = rule.get("operator", "between") in ("between", "notBetween") and kind != "list"
+    read = ("formula", "formula1", *(["formula2"] if is_between else []))  # some write a second one all the same
+    said = [signer.formula(keyed, at, pattern(one.text, *at)) for one in every(rule, *read) if one.text]
+    return digest(RULE, keyed.kind, kind, rule.get("promptTitle", ""), *said)
+
+
+def is_known_rule(keyed: Keyed, signer: Signer, fresh: set[str]) -> Callable[[Element], bool]:
+    """Whether planner wrote a rule, in this version or an earlier one."""
+
+    def known(rule: Element) -> bool:
+        signed = rule_signature(keyed, signer, rule)
+        return signed in fresh or signed in history()
+
+    return known

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 from planner.align.keys import COMPARISON, COVER, DATABASES, LOG, Keyed
 from planner.align.tracks import Tracks
-from planner.update.cellxml import prefixed, readdressed, row_tags, says_something
 from planner.update.outcome import Kept
 from planner.update.sides import LOOK, Side, coarse, is_own
 from planner.update.signatures import digest
-from planner.xlsx.address import Area, address
+from planner.xlsx.address import Area, Position, address
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import Value, same_value
+from planner.xlsx.cellxml import prefixed, readdressed, row_tags, says_something
 from planner.xlsx.markup import element_end, retagged
-from planner.xlsx.pattern import Position, pattern
+from planner.xlsx.pattern import pattern
 
 
 @dataclass
@@ -154,15 +154,13 @@ class Merge:
         raw = _raw(fresh, fresh.sheet.cells[at])
         formula = self.fresh.formula(fresh, at, self.name)
         own = self.old.sheets[self.kind].sheet.xml.prefix
-        return prefixed(readdressed(raw, final, style, formula), own)
+        moves = self.fresh.moves.of(fresh.sheet.name)
+        return prefixed(readdressed(raw, final, style, formula, moves), own)
 
     def _old_cell(self, old: Keyed, at: Position, final: Position, style: int) -> bytes:
         cell = old.sheet.cells[at]
         formula = self.old.formula(old, at, self.name)
-        area = ""
-        if cell.kind in ("array", "dataTable") and cell.area:
-            area = self.old.moves.of(old.sheet.name).ref(cell.area)
-        return readdressed(_raw(old, cell), final, style, formula, cell.kind, area)
+        return readdressed(_raw(old, cell), final, style, formula, self.old.moves.of(old.sheet.name))
 
     def _blank_cell(self, final: Position, style: int) -> bytes:
         own = self.old.sheets[self.kind].sheet.xml.prefix

@@ -17,7 +17,7 @@ from planner.book.reading import read_plan
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.recalc import recalculate
-from planner.update import around, newcomers, notes, parts
+from planner.update import newcomers, notes
 from planner.update.merging import merged
 from planner.update.outcome import Updated
 from planner.update.pairing import Pair, paired
@@ -25,11 +25,15 @@ from planner.update.rebuilt import plan_of
 from planner.workbook.book import build, build_date
 from planner.xlsx.address import address
 from planner.xlsx.atomic import write_atomically
+from planner.xlsx.comments import put_note, take_note
+from planner.xlsx.defined_names import take_names
 from planner.xlsx.locked import locked
+from planner.xlsx.moved_parts import move
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content, with_values
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.stylesheet import of_package, taken_in
+from planner.xlsx.workbook_part import drop_calculation_chain
 
 _FIRST_DAY = date(1899, 12, 30)  # of a workbook's dates
 
@@ -87,9 +91,10 @@ def update(
     done = Updated(notes=len(reading.notes))
     pair = paired(reading.book, Book(fresh), done)
     lost = notes.ways(pair, reading.notes)
-    on_the_way = notes.lifted(package, lost)
+    on_the_way = [(take_note(package, way.note.sheet, way.note.ref), way.target) for way in lost if way.target]
     _join(pair)
-    notes.put(package, on_the_way)
+    for note, target in on_the_way:
+        put_note(package, note, *target)
     done.remarks += (way.said for way in lost)
     progress.step("computing every formula")
     done.recalculated = recalculate(package)
@@ -102,18 +107,18 @@ def _join(pair: Pair) -> None:
     package, ours = pair.package, {pair.old.sheets[kind].sheet.name for kind in pair.kinds}
     styles, dxfs = _styles(pair)
     merges = {pair.old.sheets[kind].sheet.name: merged(pair, kind, styles, dxfs) for kind in pair.kinds}
-    others = dict(around.others(package, pair.old, ours))
+    remarks = map(str, move(package, pair.old.moves, ours))
+    pair.done.remarks += remarks
     known = {each.sheet.name for each in pair.old.sheets.values()}
     pair.done.own_sheets = [name for name in pair.old.book.sheets if name not in known]
     parts_of = package.sheets()
-    for part, xml in ({parts_of[name]: xml for name, xml in merges.items()} | others).items():
-        package.replace(part, xml)
-    parts.move_names(package, pair.old.moves)
+    for name, xml in merges.items():
+        package.replace(parts_of[name], xml)
     newcomers.draw(pair)
     for kind in pair.new_kinds:
         newcomers.add(pair, kind, styles, dxfs)
-    parts.take_names(package, pair.fresh_package, pair.fresh.moves, pair.done.new_sheets)
-    parts.drop_calculation_chain(package)
+    take_names(package, pair.fresh_package, pair.fresh.moves, pair.done.new_sheets)
+    drop_calculation_chain(package)
     if pair.done.is_needed:
         _log(pair)
 

@@ -36,7 +36,7 @@ from planner.workbook.page import Page
 from planner.workbook.saving import Written
 from planner.xlsx.address import address
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import compute_on_load
+from planner.xlsx.workbook_part import compute_on_load
 
 
 def build(plan: BuildPlan) -> bytes:

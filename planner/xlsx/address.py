@@ -10,6 +10,25 @@ MAX_ROW, MAX_COLUMN = 1_048_576, 16_384
 MAX_DIGITS = 7
 _LETTERS = re.compile(r"[A-Z]{1,3}")
 
+Position = tuple[int, int]
+"""A cell of a sheet: its row and its column, counted from 1."""
+
+
+class Spot(NamedTuple):
+    """A cell of the workbook: its sheet, row and column."""
+
+    sheet: str
+    row: int
+    column: int
+
+    @property
+    def ref(self) -> str:
+        """Its address on the sheet: `F12`."""
+        return address(self.row, self.column)
+
+    def __str__(self) -> str:
+        return f"{self.sheet}!{self.ref}"
+
 
 class Area(NamedTuple):
     """A rectangle of cells, its corners included."""

@@ -75,6 +75,11 @@ def prefix(xml: bytes, start: int) -> bytes:
     return before + colon
 
 
+def attribute(tag: bytes, name: bytes) -> bytes:
+    """The value of a tag's attribute, as it is written; blank where it has none."""
+    return next((match[2][1:-1] for match in _ATTRIBUTE.finditer(tag) if match[1] == name), b"")
+
+
 def retagged(tag: bytes, drop: Container[bytes], add: Mapping[bytes, bytes]) -> bytes:
     """A start tag without the attributes `drop`, and with those of `add` at its end or in their old place."""
     left = dict(add)

@@ -1,52 +1,77 @@
-"""Cells that go elsewhere in a workbook: every reference to them rewritten, in formulas and wherever else one stands.
+"""Cells that go elsewhere in a workbook, and what becomes of a formula's references to them.
 
-A formula keeps its spelling; only the references that lead elsewhere now are written anew.
+A formula keeps its spelling; only the references that lead elsewhere now are written anew, and one whose cells are
+gone is `#REF!`, as in Excel.
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
-from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, column_letters, column_number, coordinates
-from planner.xlsx.sheetname import folded, quoted, unquoted
+from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, Position, address
+from planner.xlsx.references import BROKEN, Reference, references, rewritten
+from planner.xlsx.sheetname import folded, quoted
 
-_COLUMN, _ROW = r"\$?[A-Z]{1,3}", r"\$?[1-9][0-9]{0,6}"
-_CELL = _COLUMN + _ROW
-_REFERENCE = re.compile(
-    rf"""(?P<kept>"(?:[^"]|"")*" | \#(?:N/A|[A-Z0/]+[!?]))
-       | (?:(?P<sheet>'(?:[^']|'')*'! | (?<![\w.$'\]:])[^\W\d][\w.]*!) | (?<![\w.$!]))
-         (?P<reference>{_CELL}(?::{_CELL})? | {_COLUMN}:{_COLUMN} | {_ROW}:{_ROW})(?![\w.(!\[])""",
-    re.VERBOSE,
-)
-_END = re.compile(r"(\$?)([A-Z]*)(\$?)([0-9]*)")
+
+class Lost(NamedTuple):
+    """A reference to cells that are no more: the sheet that it stands on, its cell or what it stands in, its text."""
+
+    sheet: str
+    place: str
+    read: str
+
+    def __str__(self) -> str:
+        at = f"{self.sheet}!{self.place}" if self.sheet else self.place
+        return f"{at} read {self.read}, which is no more"
 
 
 @dataclass(frozen=True)
 class Track:
-    """Where the rows of a sheet go, or its columns: each to its place, and one that has none along with the one before.
-    """  # fmt: skip
+    """Where the rows of a sheet go, or its columns: each to its place, one that isn't known along with the one before.
+
+    Those of `gone` are no more.
+    """
 
     known: Mapping[int, int] = field(default_factory=dict)
+    gone: AbstractSet[int] = frozenset()
 
     @cached_property
     def _numbers(self) -> list[int]:
         return sorted(self.known)
 
     def __call__(self, number: int) -> int:
+        """Where a row or column is then, or where one that is no more would be."""
         at = bisect_right(self._numbers, number)
         if at == 0:
             return number
         before = self._numbers[at - 1]
         return self.known[before] + number - before
 
+    def span(self, first: int, last: int, edge: int) -> tuple[int, int] | None:
+        """Where those from `first` to `last` are then, without those that are no more; None where none is left.
+
+        What reaches to the sheet's `edge` still does; from 1 to there it is whole.
+        """
+        if last >= edge and first <= 1:
+            return first, last
+        while first <= last and first in self.gone:
+            first += 1
+        while first <= last and last in self.gone:
+            last -= 1
+        if first > last:
+            return None
+        ends = self(first), edge if last >= edge else min(self(last), edge)
+        return min(ends), max(ends)
+
     @property
     def is_idle(self) -> bool:
         """Whether everything stays."""
-        return all(old == new for old, new in self.known.items())
+        return not self.gone and all(old == new for old, new in self.known.items())
 
 
 @dataclass(frozen=True)
@@ -65,32 +90,37 @@ class SheetMoves:
     there: Mapping[str, Track] = field(default_factory=dict)
     tops: Mapping[int, int] = field(default_factory=dict)
 
-    def cell(self, row: int, column: int) -> tuple[int, int]:
-        """Where a cell of the sheet stands then, on the same sheet."""
+    def cell(self, row: int, column: int) -> Position:
+        """Where a cell of the sheet stands then, on the same sheet; or would stand, had it not gone."""
         return self.rows(row), self.columns(column)
 
-    def area(self, area: Area) -> Area:
-        """The cells from one corner to the other then; a whole row or column stays whole."""
-        (top, left), (bottom, right) = self.cell(area.top, area.left), self.cell(area.bottom, area.right)
-        if area.bottom > area.top:
-            top = self.tops.get(area.top, top)
-        if area.bottom >= MAX_ROW:
-            top, bottom = area.top, area.bottom
-        if area.right >= MAX_COLUMN:
-            left, right = area.left, area.right
-        return Area(min(top, bottom), min(left, right), min(max(top, bottom), MAX_ROW), max(left, right))
+    def has(self, row: int, column: int) -> bool:
+        """Whether a cell is still on the sheet."""
+        return row not in self.rows.gone and column not in self.columns.gone
+
+    def area(self, area: Area) -> Area | None:
+        """The cells from one corner to the other then; a whole row or column stays whole. None where all are gone."""
+        rows = self.rows.span(area.top, area.bottom, MAX_ROW)
+        columns = self.columns.span(area.left, area.right, MAX_COLUMN)
+        if rows is None or columns is None:
+            return None
+        (top, bottom), (left, right) = rows, columns
+        if area.top < area.bottom < MAX_ROW:
+            top = min(self.tops.get(area.top, top), bottom)
+        return Area(top, left, bottom, right)
 
     def ref(self, ref: str) -> str:
-        """`F8`, `F8:AC8` or a list of such, as sqref has it."""
-        return " ".join(self._one(part) for part in ref.split())
+        """`F8`, `F8:AC8` or a list of such, as sqref has it, without those whose cells are all gone."""
+        return " ".join(moved for part in ref.split() if (moved := self._one(part)))
 
     def _one(self, ref: str) -> str:
         try:
             moved = self.area(Area.parse(ref))
         except ValueError:
             return ref
-        first, colon, _ = str(moved).partition(":")
-        return str(moved) if ":" in ref else first if colon else str(moved)
+        if moved is None:
+            return ""
+        return str(moved) if ":" in ref else address(moved.top, moved.left)
 
     @property
     def is_idle(self) -> bool:
@@ -115,48 +145,48 @@ class Moves:
         It stands on the sheet `to` then, where that is another. References to other files stay.
         """
         home = to or self.of(sheet).name
+        return rewritten(text, lambda reference: self._moved(reference, sheet, home))
 
-        def moved(match: re.Match[str]) -> str:
-            if match["kept"]:
-                return match[0]
-            own = match["sheet"] is None
-            name = sheet if own else unquoted(match["sheet"])
-            if folded(name) not in self._sheets:
-                return match[0] if not own or home == sheet else f"{quoted(sheet)}!{match['reference']}"
-            return self._reference(match["reference"], self.of(name), home, own)
+    def lost(self, text: str, sheet: str) -> list[str]:
+        """The references of a formula of `sheet` that `formula` makes #REF!, as they read before."""
+        name = self.of(sheet).name
+        found = (each for each in references(text) if isinstance(self._moved(each, sheet, name), str))
+        return list(dict.fromkeys(map(str, found)))
 
-        return _REFERENCE.sub(moved, text)
+    def _moved(self, reference: Reference, sheet: str, home: str) -> Reference | str:
+        if reference.is_foreign:
+            return self._renamed_span(reference)
+        is_own = not reference.prefix
+        name = sheet if is_own else reference.sheet
+        if folded(name) not in self._sheets:
+            return reference if not is_own or home == sheet else reference._replace(prefix=f"{quoted(sheet)}!")
+        moves = self.of(name)
+        if not reference.is_range and reference.first.row in moves.elsewhere:
+            on, row = moves.elsewhere[reference.first.row]
+            column = moves.there.get(on, moves.columns)(reference.first.column)
+            area: Area | None = Area(row, column, row, column)
+        else:
+            on, area = moves.name, moves.area(reference.area)
+        prefix = "" if is_own and on == home else reference.prefix if on == name and not is_own else f"{quoted(on)}!"
+        return f"{prefix}{BROKEN}" if area is None else _written(reference, prefix, area)
 
-    def _reference(self, text: str, sheet: SheetMoves, home: str, own: bool) -> str:
-        first, colon, last = text.partition(":")
-        if not colon:
-            row, column = coordinates(first.replace("$", ""))
-            if row in sheet.elsewhere:
-                name, new_row = sheet.elsewhere[row]
-                return _prefix(name, home, own) + _written(first, new_row, sheet.there.get(name, sheet.columns)(column))
-            return _prefix(sheet.name, home, own) + _written(first, *sheet.cell(row, column))
-        corners = Area(*_corner(first, 1), *_corner(last, MAX_ROW))
-        moved = sheet.area(corners)
-        ends = _written(first, moved.top, moved.left), _written(last, moved.bottom, moved.right)
-        return _prefix(sheet.name, home, own) + ":".join(ends)
-
-
-def _prefix(sheet: str, home: str, own: bool) -> str:
-    return "" if own and sheet == home else f"{quoted(sheet)}!"
-
-
-def _corner(text: str, whole: int) -> tuple[int, int]:
-    match = _END.fullmatch(text)
-    assert match is not None, "the expression for a reference holds nothing else"
-    row = int(match[4]) if match[4] else whole
-    column = column_number(match[2]) if match[2] else (1 if whole == 1 else MAX_COLUMN)
-    return row, column
+    def _renamed_span(self, reference: Reference) -> Reference:
+        """A reference over several sheets with the names that they have then; one to another file as it is."""
+        if "[" in reference.prefix:
+            return reference
+        ends = [self.of(name).name for name in reference.sheet.split(":")]
+        if ends == reference.sheet.split(":"):
+            return reference
+        needs_quotes = any(quoted(name) != name for name in ends)
+        span = ":".join(ends)
+        return reference._replace(prefix=(quoted(span) if needs_quotes else span) + "!")
 
 
-def _written(text: str, row: int, column: int) -> str:
-    """An end of a reference spelt as before, with another row and column."""
-    match = _END.fullmatch(text)
-    assert match is not None, "the expression for a reference holds nothing else"
-    letters = match[1] + column_letters(column) if match[2] else ""
-    digits = (match[3] if match[2] else match[1] or match[3]) + str(row) if match[4] else ""
-    return letters + digits
+def _written(reference: Reference, prefix: str, area: Area) -> Reference:
+    """A reference spelt as before, to other cells."""
+    first, last = reference.first, reference.last
+    return reference._replace(
+        prefix=prefix,
+        first=first._replace(row=first.row and area.top, column=first.column and area.left),
+        last=last._replace(row=last.row and area.bottom, column=last.column and area.right),
+    )

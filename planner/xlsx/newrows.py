@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import Value
+from planner.xlsx.filldown import Downward
 from planner.xlsx.markup import escaped
-from planner.xlsx.moving import Downward
 
 Values = Mapping[int, Value]  # column -> value
 

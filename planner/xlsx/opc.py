@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
-from xml.etree import ElementTree
 
 from planner.errors import Place, UserError
 from planner.xlsx.atomic import write_atomically
 from planner.xlsx.intake import MAX_BYTES, refusal, refuse_content, refuse_foreign, refuse_unsafe
 from planner.xlsx.packing import Packed, add, pack, packed_parts
+from planner.xlsx.xmltree import Element, local_name, parse, written
 
 Stamp = tuple[int, int, int, int, int, int]
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
@@ -131,12 +131,18 @@ class Package:
                 found[element.get("name", "")] = targets[link_id]
         return found
 
-    def tree(self, part: str) -> ElementTree.Element:
-        """A part's XML, to read. Raises UserError when it is not valid."""
+    def tree(self, part: str) -> Element:
+        """The root of a part's XML. Raises UserError when it is not valid."""
         try:
-            return ElementTree.fromstring(self.parts[part])
-        except ElementTree.ParseError as error:
-            raise refusal(self.name, f"its part {part} is not valid XML ({error})") from error
+            return parse(self.parts[part])
+        except SyntaxError as error:
+            raise refusal(self.name, f"its part {part} is not valid XML ({error.msg})") from error
+
+    def put_tree(self, part: str, root: Element) -> None:
+        """Write a part anew from its tree; one that says what it said keeps its bytes."""
+        new = written(root)
+        if new != written(parse(self.parts[part])):
+            self.replace(part, new)
 
     def replace(self, part: str, data: bytes) -> None:
         """Give a part that exists new content."""
@@ -198,11 +204,6 @@ class Package:
         if path in self.parts:
             return path
         return next((part for part in self.parts if part.lower() == path.lower()), path)
-
-
-def local_name(element: ElementTree.Element) -> str:
-    """An element's name without its namespace."""
-    return element.tag.rpartition("}")[2]
 
 
 def _header(info: zipfile.ZipInfo, stamp: Stamp | None) -> zipfile.ZipInfo:

@@ -9,44 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
-from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, column_letters, column_number
+from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, Position, column_letters
+from planner.xlsx.references import BROKEN, Corner, Piece, pieces, reference, split
 from planner.xlsx.sheetname import unquoted
 
-Position = tuple[int, int]
-"""A row and a column."""
-
-_COLUMN, _ROW = r"\$?[A-Z]{1,3}", r"\$?[1-9][0-9]{0,6}"
-_CELL = _COLUMN + _ROW
-_A1 = re.compile(
-    rf"""(?P<kept>"(?:[^"]|"")*" | '(?:[^']|'')*'! | \#(?:N/A|[A-Z0/]+[!?]))
-       | (?P<space>\s+)
-       | (?<![\w.$])(?P<reference>{_CELL}(?::{_CELL})? | {_COLUMN}:{_COLUMN} | {_ROW}:{_ROW})(?![\w.(!\[])
-       | (?<![\w.$])(?P<number>(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)""",
-    re.VERBOSE,
-)
-_END = r"(R(?:\[-?[0-9]+\]|[0-9]+))(C(?:\[-?[0-9]+\]|[0-9]+))"
-_R1C1 = re.compile(
-    rf"""(?P<text>"(?:[^"]|"")*")
-       | (?P<sheet>'(?:[^']|'')*'!|[\w.\[\]]+(?::[\w.]+)?!)?(?P<reference>{_END}(?::{_END})?)(?![\w.(])
-       | (?P<function>[^\W\d][\w.]*)\(
-       | (?P<broken>\#REF!)
-       | \#(?:N/A|[A-Z0/]+[!?])
-       | (?P<name>[^\W\d][\w.]*)(?![\w.!\[])""",
-    re.VERBOSE,
-)
-PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
-CELL_NAME = re.compile(r"[A-Za-z]{1,3}[0-9]+|[Rr][0-9]*[Cc][0-9]*|[Rr]|[Cc]")
-"""A sheet's name that needs no quotes in a reference, unless it reads as a cell."""
-
-_PLACE_OF = re.compile(r"\b(?:ROWS?|COLUMNS?)\([^()]*\)")
-"""A call that asks where cells are and reads none: `ROW(A5)` in A5 is no circle."""
-_CORNER = re.compile(r"(\$?)([A-Z]*)(\$?)([0-9]*)")
+_LOOSE = re.compile(r"\s+|(?<![\w.$])(?:(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)")
+_PLACE_OF = frozenset({"ROW(", "ROWS(", "COLUMN(", "COLUMNS("})
+"""Calls that ask where cells are and read none: `ROW(A5)` in A5 is no circle."""
 
 
-class Corner(NamedTuple):
+class RelativeCorner(NamedTuple):
     """A row and a column, each a distance from the formula's cell unless it is fixed with `$`."""
 
     row: int
@@ -60,30 +35,61 @@ class Corner(NamedTuple):
         seen_column = self.column if self.column_fixed else column + self.column
         return seen_row, seen_column
 
+    def written(self, row: int, column: int) -> str:
+        """The corner as the formula in this row and column has it: `$B5`, or `#REF!` beyond the sheet's edges."""
+        at_row, at_column = self.seen_from(row, column)
+        if not (0 < at_row <= MAX_ROW and 0 < at_column <= MAX_COLUMN):
+            return BROKEN
+        return f"{'$' * self.column_fixed}{column_letters(at_column)}{'$' * self.row_fixed}{at_row}"
+
     def __str__(self) -> str:
         row = f"R{self.row}" if self.row_fixed else f"R[{self.row}]"
         return row + (f"C{self.column}" if self.column_fixed else f"C[{self.column}]")
 
 
-class Reference(NamedTuple):
-    """A cell or a range that a formula reads; `sheet` is blank for the formula's own."""
+class RelativeReference(NamedTuple):
+    """A cell or a range that a formula reads. `prefix` is what stands before it, blank for the formula's own sheet."""
 
-    sheet: str
-    first: Corner
-    last: Corner
+    prefix: str
+    first: RelativeCorner
+    last: RelativeCorner
+    is_range: bool
+
+    @property
+    def sheet(self) -> str:
+        """The sheet that it names, without quotes; blank for the formula's own."""
+        return unquoted(self.prefix)
 
     def area(self, row: int, column: int) -> Area:
         """The cells that the formula in this row and column reads."""
         (top, left), (bottom, right) = self.first.seen_from(row, column), self.last.seen_from(row, column)
         return Area(min(top, bottom), min(left, right), max(top, bottom), max(left, right))
 
+    def written(self, row: int, column: int) -> str:
+        """The reference as the formula in this row and column has it."""
+        first = self.first.written(row, column)
+        if not self.is_range:
+            return self.prefix + first
+        last = self.last.written(row, column)
+        return self.prefix + (BROKEN if BROKEN in (first, last) else f"{first}:{last}")
+
+    def __str__(self) -> str:
+        return self.prefix + (f"{self.first}:{self.last}" if self.is_range else str(self.first))
+
+
+Parts = tuple[str | RelativeReference, ...]
+
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """A formula relative to its cell, and what it is made of. Patterns of one text are one object."""
+    """A formula relative to its cell, and what it is made of. Patterns of one text are one object.
+
+    `parts` are its references and what stands between them; `references` are those whose cells it reads.
+    """
 
     text: str
-    references: tuple[Reference, ...]
+    parts: Parts
+    references: tuple[RelativeReference, ...]
     functions: frozenset[str]
     names: frozenset[str]
     is_broken: bool
@@ -95,100 +101,122 @@ class Pattern:
 
     def at(self, row: int, column: int) -> str:
         """The formula as the cell in this row and column shows it."""
-        return _R1C1.sub(lambda match: _shown(match, row, column) if match["reference"] else match[0], self.text)
+        return "".join([part if isinstance(part, str) else part.written(row, column) for part in self.parts])
+
+
+_known: dict[str, Pattern] = {}
+_by_key: dict[tuple[object, ...], Pattern] = {}
 
 
 def pattern(formula: str, row: int, column: int) -> Pattern:
     """The pattern of a formula that stands in this row and column."""
+    # Thousands of formulas have few patterns, so that only numbers are computed here, and nothing is made of them yet.
+    key: list[object] = []
+    is_reference = False
+    for text in split(formula):
+        ends = _ends(text) if is_reference else None
+        if ends is None:
+            key.append(_plainly(text))
+        else:
+            spelt, first_row, rows, first_column, columns, last_row, last_rows, last_column, last_columns = ends
+            key += (spelt, first_row - rows * row, first_column - columns * column,
+                    last_row - last_rows * row, last_column - last_columns * column)  # fmt: skip
+        is_reference = not is_reference
+    at = tuple(key)
+    found = _by_key.get(at)
+    if found is None:
+        parts = _parts(formula, row, column)
+        text = "".join(map(str, parts))
+        found = _by_key[at] = _known.get(text) or _known.setdefault(text, _made(text, parts, formula))
+    return found
 
-    def relative(match: re.Match[str]) -> str:
-        kind = match.lastgroup
-        if kind == "reference":
-            return ":".join(str(corner) for corner in _corners(match[0], row, column))
-        if kind == "number":
-            return repr(float(match[0])).removesuffix(".0")
-        return "" if kind == "space" else match[0]
 
-    return _parsed(_A1.sub(relative, formula))
+def _parts(formula: str, row: int, column: int) -> Parts:
+    """A formula's references seen from its cell, and what stands between them."""
+
+    def seen(corner: Corner, at_row: int, at_column: int) -> RelativeCorner:
+        """A corner from here; a whole column's and a whole row's is at the sheet's edge."""
+        row_fixed, column_fixed = corner.row_fixed or not corner.row, corner.column_fixed or not corner.column
+        at_row, at_column = corner.row or at_row, corner.column or at_column
+        return RelativeCorner(
+            at_row - row * (not row_fixed), at_column - column * (not column_fixed), row_fixed, column_fixed
+        )
+
+    parts: list[str | RelativeReference] = []
+    for at, text in enumerate(split(formula)):
+        found = reference(text) if at % 2 else None
+        if found is None:
+            parts.append(_plainly(text))
+        else:
+            ends = seen(found.first, 1, 1), seen(found.last, MAX_ROW, MAX_COLUMN)
+            parts.append(RelativeReference(found.prefix, *ends, found.is_range))
+    return tuple(parts)
 
 
-Ends = Callable[[str, Corner, Corner], tuple[Corner, Corner]]
+@lru_cache(maxsize=1 << 16)
+def _ends(text: str) -> tuple[str, int, bool, int, bool, int, bool, int, bool] | None:
+    """How a reference is spelt but for its numbers; row and column of each corner, each with whether it moves along.
+
+    None for a text that is no reference.
+    """
+    found = reference(text)
+    if found is None:
+        return None
+    (row, column, row_fixed, column_fixed), (last_row, last_column, last_row_fixed, last_column_fixed) = found[1:3]
+    moves = not row_fixed and row > 0, not column_fixed and column > 0
+    last_moves = not last_row_fixed and last_row > 0, not last_column_fixed and last_column > 0
+    spelt = f"{found.prefix}{':' * found.is_range}{moves}{last_moves}"
+    return spelt, row, moves[0], column, moves[1], last_row, last_moves[0], last_column, last_moves[1]
+
+
+@lru_cache(maxsize=1 << 14)
+def _plainly(text: str) -> str:
+    """What stands between references, without spaces and with its numbers spelt one way; a text in quotes as it is."""
+    if text.startswith(('"', "'")):
+        return text
+    return _LOOSE.sub(lambda found: repr(float(found[0])).removesuffix(".0") if found[0].strip() else "", text)
+
+
+def _made(text: str, parts: Parts, formula: str) -> Pattern:
+    """The pattern of these parts, which `formula` is one of."""
+    found = pieces(formula)
+    functions = frozenset(piece.text[:-1].upper() for piece in found if piece.kind == "function")
+    names = frozenset(piece.text.rpartition("!")[2] for piece in found if piece.kind == "name")
+    is_read = _read(found)
+    references = [part for part in parts if not isinstance(part, str)]
+    reading = tuple(part for part, counts in zip(references, is_read, strict=True) if counts)
+    return Pattern(text, parts, reading, functions, names, any(piece.text.endswith(BROKEN) for piece in found))
+
+
+def _read(formula: tuple[Piece, ...]) -> list[bool]:
+    """Of each reference whether its cells are read, and not only asked for their place."""
+    found: list[bool] = []
+    asked = False
+    for piece in formula:
+        if piece.reference is not None:
+            found.append(not asked)
+        elif piece.kind == "function" or piece.text in ("(", ")"):
+            asked = piece.text in _PLACE_OF
+    return found
+
+
+Ends = Callable[[str, RelativeCorner, RelativeCorner], tuple[RelativeCorner, RelativeCorner]]
 """What becomes of a reference: its sheet, blank for the formula's own, and its two corners."""
 
 
 def rewritten(formula: Pattern, ends: Ends) -> Pattern:
     """A formula with other corners in its references; each keeps its sheet."""
+    changed = {part: part._replace(first=first, last=last)
+               for part in formula.parts if not isinstance(part, str)
+               for first, last in [ends(part.sheet, part.first, part.last)]}  # fmt: skip
+    parts = tuple(part if isinstance(part, str) else changed[part] for part in formula.parts)
+    text = "".join(map(str, parts))
+    if text not in _known:
+        reading = tuple(changed[part] for part in formula.references)
+        _known[text] = Pattern(text, parts, reading, formula.functions, formula.names, formula.is_broken)
+    return _known[text]
 
-    def changed(match: re.Match[str]) -> str:
-        if not match["reference"]:
-            return match[0]
-        reference = _reference(match)
-        first, last = ends(reference.sheet, reference.first, reference.last)
-        return (match["sheet"] or "") + (f"{first}:{last}" if ":" in match["reference"] else f"{first}")
 
-    return _parsed(_R1C1.sub(changed, formula.text))
-
-
-def renamed(formula: Pattern, told: Callable[[Reference], str]) -> str:
+def renamed(formula: Pattern, told: Callable[[RelativeReference], str]) -> str:
     """A formula's text with every reference, its sheet included, as `told` has it."""
-    return _R1C1.sub(lambda match: told(_reference(match)) if match["reference"] else match[0], formula.text)
-
-
-@cache
-def _parsed(text: str) -> Pattern:
-    matches = list(_R1C1.finditer(text))
-    words = frozenset(match["name"] for match in matches if match["name"]) - {"TRUE", "FALSE"}
-    functions = frozenset(match["function"].upper() for match in matches if match["function"])
-    reading = _R1C1.finditer(_PLACE_OF.sub("", text))
-    references = tuple(_reference(match) for match in reading if match["reference"])
-    return Pattern(text, references, functions, words, any(match["broken"] for match in matches))
-
-
-def _reference(match: re.Match[str]) -> Reference:
-    sheet = unquoted(match["sheet"] or "")
-    first, last = _ends(match)
-    return Reference(sheet, first, last)
-
-
-def _ends(match: re.Match[str]) -> tuple[Corner, Corner]:
-    ends = [_end(part) for part in match["reference"].split(":")]
-    return ends[0], ends[-1]
-
-
-def _end(text: str) -> Corner:
-    row, column = text[1:].split("C")
-    fixed = not row.startswith("["), not column.startswith("[")
-    return Corner(int(row.strip("[]")), int(column.strip("[]")), *fixed)
-
-
-def _shown(match: re.Match[str], row: int, column: int) -> str:
-    def corner(end: Corner) -> str:
-        at_row, at_column = end.seen_from(row, column)
-        return f"{'$' * end.column_fixed}{column_letters(at_column)}{'$' * end.row_fixed}{at_row}"
-
-    ends = _ends(match)
-    shown = [corner(end) for end in (ends if ":" in match["reference"] else ends[:1])]
-    return (match["sheet"] or "") + ":".join(shown)
-
-
-def _corners(text: str, row: int, column: int) -> list[Corner]:
-    """The corners of `B5`, `B5:C7`, `B:C` or `5:7`, seen from a cell."""
-    first, colon, last = text.partition(":")
-    ends = [_written(first, False)] + ([_written(last, True)] if colon else [])
-    return [
-        Corner(r if row_fixed else r - row, c if column_fixed else c - column, row_fixed, column_fixed)
-        for r, c, row_fixed, column_fixed in ends
-    ]
-
-
-@cache
-def _written(text: str, is_last: bool) -> Corner:
-    """A corner as it is written; a whole column or row ends at the sheet's edge."""
-    match = _CORNER.fullmatch(text)
-    assert match is not None, "the expression for a reference holds nothing else"
-    column_fixed, letters, row_fixed, digits = match.groups()
-    row = int(digits) if digits else (MAX_ROW if is_last else 1)
-    column = column_number(letters) if letters else (MAX_COLUMN if is_last else 1)
-    if not letters:  # `5:7`: the only `$` belongs to the row
-        return Corner(row, column, bool(column_fixed), True)
-    return Corner(row, column, bool(row_fixed) or not digits, bool(column_fixed))
+    return "".join([part if isinstance(part, str) else told(part) for part in formula.parts])

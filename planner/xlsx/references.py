@@ -35,6 +35,14 @@ _PIECE = re.compile(
        | (?P<operator><>|<=|>=|.)""",
     re.VERBOSE | re.DOTALL,
 )
+# The same, for references alone: what may hold something that only looks like one is found whole and left alone.
+_LOOSE = re.compile(
+    rf"""((?:'(?:[^']|'')*'!|(?<![\w.\]:])(?:\[[^\[\]]*\])?{_SHEET}(?::{_SHEET})?!|(?<![\w.$!\\?]))
+          (?:{_CELL}(?::{_CELL})?|{_COLUMN}:{_COLUMN}|{_ROW}:{_ROW})(?![\w.(!\[])
+       | "(?:[^"]|"")*" | '(?:[^']|'')*' | \[(?:[^\[\]]|\[(?:[^\[\]']|'.)*\])*\])""",
+    re.VERBOSE | re.DOTALL,
+)
+_CELLS = re.compile(rf"{_CELL}(?::{_CELL})?|{_COLUMN}:{_COLUMN}|{_ROW}:{_ROW}")
 _END = re.compile(r"(\$?)([A-Z]*)(\$?)([0-9]*)")
 
 
@@ -117,20 +125,36 @@ def pieces(formula: str) -> tuple[Piece, ...]:
     return tuple(found)
 
 
+def split(formula: str) -> list[str]:
+    """A formula cut at what `reference` reads: every second text is that, those between them are all else.
+
+    A text in quotes and the columns of a table stand there as well, and `reference` gives None for them.
+    """
+    return _LOOSE.split(formula)
+
+
+@lru_cache(maxsize=1 << 16)
+def reference(text: str) -> Reference | None:
+    """The reference that is written so; None for a text that is none."""
+    prefix, mark, cells = text.rpartition("!")
+    if text.startswith('"') or not _CELLS.fullmatch(cells):
+        return None
+    return _reference(prefix + mark, cells)
+
+
 def references(formula: str) -> list[Reference]:
     """What a formula refers to, from left to right."""
-    return [piece.reference for piece in pieces(formula) if piece.reference is not None]
+    return [found for found in map(reference, split(formula)[1::2]) if found is not None]
 
 
 def rewritten(formula: str, change: Callable[[Reference], Reference | str]) -> str:
     """The formula with each reference as `change` has it: another one, or a text such as `#REF!`. All else stays."""
-    return "".join([piece.text if piece.reference is None else _spelt(piece, change) for piece in pieces(formula)])
-
-
-def _spelt(piece: Piece, change: Callable[[Reference], Reference | str]) -> str:
-    assert piece.reference is not None, "only references are changed"
-    new = change(piece.reference)
-    return piece.text if new is piece.reference else str(new)
+    texts = split(formula)
+    for at in range(1, len(texts), 2):
+        found = reference(texts[at])
+        if found is not None and (new := change(found)) is not found:
+            texts[at] = str(new)
+    return "".join(texts)
 
 
 def copied(formula: str, down: int, right: int) -> str:

@@ -9,8 +9,8 @@ from functools import cached_property
 from planner.errors import UserError
 from planner.xlsx.address import column_letters, column_of, coordinates
 from planner.xlsx.cell import Cell
+from planner.xlsx.filldown import Downward, downward, moved
 from planner.xlsx.markup import prefix, tag_end
-from planner.xlsx.moving import Downward, downward, moved
 from planner.xlsx.newrows import TemplateCell
 from planner.xlsx.sheetscan import Scan
 

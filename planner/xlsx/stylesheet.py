@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from planner.xlsx.markup import Edit, apply_edits, element_end, is_empty, prefix, retagged, tag_end
-from planner.xlsx.opc import Package, local_name
+from planner.xlsx.opc import Package
+from planner.xlsx.xmltree import local_name
 
 LISTS = ("numFmts", "fonts", "fills", "borders", "cellStyleXfs", "cellXfs", "cellStyles", "dxfs")
 _IDS = {"fonts": b"fontId", "fills": b"fillId", "borders": b"borderId"}

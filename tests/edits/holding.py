@@ -23,7 +23,7 @@ from planner.diff.text import lines
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package
-from planner.xlsx.parts import parse_sheets
+from planner.xlsx.workbook_part import parse_sheets
 from tests.edits.catalogue import Edit
 from tests.edits.reporting import ValueOf, page_is_right, report_is_right
 

@@ -1,0 +1,86 @@
+"""The formulas of a sheet's cells, written anew where what they refer to goes elsewhere; all other bytes stay."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from planner.xlsx.address import coordinates
+from planner.xlsx.cell import Cell
+from planner.xlsx.filldown import moved
+from planner.xlsx.markup import (
+    Edit,
+    apply_edits,
+    attribute,
+    element_end,
+    escaped,
+    is_empty,
+    retagged,
+    tag_end,
+    tag_name,
+)
+from planner.xlsx.moves import Lost, Moves, SheetMoves
+from planner.xlsx.sheetxml import SheetXml
+
+_SHARING = (b"t", b"si", b"ref")
+_INPUTS = {b"r1": b"del1", b"r2": b"del2"}  # of a data table: a cell that it fills in, and whether that is gone
+
+
+def with_moved_formulas(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes, list[Lost]]:
+    """The XML of a sheet whose own cells stay, and the references that are lost.
+
+    A shared formula stays shared where all its cells read what they read; else each cell has a formula of its own.
+    """
+    edits: list[Edit] = []
+    lost: list[Lost] = []
+    for cell, formula, is_expanded in _formulas(sheet, name, moves):
+        lost += (Lost(name, cell.ref, read) for read in moves.lost(formula, name))
+        new = moves.formula(formula, name)
+        assert cell.formula_span is not None, "it has a formula"
+        start, end = cell.formula_span[0], element_end(sheet.xml, *cell.formula_span)
+        text = new if is_expanded or new != formula else ""
+        xml = moved_formula(sheet.xml[start:end], text, moves.of(name), is_expanded)
+        if xml != sheet.xml[start:end]:
+            edits.append(Edit(start, end, xml))
+    return apply_edits(sheet.xml, edits), lost
+
+
+def _formulas(sheet: SheetXml, name: str, moves: Moves) -> Iterator[tuple[Cell, str, bool]]:
+    """Each cell whose formula changes, or fills a range; the formula; whether it leaves those that share it."""
+    groups: dict[bytes, list[Cell]] = defaultdict(list)
+    for cell in sheet.cells.values():
+        if cell.kind == "shared" and cell.formula_span is not None:
+            start = cell.formula_span[0]
+            groups[attribute(sheet.xml[start : tag_end(sheet.xml, start)], b"si")].append(cell)
+        elif cell.kind and (cell.kind != "normal" or moves.formula(cell.formula or "", name) != cell.formula):
+            yield cell, cell.formula or "", False
+    for cells in groups.values():
+        master = next((cell for cell in cells if cell.formula), None)
+        if master is None or master.formula is None:
+            continue
+        texts = [moved(master.formula, master.ref, cell.ref) for cell in cells]
+        if any(moves.formula(text, name) != text for text in texts):
+            yield from ((cell, text, True) for cell, text in zip(cells, texts, strict=True))
+
+
+def moved_formula(xml: bytes, text: str, track: SheetMoves, is_expanded: bool = False) -> bytes:
+    """A formula's element with another text (blank: as it is), and what it says of cells led to where they are then.
+
+    That is the range that an array or a data table fills, and the cells that a data table fills in.
+    """
+    end = tag_end(xml, 0)
+    tag = xml[:end]
+    drop = _SHARING if is_expanded or attribute(tag, b"t") == b"shared" else ()
+    new: dict[bytes, bytes] = {}
+    if not drop and (ref := attribute(tag, b"ref").decode()):
+        new[b"ref"] = (track.ref(ref) or ref).encode()
+    for name, gone in _INPUTS.items():
+        if ref := attribute(tag, name).decode():
+            at = coordinates(ref)
+            new |= {name: track.ref(ref).encode()} if track.has(*at) else {gone: b"1"}
+    changed = {name: value for name, value in new.items() if attribute(tag, name) != value}
+    tag = retagged(tag, drop, changed) if drop or changed else tag
+    if not text:
+        return tag + xml[end:]
+    opened = tag[:-2].rstrip() + b">" if is_empty(tag, len(tag)) else tag
+    return opened + escaped(text).encode() + b"</%b>" % tag_name(tag, 0)

@@ -1,0 +1,128 @@
+"""Notes of cells taken out of their sheet's parts and put into another's: each with its author, box and thread."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+
+from planner.xlsx.address import coordinates
+from planner.xlsx.drawings import box_cell, shift_box
+from planner.xlsx.opc import Package
+from planner.xlsx.relationships import OFFICE, add_part, content_type, link
+from planner.xlsx.worksheet import Worksheet
+from planner.xlsx.xmltree import Element, child, children, every, like, local_name, parse, written
+
+_MICROSOFT = "http://schemas.microsoft.com/office/2017/10/relationships"
+NOTES, THREADS, BOXES = "comments", "threadedComment", "vmlDrawing"
+_ITEMS = {NOTES: "comment", THREADS: "threadedComment", BOXES: "shape"}
+_SHAPE_ID = re.compile(r"_x0000_s([0-9]+)")
+
+
+@dataclass(frozen=True)
+class TakenNote:
+    """A note out of its parts: its elements by the kind of part, and the name and content that each part had."""
+
+    items: Mapping[str, list[Element]]
+    sources: Mapping[str, tuple[str, bytes]]
+
+
+def take_note(package: Package, sheet: str, ref: str) -> TakenNote:
+    """Take the note of a sheet's cell out of its parts."""
+    items: dict[str, list[Element]] = {}
+    sources: dict[str, tuple[str, bytes]] = {}
+    for found in package.relationships(package.sheets()[sheet]):
+        if found.kind not in _ITEMS or found.target not in package.parts:
+            continue
+        root = package.tree(found.target)
+        its = [item for item in every(root, _ITEMS[found.kind]) if _is_at(item, ref)]
+        if its:
+            items[found.kind] = [deepcopy(item) for item in its]
+            sources[found.kind] = found.target, package.parts[found.target]
+            for item in its:
+                item.getparent().remove(item)
+            package.put_tree(found.target, root)
+    return TakenNote(items, sources)
+
+
+def _is_at(item: Element, ref: str) -> bool:
+    if local_name(item) == "shape":
+        return any(box_cell(box) == coordinates(ref) for box in every(item, "ClientData"))
+    return bool(item.get("ref") == ref)
+
+
+def put_note(package: Package, note: TakenNote, sheet: str, ref: str) -> None:
+    """Give a note to a cell of another sheet, in the parts that this one has for notes, or in new ones."""
+    owner = package.sheets()[sheet]
+    for kind, items in note.items.items():
+        name, xml = note.sources[kind]
+        there = (found.target for found in package.relationships(owner) if found.kind == kind)
+        part = next((target for target in there if target in package.parts), None)
+        if part is None:
+            part = add_part(package, name, _emptied(xml, kind), content_type(package, name))
+            identifier = link(package, owner, kind, part, _MICROSOFT if kind == THREADS else OFFICE)
+            if kind == BOXES:
+                worksheet = Worksheet(package.parts[owner])
+                worksheet.link("legacyDrawing", identifier)
+                package.replace(owner, worksheet.xml())
+        root = package.tree(part)
+        for item in items:
+            _put(root, deepcopy(item), kind, parse(xml), ref)
+        package.put_tree(part, root)
+
+
+def _emptied(xml: bytes, kind: str) -> bytes:
+    """A part without its notes, and without their authors."""
+    root = parse(xml)
+    for item in every(root, _ITEMS[kind], *(["author"] if kind == NOTES else [])):
+        item.getparent().remove(item)
+    return written(root)
+
+
+def _put(root: Element, item: Element, kind: str, source: Element, ref: str) -> None:
+    """Put one note more into a part; `source` is the root of the part that it comes from."""
+    item.tail = None
+    if kind == BOXES:
+        _put_box(root, item, source, ref)
+        return
+    item.set("ref", ref)
+    for name in [name for name in item.attrib if name.endswith("}uid")]:
+        del item.attrib[name]  # which edit wrote it: readers may do without
+    if kind == THREADS:
+        root.append(item)
+        return
+    authors = [author.text or "" for author in _authors(source)]
+    number = int(item.get("authorId", "0"))
+    item.set("authorId", str(_author_number(root, authors[number] if number < len(authors) else "")))
+    next(every(root, "commentList")).append(item)
+
+
+def _authors(root: Element) -> Iterator[Element]:
+    return every(root, "author")
+
+
+def _author_number(root: Element, name: str) -> int:
+    """The number of an author of these notes, who is put among them if need be."""
+    names = [author.text or "" for author in _authors(root)]
+    if name not in names:
+        author = like(root, "author")
+        author.text = name
+        next(every(root, "authors")).append(author)
+        names.append(name)
+    return names.index(name)
+
+
+def _put_box(root: Element, shape: Element, source: Element, ref: str) -> None:
+    """A box beside its cell, under an id that no other has; with the type of shape that it is, where it is missing."""
+    row, column = coordinates(ref)
+    for box in children(shape, "ClientData"):
+        at = box_cell(box)
+        if at is not None:
+            shift_box(box, row - at[0], column - at[1])
+    ids = (found for one in every(root, "shape") for found in _SHAPE_ID.findall(one.get("id", "")))
+    shape.set("id", f"_x0000_s{max(map(int, ids), default=1024) + 1}")
+    kind = child(source, "shapetype")
+    if child(root, "shapetype") is None and kind is not None:
+        root.append(deepcopy(kind))
+    root.append(shape)

@@ -1,0 +1,93 @@
+"""Parts and the links between them: put in and taken out, each with its content type."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+
+from planner.xlsx.opc import Package
+from planner.xlsx.xmltree import every, like, parse
+
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_TYPES = "[Content_Types].xml"
+_NONE = b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"/>'
+
+
+def content_type(package: Package, part: str) -> str:
+    """A part's content type, as its override says; blank where its extension does."""
+    overrides = every(package.tree(_TYPES), "Override")
+    return next((one.get("ContentType", "") for one in overrides if one.get("PartName") == f"/{part}"), "")
+
+
+def add_part(package: Package, beside: str, data: bytes, kind: str) -> str:
+    """Put a new part in, named like another one; `kind` is its content type, blank where its extension says it."""
+    part = _free_name(package, beside)
+    package.add(part, data)
+    if kind:
+        root = package.tree(_TYPES)
+        root.append(like(root, "Override", PartName=f"/{part}", ContentType=kind))
+        package.put_tree(_TYPES, root)
+    return part
+
+
+def drop_part(package: Package, source: str, part: str) -> None:
+    """Take a part out that only `source` links to, with its content type."""
+    rels = _rels(source)
+    for name, element, attribute in ((rels, "Relationship", "Target"), (_TYPES, "Override", "PartName")):
+        root = package.tree(name)
+        ids = {link.id for link in package.relationships(source) if link.target == part}
+        for one in every(root, element):
+            if one.get("Id") in ids if element == "Relationship" else one.get(attribute) == f"/{part}":
+                root.remove(one)
+        package.put_tree(name, root)
+    package.remove(part)
+
+
+def link(package: Package, source: str, kind: str, target: str, family: str = OFFICE) -> str:
+    """Link a part to another; `family` is what the kind's address begins with. Returns the id of the link."""
+    rels = _rels(source)
+    if rels not in package.parts:
+        package.add(rels, _NONE)
+    root = package.tree(rels)
+    used = {one.get("Id") for one in every(root, "Relationship")}
+    number = next(number for number in range(1, len(used) + 2) if f"rId{number}" not in used)
+    root.append(like(root, "Relationship", Id=f"rId{number}", Type=f"{family}/{kind}", Target=f"/{target}"))
+    package.put_tree(rels, root)
+    return f"rId{number}"
+
+
+def copy_part(package: Package, source: Package, part: str, changed: Callable[[bytes], bytes]) -> str:
+    """Put a part of another package in with all that it links to, each as `changed` has it; returns its name."""
+    return _copied(package, source, part, changed, {})
+
+
+def _copied(
+    package: Package, source: Package, part: str, changed: Callable[[bytes], bytes], done: dict[str, str]
+) -> str:
+    if part in done:
+        return done[part]
+    target = done[part] = add_part(package, part, changed(source.parts[part]), content_type(source, part))
+    if _rels(part) in source.parts:
+        root = parse(source.parts[_rels(part)])
+        targets = {found.id: found.target for found in source.relationships(part)}
+        for one in every(root, "Relationship"):
+            if targets.get(one.get("Id")) in source.parts:
+                one.set("Target", "/" + _copied(package, source, targets[one.get("Id")], changed, done))
+        package.add(_rels(target), source.parts[_rels(part)])
+        package.put_tree(_rels(target), root)
+    return target
+
+
+def _rels(part: str) -> str:
+    folder, file = posixpath.split(part)
+    return posixpath.join(folder, "_rels", f"{file}.rels")
+
+
+def _free_name(package: Package, part: str) -> str:
+    """A name like this one that no part has."""
+    base, dot, extension = part.rpartition(".")
+    stem, number = base.rstrip("0123456789"), 1
+    lowered = {name.lower() for name in package.parts}
+    while f"{stem}{number}{dot}{extension}".lower() in lowered:
+        number += 1
+    return f"{stem}{number}{dot}{extension}"

@@ -1,0 +1,107 @@
+"""A sheet's conditional formats, validations and links: which there are, and those of another sheet put among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from copy import deepcopy
+
+from planner.xlsx.address import Area
+from planner.xlsx.worksheet import Worksheet
+from planner.xlsx.xmltree import Element, child, children, every, like
+
+_LISTS = {"dataValidation": "dataValidations", "hyperlink": "hyperlinks"}
+
+
+def rules(root: Element) -> list[Element]:
+    """The conditional formats and the validations of a sheet, but for those in extensions."""
+    return children(root, "conditionalFormatting") + _listed(root, "dataValidation")
+
+
+def areas(rule: Element) -> list[Area]:
+    """The areas that a rule is for."""
+    found: list[Area] = []
+    for part in rule.get("sqref", "").split():
+        try:
+            found.append(Area.parse(part))
+        except ValueError:
+            continue
+    return found
+
+
+def renew_rules(sheet: Worksheet, fresh: Worksheet, own: Collection[Element], dxfs: Mapping[int, int]) -> int:
+    """Give a sheet the rules and links of a fresh one beside `own`, a person's; how many of these there are then.
+
+    All references have been moved. A fresh validation over cells that one of a person's is for is left out; `dxfs` are
+    the numbers that the fresh sheet's looks have here.
+    """
+    kept = [rule for rule in rules(sheet.root) if rule in own]
+    guarded = [area for rule in kept if rule.tag.endswith("dataValidation") for area in areas(rule)]
+    formats = [rule for rule in kept if rule.tag.endswith("conditionalFormatting")]
+    formats += with_looks(children(fresh.root, "conditionalFormatting"), dxfs)
+    validations = [rule for rule in kept if rule not in formats]
+    validations += [rule for rule in _listed(fresh.root, "dataValidation")
+                    if not any(_meet(area, other) for area in areas(rule) for other in guarded)]  # fmt: skip
+    theirs = _listed(fresh.root, "hyperlink")
+    linked = {link.get("ref") for link in theirs}
+    links = [link for link in _listed(sheet.root, "hyperlink") if link.get("ref") not in linked] + theirs
+    for old in children(sheet.root, "conditionalFormatting"):
+        sheet.root.remove(old)
+    for rule in formats:
+        sheet.put(deepcopy(rule))
+    _fill(sheet, "dataValidation", validations)
+    _fill(sheet, "hyperlink", links)
+    return len(kept)
+
+
+def with_looks(formats: Collection[Element], dxfs: Mapping[int, int]) -> list[Element]:
+    """Conditional formats whose looks have other numbers."""
+    copies = [deepcopy(rule) for rule in formats]
+    for one in (found for rule in copies for found in every(rule, "cfRule") if "dxfId" in found.attrib):
+        one.set("dxfId", str(dxfs[int(one.get("dxfId"))]))
+    return copies
+
+
+def _listed(root: Element, name: str) -> list[Element]:
+    return [one for found in children(root, _LISTS[name]) for one in children(found, name)]
+
+
+def _fill(sheet: Worksheet, name: str, elements: list[Element]) -> None:
+    """Give a sheet these elements in their list, which counts them where the schema has it so."""
+    copies = [deepcopy(element) for element in elements]
+    if (old := child(sheet.root, _LISTS[name])) is not None:
+        sheet.root.remove(old)
+    if copies:
+        new = like(sheet.root, _LISTS[name]) if old is None else old
+        for element in list(new):
+            new.remove(element)
+        new.extend(copies)
+        if name == "dataValidation":
+            new.set("count", str(len(copies)))
+        sheet.put(new)
+
+
+def _meet(one: Area, other: Area) -> bool:
+    return one.top <= other.bottom and other.top <= one.bottom and one.left <= other.right and other.left <= one.right
+
+
+RANGES = ("autoFilter", "protectedRange", "conditionalFormatting", "dataValidation", "ignoredError", "sqref")
+"""What is for ranges of cells on a sheet, in extensions too."""
+
+
+def reshape(root: Element, reshaped: Callable[[Area], Area], *names: str) -> None:
+    """Give the ranges of elements of these names other corners, as `reshaped` says; what is no range stays."""
+
+    def one(text: str) -> str:
+        try:
+            area = Area.parse(text)
+        except ValueError:
+            return text
+        new = reshaped(area)
+        return text if new == area else str(new)
+
+    for element in every(root, *names):
+        for attribute in ("ref", "sqref"):
+            if attribute in element.attrib:
+                element.set(attribute, " ".join(map(one, element.get(attribute).split(" "))))
+        if element.tag.endswith("}sqref"):
+            element.text = " ".join(map(one, (element.text or "").split(" ")))

@@ -1,0 +1,96 @@
+"""The workbook's own part: its list of sheets, its shared texts, how it is to be calculated."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+
+from planner.errors import Place, UserError
+from planner.xlsx.defined_names import BEFORE
+from planner.xlsx.opc import Package
+from planner.xlsx.relationships import OFFICE, add_part, drop_part, link
+from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.xmltree import Element, child, every, like, local_name, put_in_order
+
+_WORKSHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"
+
+
+def parse_sheets(package: Package, known: Mapping[str, SheetXml] | None = None) -> dict[str, SheetXml]:
+    """Every worksheet's cells; a sheet of `known` that is the same serves again.
+
+    Raises UserError, naming the sheet, for XML that is not sound.
+    """
+    strings = shared_strings(package)
+    sheets = {}
+    for name, part in package.sheets().items():
+        xml, same = package.parts[part], (known or {}).get(name)
+        try:
+            if same is None or same.xml != xml or same.strings != strings:
+                same = SheetXml(xml, strings)
+            sheets[name] = same
+        except UserError as error:
+            raise UserError(f"sheet {name}: {error.what}", place=Place(package.name)) from error
+    return sheets
+
+
+def shared_strings(package: Package) -> list[str]:
+    """The texts that cells of type s name by number; phonetic hints are left out."""
+    return [
+        "".join(_texts(item))
+        for found in package.relationships(package.workbook_part())
+        if found.kind == "sharedStrings"
+        for item in every(package.tree(found.target), "si")
+    ]
+
+
+def _texts(item: Element) -> list[str]:
+    if local_name(item) == "t":
+        return [item.text or ""]
+    return [text for one in item if local_name(one) != "rPh" for text in _texts(one)]
+
+
+def counts_from_1904(package: Package) -> bool:
+    """Whether day 0 of the workbook's dates is in 1904, as in old files from a Mac."""
+    root = package.tree(package.workbook_part())
+    return any(element.get("date1904") in ("1", "true") for element in every(root, "workbookPr"))
+
+
+def compute_on_load(package: Package) -> None:
+    """Ask the program that opens the workbook to compute every formula, as Excel then does."""
+    root = package.tree(package.workbook_part())
+    found = child(root, "calcPr")
+    if found is None:
+        found = like(root, "calcPr")
+        put_in_order(root, found, BEFORE)
+    found.set("fullCalcOnLoad", "1")
+    package.put_tree(package.workbook_part(), root)
+
+
+def drop_calculation_chain(package: Package) -> None:
+    """Take out the order of calculation that Excel keeps, which would name cells that hold no formula now."""
+    workbook = package.workbook_part()
+    for found in package.relationships(workbook):
+        if found.kind == "calcChain" and found.target in package.parts:
+            drop_part(package, workbook, found.target)
+
+
+def add_sheet(package: Package, name: str, xml: bytes, behind: str | None) -> str:
+    """Put a new worksheet in behind the sheet `behind` (or last); returns its part."""
+    workbook = package.workbook_part()
+    beside = posixpath.join(posixpath.dirname(workbook), "worksheets/sheet1.xml")
+    part = add_part(package, beside, xml, _WORKSHEET)
+    identifier = link(package, workbook, "worksheet", part)
+    root = package.tree(workbook)
+    sheets = child(root, "sheets")
+    names = [sheet.get("name") for sheet in sheets]
+    at = names.index(behind) if behind in names else len(names) - 1
+    number = max(int(sheet.get("sheetId", "0")) for sheet in sheets) + 1
+    new = sheets.makeelement(sheets[at].tag, {"name": name, "sheetId": str(number)}, {"r": OFFICE})
+    new.set(f"{{{OFFICE}}}id", identifier)
+    sheets.insert(at + 1, new)
+    for element in every(root, "definedName", "workbookView"):
+        for place in ("localSheetId", "activeTab", "firstSheet"):
+            if int(element.get(place, "0")) > at:
+                element.set(place, str(int(element.get(place)) + 1))
+    package.put_tree(workbook, root)
+    return part

@@ -1,0 +1,78 @@
+"""A part's XML as a tree that is edited and written again: prefixes, attributes and comments stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+Element = Any  # lxml's, which ships no types
+_DECLARATION = b'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+
+
+def parse(xml: bytes) -> Element:
+    """The root of a part. Raises SyntaxError, with the reason, for XML that is not well-formed."""
+    from lxml import etree  # here, for commands that open no workbook do without
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True, strip_cdata=False)
+    try:
+        return etree.fromstring(xml, parser)
+    except etree.XMLSyntaxError:
+        if b"<br>" not in xml:
+            raise
+        return etree.fromstring(xml.replace(b"<br>", b"<br/>"), parser)  # so Excel leaves it in the boxes of controls
+
+
+def written(root: Element) -> bytes:
+    """The part, with what stands before and behind its root."""
+    from lxml import etree
+
+    return _DECLARATION + bytes(etree.tostring(root.getroottree(), encoding="UTF-8", xml_declaration=False))
+
+
+def local_name(element: Element) -> str:
+    """An element's name without its namespace; blank for a comment or an instruction."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def children(element: Element, name: str) -> list[Element]:
+    """An element's children of a local name."""
+    return [child for child in element if local_name(child) == name]
+
+
+def child(element: Element, name: str) -> Element:
+    """An element's first child of a local name, or None."""
+    return next(iter(children(element, name)), None)
+
+
+def every(root: Element, *names: str) -> Iterator[Element]:
+    """Every element of some local names, in the order of the part; the tree may be changed meanwhile."""
+    return iter([element for element in root.iter() if local_name(element) in names])
+
+
+def like(root: Element, name: str, /, **attributes: str) -> Element:
+    """A new element in the namespace, and with the prefix, of another one."""
+    return root.makeelement(root.tag[: root.tag.rfind("}") + 1] + name, attributes, {root.prefix: _namespace(root)})
+
+
+def _namespace(element: Element) -> str:
+    return str(element.tag[1:].partition("}")[0])
+
+
+def put_in_order(parent: Element, new: Element, order: tuple[str, ...]) -> None:
+    """Put a child where a schema that lists its names in this `order` wants it, behind others of its name."""
+    allowed = set(order[: order.index(local_name(new)) + 1])
+    before = [at for at, one in enumerate(parent) if local_name(one) in allowed]
+    parent.insert(before[-1] + 1 if before else 0, new)
+
+
+def take_out(element: Element) -> None:
+    """Remove an element, and each list around it that holds nothing then; a list that counts its elements is told."""
+    parent = element.getparent()
+    while parent is not None:
+        parent.remove(element)
+        left = [one for one in parent if local_name(one)]
+        if "count" in parent.attrib:
+            parent.set("count", str(len(left)))
+        if left or parent.getparent() is None:
+            return
+        element, parent = parent, parent.getparent()
