@@ -13,7 +13,7 @@ from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
 from planner.check.precedents import CellSet
-from planner.formulas.limits import Limits, is_flag, stages
+from planner.formulas.input_values import Limits, is_flag, stages
 from planner.xlsx.address import Area, Position, Spot, address
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.pattern import pattern

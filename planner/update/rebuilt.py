@@ -13,12 +13,12 @@ from planner.compare.comparison_cases import ComparisonCase
 from planner.errors import Place, UserError
 from planner.formulas import layer_ops, library
 from planner.formulas.template import Row, Template
-from planner.workbook.plan import OVERRIDABLE, Plan, Scenario
+from planner.workbook.build_plan import OVERRIDABLE, BuildPlan, BuildScenario
 from planner.workbook.scenarios import STEP
-from planner.workbook.sharing import included_first
+from planner.workbook.template_rows import included_first
 
 
-def plan_of(reading: Reading, extra: Sequence[str], models_csv: Path | None, hardware_csv: Path | None) -> Plan:
+def plan_of(reading: Reading, extra: Sequence[str], models_csv: Path | None, hardware_csv: Path | None) -> BuildPlan:
     """The plan: the templates of its sheets, its scenarios, the cases of its Comparison.
 
     Of what is typed on Inputs it has the numbers, about which sweeps are built, and something for each calculated row
@@ -43,21 +43,21 @@ def plan_of(reading: Reading, extra: Sequence[str], models_csv: Path | None, har
     tables = catalog.load_models(models_csv), catalog.load_hardware(hardware_csv)
     scenarios = _scenarios(reading, loaded)
     operations = layer_ops.load(step) if step else None
-    return Plan(loaded, scenarios, *tables, catalog.load_dtypes(), operations, _cases(reading))
+    return BuildPlan(loaded, scenarios, *tables, catalog.load_dtypes(), operations, _cases(reading))
 
 
-def _scenarios(reading: Reading, templates: Sequence[Template]) -> list[Scenario]:
+def _scenarios(reading: Reading, templates: Sequence[Template]) -> list[BuildScenario]:
     rows = {row.name: row for template in templates for row in template.rows}
     overridden: dict[str, Value] = {}
     for quantity in reading.overrides:
         row = rows.get(quantity.name)
         if row is not None and row.kind not in (*OVERRIDABLE, "input", "constant"):
             overridden[row.name] = "none" if row.unit == "text" else 1.0
-    made: list[Scenario] = []
+    made: list[BuildScenario] = []
     for scenario in reading.scenarios:
         default = " on ".join(part for part in (scenario.model, scenario.hardware) if part)
         made.append(
-            Scenario(
+            BuildScenario(
                 scenario.id, scenario.name, scenario.model or None, scenario.hardware or None,
                 {**overridden, **_numbers(reading, scenario.key, rows)},
                 is_named=scenario.name not in ("", default),

@@ -16,7 +16,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.workbook import layout
 from planner.workbook.layout import Columns
-from planner.workbook.looks import looks
+from planner.workbook.styles import style_numbers
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import Grid
@@ -43,7 +43,7 @@ class Page:
         self.grid = Grid()  # all that stands in the cells: openpyxl has none of them
         self.links: dict[tuple[int, int], str] = {}  # the places in this workbook that cells lead to
         self.heights: dict[int, float] = {}  # of rows, in points, where openpyxl's own doesn't stand
-        self._looks = looks(book)
+        self._styles = style_numbers(book)
         self._told: dict[tuple[int, int], str] = {}  # the notes that wrap
         self.put(1, 1, title, "plan_title")
         if name != "Cover":
@@ -52,13 +52,13 @@ class Page:
 
     def put(self, row: int, column: int, value: object, style: str, number_format: str | None = None) -> None:
         """Write one cell. Only a Live text becomes a formula, whatever a text begins with."""
-        look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
+        look = self._styles.get((style, number_format)) or self._styles.add(self.sheet, style, number_format)
         if isinstance(value, Live):
             self.grid.put_formula(row, column, value, look)
             return
         if isinstance(value, str):
             if value.startswith(FORMULA_LIKE):
-                look = self._looks.quoted(self.sheet, style, number_format)
+                look = self._styles.quoted(self.sheet, style, number_format)
             if style in WRAPS:
                 self._told[row, column] = value
         self.grid.put(row, column, _held(value), look)
@@ -67,14 +67,14 @@ class Page:
         self, row: int, columns: Iterable[int], pattern: str, style: str, number_format: str | None = None
     ) -> None:
         """Write one formula into several columns of a row: `pattern` has HERE for the letters of each column."""
-        look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
+        look = self._styles.get((style, number_format)) or self._styles.add(self.sheet, style, number_format)
         self.grid.put_across(row, columns, pattern, look)
 
     def down(
         self, rows: Iterable[int], column: int, pattern: str, style: str, number_format: str | None = None
     ) -> None:
         """Write one formula into several rows of a column: `pattern` has HERE for the number of each row."""
-        look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
+        look = self._styles.get((style, number_format)) or self._styles.add(self.sheet, style, number_format)
         self.grid.put_down(column, rows, pattern, look)
 
     def link(self, row: int, column: int, sheet: str, target: str) -> None:
@@ -100,7 +100,7 @@ class Page:
 
     def colour(self, reference: str, condition: str, *, ink: str, fill: str | None = None, bold: bool = False) -> None:
         """A conditional format: the cells of `reference` for which the formula `condition` holds."""
-        change = self._looks.conditional(self.sheet.parent, ink, fill, bold)
+        change = self._styles.conditional(self.sheet.parent, ink, fill, bold)
         self.sheet.conditional_formatting.add(reference, Rule("expression", dxfId=change, formula=[condition]))
 
     def widths(self, *widths: float, scenarios: Columns | None = None, each: float = 16) -> None:
