@@ -1,6 +1,6 @@
 """The one path that puts a cached value into every formula cell of a workbook, built or edited.
 
-A value is written only where the engine can be trusted with it (`planner.recalc.trust`). Where it can't, neither a
+A value is written only where the engine can be trusted with it (`planner.recalc.evidence`). Where it can't, neither a
 stale nor a guessed one stays: the cell is left without, and the program that opens the workbook computes it.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from planner.recalc.added import NewRows
+from planner.recalc.alike_rows import NewRows
 from planner.recalc.engine import EngineError, engine_name
-from planner.recalc.trust import Edits, Verdict, computed, edits_between, formula_cells, recomputed
+from planner.recalc.evidence import Edits, Verdict, computed, edits_between, formula_cells, recomputed
 from planner.xlsx.cellvalue import CellError, Formula, Value, same_value
 from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package
@@ -44,8 +44,8 @@ class Recalculated:
 
     `changed` are the cells that had a value and have another, `skipped` those left without one, `kept` those that
     the engine was asked for, whose saved value it doesn't reproduce and the edits don't reach. A formula that edits
-    plainly don't reach is not asked for (`planner.recalc.scope`) and keeps its value. `n_changed` counts every cell
-    that was rewritten, the first values of a built workbook included.
+    plainly don't reach is not asked for (`planner.recalc.dependents`) and keeps its value. `n_changed` counts every
+    cell that was rewritten, the first values of a built workbook included.
     """
 
     engine: str
@@ -111,13 +111,11 @@ def edit(
     of the package as its program saved it, and `before` is all of it, where tables or names reach further now.
     `follow` gives values to type as well, by address, from what the cells have then. Raises UserError as these two do.
     """
-    result = Recalculated(engine_name())
 
     def computed_with(contents: Mapping[str, Content], rows: Sequence[NewRow]) -> tuple[Edits, Verdict]:
         edits = Edits(
             {(name, ref): value for ref, value in contents.items() if not isinstance(value, Formula)},
             {(name, ref): value.text for ref, value in contents.items() if isinstance(value, Formula)},
-            dict(like or {}),
             NewRows.of(sheets[name], name, rows),
         )
         return edits, _asked(lambda: recomputed(before or package, sheets, edits, package), sheets)
@@ -128,16 +126,43 @@ def edit(
         rows = [row.with_typed(more) for row in rows]
         contents = {ref: more.get(ref, value) for ref, value in contents.items()}
         edits, verdict = computed_with(contents, rows)
-    added = {ref: verdict.values.get((name, ref)) for _, ref in edits.added}
+    return _put(package, sheets, {name: contents}, {name: like or {}}, edits, verdict, rows)
+
+
+def add_columns(
+    package: Package, sheets: Mapping[str, SheetXml], contents: Mapping[str, Mapping[str, Content]],
+    likes: Mapping[str, Mapping[str, str]],
+) -> Recalculated:  # fmt: skip
+    """Put values and formulas into blank cells of several sheets and refresh what they reach, in place, as `edit` does.
+
+    `contents` and `likes` (the cell whose format each one has) are by sheet and address.
+    """
+    cells = {(name, ref): value for name, new in contents.items() for ref, value in new.items() if value is not None}
+    edits = Edits({cell: value for cell, value in cells.items() if not isinstance(value, Formula)},
+                  {cell: value.text for cell, value in cells.items() if isinstance(value, Formula)})  # fmt: skip
+    verdict = _asked(lambda: recomputed(package, sheets, edits), sheets)
+    return _put(package, sheets, contents, likes, edits, verdict)
+
+
+def _put(
+    package: Package, sheets: Mapping[str, SheetXml], contents: Mapping[str, Mapping[str, Content]],
+    likes: Mapping[str, Mapping[str, str]], edits: Edits, verdict: Verdict, rows: Sequence[NewRow] = (),
+) -> Recalculated:  # fmt: skip
+    """Write what is edited and what it reaches, in place."""
+    result = Recalculated(engine_name())
+    added: dict[str, dict[str, Value]] = {name: {} for name in contents}
+    for name, ref in edits.added:
+        added[name][ref] = verdict.values.get((name, ref))
     old = {cell: value for cell, value in verdict.values.items() if cell not in edits.added}
     caches = _cached(sheets, replace(verdict, values=old), result)
-    n_new = len(added) + edits.new.n_formulas
+    n_new = len(edits.added) + edits.new.n_formulas
     result.n_formulas, result.n_changed = result.n_formulas + n_new, result.n_changed + n_new
-    xml = with_values(sheets[name], contents, like, {**caches.pop(name, {}), **added}, rows, verdict.rows)
     parts = package.sheets()
-    package.replace(parts[name], xml)
-    for other, new in caches.items():
-        package.replace(parts[other], with_cached(sheets[other], new))
+    for name, new in contents.items():
+        cached = {**caches.pop(name, {}), **added[name]}
+        package.replace(parts[name], with_values(sheets[name], new, likes[name], cached, rows, verdict.rows))
+    for name, values in caches.items():
+        package.replace(parts[name], with_cached(sheets[name], values))
     _conclude(package, verdict, result)
     return result
 

@@ -30,7 +30,7 @@ from planner.xlsx.pattern import Pattern, pattern
 from planner.xlsx.references import Corner, Reference, rewritten
 from planner.xlsx.sheet_rules import areas, formulas
 from planner.xlsx.sheetname import folded
-from planner.xlsx.stylesheet import Look
+from planner.xlsx.styles import Look
 from planner.xlsx.xmltree import Element
 
 FAR_ROW, FAR_COLUMN = 500_000, 8_000  # where a person's rows and columns are led to: no built cell is there

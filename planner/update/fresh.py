@@ -17,7 +17,7 @@ from planner.xlsx.address import Position
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package
-from planner.xlsx.stylesheet import Look, of_package
+from planner.xlsx.styles import Look, Stylesheet
 
 FIRST_CASE = 6  # the row of the first case of the Comparison
 
@@ -86,7 +86,7 @@ class Fresh:
     def of(cls, draft: Draft) -> Fresh:
         """The workbook of a draft."""
         package = draft.written().package
-        parts, styles = package.sheets(), of_package(package)
+        parts, styles = package.sheets(), Stylesheet.of(package)
         assert styles is not None, "a built workbook has styles"
         sheets = {kind: _sheet(draft, kind, page, package.parts[parts[page.name]])
                   for kind, page in draft.pages.items()}  # fmt: skip

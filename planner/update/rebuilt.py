@@ -9,17 +9,17 @@ from planner import catalog
 from planner.book.line_tables import HEADER, LineTable
 from planner.book.workbook import Book
 from planner.catalog import Value
-from planner.compare import sheet as comparison
-from planner.compare.cases import ComparisonCase
+from planner.compare import comparison_sheet as comparison
+from planner.compare.comparison_cases import ComparisonCase
 from planner.errors import Place, UserError
 from planner.formulas import layer_ops, library
 from planner.formulas.template import Template
-from planner.workbook.plan import OVERRIDABLE, Plan, Scenario
+from planner.workbook.build_plan import OVERRIDABLE, BuildPlan, BuildScenario
 from planner.workbook.scenarios import STEP
-from planner.workbook.sharing import included_first
+from planner.workbook.template_rows import included_first
 
 
-def plan_of(book: Book, extra: Sequence[str], models_csv: Path | None, hardware_csv: Path | None) -> Plan:
+def plan_of(book: Book, extra: Sequence[str], models_csv: Path | None, hardware_csv: Path | None) -> BuildPlan:
     """The plan: the templates of its sheets, its scenarios, the cases of its Comparison.
 
     Of what is typed on Inputs it has the numbers, about which sweeps are built, and something for each calculated row
@@ -43,10 +43,10 @@ def plan_of(book: Book, extra: Sequence[str], models_csv: Path | None, hardware_
     step = next((template for template in loaded if step_rows <= template.by_name.keys()), None)
     tables = catalog.load_models(models_csv), catalog.load_hardware(hardware_csv)
     operations = layer_ops.load(step) if step else None
-    return Plan(loaded, _scenarios(book.inputs, loaded), *tables, catalog.load_dtypes(), operations, _cases(book))
+    return BuildPlan(loaded, _scenarios(book.inputs, loaded), *tables, catalog.load_dtypes(), operations, _cases(book))
 
 
-def _scenarios(inputs: LineTable, templates: Sequence[Template]) -> list[Scenario]:
+def _scenarios(inputs: LineTable, templates: Sequence[Template]) -> list[BuildScenario]:
     rows = {row.name: row for template in templates for row in template.rows}
     lines = {**inputs.section("Plan"), **inputs.section("Overrides")}
     overridden: dict[str, Value] = {}
@@ -55,7 +55,7 @@ def _scenarios(inputs: LineTable, templates: Sequence[Template]) -> list[Scenari
         if row is not None and row.kind not in (*OVERRIDABLE, "input", "constant"):
             overridden[row.name] = "none" if row.unit == "text" else 1.0
     at = {name: line.row for name, line in lines.items() if name in rows and rows[name].kind == "input"}
-    made: list[Scenario] = []
+    made: list[BuildScenario] = []
     for column in inputs.columns:
         own, name, model, chip = (_said(inputs, header, column) for header in HEADER)
         default = " on ".join(part for part in (model, chip) if part)
@@ -63,7 +63,7 @@ def _scenarios(inputs: LineTable, templates: Sequence[Template]) -> list[Scenari
         numbers = {key: value for key, value in found if isinstance(value, float)}
         is_named = name not in ("", default)
         values = {**overridden, **numbers}
-        made.append(Scenario(own, name or default, model or None, chip or None, values, is_named=is_named))
+        made.append(BuildScenario(own, name or default, model or None, chip or None, values, is_named=is_named))
     return made
 
 

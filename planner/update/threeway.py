@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,13 +17,9 @@ from planner.update.outcome import Updated
 from planner.update.unremembered import Unremembered
 from planner.workbook.memory import Memory
 from planner.xlsx.address import Position, column_letters
-from planner.xlsx.markup import tag_end
 from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
-from planner.xlsx.stylesheet import Look, of_package
-
-_STYLE = re.compile(rb"""\ss\s*=\s*["']([0-9]+)["']""")
-PLAIN = Look("Normal", "", "", "", "", "", True)
+from planner.xlsx.styles import Look, Stylesheet, style_of
 
 
 @dataclass
@@ -38,14 +33,12 @@ class Ours:
 
     def style(self, sheet: KeyedSheet, at: Position) -> int:
         """The number of a cell's format."""
-        start, xml = sheet.sheet.cells[at].span[0], sheet.sheet.xml.xml
-        match = _STYLE.search(xml, start, tag_end(xml, start))
-        return int(match[1]) if match else 0
+        return style_of(sheet.sheet.xml.xml, sheet.sheet.cells[at])
 
     def look(self, sheet: KeyedSheet, at: Position) -> Look:
         """How a cell looks."""
         number = self.style(sheet, at)
-        return self.looks[number] if number < len(self.looks) else PLAIN
+        return self.looks[number] if number < len(self.looks) else Look()
 
     def formula(self, sheet: KeyedSheet, at: Position, to: str) -> str | None:
         """A cell's formula as it reads in the end, on the sheet `to`."""
@@ -112,7 +105,7 @@ def merge_of(
     """The three workbooks with all that moves in them. `given` are the kinds of databases that a person's tables are
     for: of another one, rows that planner hasn't stay. Raises UserError for a file without formats.
     """  # fmt: skip
-    styles = of_package(book.package)
+    styles = Stylesheet.of(book.package)
     if styles is None:
         raise UserError("the workbook has no styles", place=Place(book.package.name), remedy="save it once more")
     sheets, looks = keyed(book), styles[1].looks

@@ -16,7 +16,7 @@ from planner.update.base import Base
 from planner.update.fresh import Fresh
 from planner.workbook.memory import Remembered
 from planner.xlsx.address import Position
-from planner.xlsx.stylesheet import Look
+from planner.xlsx.styles import Look
 from planner.xlsx.xmltree import Element
 
 PLANNERS = "plan_"  # how the names of planner's cell styles begin

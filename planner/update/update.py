@@ -29,8 +29,8 @@ from planner.update.outcome import Updated
 from planner.update.rebuilt import plan_of
 from planner.update.threeway import ThreeWay, merge_of
 from planner.workbook.book import Draft, build_date, draft
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.memory import Memory
-from planner.workbook.plan import Plan
 from planner.xlsx.address import address
 from planner.xlsx.atomic import write_atomically
 from planner.xlsx.comments import put_note, take_note
@@ -40,7 +40,7 @@ from planner.xlsx.moved_parts import move
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content, with_values
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.stylesheet import of_package, taken_in
+from planner.xlsx.styles import Stylesheet, taken_in
 from planner.xlsx.workbook_part import drop_calculation_chain
 
 _FIRST_DAY = date(1899, 12, 30)  # of a workbook's dates
@@ -114,7 +114,7 @@ def _bring(merge: ThreeWay, there: Sequence[Note]) -> None:
     merge.done.remarks += (way.said for way in lost)
 
 
-def _draft(plan: Plan, memory: Memory | None) -> Draft:
+def _draft(plan: BuildPlan, memory: Memory | None) -> Draft:
     """The fresh workbook. Its ranges reach as far as those of the file, and so do its sweeps if only they differ."""
     if memory is None:
         return draft(plan)
@@ -147,11 +147,11 @@ def _join(merge: ThreeWay) -> None:
 
 def _styles(merge: ThreeWay) -> tuple[Mapping[int, int], Mapping[int, int]]:
     """Take the fresh workbook's formats in; returns the numbers that they have then."""
-    own, other = of_package(merge.package), of_package(merge.fresh.package)
+    own, other = Stylesheet.of(merge.package), Stylesheet.of(merge.fresh.package)
     assert own is not None, "its looks were read"
     assert other is not None, "its looks were read"
-    taken = taken_in(own[1], other[1], range(len(other[1].looks)), range(len(other[1].raw("dxfs"))))
-    merge.package.replace(own[0], taken.xml)
+    taken = taken_in(own[1], other[1], range(len(other[1].looks)), range(len(other[1].all("dxfs"))))
+    merge.package.put_tree(own[0], own[1].root)
     return taken.formats, taken.differential
 
 

@@ -10,14 +10,13 @@ from openpyxl.workbook import Workbook
 from planner.errors import UserError, nearest
 from planner.formulas.explanation import in_names
 from planner.formulas.template import CALCULATED, Row, Template
-from planner.workbook import inputs as inputs_sheet
-from planner.workbook import layout
-from planner.workbook.cells import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
-from planner.workbook.inputs import Inputs
+from planner.workbook import inputs_sheet, layout
+from planner.workbook.build_plan import BuildPlan
+from planner.workbook.cell_formulas import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
+from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import GREY, ORANGE, Page
-from planner.workbook.plan import Plan
-from planner.workbook.sharing import TYPED, Shares
 from planner.workbook.styles import row_format
+from planner.workbook.template_rows import TYPED, Shares
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -54,7 +53,7 @@ class Calculation:
 
 
 def write(
-    book: Workbook, plan: Plan, template: Template, inputs: Inputs, databases: Databases,
+    book: Workbook, plan: BuildPlan, template: Template, inputs: Inputs, databases: Databases,
     earlier: Sequence[Calculation] = (),
 ) -> Calculation:  # fmt: skip
     """Write a template's sheet; what one of the `earlier` sheets computes is called up from there.
@@ -79,7 +78,7 @@ def write(
     return sheet
 
 
-def header_rows(page: Page, plan: Plan, titles: tuple[str, str] = ("Formula in names", "Note and source")) -> None:
+def header_rows(page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source")) -> None:
     """The header rows that are the same on every calculation sheet: who each scenario column is."""
     page.header(["Quantity", "Unit", "Name", *titles])
     for column in plan.columns:
@@ -102,7 +101,7 @@ def _model_on_chip() -> str:
     return f'{model}&IF(OR({model}="",{chip}=""),""," on ")&{chip}'
 
 
-def _matched_rows(page: Page, plan: Plan, shares: Shares, databases: Databases) -> dict[str, int]:
+def _matched_rows(page: Page, plan: BuildPlan, shares: Shares, databases: Databases) -> dict[str, int]:
     """The rows that find each scenario's model and chip in the databases."""
     wanted = (("model", "models", layout.MODEL_ROW), ("hardware", "hardware", layout.HARDWARE_ROW))
     matched: dict[str, int] = {}
@@ -120,7 +119,7 @@ def _matched_rows(page: Page, plan: Plan, shares: Shares, databases: Databases) 
     return matched
 
 
-def _colours(sheet: Calculation, plan: Plan, inputs: Inputs) -> None:
+def _colours(sheet: Calculation, plan: BuildPlan, inputs: Inputs) -> None:
     """A missing number is grey; orange is a number typed over its formula, or a row whose override is on Inputs."""
     first, last = layout.FIRST_SCENARIO, plan.columns.last
     top, bottom = min(sheet.rows.values()), max(sheet.rows.values())
@@ -139,7 +138,7 @@ def _colours(sheet: Calculation, plan: Plan, inputs: Inputs) -> None:
 
 @dataclass(frozen=True)
 class _Writer:
-    plan: Plan
+    plan: BuildPlan
     sheet: Calculation
     inputs: Inputs
     databases: Databases

@@ -1,4 +1,4 @@
-"""Where things stand: the columns and rows that are the same on every sheet, and A1 references to them."""
+"""What is the same on every sheet: columns, rows, sheet names, and how a label reads within a sentence."""
 
 from __future__ import annotations
 
@@ -60,3 +60,8 @@ def sheet_name(template: str) -> str:
     reserved = name.lower() in RESERVED
     looks_like_cell = re.fullmatch(r"[A-Za-z]{1,3}\d+|[RrCc]\d*|[Rr]\d+[Cc]\d+", name)
     return (f"{name}_plan" if reserved or looks_like_cell or not name[:1].isalpha() else name)[:31]
+
+
+def within(label: str) -> str:
+    """A label within a sentence: a small first letter, but for an abbreviation."""
+    return label if label[1:2].isupper() else label[:1].lower() + label[1:]

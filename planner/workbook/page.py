@@ -16,7 +16,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.workbook import layout
 from planner.workbook.layout import Columns
-from planner.workbook.looks import looks
+from planner.workbook.styles import style_numbers
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import HERE, Grid
@@ -47,7 +47,7 @@ class Page:
         self.grid = Grid()  # all that stands in the cells: openpyxl has none of them
         self.links: dict[tuple[int, int], str] = {}  # the places in this workbook that cells lead to
         self.heights: dict[int, float] = {}  # of rows, in points, where openpyxl's own doesn't stand
-        self._looks = looks(book)
+        self._styles = style_numbers(book)
         self._told: dict[tuple[int, int], str] = {}  # the notes that wrap
         self.filled: dict[tuple[int, int], Filling] = {}  # what was put, by the first of the cells
         self.swept: dict[str, list[float]] = {}  # the values of each axis of a sweep
@@ -59,14 +59,14 @@ class Page:
 
     def put(self, row: int, column: int, value: object, style: str, number_format: str | None = None) -> None:
         """Write one cell. Only a Live text becomes a formula, whatever a text begins with."""
-        look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
+        look = self._styles.get((style, number_format)) or self._styles.add(self.sheet, style, number_format)
         if isinstance(value, Live):
             self.grid.put_formula(row, column, value, look)
             self.filled[row, column] = 1, 1, look, value
             return
         if isinstance(value, str):
             if value.startswith(FORMULA_LIKE):
-                look = self._looks.quoted(self.sheet, style, number_format)
+                look = self._styles.quoted(self.sheet, style, number_format)
             if style in WRAPS:
                 self._told[row, column] = value
         held = _held(value)
@@ -77,7 +77,7 @@ class Page:
         self, row: int, columns: Iterable[int], pattern: str, style: str, number_format: str | None = None
     ) -> None:
         """Write one formula into several columns of a row: `pattern` has HERE for the letters of each column."""
-        look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
+        look = self._styles.get((style, number_format)) or self._styles.add(self.sheet, style, number_format)
         filled = list(columns)
         self.grid.put_across(row, filled, pattern, look)
         text = pattern if len(filled) > 1 else pattern.replace(HERE, column_letters(filled[0]))
@@ -87,7 +87,7 @@ class Page:
         self, rows: Sequence[int], column: int, pattern: str, style: str, number_format: str | None = None
     ) -> None:
         """Write one formula into several rows of a column: `pattern` has HERE for the number of each row."""
-        look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
+        look = self._styles.get((style, number_format)) or self._styles.add(self.sheet, style, number_format)
         self.grid.put_down(column, rows, pattern, look)
         text = pattern if len(rows) > 1 else pattern.replace(HERE, str(rows[0]))
         self.filled[rows[0], column] = len(rows), 1, look, Live(text)
@@ -95,7 +95,7 @@ class Page:
     def is_choice(self, row: int, column: int) -> bool:
         """Whether a cell is there to be typed into."""
         return any(style == "plan_input" and look == self.filled[row, column][2]
-                   for (style, _), look in self._looks.items())  # fmt: skip
+                   for (style, _), look in self._styles.items())  # fmt: skip
 
     def link(self, row: int, column: int, sheet: str, target: str) -> None:
         """Make a cell a link to a place in this workbook."""
@@ -122,7 +122,7 @@ class Page:
 
     def colour(self, reference: str, condition: str, *, ink: str, fill: str | None = None, bold: bool = False) -> None:
         """A conditional format: the cells of `reference` for which the formula `condition` holds."""
-        change = self._looks.conditional(self.sheet.parent, ink, fill, bold)
+        change = self._styles.conditional(self.sheet.parent, ink, fill, bold)
         self.sheet.conditional_formatting.add(reference, Rule("expression", dxfId=change, formula=[condition]))
         self.rules.append((reference, "", "", condition, ""))
 

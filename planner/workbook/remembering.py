@@ -9,7 +9,8 @@ from openpyxl.workbook import Workbook
 from openpyxl.xml.functions import tostring
 
 from planner.book import rowkeys
-from planner.workbook import comparison, layout
+from planner.workbook import comparison_sheet, layout
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.memory import (
     HEADING,
     NOTHING,
@@ -24,25 +25,25 @@ from planner.workbook.memory import (
     of_value,
 )
 from planner.workbook.page import Live, Page
-from planner.workbook.plan import Plan
 from planner.xlsx.address import Area
 from planner.xlsx.pattern import pattern
-from planner.xlsx.stylesheet import Stylesheet
+from planner.xlsx.styles import Stylesheet
+from planner.xlsx.xmltree import parse
 
 TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
 DATABASES = ("models", "hardware", "dtypes")
 BY_SCENARIO = ("dashboard", "inputs", "constraints", "checks")
 
 
-def memory_of(plan: Plan, book: Workbook, pages: Mapping[str, Page]) -> Memory:
+def memory_of(plan: BuildPlan, book: Workbook, pages: Mapping[str, Page]) -> Memory:
     """What planner wrote on the pages, which are named by their kinds."""
-    styles = Stylesheet(tostring(write_stylesheet(book)))
+    styles = Stylesheet(parse(tostring(write_stylesheet(book))))
     axes = {key: values for page in pages.values() for key, values in page.swept.items()}
     sheets = {kind: _sheet(plan, kind, page) for kind, page in pages.items()}
     return Memory(sheets, [of_text(repr(look)) for look in styles.looks], axes, plan.columns.last)
 
 
-def kinds_of(plan: Plan, names: list[str]) -> dict[str, str]:
+def kinds_of(plan: BuildPlan, names: list[str]) -> dict[str, str]:
     """The kind of each sheet by its name as built."""
     calculated = {sheet: f"calculation {template}" for template, sheet in plan.sheets.items()}
     return {name: calculated.get(name, name.lower()) for name in names}
@@ -67,7 +68,7 @@ def is_by_scenario(kind: str) -> bool:
     return kind in BY_SCENARIO or kind.startswith("calculation ")
 
 
-def _sheet(plan: Plan, kind: str, page: Page) -> BuiltSheet:
+def _sheet(plan: BuildPlan, kind: str, page: Page) -> BuiltSheet:
     typed = _typed(page)
     end = 0
     columns: dict[int, str] = {}
@@ -80,8 +81,10 @@ def _sheet(plan: Plan, kind: str, page: Page) -> BuiltSheet:
         columns = _names(typed[layout.TABLE_HEADER_ROW])
         filled, end = list(_all(page)), max(rows) + layout.SPARE_ROWS
     elif kind == "comparison":
-        rows = {row: f"above {comparison.HEADER_ROW - row}" for row in typed if row <= comparison.HEADER_ROW}
-        columns = _names(typed[comparison.HEADER_ROW])
+        rows = {
+            row: f"above {comparison_sheet.HEADER_ROW - row}" for row in typed if row <= comparison_sheet.HEADER_ROW
+        }
+        columns = _names(typed[comparison_sheet.HEADER_ROW])
         filled = list(_cases(plan, page, rows))
     else:
         rows = rowkeys.plain_keys(typed, kind)
@@ -120,7 +123,7 @@ def _all(page: Page, is_wanted: Callable[[int], bool] | None = None) -> Iterator
             yield Filled(row, column, 1, 1, look, of_formula(value))
 
 
-def _lines(plan: Plan, kind: str, page: Page) -> Iterator[Filled]:
+def _lines(plan: BuildPlan, kind: str, page: Page) -> Iterator[Filled]:
     """A table of line items: of the scenarios the first stands for all; of an input its default."""
     names = {page.filled[at][3]: at[0] for at in page.filled if at[1] == layout.NAME}
     defaults = {names[name]: of_value(row.default) for name, row in plan.inputs.items() if name in names}
@@ -135,9 +138,9 @@ def _lines(plan: Plan, kind: str, page: Page) -> Iterator[Filled]:
             yield each._replace(across=SCENARIOS, digest=usual)
 
 
-def _cases(plan: Plan, page: Page, rows: dict[int, str]) -> Iterator[Filled]:
+def _cases(plan: BuildPlan, page: Page, rows: dict[int, str]) -> Iterator[Filled]:
     """The titles of the Comparison, and the first case of each template: what is typed there is a person's."""
-    first = comparison.HEADER_ROW + 1
+    first = comparison_sheet.HEADER_ROW + 1
     templates: dict[str, int] = {}
     for row, case in enumerate(plan.comparison, start=first):
         templates.setdefault(case.template.name, row)

@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.formulas.binding import Constraint, constraint
-from planner.formulas.limits import limits
+from planner.formulas.input_values import limits
 from planner.formulas.sweeps import Axis, Sweep
 from planner.formulas.template import CALCULATED, Row
 from planner.formulas.text import parse
-from planner.workbook.cells import calculated
-from planner.workbook.labels import within
+from planner.workbook.build_plan import BuildPlan
+from planner.workbook.cell_formulas import Ranking, calculated
+from planner.workbook.chosen_scenario import VALUE, ChosenScenario
+from planner.workbook.layout import within
 from planner.workbook.page import GREY, PALE_RED, RED, Page
-from planner.workbook.plan import Plan
-from planner.workbook.ranking import Ranking
 from planner.workbook.styles import RATIO, number_format, row_format
-from planner.workbook.sweep_scenario import VALUE, ChosenScenario
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -68,8 +67,15 @@ class TableWriter:
     """The writing of one table, its rows of cases below two rows of titles."""
 
     def __init__(
-        self, page: Page, plan: Plan, sweep: Sweep, axis: Axis, scenario: ChosenScenario, right: int, drawn_from: int
-    ) -> None:  # fmt: skip
+        self,
+        page: Page,
+        plan: BuildPlan,
+        sweep: Sweep,
+        axis: Axis,
+        scenario: ChosenScenario,
+        right: int,
+        drawn_from: int,
+    ) -> None:
         self.page, self.plan, self.sweep, self.axis, self.scenario = page, plan, sweep, axis, scenario
         self.columns = Columns(sweep, axis)
         self.moved = sweep.depends(axis)

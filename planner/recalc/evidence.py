@@ -1,0 +1,247 @@
+"""Which of the engine's values can be trusted in a workbook.
+
+The engine is young and knows fewer constructs than Excel. Two things keep it honest: what it says it can't
+compute is never guessed, nor anything that depends on it; and in a workbook that another program has saved,
+the saved values are evidence: a formula whose saved value the engine doesn't reproduce is left to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from planner.recalc.alike_rows import NewRows, RowValues, row_values
+from planner.recalc.dependents import Dependents, dependents
+from planner.recalc.engine import AGREEMENT, Address, Engine, Sheets, Unknown
+from planner.xlsx.address import address, coordinates
+from planner.xlsx.cell import Cell
+from planner.xlsx.cellvalue import CellError, Value, same_value
+from planner.xlsx.opc import Package
+
+BAD_NAME = CellError("#NAME?")
+ARRAY = Unknown("its result is an array")
+UNKNOWN_NAME = "it has a name or function that the engine doesn't know"
+TAINTED = "it is volatile or depends on a cell without a value"
+_CLOCK_OR_DICE = re.compile(r"\b(NOW|TODAY|RAND|RANDBETWEEN|RANDARRAY)\(", re.IGNORECASE)
+
+Formulas = Mapping[Address, Cell]
+Values = dict[Address, Value | Unknown]
+Reasons = dict[Address, str]
+
+
+@dataclass
+class Verdict:
+    """The values to write, the cells to leave without one, those that keep what they have; with reasons."""
+
+    values: dict[Address, Value]
+    doubts: Reasons
+    kept: Reasons = field(default_factory=dict)
+    rows: dict[int, dict[int, Value]] = field(default_factory=dict)  # of new rows the values, by row and column
+
+    def value(self, name: str, ref: str) -> Value:
+        """The value of a formula's cell; None where it isn't known."""
+        row, column = coordinates(ref)
+        return self.rows[row].get(column) if row in self.rows else self.values.get((name, ref))
+
+
+def formula_cells(sheets: Sheets) -> dict[Address, Cell]:
+    """The cells with a formula, by sheet and address."""
+    return {(name, ref): cell for name, sheet in sheets.items() for ref, cell in sheet.cells.items() if cell.kind}
+
+
+def computed(package: Package, sheets: Sheets) -> Verdict:
+    """Every formula's value. Raises EngineError when the engine can't compute the workbook at all."""
+    formulas = formula_cells(sheets)
+    engine = Engine(package, sheets)
+    values = _values(engine, sheets, formulas)
+    values |= dict.fromkeys(engine.spills(formulas), ARRAY)
+    doubts = _with_dependents(engine, sheets, formulas, _unknown(values, formulas))
+    return Verdict(_sound(values, doubts), doubts)
+
+
+@dataclass
+class Edits:
+    """What a person or a program changed: values typed into cells, and formulas put where there was none."""
+
+    typed: dict[Address, Value]
+    added: dict[Address, str]
+    new: NewRows = field(default_factory=NewRows)
+
+
+def edits_between(old: Sheets, new: Sheets) -> Edits:
+    """The edits that lead from the old sheets to the new. Raises ValueError where an old formula is another now."""
+    before, after = formula_cells(old), formula_cells(new)
+    if any(cell not in after or after[cell].formula != before[cell].formula for cell in before):
+        raise ValueError("the two workbooks have different formulas")
+    added = {cell: after[cell].formula or "" for cell in after.keys() - before.keys()}
+    return Edits({cell: _typed(new, cell) for cell in _edited(old, new)}, added)
+
+
+def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | None = None) -> Verdict:
+    """The values of the formulas that edits of `before`, whose sheets are `sheets`, reach.
+
+    `after` is the workbook with the tables and the names that it is to have, where they reach further than before.
+    Raises EngineError as `computed` does.
+    """
+    reached = dependents(before, sheets, [*edits.typed, *edits.added], edits.new.places)
+    known = _row_values(sheets, reached, edits)
+    reached = reached.without(known.known)
+    formulas = {(name, ref): at for name, ref in reached.formulas(sheets) if (at := sheets[name].cell(ref))}
+    new = edits.new.formulas(known.rows)
+    added = edits.added | new
+    if not formulas and not added:
+        return Verdict(known.changed, {}, rows=known.rows)
+    typed = edits.typed | edits.new.typed() | known.changed | {
+        (edits.new.name, address(row, column)): value
+        for row, values in known.rows.items() for column, value in values.items()
+    }  # fmt: skip
+    engine = Engine(reached.reduced(before, sheets), sheets)
+    base, doubts, kept = _weighed(engine, sheets, formulas, [*typed, *added])
+    if after is not None and after.parts != before.parts:
+        engine = Engine(reached.reduced(after, sheets), sheets)
+    for cell, value in typed.items():
+        engine.put(cell, value)
+    for cell, text in sorted(added.items()):
+        engine.put_formula(cell, text)
+    for cell in kept:
+        engine.put(cell, formulas[cell].value)
+    engine.evaluate()
+    found = _values(engine, sheets, [*base, *added])
+    values = {
+        cell: value
+        for cell, value in found.items()
+        if cell not in base or not _equal(value, base[cell]) or formulas[cell].text is None
+    }
+    doubts = _with_dependents(engine, sheets, formulas, doubts | _unknown(found, formulas))
+    sound = _sound(values, doubts)
+    for cell in new:
+        row, column = coordinates(cell[1])
+        known.rows.setdefault(row, {})[column] = sound.pop(cell, None)
+    return Verdict(sound | known.changed, doubts, kept, known.rows)
+
+
+def _row_values(sheets: Sheets, reached: Dependents, edits: Edits) -> RowValues:
+    """What can be had without the engine where the edits are of a single sheet."""
+    names = {name for name, _ in (*edits.typed, *edits.added)} | edits.new.places.keys()
+    if len(names) != 1:
+        return RowValues()
+    typed = {ref: value for (_, ref), value in edits.typed.items()}
+    return row_values(sheets, reached, names.pop(), typed, {ref for _, ref in edits.added}, edits.new)
+
+
+def _weighed(
+    engine: Engine, sheets: Sheets, formulas: Formulas, edits: Collection[Address]
+) -> tuple[Values, Reasons, Reasons]:
+    """The engine's values before the edits; the formulas it has wrong that the edits reach, and don't reach.
+
+    Those that they don't reach are given their saved value, so that what depends on them has it.
+    """
+    values = _values(engine, sheets, formulas)
+    wrong = _disagreements(engine, values, formulas)
+    if not wrong:
+        return values, {}, {}
+    for cell in edits:
+        engine.put(cell, _typed(sheets, cell))
+    reached = engine.stale(formulas)
+    engine.evaluate()
+    kept = {cell: reason for cell, reason in wrong.items() if cell not in reached}
+    for cell in kept:
+        engine.put(cell, formulas[cell].value)
+    engine.evaluate()
+    left = {cell: formulas[cell] for cell in formulas if cell not in kept}
+    values = _values(engine, sheets, left)
+    wrong = {cell: why for cell, why in _disagreements(engine, values, left).items() if cell in reached}
+    return values, wrong, kept
+
+
+def _disagreements(engine: Engine, values: Values, formulas: Formulas) -> Reasons:
+    """The formulas whose saved value the engine doesn't reproduce; clocks and dice it need not."""
+    wrong = {
+        cell: _difference(formulas[cell].value, value)
+        for cell, value in values.items()
+        if not _agree(formulas[cell].value, value)
+    }
+    if wrong and any(_CLOCK_OR_DICE.search(cell.formula or "") for cell in formulas.values()):
+        moving = engine.stale(wrong)
+        return {
+            cell: reason for cell, reason in wrong.items() if cell not in moving or isinstance(values[cell], Unknown)
+        }
+    return wrong
+
+
+def _equal(one: Value | Unknown, other: Value | Unknown) -> bool:
+    return one is other or same_value(one, other, 0.0)
+
+
+def _agree(saved: Value, value: Value | Unknown) -> bool:
+    """Whether the engine's value is the saved one; without a saved one there is nothing to contradict."""
+    if saved is None:
+        return True
+    if isinstance(saved, CellError) and isinstance(value, CellError):
+        return BAD_NAME not in (saved, value) or saved == value
+    return same_value(saved, value, AGREEMENT)
+
+
+def _difference(saved: Value, value: Value | Unknown) -> str:
+    return value.reason if isinstance(value, Unknown) else f"the engine has {value!s}, not {saved!s}"
+
+
+def _values(engine: Engine, sheets: Sheets, cells: Iterable[Address]) -> Values:
+    """What the engine has for each formula cell; for a formula that fills several it has no sound value."""
+    arrays: Values = {(name, ref): ARRAY for name, sheet in sheets.items() for ref in sheet.arrays}
+    found = engine.values(cells)
+    return found | {cell: arrays[cell] for cell in arrays.keys() & found.keys()} if arrays else found
+
+
+def _sound(values: Values, doubts: Reasons) -> dict[Address, Value]:
+    return {cell: value for cell, value in values.items() if cell not in doubts and not isinstance(value, Unknown)}
+
+
+def _unknown(values: Values, formulas: Formulas) -> Reasons:
+    """The cells that the engine can't compute, a function that it doesn't know included."""
+    odd = {cell: value for cell, value in values.items() if type(value) is not float}
+    doubts = {cell: value.reason for cell, value in odd.items() if isinstance(value, Unknown)}
+    return doubts | {
+        cell: UNKNOWN_NAME
+        for cell, value in odd.items()
+        if value == BAD_NAME and (cell not in formulas or formulas[cell].value != BAD_NAME)
+    }
+
+
+def _with_dependents(engine: Engine, sheets: Sheets, formulas: Formulas, doubts: Reasons) -> Reasons:
+    """`doubts` and all that may depend on them, what is volatile included; it ends the engine's use."""
+    filled = ((name, cell) for name, ref in doubts for cell in sheets[name].filled_by(ref))
+    return with_dependents(engine, formulas, doubts, filled)
+
+
+def with_dependents(
+    engine: Engine, formulas: Collection[Address], doubts: Reasons, filled: Iterable[Address]
+) -> Reasons:
+    """`doubts`, whose formulas fill the cells `filled`, and all that may depend on them, what is volatile included.
+
+    It ends the engine's use, since the cells in doubt are overwritten there.
+    """
+    if not doubts:
+        return doubts
+    for cell in filled:
+        engine.put(cell, None)
+    tainted = sorted(engine.stale(formulas) - doubts.keys())
+    return doubts | dict.fromkeys(tainted, TAINTED)
+
+
+def _edited(old: Sheets, new: Sheets) -> list[Address]:
+    """The typed cells whose value differs."""
+    cells = {
+        (name, ref)
+        for name in old
+        if old[name].xml != new[name].xml
+        for ref in old[name].cells.keys() | new[name].cells.keys()
+        if not new[name].is_computed(ref)
+    }
+    return sorted(cell for cell in cells if not same_value(_typed(old, cell), _typed(new, cell), 0.0))
+
+
+def _typed(sheets: Sheets, cell: Address) -> Value:
+    found = sheets[cell[0]].cell(cell[1])
+    return None if found is None else found.value
