@@ -136,6 +136,7 @@ class Base:
     fresh: Fresh
     fresh_leads: Leads
     _digests: dict[tuple[object, ...], int] = field(default_factory=dict)
+    _looks: dict[Look, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, memory: Memory, sheets: Mapping[str, KeyedSheet], fresh: Fresh) -> Base:
@@ -145,6 +146,10 @@ class Base:
         back = {folded(each.name): _fresh_matched(memory, each) for kind, each in fresh.sheets.items()
                 if kind in memory.sheets}  # fmt: skip
         return cls(memory, known, Leads(leads), fresh, Leads(back))
+
+    @cached_property
+    def _by_kind(self) -> dict[str, tuple[BuiltSheet, Led | None]]:
+        return {kind: (self.memory.sheets[kind], self.leads.of(each.sheet.name)) for kind, each in self.sheets.items()}
 
     def before(self, kind: str) -> BuiltSheet | FreshSheet:
         """The rows of a sheet as built."""
@@ -184,11 +189,10 @@ class Base:
 
     def wrote(self, keyed: KeyedSheet, at: Position) -> Remembered | None:
         """What planner wrote into a cell of the file; None for a person's own, and where planner left a blank."""
-        sheet = self.memory.sheets.get(keyed.kind)
-        led = self.leads.of(keyed.sheet.name)
-        if sheet is None or led is None or keyed.kind not in self.sheets or at[1] not in led.columns:
+        sheet, led = self._by_kind.get(keyed.kind, (None, None))
+        if sheet is None or led is None or at[1] not in led.columns:
             return None
-        row, column = self.built(keyed, at)
+        row, column = led.rows.get(at[0]) or led.row(at[0]), led.columns[at[1]]
         if at[0] in keyed.groups:
             row = sheet.row_of.get(f"case {keyed.groups[at[0]]}", row)
         return sheet.cell(row, column)
@@ -239,7 +243,9 @@ class Base:
     def is_our_look(self, keyed: KeyedSheet, at: Position, look: Look) -> bool:
         """Whether a cell of the file looks as planner made it."""
         wrote = self.wrote(keyed, at)
-        return wrote is not None and self.memory.looks[wrote.look] == of_text(repr(look))
+        if look not in self._looks:
+            self._looks[look] = of_text(repr(look))
+        return wrote is not None and self.memory.looks[wrote.look] == self._looks[look]
 
 
 def remembered(book: Book) -> Memory | None:
