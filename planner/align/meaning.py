@@ -78,16 +78,16 @@ class Comparer:
 
     def _reads_the_same(self, old: Placed, new: Placed) -> bool:
         """Whether a formula that is written alike in both cells reads the same: told without spelling it out."""
-        if old == new and old.sheet in self._still:
-            if len(self._still) == len(self.sheets):
-                return True
-            references = [found for found in old.formula.references if found.sheet and found.sheet not in self._still]
-        else:
-            references = list(old.formula.references)
+        still = self._still if old == new and old.sheet in self._still else frozenset()
+        if len(still) == len(self.sheets):
+            return True
         one, two = self.sheets[old.sheet]
-        for reference in references:
-            read = self.sheets.get(reference.sheet or old.sheet)
-            if read is None or (reference.sheet and read[1].sheet.name != reference.sheet):
+        for reference in old.formula.references:
+            name = reference.sheet
+            if still and (not name or name in still):
+                continue
+            read = self.sheets.get(name or old.sheet)
+            if read is None or (name and read[1].sheet.name != name):
                 return False
             was = _area(read[0], reference.area(old.row, old.column), one, old.column)
             if was != _area(read[1], reference.area(new.row, new.column), two, new.column):
@@ -95,10 +95,10 @@ class Comparer:
         return True
 
     @cached_property
-    def _still(self) -> set[str]:
+    def _still(self) -> frozenset[str]:
         """The sheets on which every row, every column and the name are what they were."""
-        return {name for name, (one, two) in self.sheets.items()
-                if name == two.sheet.name and one.stands_as(two)}  # fmt: skip
+        pairs = self.sheets.items()
+        return frozenset(name for name, (one, two) in pairs if name == two.sheet.name and one.stands_as(two))
 
 
 def _area(side: Matched, area: Area, own: Matched, own_column: int) -> tuple[Token, ...]:

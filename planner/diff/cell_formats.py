@@ -14,6 +14,7 @@ from planner.xlsx.xmltree import local_name
 
 _STYLE = re.compile(rb"""\ss\s*=\s*["']([0-9]+)""")
 _CELL_TAG = re.compile(rb"<(?:\w+:)?c\s[^>]*>")
+_TYPE = re.compile(rb"""\st=["'][a-zA-Z]*["']""")  # of the value
 _LOCALE = re.compile(r"\[\$-?[0-9A-Fa-f-]*\]|\\(?=[ .,/-])|_-|\s+$")
 _BUILT_IN = {"0": "General", "1": "0", "2": "0.00", "3": "#,##0", "4": "#,##0.00", "9": "0%", "10": "0.00%",
              "11": "0.00E+00", "14": "yyyy-mm-dd", "49": "@"}  # fmt: skip
@@ -44,7 +45,10 @@ class Formats:
         """Whether every cell of a sheet begins as the same cell of another workbook's sheet, and so has its format."""
         if self._known != other._known:
             return False
-        return sheet.xml.xml == its.xml.xml or _CELL_TAG.findall(sheet.xml.xml) == _CELL_TAG.findall(its.xml.xml)
+        tags, others = (_CELL_TAG.findall(each.xml.xml) for each in (sheet, its))
+        return len(tags) == len(others) and all(
+            tag == also or _TYPE.sub(b"", tag) == _TYPE.sub(b"", also) for tag, also in zip(tags, others, strict=True)
+        )
 
     def of(self, sheet: Sheet, at: Position) -> Format:
         """A cell's format."""
