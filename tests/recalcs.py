@@ -8,14 +8,15 @@ from planner.xlsx.workbook_part import parse_sheets
 from tests.xlsx_samples import set_values
 
 
-def _xml(text: str) -> str:
+def xml(text: str) -> str:
+    """A formula's text as XML."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def formula_rows(formulas: list[str], column: str = "A") -> str:
     """Rows with one formula each."""
     return "".join(
-        f'<row r="{row}"><c r="{column}{row}"><f>{_xml(formula)}</f></c></row>'
+        f'<row r="{row}"><c r="{column}{row}"><f>{xml(formula)}</f></c></row>'
         for row, formula in enumerate(formulas, 1)
     )
 

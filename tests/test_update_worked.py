@@ -17,8 +17,8 @@ from openpyxl.workbook.defined_name import DefinedName
 
 from planner.book.plan import Plan, Quantity
 from planner.book.reading import read_plan
-from planner.compare import sheet as comparison
-from planner.compare.sheet import CaseRow
+from planner.compare import comparison_sheet as comparison
+from planner.compare.comparison_sheet import CaseRow
 from planner.recalc import recalculate
 from planner.update.outcome import Updated
 from planner.update.update import update_file

@@ -79,7 +79,7 @@ def test_checks_of_another_workload_are_not_counted(tmp_path: Path) -> None:
     assert value(grid, "Checks", "training.fits_memory") == "-"
     assert value(grid, "Checks", "inference.check_fits_memory") == 1
     assert value(grid, "Checks", "checks.failed") == 0
-    assert not [found for found in check(Package.read(path)).found if found.rule in (12, 15, 21, 25, 27)]
+    assert not [found for found in check(Package.read(path)).found if found.rule in (12, 15, 21, 27)]
     package = Package.read(path)
     sheet = parse_sheets(package)["Inputs"]
     row = by_name(grid, "Inputs")["workload"]

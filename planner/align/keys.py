@@ -10,7 +10,7 @@ from planner.book.line_tables import LineTable
 from planner.book.record_tables import Database
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
-from planner.compare import sheet as comparison
+from planner.compare import comparison_sheet as comparison
 from planner.errors import UserError
 
 COVER, LOG, COMPARISON = "cover", "log", "comparison"

@@ -209,6 +209,14 @@ WRITERS: Mapping[str, type[Writer]] = {"working": StepWriter, "problem": Problem
 """Who writes a table's formulas, by its kind; Writer does the others'."""
 
 
+def names_in(text: str) -> tuple[str, ...]:
+    """The names that a formula in names reads; none of a lookup."""
+    try:
+        return parse(text.removeprefix(OVERRIDE)).names
+    except FormulaError:
+        return ()
+
+
 def _substituted(names: str, cell: Callable[[str], str]) -> str:
     """A formula in names with a cell for each name. Raises UnreadableError for one that is no formula."""
     try:

@@ -19,9 +19,8 @@ SEARCHED = 40
 """The rows among which titles are looked for: built ones stand in row 1 to 5, below rows that an analyst puts in."""
 
 _SHARED = re.compile(rb"""\ssi\s*=\s*["']([0-9]+)""")
-_HIDDEN_ROW = re.compile(
-    rb"""<(?:\w+:)?row\b(?=[^>]*\shidden=["'](?:1|true))(?![^>]*\soutlineLevel=["'][1-9])[^>]*\sr=["']([0-9]+)"""
-)
+_HIDDEN = re.compile(rb"""\shidden\s*=\s*["'](?:1|true)""")
+_GROUPED = re.compile(rb"""\soutlineLevel\s*=\s*["'][1-9]""")
 _EMPTY = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData/></worksheet>'
 
 
@@ -132,4 +131,9 @@ class Sheet:
     @property
     def hidden_rows(self) -> list[int]:
         """The rows that are hidden without being a group."""
-        return [int(match[1]) for match in _HIDDEN_ROW.finditer(self.xml.xml)]
+        xml, found = self.xml.xml, []
+        for number, start, _ in self.xml.row_spans:
+            tag = xml[start : tag_end(xml, start)]
+            if b"hidden" in tag and _HIDDEN.search(tag) and not _GROUPED.search(tag):
+                found.append(number)
+        return found

@@ -17,8 +17,7 @@ def command(ctx: click.Context, file: Path, as_json: bool) -> None:
     Exit code 0: clean; 1: findings, or numbers typed over formulas; 2: the file can't be checked.
     """
     from planner import progress
-    from planner.check.run import check
-    from planner.check.show import as_object, as_text
+    from planner.check.run import as_object, as_text, check
     from planner.xlsx.opc import Package
 
     progress.step(f"reading, computing and checking {file}")

@@ -19,6 +19,10 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "NOT": (1, 1), "ROUND": (2, 2), "ROUNDUP": (2, 2), "ROUNDDOWN": (2, 2), "SQRT": (1, 1), "LOG": (2, 2),
     "EXP": (1, 1), "ABS": (1, 1), "NA": (0, 0),
 }  # fmt: skip
+# What cells that planner writes hold besides; no template may.
+CELL_FUNCTIONS: dict[str, tuple[int, int | None]] = {
+    "INDEX": (2, 3), "MATCH": (3, 3), "IFERROR": (2, 2), "ISNA": (1, 1),
+}  # fmt: skip
 LOGICAL = frozenset({"AND", "OR", "NOT"})
 COMPARISONS = frozenset({"=", "<>", "<", ">", "<=", ">="})
 DEEPEST = 100  # levels of a tree: what a reader can follow ends long before Python's stack does
@@ -27,7 +31,7 @@ _TOKEN = re.compile(
     r"""(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
       | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
       | (?P<text>"(?:[^"]|"")*")
-      | (?P<op><>|<=|>=|[-+*/^%=<>(),])
+      | (?P<op><>|<=|>=|[-+*/^%=<>(),&])
       | (?P<space>\s+)""",
     re.VERBOSE,
 )
@@ -155,14 +159,15 @@ class Formula:
 
 
 @lru_cache(maxsize=4096)
-def parse(text: str, *, whole_text: bool = False) -> Formula:
+def parse(text: str, *, whole_text: bool = False, cells: bool = False) -> Formula:
     """Parse a formula (without a leading `=`).
 
-    `whole_text` allows the whole formula to be one quoted text, as an include's argument may be.
-    Raises FormulaError with the character at fault.
+    `whole_text` allows the whole formula to be one quoted text, as an include's argument may be. `cells` is for a
+    cell's formula in which names stand for references: it may also hold `CELL_FUNCTIONS`, `&`, and texts and
+    comparisons anywhere. Raises FormulaError with the character at fault.
     """
-    root = _Parser(text).parse()
-    if not (whole_text and isinstance(root, Text)):
+    root = _Parser(text, cells).parse()
+    if not (cells or (whole_text and isinstance(root, Text))):
         _check_places(root)
     names = dict.fromkeys(node.name for node in walk(root) if isinstance(node, Name))
     return Formula(text, root, tuple(names))
@@ -198,11 +203,11 @@ class _Token:
         return self.start + len(self.text)
 
 
-def _tokens(text: str) -> list[_Token]:
+def _tokens(text: str, cells: bool) -> list[_Token]:
     tokens, at = [], 0
     while at < len(text):
         match = _TOKEN.match(text, at)
-        if match is None:
+        if match is None or (match[0] == "&" and not cells):
             what = "a text without its closing quote" if text[at] == '"' else f"unexpected {text[at]!r}"
             raise FormulaError(what, at)
         kind = match.lastgroup or ""
@@ -215,9 +220,10 @@ def _tokens(text: str) -> list[_Token]:
 class _Parser:
     """Recursive descent, one method per level of precedence, loosest first."""
 
-    def __init__(self, text: str) -> None:
-        self.tokens = _tokens(text)
+    def __init__(self, text: str, cells: bool = False) -> None:
+        self.tokens = _tokens(text, cells)
         self.at = 0
+        self.functions = FUNCTIONS | CELL_FUNCTIONS if cells else FUNCTIONS
 
     @property
     def token(self) -> _Token:
@@ -251,7 +257,10 @@ class _Parser:
         return left
 
     def comparison(self) -> Node:
-        return self._chain(self.sum, *COMPARISONS)
+        return self._chain(self.joined, *COMPARISONS)
+
+    def joined(self) -> Node:
+        return self._chain(self.sum, "&")
 
     def sum(self) -> Node:
         return self._chain(self.product, "+", "-")
@@ -293,8 +302,8 @@ class _Parser:
         return Name(token.start, token.end, token.text)
 
     def _call(self, name: _Token) -> Node:
-        if name.text not in FUNCTIONS:
-            raise FormulaError(f"unknown function {name.text}", name.start, nearest(name.text, FUNCTIONS))
+        if name.text not in self.functions:
+            raise FormulaError(f"unknown function {name.text}", name.start, nearest(name.text, self.functions))
         self._expect("(")
         args: list[Node] = []
         if not (closing := self.take(")")):
@@ -302,7 +311,7 @@ class _Parser:
             while self.take(","):
                 args.append(self.comparison())
             closing = self._expect(")")
-        fewest, most = FUNCTIONS[name.text]
+        fewest, most = self.functions[name.text]
         if len(args) < fewest or (most is not None and len(args) > most):
             wanted = str(fewest) if fewest == most else f"{fewest} or more"
             raise FormulaError(f"{name.text} takes {wanted} arguments, not {len(args)}", name.start)

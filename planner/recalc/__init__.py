@@ -1,6 +1,6 @@
 """The one path that puts a cached value into every formula cell of a workbook, built or edited.
 
-A value is written only where the engine can be trusted with it (`planner.recalc.trust`). Where it can't, neither a
+A value is written only where the engine can be trusted with it (`planner.recalc.evidence`). Where it can't, neither a
 stale nor a guessed one stays: the cell is left without, and the program that opens the workbook computes it.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from planner.recalc.added import NewRows
+from planner.recalc.alike_rows import NewRows
 from planner.recalc.engine import EngineError, engine_name
-from planner.recalc.trust import Edits, Verdict, computed, edits_between, formula_cells, recomputed
+from planner.recalc.evidence import Edits, Verdict, computed, edits_between, formula_cells, recomputed
 from planner.xlsx.cellvalue import CellError, Formula, Value, same_value
 from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package
@@ -44,8 +44,8 @@ class Recalculated:
 
     `changed` are the cells that had a value and have another, `skipped` those left without one, `kept` those that
     the engine was asked for, whose saved value it doesn't reproduce and the edits don't reach. A formula that edits
-    plainly don't reach is not asked for (`planner.recalc.scope`) and keeps its value. `n_changed` counts every cell
-    that was rewritten, the first values of a built workbook included.
+    plainly don't reach is not asked for (`planner.recalc.dependents`) and keeps its value. `n_changed` counts every
+    cell that was rewritten, the first values of a built workbook included.
     """
 
     engine: str
@@ -116,7 +116,6 @@ def edit(
         edits = Edits(
             {(name, ref): value for ref, value in contents.items() if not isinstance(value, Formula)},
             {(name, ref): value.text for ref, value in contents.items() if isinstance(value, Formula)},
-            dict(like or {}),
             NewRows.of(sheets[name], name, rows),
         )
         return edits, _asked(lambda: recomputed(before or package, sheets, edits, package), sheets)

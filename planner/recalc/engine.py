@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from planner.errors import UserError
-from planner.recalc.cells import Address
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
 from planner.xlsx.markup import escaped
@@ -21,6 +20,10 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.tables import tables
 from planner.xlsx.workbook_part import counts_from_1904
+
+Address = tuple[str, str]  # the sheet's name and the cell's address on it
+Sheets = Mapping[str, SheetXml]
+AGREEMENT = 1e-9  # of a saved number and the computed one, relative
 
 _CODES = {
     "Na": "#N/A",

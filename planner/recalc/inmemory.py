@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
-from planner.recalc.cells import Address
-from planner.recalc.engine import Engine, EngineError, Unknown, understood
-from planner.recalc.trust import ARRAY, BAD_NAME, UNKNOWN_NAME, Verdict, computed, with_dependents
+from planner.recalc.engine import Address, Engine, EngineError, Unknown, understood
+from planner.recalc.evidence import ARRAY, BAD_NAME, UNKNOWN_NAME, Verdict, computed, with_dependents
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.grid import Grid
 from planner.xlsx.opc import Package
@@ -61,7 +60,7 @@ class Fresh:
 def values_of(package: Package, grids: Mapping[str, Grid]) -> Fresh:
     """The values of a workbook that was just written from `grids`: every formula plain, no cached value.
 
-    They are held to the rules of `planner.recalc.trust`.
+    They are held to the rules of `planner.recalc.evidence`.
     """
     try:
         return _values(Engine(package, {}), grids)

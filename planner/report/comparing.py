@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 
-from planner.compare.sheet import find
+from planner.compare.comparison_sheet import find
 from planner.errors import UserError
 from planner.report.cells import Cells
 from planner.report.data import Column, Figure, Table

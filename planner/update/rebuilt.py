@@ -8,8 +8,8 @@ from pathlib import Path
 from planner import catalog
 from planner.book.plan import Plan as Reading
 from planner.catalog import Value
-from planner.compare import sheet as comparison
-from planner.compare.cases import ComparisonCase
+from planner.compare import comparison_sheet as comparison
+from planner.compare.comparison_cases import ComparisonCase
 from planner.errors import Place, UserError
 from planner.formulas import layer_ops, library
 from planner.formulas.template import Row, Template

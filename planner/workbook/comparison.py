@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from openpyxl.workbook import Workbook
 from openpyxl.workbook.defined_name import DefinedName
 
-from planner.compare.cases import ComparisonCase
-from planner.compare.sheet import IDENTITY, KEY, MARKER, MARKERS
-from planner.compare.sheet import SHEET as NAME
+from planner.compare.comparison_cases import ComparisonCase
+from planner.compare.comparison_sheet import IDENTITY, KEY, MARKER, MARKERS
+from planner.compare.comparison_sheet import SHEET as NAME
 from planner.formulas.template import Row, Template
 from planner.workbook import comparison_charts, dashboard, layout
 from planner.workbook.cases import CaseTable

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from openpyxl.chart import Reference
 
-from planner.compare.cases import ComparisonCase
+from planner.compare.comparison_cases import ComparisonCase
 from planner.workbook import charts
 from planner.workbook.cells import or_blank
 from planner.workbook.page import Live, Page

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from planner.catalog import Table, Value
-from planner.compare.cases import ComparisonCase
+from planner.compare.comparison_cases import ComparisonCase
 from planner.errors import UserError, nearest
 from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, sweeps

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from planner.compare.cases import ComparisonCase
-from planner.compare.naming import SHAPES
-from planner.compare.sheet import NOTE, NOTE_LABEL, RESULTS
+from planner.compare.comparison_cases import SHAPES, ComparisonCase
+from planner.compare.comparison_sheet import NOTE, NOTE_LABEL, RESULTS
 from planner.formulas import library
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook.cells import calculated, or_blank

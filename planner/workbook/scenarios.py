@@ -10,7 +10,7 @@ from pathlib import Path
 
 from planner import catalog, csvfile
 from planner.catalog import Table, Value
-from planner.compare import cases
+from planner.compare import comparison_cases as cases
 from planner.errors import Place, UserError, nearest
 from planner.formulas import layer_ops, library
 from planner.formulas.limits import wholes

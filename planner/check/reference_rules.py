@@ -1,21 +1,24 @@
-"""Rules of what a formula reads and calls: direction, circles, functions, defined names (15, 17, 19)."""
+"""Rules of what formulas refer to: nothing that is gone, nothing ahead, no circle, no names (15, 19)."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
-from planner.check.broken import broken, defined
 from planner.check.findings import Fault, rule
-from planner.check.graph import circles
-from planner.formulas.text import FUNCTIONS
-from planner.xlsx.address import Area, address
-from planner.xlsx.pattern import RelativeReference
+from planner.check.precedents import circles, rows_of
+from planner.xlsx.address import Area, Position, address
+from planner.xlsx.cellvalue import CellError
+from planner.xlsx.pattern import Pattern, RelativeReference
+from planner.xlsx.tables import tables
+from planner.xlsx.xmltree import local_name
 
-ALLOWED = frozenset(FUNCTIONS) | {"INDEX", "MATCH", "COUNTIF", "SUMPRODUCT", "IFERROR", "SUM"}
-VOLATILE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY", "OFFSET", "INDIRECT", "INFO", "CELL"})
+REMEDY = "point it at a cell, or undo the deletion or the renaming that broke it"
+_LOCAL_NAMES = re.compile(r"\b(LET|LAMBDA)\(")
+_BAD_NAME = CellError("#NAME?")
 _LEGAL = re.compile(r"[^\W\d][\w.?\\]{0,254}|\\[\w.?\\]{1,254}")
 _ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}|R|C|R[0-9]*C[0-9]*|TRUE|FALSE", re.IGNORECASE)
 
@@ -41,16 +44,17 @@ def direction(book: Book) -> Iterator[Fault]:
 
 def _astray(book: Book, sheet: Sheet, reference: RelativeReference, row: int, column: int) -> str:
     """What is wrong with where a reference points; blank where nothing is."""
-    area = reference.area(row, column)
-    if not reference.sheet or reference.sheet == sheet.name:
-        ahead = area.bottom > row or (area.bottom == row and area.right >= column)
+    name = reference.sheet
+    if not name or name == sheet.name:
+        if rows_of(reference, row)[1] < row:
+            return ""
+        area = reference.area(row, column)
+        ahead = area.bottom > row or area.right >= column
         return f"{_corner(area)} lies below or to the right" if ahead else ""
-    if reference.sheet.startswith("["):
-        return ""  # rule 18 reports a link to another file
-    other = book.sheets.get(reference.sheet)
-    if other is None:
-        return ""  # a broken reference
-    return f"{reference.sheet}!{_corner(area)} is on a later sheet" if book.is_later(other, sheet) else ""
+    other = book.sheets.get(name)
+    if other is None or not book.is_later(other, sheet):
+        return ""  # a sheet that isn't there is a broken reference, one of another file rule 18's
+    return f"{name}!{_corner(reference.area(row, column))} is on a later sheet"
 
 
 def _is_among_cases(book: Book, sheet: str, reference: RelativeReference, row: int, column: int) -> bool:
@@ -67,16 +71,43 @@ def _corner(area: Area) -> str:
     return address(area.bottom, area.right)
 
 
-@rule(17, "Functions from the allow-list only (templates: the grammar's; the workbook writer adds INDEX MATCH "
-          "COUNTIF SUMPRODUCT IFERROR and SUM over a range); nothing volatile; nothing that needs the `_xlfn.` "
-          "prefix.")  # fmt: skip
-def functions(book: Book) -> Iterator[Fault]:
-    """A function that not every spreadsheet computes alike."""
-    for (sheet, row, column), formula in book.formulas.items():
-        for name in sorted(formula.functions - ALLOWED):
-            why = "is volatile" if name in VOLATILE else "is not on the list of functions that compute alike everywhere"
-            remedy = f"use one of {', '.join(sorted(ALLOWED))}, or calculate on a sheet of your own"
-            yield Fault(sheet, address(row, column), f"{name} {why}", remedy)
+def broken(book: Book) -> Iterator[Fault]:
+    """The broken formulas, those of one column that are broken in one way together: the first and all cells."""
+    known = {name.lower() for name, _, _ in defined(book)} | {table.name.lower() for table in tables(book.package)}
+    for sheet in book.sheets.values():
+        groups: dict[tuple[str, int], list[Position]] = defaultdict(list)
+        for at, formula in sorted(sheet.patterns.items()):
+            if what := _what(book, sheet, at, formula, known):
+                groups[what, at[1]].append(at)
+        for (what, _), cells in groups.items():
+            first = cells[0]
+            text = f"{what}: ={sheet.patterns[first].at(*first)}"
+            if len(cells) > 1:
+                text += f", and so do {len(cells) - 1:,} more formulas below it"
+            refs = tuple(address(*at) for at in cells)
+            yield Fault(sheet.name, refs[0], text, REMEDY, kind="broken_reference", cells=refs)
+
+
+def _what(book: Book, sheet: Sheet, at: Position, formula: Pattern, known: set[str]) -> str:
+    """How a formula is broken; blank where it isn't."""
+    if formula.is_broken:
+        return "the formula reads a cell that is gone"
+    for reference in formula.references:
+        name = reference.sheet
+        if name and name not in book.sheets and not name.startswith("[") and ":" not in name:
+            return f"the formula reads the sheet {name}, which is not there"
+    if formula.names and "[" not in formula.text and not _LOCAL_NAMES.search(formula.text):
+        missing = sorted(name for name in formula.names if name.lower() not in known)
+        if missing and book.value(sheet.name, *at) in (None, _BAD_NAME):
+            return f"the formula reads the name {missing[0]}, which is not defined"
+    return ""
+
+
+def defined(book: Book) -> Iterator[tuple[str, str, str]]:
+    """Each defined name, the sheet that it belongs to or blank, and what it stands for."""
+    for element in book.package.tree(book.package.workbook_part()).iter():
+        if local_name(element) == "definedName":
+            yield element.get("name", ""), element.get("localSheetId", ""), element.text or ""
 
 
 @rule(19, "No defined name inside a cell formula; defined names are legal, unique ignoring case, never shaped like an "

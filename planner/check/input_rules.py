@@ -1,4 +1,4 @@
-"""Rule 27: every input has a data validation with a message, and what is typed holds to it."""
+"""Rules of inputs: each is read by a formula, has a data validation, and holds what it may (20, 27)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+from planner.book.formulas_in_names import names_in
 from planner.book.line_tables import HEADER, MACHINE_NAME, LineItem
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
-from planner.check.graph import Cells
+from planner.check.precedents import CellSet
 from planner.formulas.limits import Limits, is_flag, stages
 from planner.xlsx.address import Area, Position, Spot, address
 from planner.xlsx.cellvalue import CellError, Value
@@ -48,14 +49,44 @@ class Validation(NamedTuple):
     has_message: bool
 
 
+@rule(20, "No dead input: everything is used, or is an output or a check.")
+def dead_inputs(book: Book) -> Iterator[Fault]:
+    """A row of Inputs that no formula reads; where values typed over formulas are the reason, that is only noted."""
+    inputs = book.inputs.sheet
+    last = max(row for row, _ in inputs.cells)
+    read: set[int] = set()
+    for sheet in book.sheets.values():
+        for at, formula in sheet.patterns.items():
+            for reference in formula.references:
+                if reference.sheet == inputs.name:
+                    area = reference.area(*at)
+                    read.update(range(area.top, min(area.bottom, last) + 1))
+    for line in (line for line in book.inputs.lines if line.row not in read):
+        what, cell = f"no formula reads {line.name}", address(line.row, book.inputs.head.name)
+        if (sheet_name := _typed_over_on(book, line.name)) is None:
+            yield Fault(inputs.name, cell, what, "delete the row, or use it")
+        else:
+            what += f": what did on {sheet_name} is typed over"
+            yield Fault(inputs.name, cell, what, "copy the formulas back, where it shall count", "note")
+
+
+def _typed_over_on(book: Book, name: str) -> str | None:
+    """The sheet on which values stand in place of formulas that would read an input; None where there is none."""
+    for table in book.calculations:
+        for line in table.lines:
+            is_read = name == line.name or name in names_in(line.names)
+            if is_read and any(table.sheet.is_typed(line.row, column) for column in table.columns):
+                return table.sheet.name
+    return None
+
+
 @rule(27, "Every input has a data validation with a message.")
 def validations(book: Book) -> Iterator[Fault]:
     """An input without a validation, and a typed value that its validation would not let in."""
     for sheet in book.our_sheets:
         found = _validations(sheet)
         reported: set[str] = set()
-        typed = Cells(Spot(sheet.name, *at) for at in sheet.cells
-                      if found and sheet.is_typed(*at) and not _is_own(book, sheet, at))  # fmt: skip
+        typed = CellSet(_typed(book, sheet) if found else ())
         for validation in found:
             faults = list(_out_of_range(book, sheet, validation, typed))
             reported |= {fault.cell for fault in faults}
@@ -66,20 +97,28 @@ def validations(book: Book) -> Iterator[Fault]:
             yield from _beyond_limits(book, reported)
 
 
-def _is_own(book: Book, sheet: Sheet, at: Position) -> bool:
-    """Whether a row or column of Inputs, or a column of the Comparison, is a person's: validations spread over it."""
-    table, (row, column) = book.inputs, at
-    if sheet is table.sheet:
-        is_ours = row <= table.head.row or any(line.row == row for line in table.lines)
-        return not is_ours or column not in (*table.head.texts, *table.columns)
+def _typed(book: Book, sheet: Sheet) -> Iterator[Spot]:
+    """The typed cells of a sheet that validations judge: not those of a person's own rows and columns.
+
+    Over these validations spread too, in a row or a column of Inputs and in a column of the Comparison.
+    """
+    table = book.inputs
+    rows = {line.row for line in table.lines} if sheet is table.sheet else set()
+    columns = {*table.head.texts, *table.columns}
     titles = [cases.columns for cases in book.cases if cases.sheet is sheet and "template" in cases.columns.values()]
-    return bool(titles) and not any(MACHINE_NAME.fullmatch(each.get(column, "")) for each in titles)
+    known = {column for each in titles for column, title in each.items() if MACHINE_NAME.fullmatch(title)}
+    for row, column in sheet.values:
+        is_ours = column in known if titles else True
+        if sheet is table.sheet:
+            is_ours = column in columns and (row <= table.head.row or row in rows)
+        if is_ours and sheet.is_typed(row, column):
+            yield Spot(sheet.name, row, column)
 
 
 def _unguarded(sheet: Sheet, positions: list[Position], guarded: list[Area]) -> Iterator[Fault]:
     """Those of the cells that are there to be typed into which are in no area of a validation."""
     wanted = [Spot(sheet.name, *at) for at in positions]
-    cells = Cells(wanted)
+    cells = CellSet(wanted)
     known = {cell for area in guarded for cell in cells.within(sheet.name, area)}
     for name, row, column in wanted:
         if (name, row, column) not in known:
@@ -108,7 +147,7 @@ def _limits(line: LineItem) -> Limits:
     return Limits(is_flag(line.name, line.unit), False) if last is None else Limits(False, False, last, is_stage=True)
 
 
-def _out_of_range(book: Book, sheet: Sheet, validation: Validation, typed: Cells) -> Iterator[Fault]:
+def _out_of_range(book: Book, sheet: Sheet, validation: Validation, typed: CellSet) -> Iterator[Fault]:
     """The typed values that a validation covers and would not let in."""
     allowed = _listed(book, sheet, validation.first) if validation.type == "list" else None
     for area in validation.areas:

@@ -1,18 +1,19 @@
-"""Rules of line items: a label, a unit, and no number hidden in a formula (9, 10, 13)."""
+"""Rules of what a row says of itself: a label, a unit, a source (9, 10, 11)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from planner.book.line_tables import BESIDE, MACHINE_NAME
+from planner.book.line_tables import MACHINE_NAME
+from planner.book.record_tables import CaseTable
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
-from planner.formulas.text import Binary, Call, FormulaError, Node, Number, children, parse
 from planner.formulas.units import parse_unit
 from planner.xlsx.address import address
 
-_OVERRIDE = "override or "
+MEASURED = ("run_id", "device", "measured_on", "n_samples")
+"""The columns that say where a measured time is from."""
 _UNIT_OF_TITLE = re.compile(r"\(([^()]*)\)$")
 
 
@@ -62,40 +63,39 @@ def _units(book: Book) -> Iterator[tuple[str, str, str, str]]:
                 yield cases.sheet.name, address(cases.header_row - 1, column), name, title[1]
 
 
-@rule(13, "No number literal in a template's formula except 0 and 1 (2 as exponent or LOG base), and no operator "
-          "between two literals; text may be compared.")  # fmt: skip
-def literals(book: Book) -> Iterator[Fault]:
-    """A number that stands in a formula in names, where no reader finds its unit and its source."""
-    for table in book.named:
-        for line in table.lines:
-            column = table.head.fifth if table.kind in BESIDE else table.head.fourth
-            for what in _literal_faults(line.names.removeprefix(_OVERRIDE)):
-                yield Fault(
-                    table.sheet.name, address(line.row, column), f"{line.name} has {what}", "make it a constant row"
-                )
+@rule(11, "Every typed number has a source (a database row: one per group of columns); a measured row also has run id, "
+          "device, date, number of samples.")  # fmt: skip
+def sources(book: Book) -> Iterator[Fault]:
+    """A constant, a database row or a measured row that doesn't say where it comes from."""
+    for line in book.inputs.section("Constants").values():
+        fifth = book.inputs.head.fifth
+        if not book.inputs.sheet.text(line.row, fifth):
+            yield Fault(book.inputs.sheet.name, address(line.row, fifth), f"{line.name} has no source", "name one")
+    for database in book.databases.values():
+        named = [column for name, column in database.columns.items() if name.startswith("source")]
+        at = database.id_column
+        for row in range(database.first_row, database.last_row + 1):
+            if database.sheet.text(row, at) and not any(database.sheet.text(row, column) for column in named):
+                what = f"{database.sheet.text(row, at)} has no source"
+                cell = address(row, min(named)) if named else address(row, at)
+                yield Fault(database.sheet.name, cell, what, "name where its numbers are from")
+    for table in book.cases:
+        yield from _measured(table)
 
 
-def _literal_faults(text: str) -> Iterator[str]:
-    """What is wrong with the numbers of a formula; a lookup's text is no formula and has none."""
-    try:
-        formula = parse(text)
-    except FormulaError:
+def _measured(table: CaseTable) -> Iterator[Fault]:
+    column = {name: at for at, name in table.columns.items()}
+    if "measured_time" not in column:
         return
-
-    def visit(node: Node, parent: Node | None) -> Iterator[str]:
-        if isinstance(node, Number) and not _allowed(node, parent):
-            yield f"the number {formula.of(node)} in its formula"
-        if isinstance(node, Binary) and isinstance(node.left, Number) and isinstance(node.right, Number):
-            yield f"an operator between two numbers, {formula.of(node)}"
-        for child in children(node):
-            yield from visit(child, node)
-
-    yield from visit(formula.root, None)
-
-
-def _allowed(number: Number, parent: Node | None) -> bool:
-    if number.value in (0, 1):
-        return True
-    exponent = isinstance(parent, Binary) and parent.op == "^" and parent.right is number
-    base = isinstance(parent, Call) and parent.function == "LOG" and parent.args[1] is number
-    return number.value == 2 and (exponent or base)
+    for row in table.rows:
+        if table.sheet.value(row, column["measured_time"]) in (None, ""):
+            continue
+        missing = [name for name in MEASURED if name in column and table.sheet.value(row, column[name]) in (None, "")]
+        if missing:
+            cell = address(row, column[missing[0]])
+            yield Fault(
+                table.sheet.name,
+                cell,
+                f"a measured time without {', '.join(missing)}",
+                "measure it again, or fill it in",
+            )

@@ -1,7 +1,7 @@
-"""The Comparison sheet of a workbook on disk: its cases read, and measured numbers put into its cells.
+"""The Comparison sheet of a workbook on disk: found, and its cases read.
 
-The sheet is found by its name or by its marker, rows by what stands in them, columns by their machine names, or
-else by their labels or markers: an analyst may move, rename, sort and add.
+The sheet is found by its name or by its marker, rows by what stands in them, columns by their
+machine names, or else by their labels or markers: an analyst may move, rename, sort and add.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from planner.xlsx.address import Area, address, column_letters
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetname import unquoted
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
@@ -29,14 +28,19 @@ from planner.xlsx.xmltree import local_name
 SHEET, KEY, RESULTS = "Comparison", "case_key", "measured"
 MARKER = "comparison_keys"  # a defined name over the keys: it follows the column when an analyst moves or renames
 MARKERS = "comparison_"  # and so do those of the other columns that are written: with the machine name behind
-IDENTITY = {KEY: "Case key", "case_label": "Case", "template": "Template", "hardware_id": "Chip",
-            "hardware_row": "Row of Hardware"}  # fmt: skip
+IDENTITY = {
+    KEY: "Case key",
+    "case_label": "Case",
+    "template": "Template",
+    "hardware_id": "Chip",
+    "hardware_row": "Row of Hardware",
+}
 NOTE, NOTE_LABEL = "note", "Your note"
 ENOUGH = 3  # machine names in one row make it the header
 
 
 class RowCells(Mapping[str, Value]):
-    """The values of a row's cells by machine name, read when they are asked for: a sheet has many that never are."""
+    """The values of a row's cells by machine name, each read when it is asked for."""
 
     def __init__(self, xml: SheetXml, number: int, columns: Mapping[str, int]) -> None:
         self._xml, self._number, self._columns = xml, number, columns
@@ -86,19 +90,14 @@ class CaseRow:
     def inputs(self) -> dict[str, float | str | None]:
         """The inputs of its template that stand in its cells."""
         names = _inputs(self.template.name) if self.template else ()
-        return {name: self._known(name) for name in names}
-
-    def _known(self, name: str) -> float | str | None:
-        value = self.cells.get(name)
-        if isinstance(value, str):
-            return value.strip() or None
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        return {name: self.text(name) or self.number_in(name) for name in names}
 
     @cached_property
     def keys(self) -> set[str]:
         """What the row's case is called: the key of its inputs, and a text of the analyst's own.
 
-        A text in the form of a key that the inputs contradict is a left-over of the row that was copied.
+        A text in the form of a key that the inputs contradict is a left-over of the row that was
+        copied.
         """
         typed = self.text(KEY)
         if self.template is None:
@@ -141,29 +140,15 @@ class ComparisonSheet:
         """Whether a formula stands in a row's cell; it is not overwritten."""
         return name in self.columns and self.xml.is_computed(address(row, self.columns[name]))
 
-    def with_values(self, values: Mapping[int, Mapping[str, Value]]) -> bytes:
-        """The sheet's XML with `values` (row number -> machine name -> value) typed in.
-
-        Columns that the sheet hasn't, because an analyst removed them, are left out.
-        """
-        cells = {
-            address(number, self.columns[name]): value
-            for number, row in values.items() for name, value in row.items() if name in self.columns
-        }  # fmt: skip
-        return with_values(self.xml, cells)
-
 
 def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> ComparisonSheet:
-    """The Comparison of a workbook. Raises UserError where there is none, or its columns can't be told."""
+    """The Comparison of a workbook. Raises UserError for none, or where its columns can't be told."""
     sheets, names = sheets or parse_sheets(package), dict(_markers(package))
     told = chain((SHEET, names.get(MARKER, ("",))[0]), _looking_like_one(sheets))
     found = _first_with_heads(package, sheets, (name for name in told if name in sheets))
     if found is None:
-        raise UserError(
-            "the workbook has no Comparison sheet",
-            place=Place(package.name),
-            remedy="build one with planner build",
-        )
+        remedy = "build one with planner build"
+        raise UserError("the workbook has no Comparison sheet", place=Place(package.name), remedy=remedy)
     name, header, columns = found
     xml = sheets[name]
     columns |= _else_by_label(_values(xml.row(header - 1)), columns)
@@ -177,8 +162,8 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
 
 def _first_with_heads(
     package: Package, sheets: Mapping[str, SheetXml], told: Iterable[str]
-) -> tuple[str, int, dict[str, int]] | None:  # fmt: skip
-    """The first of these sheets that has the heads of a Comparison: an analyst may call a page of theirs so too.
+) -> tuple[str, int, dict[str, int]] | None:
+    """The first of these sheets with the heads of a Comparison: an analyst's may be called so too.
 
     Raises UserError for the first one where none has.
     """
@@ -205,7 +190,7 @@ def _looking_like_one(sheets: Mapping[str, SheetXml]) -> Iterator[str]:
 
 
 def _header(package: Package, sheet: str, xml: SheetXml) -> tuple[int, dict[str, int]]:
-    """The first row that holds enough machine names, and the column of each: the first where one is there twice."""
+    """The first row with enough machine names, and the column of each: the first of two alike."""
     known = set(_labels())
     for number in xml.row_numbers:
         values = _values(xml.row(number))
@@ -233,8 +218,9 @@ def _else_by_marker(names: Mapping[str, tuple[str, Area]], sheet: str, known: Ma
     wanted = {KEY: MARKER} | {name: f"{MARKERS}{name}" for name in _labels() if name != KEY}
     return {
         name: names[marker][1].left
-        for name, marker in wanted.items() if name not in known and marker in names and names[marker][0] == sheet
-    }  # fmt: skip
+        for name, marker in wanted.items()
+        if name not in known and marker in names and names[marker][0] == sheet
+    }
 
 
 def _markers(package: Package) -> Iterator[tuple[str, tuple[str, Area]]]:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from planner.recalc import edit, recalculate, rowwise
-from planner.recalc.added import NewRows
-from planner.recalc.scope import scope_of
+from planner.recalc import alike_rows, edit, recalculate
+from planner.recalc.alike_rows import NewRows, row_values
+from planner.recalc.cell_arrays import Column, Fixed, Named
+from planner.recalc.dependents import dependents
 from planner.xlsx.cellvalue import CellError, Formula, Value
 from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package
@@ -59,13 +60,13 @@ def test_a_fixed_cell_in_the_first_new_row() -> None:
 @pytest.mark.parametrize("saved", ["<v>-1</v>", ""])
 def test_what_a_row_was_copied_from_is_the_evidence(saved: str) -> None:
     """Where the copied row's saved value isn't what its formula gives, or there is none, the engine is asked."""
-    book = weighed("Weights!B{0}*2", EACH_ITS_OWN)
+    book = weighed("A{0}*Weights!$B$2", EACH_ITS_OWN, 8.0)
     rows, part = [NewRow(row, 8, {1: float(row)}) for row in NEW], book.sheets()["S"]
 
     def known() -> dict[int, dict[int, Value]]:
         sheets = parse_sheets(book)
         new = NewRows.of(sheets["S"], "S", rows)
-        return rowwise.row_values(sheets, scope_of(book, sheets, [], new), "S", {}, {}, {}, new).rows
+        return row_values(sheets, dependents(book, sheets, [], new.places), "S", {}, set(), new).rows
 
     assert known() == {row: {2: row * 6.0} for row in NEW}
     book.replace(part, book.parts[part].replace(b"<v>48</v>", saved.encode()))
@@ -74,17 +75,18 @@ def test_what_a_row_was_copied_from_is_the_evidence(saved: str) -> None:
     assert {row: cached(book)[f"B{row}"] for row in NEW} == {row: row * 6.0 for row in NEW}
 
 
-def test_the_work_grows_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each copy is computed once, though its formula is one of its own."""
-    runs, run = list[int](), rowwise._run
+def test_each_formula_is_computed_once_for_all_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many copies of a row there are: once for the row itself, and once for all of them."""
+    n_rows = list[int]()
 
-    def counted(plan: rowwise._Plan, cells: rowwise.Cells) -> None:
-        runs.append(1)
-        run(plan, cells)
+    def counted(formula: Named, columns: Mapping[int, Column], fixed: Fixed) -> Column | None:
+        n_rows.append(len(columns[1].numbers))
+        return compute(formula, columns, fixed)
 
-    monkeypatch.setattr(rowwise, "_run", counted)
-    copied_down(weighed("Weights!B{0}*2", dict.fromkeys(range(1, 20), 2.0)))
-    assert len(NEW) < len(runs) <= len(NEW) + 2
+    compute = alike_rows.computed
+    monkeypatch.setattr(alike_rows, "computed", counted)
+    copied_down(weighed("A{0}*Weights!$B$2", dict.fromkeys(range(1, 20), 2.0)))
+    assert sorted(n_rows) == [1, 1, 2, 2]  # of two rows two copies each
 
 
 def typed(**cells: float | str) -> str:

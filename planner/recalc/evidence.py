@@ -11,18 +11,14 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from planner.recalc.added import NewRows
-from planner.recalc.cells import AGREEMENT, Address, Sheets
-from planner.recalc.engine import Engine, Unknown
-from planner.recalc.extract import columns_read, extract
-from planner.recalc.rowwise import RowValues, row_values
-from planner.recalc.scope import Scope, scope_of
+from planner.recalc.alike_rows import NewRows, RowValues, row_values
+from planner.recalc.dependents import Dependents, dependents
+from planner.recalc.engine import AGREEMENT, Address, Engine, Sheets, Unknown
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.opc import Package
 
-MANY = 500  # cells
 BAD_NAME = CellError("#NAME?")
 ARRAY = Unknown("its result is an array")
 UNKNOWN_NAME = "it has a name or function that the engine doesn't know"
@@ -70,7 +66,6 @@ class Edits:
 
     typed: dict[Address, Value]
     added: dict[Address, str]
-    like: dict[str, str] = field(default_factory=dict)  # a new formula's cell -> the one it copies
     new: NewRows = field(default_factory=NewRows)
 
 
@@ -89,28 +84,25 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | N
     `after` is the workbook with the tables and the names that it is to have, where they reach further than before.
     Raises EngineError as `computed` does.
     """
-    cells = [*edits.typed, *edits.added]
-    scope = scope_of(before, sheets, cells, edits.new)
-    known = _row_values(sheets, scope, edits)
-    whole, scope = scope, scope.without(known.values)
-    formulas = {(name, ref): at for name, ref in scope.formulas(sheets) if (at := sheets[name].cell(ref))}
-    added = {cell: text for cell, text in edits.added.items() if cell not in known.values}
-    added |= edits.new.formulas(known.rows)
-    new = known.changed
+    reached = dependents(before, sheets, [*edits.typed, *edits.added], edits.new.places)
+    known = _row_values(sheets, reached, edits)
+    reached = reached.without(known.known)
+    formulas = {(name, ref): at for name, ref in reached.formulas(sheets) if (at := sheets[name].cell(ref))}
+    new = edits.new.formulas(known.rows)
+    added = edits.added | new
     if not formulas and not added:
-        return Verdict(new, {}, rows=known.rows)
-    typed = edits.typed | edits.new.typed() | new | {
+        return Verdict(known.changed, {}, rows=known.rows)
+    typed = edits.typed | edits.new.typed() | known.changed | {
         (edits.new.name, address(row, column)): value
         for row, values in known.rows.items() for column, value in values.items()
     }  # fmt: skip
-    old, fresh = _extracts(sheets, whole, scope, formulas, added, typed)
-    engine = Engine(scope.reduced(before, sheets, old), sheets)
+    engine = Engine(reached.reduced(before, sheets), sheets)
     base, doubts, kept = _weighed(engine, sheets, formulas, [*typed, *added])
-    if fresh or (after is not None and after.parts != before.parts):
-        engine = Engine(scope.reduced(after or before, sheets, fresh), sheets)
-    for cell, value in ({} if fresh else typed).items():
+    if after is not None and after.parts != before.parts:
+        engine = Engine(reached.reduced(after, sheets), sheets)
+    for cell, value in typed.items():
         engine.put(cell, value)
-    for cell, text in {} if fresh else sorted(added.items()):
+    for cell, text in sorted(added.items()):
         engine.put_formula(cell, text)
     for cell in kept:
         engine.put(cell, formulas[cell].value)
@@ -121,44 +113,21 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | N
         for cell, value in found.items()
         if cell not in base or not _equal(value, base[cell]) or formulas[cell].text is None
     }
-    doubts |= _unknown(found, formulas)
-    doubts = _with_dependents(engine, sheets, formulas, doubts)
+    doubts = _with_dependents(engine, sheets, formulas, doubts | _unknown(found, formulas))
     sound = _sound(values, doubts)
-    for name, ref in edits.new.formulas(known.rows):
-        row, column = coordinates(ref)
-        known.rows.setdefault(row, {})[column] = sound.pop((name, ref), None)
-    return Verdict(sound | new, doubts, kept, known.rows)
+    for cell in new:
+        row, column = coordinates(cell[1])
+        known.rows.setdefault(row, {})[column] = sound.pop(cell, None)
+    return Verdict(sound | known.changed, doubts, kept, known.rows)
 
 
-def _extracts(
-    sheets: Sheets, whole: Scope, scope: Scope, formulas: Formulas, added: Mapping[Address, str],
-    typed: Mapping[Address, Value],
-) -> tuple[dict[str, bytes], dict[str, bytes]]:  # fmt: skip
-    """The sheet that is edited as the engine needs it, before and after; nothing for a few edits, or where all counts.
-
-    Cells put into the engine one by one take longer than a sheet that it loads.
-    """
-    names = {sheet for sheet, _ in typed}
-    if len(typed) < MANY or len(names) != 1 or not names <= whole.rows.keys():
-        return {}, {}
-    (name,) = names
-    own = {ref: cell.formula or "" for (sheet, ref), cell in formulas.items() if sheet == name}
-    new = {ref: text for (sheet, ref), text in added.items() if sheet == name}
-    texts = [(sheet, cell.formula or "") for (sheet, _), cell in formulas.items()]
-    texts += [(name, text) for text in new.values()]
-    columns = columns_read(texts, name, scope.leading)
-    changes = {ref: value for (_, ref), value in typed.items()}
-    return {name: extract(sheets[name], columns, own, {})}, {name: extract(sheets[name], columns, own | new, changes)}
-
-
-def _row_values(sheets: Sheets, scope: Scope, edits: Edits) -> RowValues:
+def _row_values(sheets: Sheets, reached: Dependents, edits: Edits) -> RowValues:
     """What can be had without the engine where the edits are of a single sheet."""
-    names = {name for name, _ in (*edits.typed, *edits.added)} | ({edits.new.name} if edits.new.rows else set())
+    names = {name for name, _ in (*edits.typed, *edits.added)} | edits.new.places.keys()
     if len(names) != 1:
         return RowValues()
     typed = {ref: value for (_, ref), value in edits.typed.items()}
-    added = {ref: text for (_, ref), text in edits.added.items()}
-    return row_values(sheets, scope, names.pop(), typed, added, edits.like, edits.new)
+    return row_values(sheets, reached, names.pop(), typed, {ref for _, ref in edits.added}, edits.new)
 
 
 def _weighed(

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
-from planner.check.graph import Graph, origins, spread
+from planner.check.precedents import Precedents, origins, reached
 from planner.recalc.engine import EngineError
 from planner.xlsx.address import Spot, address
 from planner.xlsx.cellvalue import NA, CellError, Value, same_value
@@ -30,20 +30,33 @@ def cached_values(book: Book) -> Iterator[Fault]:
             what, cells = f"the formula has no cached value{rest}", tuple(address(*at) for at in blank)
             after = book.value(sheet.name, *blank[0])
             yield Fault(sheet.name, cells[0], what, RECALCULATE, kind="stale_value", after=after, cells=cells)
-    errors = {Spot(name, *at): value for name, sheet in book.sheets.items() for at in sheet.cells
-              if isinstance(value := book.value(name, *at), CellError)}  # fmt: skip
-    graph = Graph(book, errors)
-    causes = [cell for cell in errors if next(graph.precedents(cell), cell) == cell]
+    errors = _errors(book)
+    precedents = Precedents(book, errors)
+    causes = [cell for cell in errors if next(precedents.of(cell), cell) == cell]
     told = [cell for cell in causes if not _is_explained(book, cell, errors[cell])]
-    reached = spread(graph, errors, told)
+    reaches = reached(book, errors, told)
     for cell in told:
         (name, *at), error = cell, errors[cell]
         formula = book.sheets[name].patterns.get((at[0], at[1]))
         what = f"{error} comes from here: ={formula.at(*at)}" if formula else f"{error} is typed"
-        if others := len(reached[cell]) - 1:
+        if others := len(reaches[cell]) - 1:
             what += f", and reaches {others:,} more cell{'s' * (others > 1)}"
         remedy = "is what it looks up there?" if error == NA else "correct the formula, or what it reads"
         yield Fault(name, address(*at), what, remedy, kind="error_value", after=error)
+
+
+def _errors(book: Book) -> dict[Spot, CellError]:
+    """The cells with an error, sheet by sheet: as computed now, else as saved."""
+    fresh = book.fresh
+    found: dict[Spot, CellError] = {}
+    for name, sheet in book.sheets.items():
+        for at in sheet.cells:
+            value = fresh.get(Spot(name, *at), ...)
+            if value is ...:
+                value = sheet.values.get(at)
+            if isinstance(value, CellError):
+                found[Spot(name, *at)] = value
+    return found
 
 
 def _is_explained(book: Book, cell: Spot, error: CellError) -> bool:
@@ -112,10 +125,10 @@ def _is_current(book: Book, cell: Spot, new: Value) -> bool:
 
 def _moving(book: Book, stale: Collection[Spot]) -> set[Spot]:
     """Those of the stale cells that a clock or dice moves, themselves or through others."""
-    graph = Graph(book, stale)
+    precedents = Precedents(book, stale)
     moving: set[Spot] = set()
     while more := {cell for cell in stale if cell not in moving
-                   and (_has_clock(book, cell) or not moving.isdisjoint(graph.precedents(cell)))}:  # fmt: skip
+                   and (_has_clock(book, cell) or not moving.isdisjoint(precedents.of(cell)))}:  # fmt: skip
         moving |= more
     return moving
 

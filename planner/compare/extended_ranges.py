@@ -1,13 +1,14 @@
-"""What lies over the rows of a Comparison, made to lie over those appended below: as a program does while one types.
+"""Ranges over the rows of a Comparison, extended over those appended below.
 
-That is a table of the analyst's, filters, conditional formats and validations, and our own defined names.
+These are a table of the analyst's, filters, conditional formats and validations, and our own
+defined names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from planner.compare.sheet import MARKERS, ComparisonSheet
+from planner.compare.comparison_sheet import MARKERS, ComparisonSheet
 from planner.errors import Place, UserError
 from planner.xlsx.address import Area
 from planner.xlsx.defined_names import reshape_names
@@ -57,7 +58,7 @@ def extend_names(package: Package, sheet: ComparisonSheet, appended: Collection[
 
 
 def outside(sheet: ComparisonSheet, appended: Collection[int]) -> str:
-    """A warning about new rows below those that charts were sized for; blank where there are none."""
+    """A warning about new rows below those that charts were sized for; blank without any."""
     beyond = [number for number in appended if number > sheet.sized_to > 0]
     if not beyond:
         return ""
@@ -81,7 +82,7 @@ def _stretch(sheet: ComparisonSheet, appended: Collection[int]) -> Stretch:
 
 
 def _over(cases: Collection[int], bottom: int) -> Stretch:
-    """Areas over the last case and another one, or over the only one, reach to `bottom`; no other area changes."""
+    """Areas over the last case and another, or over the only one, extended to `bottom`; no others."""
     last, least = max(cases), min(2, len(cases))
 
     def stretch(area: Area) -> Area:
@@ -95,8 +96,10 @@ def _over(cases: Collection[int], bottom: int) -> Stretch:
 
 def _refuse_in_the_way(
     package: Package, sheet: ComparisonSheet, table: Table, new: Area, appended: Collection[int]
-) -> None:  # fmt: skip
-    place, missing = Place(package.name, sheet=sheet.name), set(range(table.area.bottom + 1, new.bottom + 1))
+) -> None:
+    """Raise UserError where a table can't be made to cover the area `new`."""
+    place = Place(package.name, sheet=sheet.name)
+    missing = set(range(table.area.bottom + 1, new.bottom + 1))
     if table.totals_row:
         what = f"the table {table.name} has a row of totals, and no free row above it for {len(appended)} new cases"
         raise UserError(what, place=place, remedy="insert rows above the totals, or switch them off")
@@ -107,6 +110,5 @@ def _refuse_in_the_way(
 
 
 def _overlap(one: Area, other: Area) -> bool:
-    return (
-        one.top <= other.bottom and other.top <= one.bottom and one.left <= other.right and other.left <= one.right
-    )  # fmt: skip
+    in_rows = one.top <= other.bottom and other.top <= one.bottom
+    return in_rows and one.left <= other.right and other.left <= one.right

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from planner.recalc import recalculate
-from planner.recalc.extract import columns_read
-from planner.recalc.scope import Scope, scope_of
+from planner.recalc.dependents import dependents
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
@@ -32,8 +31,7 @@ def reached(sheets: Mapping[str, str], edited: str, tail: str = "") -> set[str]:
     book = Package.from_bytes(zipped(parts({name: sheet(rows) for name, rows in sheets.items()}, tail=tail)), "b.xlsx")
     parsed = parse_sheets(book)
     name, _, ref = edited.rpartition("!")
-    found: Scope = scope_of(book, parsed, [(name, ref)])
-    return {f"{on}!{at}" for on, at in found.formulas(parsed)}
+    return {f"{on}!{at}" for on, at in dependents(book, parsed, [(name, ref)], {}).formulas(parsed)}
 
 
 def test_within_a_sheet() -> None:
@@ -85,15 +83,6 @@ def test_sheets_that_differ_in_a_sharp_s() -> None:
     """Strasse and Straße are two sheets: what leads from one to the other is followed."""
     sheets = {"Straße": cells(A1="1", C1="Strasse!B9"), "Strasse": cells(B9="Straße!A1")}
     assert reached(sheets, "Straße!A1") == {"Straße!C1", "Strasse!B9"}
-
-
-def test_columns_that_are_read() -> None:
-    """The engine is given the columns that formulas read of a sheet, whatever its name's capitals and quotes."""
-    for text in ("Übersicht!C5+1", "'ÜBERSICHT'!C5", "SUM('übersicht'!C1:C9)"):
-        assert columns_read([("Results", text)], "Übersicht", ()) == {3}
-    assert columns_read([("Übersicht", "C5+D6+Data!E1")], "Übersicht", ()) == {3, 4}
-    assert columns_read([("Results", "It_s!A1+'It''s'!B1")], "It's", ()) == {2}
-    assert columns_read([("Results", "ΑΣ+1")], "Übersicht", ["ασ"]) is None
 
 
 def test_back_from_another_sheet() -> None:

@@ -1,21 +1,81 @@
-"""Rule of the plan itself: every check of Checks holds, and there are numbers that it holds for (32)."""
+"""Rules of the plan itself: its headlines are proved, its checks hold, and there are numbers (24, 32)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from planner.book.formulas_in_names import names_in
 from planner.book.line_tables import LineItem, LineTable
-from planner.book.workbook import Book
+from planner.book.row_formulas import row_formula
+from planner.book.sheet import SEARCHED, Sheet
+from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule, shown
-from planner.check.use import reading
-from planner.formulas.text import FormulaError, parse
-from planner.xlsx.address import Spot, address
+from planner.xlsx.address import Position, Spot, address
 from planner.xlsx.cellvalue import NA, Value
 
 MOST_NUMBERS = 4
+MASTER = 1, 3
+"""Where every sheet but Cover counts the failed checks: C1."""
+UNPROVED = ("not cross-checked", "no second derivation")
+"""What Dashboard says of an output that its template proves by no check, and what it said in earlier versions."""
+FAILED = "checks.failed"
+"""The row of Checks that counts failures."""
 CHOICES = {"model_row": ("model_id", "model"), "hardware_row": ("hardware_id", "chip")}
 """The rows that find the chosen model and chip in their databases: the row of Inputs that chooses, and what."""
+
+
+@rule(24, "Each headline (what Dashboard shows) is named in a check with the shared relative tolerance; the master "
+          "check is on Cover and in every header.")  # fmt: skip
+def proofs(book: Book) -> Iterator[Fault]:
+    """A headline that no check reaches, and a sheet without the count of failed checks."""
+    if not book.checks.lines:
+        return  # rule 1 says that the sheet is missing
+    for table in book.calculations:
+        checked = _checked(book, table)
+        for line in reading(book.dashboard, table):
+            if line.name and line.name not in checked and not line.note.startswith(UNPROVED):
+                what = f"no check of {table.sheet.name} reaches the headline {line.name}"
+                remedy = "give the template a check that computes it another way"
+                yield Fault(book.dashboard.sheet.name, address(line.row, book.dashboard.head.name), what, remedy)
+    remedy = "copy the formula from another sheet's C1"
+    for sheet in book.our_sheets:
+        if not any(_counts_failures(book, sheet, at) for at in sheet.patterns if at[0] <= SEARCHED):
+            yield Fault(sheet.name, address(*MASTER), "the count of failed checks is not in the header", remedy)
+    cover = book.designed.get("Cover")
+    if cover is not None and not any(_counts_failures(book, cover, at) for at in cover.patterns):
+        yield Fault(cover.name, "", "the count of failed checks is not on Cover", remedy)
+
+
+def reading(table: LineTable, source: LineTable) -> Iterator[LineItem]:
+    """The lines of a table whose formula reads the sheet of another."""
+    for line in table.lines:
+        formula = row_formula(table, line)
+        if formula and any(reference.sheet == source.sheet.name for reference in formula.references):
+            yield line
+
+
+def _checked(book: Book, table: LineTable) -> set[str]:
+    """The names that a sheet's checks are made of, and what those are made of, and so on."""
+    checks = (line.name for line in reading(book.checks, table) if not line.name.startswith(MISSING))
+    waiting = [name.rpartition(".")[2] for name in checks]
+    reached: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in table.by_name and name not in reached:
+            reached.add(name)
+            waiting += names_in(table.by_name[name].names)
+    return reached
+
+
+def _counts_failures(book: Book, sheet: Sheet, at: Position) -> bool:
+    """Whether a cell sums up the row of Checks that counts failures, to the last scenario."""
+    line, formula = book.checks.by_name.get(FAILED), sheet.patterns.get(at)
+    if line is None or formula is None or "SUM" not in formula.functions or not book.checks.columns:
+        return False
+    areas = (reference.area(*at) for reference in formula.references
+             if (reference.sheet or sheet.name) == book.checks.sheet.name)  # fmt: skip
+    return any(area.covers(line.row, book.checks.columns[-1]) for area in areas)
 
 
 @rule(32, "Every check on Checks holds: the mesh fits the chips, the plan fits in memory, and what is computed twice "
@@ -130,7 +190,7 @@ def _in_numbers(book: Book, line: LineItem, scenario: str) -> str:
     if table is None:
         return ""
     told = []
-    for read in _names(line.names):
+    for read in names_in(line.names):
         value = _value(book, table, read, scenario)
         if value not in (None, ""):
             told.append(f"{read} is {shown(value)}")
@@ -142,10 +202,3 @@ def _value(book: Book, table: LineTable, name: str, scenario: str) -> Value:
     column = next((column for column in table.columns
                    if source and book.owner(table.sheet.name, source.row, column)[1] == scenario), None)  # fmt: skip
     return None if source is None or column is None else book.value(table.sheet.name, source.row, column)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    try:
-        return parse(text).names
-    except FormulaError:
-        return ()

@@ -1,0 +1,262 @@
+"""Rows that hold the same formulas, computed together without the engine: each formula once for all of them.
+
+They are held to the engine's rule (`planner.recalc.evidence`): a row counts only where each of its formulas gives,
+before the edits, what the last program saved; a new row, where those of the row that it is a copy of do. Every other
+row, and each formula that `planner.recalc.cell_arrays` can't compute, is left to the engine.
+"""
+
+from __future__ import annotations
+
+import html
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from planner.formulas.arrays import Array
+from planner.recalc.cell_arrays import BLANK, NUMBER, UNSURE, Column, Named, computed, named
+from planner.recalc.dependents import OWN_ROW, AlikeRows, Dependents
+from planner.recalc.engine import AGREEMENT, Address, Sheets
+from planner.xlsx.address import Area, address, column_letters, column_number
+from planner.xlsx.cellvalue import Value
+from planner.xlsx.filldown import Downward
+from planner.xlsx.markup import escaped
+from planner.xlsx.newrows import NewRow, TemplateCell
+from planner.xlsx.sheetxml import SheetXml
+
+LARGEST = 1 << 18  # cells that formulas may read elsewhere at once
+Formulas = Mapping[int, Named | None]  # by column; None where it isn't known how to compute it
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """New rows of the sheet `name`, and the cells of the rows that they are copies of, by number."""
+
+    name: str = ""
+    rows: Sequence[NewRow] = ()
+    templates: Mapping[int, Sequence[TemplateCell]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, sheet: SheetXml, name: str, rows: Sequence[NewRow]) -> NewRows:
+        """The rows with their templates."""
+        return cls(name, rows, {source: sheet.template(source) for source in {row.source for row in rows}})
+
+    @cached_property
+    def places(self) -> dict[str, tuple[set[int], set[int]]]:
+        """The numbers of the rows and the columns in which they have a cell, by sheet."""
+        copied = {cell.column for cells in self.templates.values() for cell in cells}
+        columns = copied.union(*(row.typed for row in self.rows))
+        return {self.name: ({row.number for row in self.rows}, columns)} if self.rows else {}
+
+    @property
+    def n_formulas(self) -> int:
+        """How many formulas they have."""
+        each = {source: sum(cell.formula is not None for cell in cells) for source, cells in self.templates.items()}
+        return sum(each[row.source] for row in self.rows)
+
+    def typed(self) -> dict[Address, Value]:
+        """What is typed into their cells."""
+        return {
+            (self.name, address(row.number, column)): value for row in self.rows for column, value in row.typed.items()
+        }
+
+    def formulas(self, known: Mapping[int, Mapping[int, Value]]) -> dict[Address, str]:
+        """The formulas whose values are not `known` by row and column."""
+        return {
+            (self.name, address(row.number, cell.column)): cell.formula.at(row.number)
+            for row in self.rows
+            for cell in self.templates[row.source]
+            if cell.formula is not None and cell.column not in known.get(row.number, {})
+        }
+
+    def alike(self) -> Iterator[tuple[int, AlikeRows, list[NewRow]]]:
+        """The copies of each row: its number, their formulas, and the rows themselves."""
+        copies: dict[int, list[NewRow]] = defaultdict(list)
+        for row in self.rows:
+            copies[row.source].append(row)
+        for source, rows in copies.items():
+            patterns = {
+                column_letters(cell.column): _pattern(cell.formula)
+                for cell in self.templates[source]
+                if cell.formula is not None
+            }
+            yield source, AlikeRows(patterns, [row.number for row in rows]), rows
+
+
+@dataclass
+class RowValues:
+    """The formulas whose values are known after the edits, and the values of those that have another than before.
+
+    `rows` are the values of new rows, by row and column.
+    """
+
+    known: set[Address] = field(default_factory=set)
+    changed: dict[Address, Value] = field(default_factory=dict)
+    rows: dict[int, dict[int, Value]] = field(default_factory=dict)
+
+
+def row_values(
+    sheets: Sheets, reached: Dependents, name: str, typed: Mapping[str, Value], added: Set[str], new: NewRows
+) -> RowValues:
+    """Compute what can be of the formulas of the sheet `name` that are `reached`, and of those of new rows.
+
+    `typed` is what the edits put into other cells, by address; `added` are cells that get a formula and had none.
+    """
+    rows = _Rows(sheets, reached, name, typed, added, new)
+    for formulas, numbers in rows.groups(reached.rows.get(name, ())):
+        rows.compute_old(formulas, numbers)
+    for source, alike, copies in new.alike():
+        by_number = {copy.number: copy for copy in copies}
+        for formulas, numbers in rows.groups([alike]):
+            rows.compute_copies(formulas, source, [by_number[number] for number in numbers])
+    return rows.found
+
+
+class _Rows:
+    """The rows of one sheet; `found` is what came of them."""
+
+    def __init__(
+        self, sheets: Sheets, reached: Dependents, name: str, typed: Mapping[str, Value], added: Set[str],
+        new: NewRows,
+    ) -> None:  # fmt: skip
+        self.found = RowValues()
+        self._sheets, self._sheet, self._reached, self._name = sheets, sheets[name], reached, name
+        self._typed, self._added, self._new_rows = typed, added, {row.number for row in new.rows}
+        self._named: dict[bytes, Named | None] = {}
+        self._areas: dict[tuple[str, Area], Column | None] = {}
+
+    def groups(self, alike: Iterable[AlikeRows]) -> list[tuple[Formulas, list[int]]]:
+        """The rows by their formulas, as far as these can be computed."""
+        found: dict[tuple[tuple[int, Named | None], ...], list[int]] = {}
+        for rows in alike:
+            columns = [(column_number(column), pattern) for column, pattern in rows.patterns.items()]
+            first, is_shared = self._formulas(columns, rows.numbers[0])
+            found.setdefault(first, []).extend(rows.numbers if is_shared else rows.numbers[:1])
+            for row in () if is_shared else rows.numbers[1:]:
+                found.setdefault(self._formulas(columns, row)[0], []).append(row)
+        groups: list[tuple[Formulas, list[int]]] = [(dict(formulas), numbers) for formulas, numbers in found.items()]
+        self._sheet.load({column for formulas, _ in groups for column in _inputs(formulas).union(formulas)})
+        return groups
+
+    def compute_old(self, formulas: Formulas, rows: list[int]) -> None:
+        """Compute formulas that the file has, in rows where they give the saved values from what was typed before."""
+        before = {column: self._saved(column, rows) for column in _inputs(formulas)}
+        old = self._computed(formulas, before, len(rows))
+        saved = {column: self._saved(column, rows) for column in old}
+        after = {column: self._after(column, rows, cells) for column, cells in before.items()}
+        new = self._computed(formulas, after, len(rows)) if old else {}
+        sure = np.ones(len(rows), bool)
+        for column in new:
+            unsure = (old[column].kinds == UNSURE) | (new[column].kinds == UNSURE)
+            sure &= ~unsure & ((saved[column].kinds == BLANK) | _same(saved[column], old[column], AGREEMENT))
+        for column, values in new.items():
+            letters = column_letters(column)
+            changed = sure & (~_same(old[column], values, 0.0) | (saved[column].kinds == BLANK))
+            self.found.known.update((self._name, f"{letters}{rows[at]}") for at in np.flatnonzero(sure).tolist())
+            all_values = values.values()
+            for at in np.flatnonzero(changed).tolist():
+                self.found.changed[self._name, f"{letters}{rows[at]}"] = all_values[at]
+
+    def compute_copies(self, formulas: Formulas, source: int, rows: list[NewRow]) -> None:
+        """Compute the formulas of rows that the file has not, if those of their source give what is saved there."""
+        before = {column: self._saved(column, [source]) for column in _inputs(formulas)}
+        old = self._computed(formulas, before, 1)
+        if not all(_same(self._saved(column, [source]), cells, AGREEMENT).all() for column, cells in old.items()):
+            return
+        typed = {column: Column.of([row.typed.get(column) for row in rows]) for column in before}
+        new = self._computed(formulas, typed, len(rows))
+        sure = np.ones(len(rows), bool)
+        for cells in new.values():
+            sure &= cells.kinds != UNSURE
+        values = {column: cells.values() for column, cells in new.items()}
+        for at in np.flatnonzero(sure).tolist() if new else ():
+            self.found.rows[rows[at].number] = {column: each[at] for column, each in values.items()}
+
+    def _formulas(
+        self, columns: Iterable[tuple[int, bytes]], row: int
+    ) -> tuple[tuple[tuple[int, Named | None], ...], bool]:
+        """The formulas of a row, and whether they are those of all rows with these patterns."""
+        found, is_shared = [], True
+        for column, pattern in columns:
+            if pattern not in self._named:
+                read = named(_text_of(pattern, row), row, self._name)
+                formula, n_own = read or (None, -1)
+                if n_own not in (-1, pattern.count(OWN_ROW)):
+                    found.append((column, formula))
+                    is_shared = False
+                    continue
+                self._named[pattern] = formula
+            found.append((column, self._named[pattern]))
+        return tuple(found), is_shared
+
+    def _computed(self, formulas: Formulas, cells: Mapping[int, Column], n_rows: int) -> dict[int, Column]:
+        """What the formulas give, each after what it reads; what can't be computed, or reads such, is left out."""
+        known, found, waiting = dict(cells), dict[int, Column](), dict(formulas)
+        while ready := [at for at, formula in waiting.items() if not (formula and formula.reads & waiting.keys())]:
+            for at in ready:
+                formula = waiting.pop(at)
+                if formula is None or not formula.reads <= known.keys():
+                    continue
+                result = computed(formula, known, self._fixed)
+                if result is not None:
+                    known[at] = found[at] = Column(*(np.broadcast_to(each, n_rows) for each in result))
+        return found
+
+    def _saved(self, column: int, rows: Sequence[int]) -> Column:
+        letters, cell = column_letters(column), self._sheet.cell
+        return Column.of([None if (found := cell(f"{letters}{row}")) is None else found.value for row in rows])
+
+    def _after(self, column: int, rows: Sequence[int], saved: Column) -> Column:
+        """A column's cells with what was typed; where a formula was put it is unsure."""
+        letters = column_letters(column)
+        refs = [f"{letters}{row}" for row in rows]
+        at = [place for place, ref in enumerate(refs) if ref in self._typed or ref in self._added]
+        if not at:
+            return saved
+        new = Column.of([self._typed.get(refs[place]) for place in at])
+        numbers, kinds = saved.numbers.copy(), saved.kinds.copy()
+        numbers[at], kinds[at] = new.numbers, new.kinds
+        kinds[[place for place in at if refs[place] in self._added]] = UNSURE
+        return Column(numbers, kinds)
+
+    def _fixed(self, on: str, area: Area) -> Column | None:
+        """Cells that no edit reaches; None where one may be."""
+        if (on, area) not in self._areas:
+            self._areas[on, area] = self._unreached(on, area)
+        return self._areas[on, area]
+
+    def _unreached(self, on: str, area: Area) -> Column | None:
+        rows, columns = range(area.top, area.bottom + 1), range(area.left, area.right + 1)
+        if on not in self._sheets or len(rows) * len(columns) > LARGEST:
+            return None
+        sheet, refs = self._sheets[on], [address(row, column) for row in rows for column in columns]
+        if on == self._name and not (
+            self._new_rows.isdisjoint(rows) and self._added.isdisjoint(refs) and self._typed.keys().isdisjoint(refs)
+        ):
+            return None
+        if any(sheet.is_computed(ref) and self._reached.may_reach(on, ref) for ref in refs):
+            return None
+        return Column.of([None if (cell := sheet.cell(ref)) is None else cell.value for ref in refs])
+
+
+def _inputs(formulas: Formulas) -> set[int]:
+    """The columns that formulas read and none of them computes."""
+    return {column for formula in formulas.values() if formula for column in formula.reads} - formulas.keys()
+
+
+def _pattern(formula: Downward) -> bytes:
+    """A copied formula with `OWN_ROW`; nothing for one that reads other rows than its own."""
+    return OWN_ROW.join([escaped(text).encode() for text in formula.texts]) if formula.reads_own_row else b""
+
+
+def _text_of(pattern: bytes, row: int) -> str:
+    return html.unescape(pattern.replace(OWN_ROW, b"%d" % row).decode())
+
+
+def _same(one: Column, other: Column, tolerance: float) -> Array:
+    """Where two columns have values of one kind that are equal, numbers within a relative tolerance."""
+    a, b = one.numbers, other.numbers
+    equal = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= tolerance * np.maximum(np.abs(a), np.abs(b)))
+    return (one.kinds == other.kinds) & np.where(one.kinds == NUMBER, equal, a == b) & (one.kinds != UNSURE)

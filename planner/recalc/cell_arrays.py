@@ -1,0 +1,320 @@
+"""A cell's formula as a function of columns: computed by the formula core's arrays for all rows that are alike.
+
+`named` gives each reference of a formula a name, `computed` gives its values where every spreadsheet has the same.
+Whatever might differ, or is another error than N/A, is `UNSURE`: a text in arithmetic, a division by zero, numbers that
+are all but equal, what MATCH would read as a pattern.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.formulas.arrays import EQUAL, Arithmetic, Array
+from planner.formulas.text import Binary, Call, FormulaError, Name, Node, Number, Text, Unary, parse
+from planner.xlsx.address import Area
+from planner.xlsx.cellvalue import NA, CellError, Value
+from planner.xlsx.references import pieces
+
+NUMBER, TRUTH, BLANK, TEXT, UNSURE = range(5)
+WHOLE = 1e15  # whole numbers below it are written with all their digits
+_READ = frozenset({"text", "number", "logical", "function", "space", "operator", "reference"})
+_WILD = frozenset("*?~")  # MATCH reads these as patterns
+_TEXTS: list[str] = []  # a text's code is its place here; case counts
+_CODES: dict[str, int] = {}
+_LOWER: list[int] = []  # by code, one number for all texts that differ by case alone
+_FOLDED: dict[str, int] = {}
+
+
+class Column(NamedTuple):
+    """Cells of some rows, or one that serves them all: numbers (N/A is NaN, a text its code) and what each is."""
+
+    numbers: Array
+    kinds: Array
+
+    @classmethod
+    def of(cls, values: Sequence[Value]) -> Column:
+        """The values of some cells."""
+        pairs = [(value, NUMBER) if type(value) is float else _coded(value) for value in values]
+        return cls(np.array([number for number, _ in pairs]), np.array([kind for _, kind in pairs], np.int8))
+
+    def values(self) -> list[Value]:
+        """The value of each cell; what is unsure has none that counts."""
+        pairs = zip(self.numbers.tolist(), self.kinds.tolist(), strict=True)
+        return [number if kind == NUMBER and number == number else _decoded(number, kind) for number, kind in pairs]
+
+
+class Named(NamedTuple):
+    """A formula in names: `c5` is column 5 of its own row, `x0` the first of `areas`, each with its sheet."""
+
+    text: str
+    reads: frozenset[int]
+    areas: tuple[tuple[str, Area], ...]
+
+
+def named(text: str, row: int, sheet: str) -> tuple[Named, int] | None:
+    """The formula of a cell in this row, in names, and how often it names a cell of its own row.
+
+    None where it isn't known how to compute it: an unknown function, a table, a cell of another row without `$`.
+    """
+    own: list[int] = []
+    areas: dict[tuple[str, Area], str] = {}
+    texts: list[str] = []
+    for piece in pieces(text):
+        reference = piece.reference
+        if piece.kind not in _READ:
+            return None
+        if reference is None:
+            texts.append(piece.text if piece.kind == "text" else piece.text.upper())
+            continue
+        on, corners = reference.sheet or sheet, (reference.first, reference.last)
+        if on == sheet and not reference.is_range and reference.first.row == row:
+            own.append(reference.first.column)
+            texts.append(f"c{own[-1]}")
+        elif all(corner.row_fixed and corner.column for corner in corners) and not reference.is_foreign:
+            texts.append(areas.setdefault((on, reference.area), f"x{len(areas)}"))
+        else:
+            return None
+    try:
+        parse(formula := "".join(texts), cells=True)
+    except FormulaError:
+        return None
+    return Named(formula, frozenset(own), tuple(areas)), len(own)
+
+
+Fixed = Callable[[str, Area], Column | None]  # the cells of an area, row by row; None where they may change
+
+
+class UnknownError(Exception):
+    """A formula that is not computed here."""
+
+
+def computed(formula: Named, columns: Mapping[int, Column], fixed: Fixed) -> Column | None:
+    """What the formula gives in rows whose cells are `columns`; None where it can't be computed here at all."""
+    cells = {f"c{number}": columns[number] for number in formula.reads}
+    ranges: dict[str, tuple[Area, Column]] = {}
+    for at, (sheet, area) in enumerate(formula.areas):
+        found = fixed(sheet, area)
+        if found is None:
+            return None
+        ranges[f"x{at}"] = area, found
+    try:
+        with np.errstate(all="ignore"):
+            result = _Formula(cells, ranges).value(parse(formula.text, cells=True).root)
+    except UnknownError:
+        return None
+    return Column(result.numbers, np.where(result.kinds == BLANK, NUMBER, result.kinds))
+
+
+class _Formula:
+    """The values of a formula's nodes. `cells` are those of the rows by name, `areas` fixed cells elsewhere."""
+
+    def __init__(self, cells: Mapping[str, Column], areas: Mapping[str, tuple[Area, Column]]) -> None:
+        self._cells, self._areas = cells, areas
+
+    def value(self, node: Node) -> Column:
+        """Raises UnknownError for what it doesn't know."""
+        match node:
+            case Number(value=value):
+                return _one(value, NUMBER)
+            case Text(value=text):
+                return _one(*_coded(text))
+            case Name(name="TRUE" | "FALSE" as name):
+                return _one(float(name == "TRUE"), TRUTH)
+            case Name(name=name) if name in self._cells:
+                return self._cells[name]
+            case Unary(op="()", operand=operand):
+                return self.value(operand)
+            case Unary(op=op, operand=operand):
+                return self.value(operand) if op == "+" else _number(_SIGNS[op], self.value(operand))
+            case Binary(op=op, left=left, right=right):
+                return _OPERATORS[op](self.value(left), self.value(right))
+            case Call(function="INDEX", args=args):
+                return _index(*self.area(args[0]), [self.value(arg) for arg in args[1:]])
+            case Call(function="MATCH", args=(wanted, where, Number(value=0.0))):
+                return _match(*self.area(where), self.value(wanted))
+            case Call(function=function, args=args) if function in _FUNCTIONS:
+                return _FUNCTIONS[function](*(self.value(arg) for arg in args))
+        area, column = self.area(node)
+        if area.top != area.bottom or area.left != area.right:
+            raise UnknownError
+        return Column(column.numbers[0], column.kinds[0])
+
+    def area(self, node: Node) -> tuple[Area, Column]:
+        """Fixed cells, row by row."""
+        if not isinstance(node, Name) or node.name not in self._areas:
+            raise UnknownError
+        return self._areas[node.name]
+
+
+def _one(number: float, kind: int) -> Column:
+    return Column(np.float64(number), np.int8(kind))
+
+
+def _coded(value: Value) -> tuple[float, int]:
+    """A cell's value as a number and what it is."""
+    if value is None:
+        return 0.0, BLANK
+    if isinstance(value, bool):
+        return float(value), TRUTH
+    if isinstance(value, str):
+        if value not in _CODES:
+            _CODES[value] = len(_TEXTS)
+            _TEXTS.append(value)
+            _LOWER.append(_FOLDED.setdefault(value.lower(), len(_FOLDED)))
+        return float(_CODES[value]), TEXT
+    if isinstance(value, CellError):
+        return np.nan, NUMBER if value == NA else UNSURE
+    return float(value), NUMBER
+
+
+def _decoded(number: float, kind: int) -> Value:
+    if kind == TEXT:
+        return _TEXTS[int(number)]
+    if kind == BLANK:
+        return None
+    return bool(number) if kind == TRUTH else NA if number != number else number
+
+
+def _applied(function: Callable[..., Array], most: int, kind: int, operands: Sequence[Column]) -> Column:
+    """A function of numbers of the kinds up to `most`: N/A where one is, unsure where it is not finite or none."""
+    result = function(*(operand.numbers for operand in operands)) * 1.0
+    missing = functools.reduce(np.logical_or, [np.isnan(operand.numbers) for operand in operands])
+    bad = functools.reduce(np.logical_or, [operand.kinds > most for operand in operands])
+    known = np.where(missing, NUMBER, np.where(np.isnan(result), UNSURE, kind))
+    return Column(np.where(missing, np.nan, result), np.where(bad, UNSURE, known))
+
+
+def _number(function: Callable[..., Array], *operands: Column) -> Column:
+    return _applied(function, BLANK, NUMBER, operands)
+
+
+def _of_numbers(function: Callable[..., Array]) -> Callable[..., Column]:
+    """Blanks and truths are left to the engine, for of a reference they are skipped."""
+    return lambda *operands: _applied(function, NUMBER, NUMBER, operands)
+
+
+def _of_truths(function: Callable[..., Array]) -> Callable[..., Column]:
+    return lambda *operands: _applied(function, TRUTH, TRUTH, operands)
+
+
+def _lower(column: Column) -> Array:
+    """A number for each text, whatever its case, also for a blank cell; -1 for anything else."""
+    blank = _LOWER[int(_coded("")[0])]
+    pairs = zip(np.ravel(column.numbers).tolist(), np.ravel(column.kinds).tolist(), strict=True)
+    found = [_LOWER[int(number)] if kind == TEXT else blank if kind == BLANK else -1 for number, kind in pairs]
+    return np.array(found).reshape(np.shape(column.numbers))
+
+
+def _compared(op: str) -> Callable[[Column, Column], Column]:
+    """A comparison of numbers, or for = and <> of texts; what is nearly equal is unsure, as are truths."""
+
+    def compare(one: Column, other: Column) -> Column:
+        a, b, kinds = one.numbers, other.numbers, (one.kinds, other.kinds)
+        texts = (kinds[0] == TEXT) | (kinds[1] == TEXT)
+        missing = np.isnan(a) | np.isnan(b)
+        bad = (kinds[0] == UNSURE) | (kinds[1] == UNSURE)
+        near = (a != b) & (np.abs(a - b) <= 2 * EQUAL * np.maximum(np.abs(a), np.abs(b)))
+        odd = (kinds[0] == TRUTH) | (kinds[1] == TRUTH) | (~texts & near)
+        result = _CORE.operators[op](a, b)
+        if op in ("=", "<>") and texts.any():
+            result = np.where(texts, (_lower(one) == _lower(other)) == (op == "="), result)
+        elif op not in ("=", "<>"):
+            odd = odd | texts
+        known = np.where(missing, NUMBER, np.where(odd, UNSURE, TRUTH))
+        return Column(np.where(missing, np.nan, result), np.where(bad, UNSURE, known))
+
+    return compare
+
+
+def _joined(one: Column, other: Column) -> Column:
+    """Two texts, one behind the other."""
+    kinds = np.broadcast_arrays(one.numbers, one.kinds, other.numbers, other.kinds)
+    rows = zip(*(np.ravel(each).tolist() for each in kinds), strict=True)
+    return Column.of([_together(_as_text(a, kind), _as_text(b, of)) for a, kind, b, of in rows])
+
+
+def _as_text(number: float, kind: int) -> str | CellError:
+    """A value as text; an error that stands for unsure where programs might write the number differently."""
+    if kind in (TEXT, BLANK):
+        return _TEXTS[int(number)] if kind == TEXT else ""
+    if kind == NUMBER and number != number:
+        return NA
+    return str(int(number)) if kind == NUMBER and number.is_integer() and abs(number) < WHOLE else _VAGUE
+
+
+def _together(one: str | CellError, other: str | CellError) -> str | CellError:
+    if isinstance(one, str) and isinstance(other, str):
+        return one + other
+    return _VAGUE if _VAGUE in (one, other) else NA
+
+
+def _if(condition: Column, then: Column, other: Column) -> Column:
+    truth, missing = condition.numbers != 0, np.isnan(condition.numbers)
+    kinds = np.where(missing, NUMBER, np.where(truth, then.kinds, other.kinds))
+    numbers = _CORE.choose(condition.numbers, then.numbers, other.numbers)
+    return Column(numbers, np.where(condition.kinds > BLANK, UNSURE, kinds))
+
+
+def _iferror(value: Column, instead: Column) -> Column:
+    missing = np.isnan(value.numbers) & (value.kinds == NUMBER)
+    return Column(np.where(missing, instead.numbers, value.numbers), np.where(missing, instead.kinds, value.kinds))
+
+
+def _isna(value: Column) -> Column:
+    return Column(np.isnan(value.numbers) * 1.0, np.where(value.kinds == UNSURE, UNSURE, TRUTH))
+
+
+def _index(area: Area, cells: Column, places: Sequence[Column]) -> Column:
+    """INDEX of cells by row and column, or by one number where they are a single row or column."""
+    height, width = area.bottom - area.top + 1, area.right - area.left + 1
+    if len(places) == 1:
+        if 1 not in (height, width):
+            raise UnknownError
+        places = [_one(1.0, NUMBER), places[0]] if height == 1 else [places[0], _one(1.0, NUMBER)]
+    down, right = (np.trunc(place.numbers) for place in places)
+    missing, bad = np.isnan(down) | np.isnan(right), (places[0].kinds > BLANK) | (places[1].kinds > BLANK)
+    inside = (down >= 1) & (down <= height) & (right >= 1) & (right <= width)
+    at = np.where(inside, (down - 1) * width + right - 1, 0).astype(int)
+    kinds = np.where(missing, NUMBER, np.where(inside, cells.kinds[at], UNSURE))
+    return Column(np.where(missing, np.nan, cells.numbers[at]), np.where(bad, UNSURE, kinds))
+
+
+def _match(area: Area, cells: Column, wanted: Column) -> Column:
+    """MATCH of a text among cells, exactly but for its case; N/A where it isn't there."""
+    if (area.top != area.bottom and area.left != area.right) or (cells.kinds == UNSURE).any():
+        raise UnknownError
+    places: dict[int, float] = {}
+    for place, (key, kind) in enumerate(zip(_lower(cells).tolist(), cells.kinds.tolist(), strict=True), start=1):
+        if kind == TEXT:
+            places.setdefault(key, float(place))
+    numbers, kinds = np.ravel(wanted.numbers), np.ravel(wanted.kinds)
+    texts = [
+        _TEXTS[int(number)] if kind == TEXT else ""
+        for number, kind in zip(numbers.tolist(), kinds.tolist(), strict=True)
+    ]
+    found = [places.get(_FOLDED[text.lower()], np.nan) if text and _WILD.isdisjoint(text) else 0.0 for text in texts]
+    missing = (kinds == NUMBER) & np.isnan(numbers)
+    result = np.where(missing, np.nan, np.array(found))
+    return Column(result, np.where(missing | (result != 0), NUMBER, UNSURE))
+
+
+_CORE = Arithmetic(np)
+_VAGUE = CellError("#VALUE!")
+_SIGNS: dict[str, Callable[[Array], Array]] = {"-": lambda a: -a, "%": lambda a: a / 100}
+_OPERATORS: dict[str, Callable[[Column, Column], Column]] = {
+    **{op: functools.partial(_number, _CORE.operators[op]) for op in ("+", "-", "*", "/", "^")},
+    **{op: _compared(op) for op in ("=", "<>", "<", ">", "<=", ">=")},
+    "&": _joined,
+}
+_FUNCTIONS: dict[str, Callable[..., Column]] = {
+    **{name: _of_numbers(_CORE.functions[name]) for name in ("MIN", "MAX", "ABS", "SQRT")},
+    **{name: _of_truths(_CORE.functions[name]) for name in ("AND", "OR", "NOT")},
+    "IF": _if,
+    "IFERROR": _iferror,
+    "ISNA": _isna,
+    "NA": lambda: _one(np.nan, NUMBER),
+}
