@@ -214,6 +214,8 @@ def _calculated(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]
         what = f"{line.name} in names, {line.names}, can't be told in cells: {error}"
         yield Fault(table.sheet.name, cell, what, remedy)
         return
+    if expected == formula.at(line.row, number):
+        return
     wanted = pattern(expected, line.row, number)
     if wanted is not formula:
         own = table.sheet.patterns[line.row, column].at(line.row, column)

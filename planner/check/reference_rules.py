@@ -75,9 +75,11 @@ def broken(book: Book) -> Iterator[Fault]:
     """The broken formulas, those of one column that are broken in one way together: the first and all cells."""
     known = {name.lower() for name, _, _ in defined(book)} | {table.name.lower() for table in tables(book.package)}
     for sheet in book.sheets.values():
+        ways = {formula: _broken_by(book, formula, known) for formula in set(sheet.patterns.values())}
         groups: dict[tuple[str, int], list[Position]] = defaultdict(list)
-        for at, formula in sorted(sheet.patterns.items()):
-            if what := _what(book, sheet, at, formula, known):
+        for at, formula in sorted(sheet.patterns.items()) if any(ways.values()) else ():
+            what, is_name = ways[formula] or ("", False)
+            if what and (not is_name or book.value(sheet.name, *at) in (None, _BAD_NAME)):
                 groups[what, at[1]].append(at)
         for (what, _), cells in groups.items():
             first = cells[0]
@@ -88,19 +90,18 @@ def broken(book: Book) -> Iterator[Fault]:
             yield Fault(sheet.name, refs[0], text, REMEDY, kind="broken_reference", cells=refs)
 
 
-def _what(book: Book, sheet: Sheet, at: Position, formula: Pattern, known: set[str]) -> str:
-    """How a formula is broken; blank where it isn't."""
+def _broken_by(book: Book, formula: Pattern, known: set[str]) -> tuple[str, bool] | None:
+    """How a formula is broken, and whether by a name that isn't known, as its value must say too; else None."""
     if formula.is_broken:
-        return "the formula reads a cell that is gone"
-    for reference in formula.references:
-        name = reference.sheet
+        return "the formula reads a cell that is gone", False
+    for name in (reference.sheet for reference in formula.references):
         if name and name not in book.sheets and not name.startswith("[") and ":" not in name:
-            return f"the formula reads the sheet {name}, which is not there"
+            return f"the formula reads the sheet {name}, which is not there", False
     if formula.names and "[" not in formula.text and not _LOCAL_NAMES.search(formula.text):
         missing = sorted(name for name in formula.names if name.lower() not in known)
-        if missing and book.value(sheet.name, *at) in (None, _BAD_NAME):
-            return f"the formula reads the name {missing[0]}, which is not defined"
-    return ""
+        if missing:
+            return f"the formula reads the name {missing[0]}, which is not defined", True
+    return None
 
 
 def defined(book: Book) -> Iterator[tuple[str, str, str]]:

@@ -24,7 +24,7 @@ _CLOCK_OR_DICE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY"})
 def cached_values(book: Book) -> Iterator[Fault]:
     """A formula without a value, and the first cell of every chain of errors that no missing number explains."""
     for sheet in book.sheets.values():
-        blank = [at for at in sheet.patterns if sheet.value(*at) is None]
+        blank = [at for at in sheet.patterns if at not in sheet.values]
         if blank:
             rest = f", nor have {len(blank) - 1:,} others here" if len(blank) > 1 else ""
             what, cells = f"the formula has no cached value{rest}", tuple(address(*at) for at in blank)
@@ -116,7 +116,9 @@ def _is_current(book: Book, cell: Spot, new: Value) -> bool:
     name, *at = cell
     sheet = book.sheets[name]
     old = sheet.value(*at)
-    if old is None or (isinstance(old, CellError) and isinstance(new, CellError)):
+    if old is None or (old == new and type(old) is type(new)):
+        return True
+    if isinstance(old, CellError) and isinstance(new, CellError):
         return True
     formula = sheet.patterns.get((at[0], at[1]))
     tolerance = ROUNDED if formula and _ROUNDED.search(formula.text) else EXACT

@@ -17,7 +17,7 @@ from planner.update.signatures import HISTORY, Signer, cells, history, rule_sign
 from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package
 from planner.xlsx.sheet_rules import rules
-from planner.xlsx.stylesheet import of_package
+from planner.xlsx.styles import Stylesheet
 from planner.xlsx.worksheet import Worksheet
 
 
@@ -33,7 +33,7 @@ def digests(side: Side) -> Iterator[str]:
 def built(path: Path) -> Side:
     """A workbook as it was built."""
     book = Book(Package.read(path))
-    sheets, styles = keyed(book), of_package(book.package)
+    sheets, styles = keyed(book), Stylesheet.of(book.package)
     assert styles is not None, "a built workbook has styles"
     return Side(book, sheets, styles[1].looks, Moves({}), Signer(sheets))
 

@@ -17,7 +17,7 @@ from planner.update.signatures import Signer
 from planner.xlsx.address import column_letters
 from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
-from planner.xlsx.stylesheet import of_package
+from planner.xlsx.styles import Stylesheet
 
 CALCULATION = "calculation "
 HEADINGS = ("above ", "top ", "label ", "titles", "case ")  # how the keys of rows begin that are no quantities
@@ -89,7 +89,7 @@ def is_heading(key: str) -> bool:
 
 def _side(book: Book) -> Side:
     sheets = keyed(book)
-    styles = of_package(book.package)
+    styles = Stylesheet.of(book.package)
     if styles is None:
         raise UserError("the workbook has no styles", place=Place(book.package.name), remedy="save it once more")
     return Side(book, sheets, styles[1].looks, Moves({}), Signer(sheets))

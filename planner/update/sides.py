@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -11,11 +10,9 @@ from planner.book.row_formulas import named_formula
 from planner.book.workbook import Book
 from planner.update.signatures import Signer, digest, history
 from planner.xlsx.address import Position
-from planner.xlsx.markup import tag_end
 from planner.xlsx.moves import Moves
-from planner.xlsx.stylesheet import Look
+from planner.xlsx.styles import Look, style_of
 
-_STYLE = re.compile(rb"""\ss\s*=\s*["']([0-9]+)["']""")
 LOOK = "look"
 
 
@@ -36,15 +33,12 @@ class Side:
 
     def style(self, keyed: Keyed, at: Position) -> int:
         """The number of a cell's format."""
-        start = keyed.sheet.cells[at].span[0]
-        xml = keyed.sheet.xml.xml
-        match = _STYLE.search(xml, start, tag_end(xml, start))
-        return int(match[1]) if match else 0
+        return style_of(keyed.sheet.xml.xml, keyed.sheet.cells[at])
 
     def look(self, keyed: Keyed, at: Position) -> Look:
         """How a cell looks."""
         number = self.style(keyed, at)
-        return self.looks[number] if number < len(self.looks) else Look("Normal", "", "", "", "", "", True)
+        return self.looks[number] if number < len(self.looks) else Look(number_format="")
 
     def formula(self, keyed: Keyed, at: Position, to: str) -> str | None:
         """A cell's formula as it reads in the end, on the sheet `to`."""

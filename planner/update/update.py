@@ -32,7 +32,7 @@ from planner.xlsx.moved_parts import move
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content, with_values
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.stylesheet import of_package, taken_in
+from planner.xlsx.styles import Stylesheet, taken_in
 from planner.xlsx.workbook_part import drop_calculation_chain
 
 _FIRST_DAY = date(1899, 12, 30)  # of a workbook's dates
@@ -125,11 +125,11 @@ def _join(pair: Pair) -> None:
 
 def _styles(pair: Pair) -> tuple[Mapping[int, int], Mapping[int, int]]:
     """Take the fresh workbook's formats in; returns the numbers that they have then."""
-    own, other = of_package(pair.package), of_package(pair.fresh_package)
+    own, other = Stylesheet.of(pair.package), Stylesheet.of(pair.fresh_package)
     assert own is not None, "its looks were read"
     assert other is not None, "its looks were read"
-    taken = taken_in(own[1], other[1], range(len(other[1].looks)), range(len(other[1].raw("dxfs"))))
-    pair.package.replace(own[0], taken.xml)
+    taken = taken_in(own[1], other[1], range(len(other[1].looks)), range(len(other[1].all("dxfs"))))
+    pair.package.put_tree(own[0], own[1].root)
     return taken.formats, taken.differential
 
 
