@@ -197,7 +197,7 @@ def _marks(cells: CellFigures, rows: Sequence[Quantity], key: str, taken: list[f
 
 
 def _seconds(figure: Figure) -> float:
-    return figure.value if isinstance(figure.value, float) and figure.value > 0 else 0.0
+    return max(figure.number, 0.0)
 
 
 def _said(row: Quantity, figure: Figure) -> str:

@@ -64,19 +64,19 @@ class Case:
     @property
     def predicted_time(self) -> float:
         """In seconds; 0 where there is none."""
-        return _number(self.predicted)
+        return self.predicted.number
 
     @property
     def measured_time(self) -> float:
         """In seconds; 0 where there is none."""
-        return _number(self.measured)
+        return self.measured.number
 
     @property
     def error(self) -> Figure:
         """The ratio less 1."""
-        if _number(self.ratio) <= 0:
+        if self.ratio.number <= 0:
             return Figure(None, "%", self.ratio.text, self.ratio.cell, self.ratio.why, True)
-        value = _number(self.ratio) - 1
+        value = self.ratio.number - 1
         return Figure(value, "%", f"{value * 100:+.1f}%", self.ratio.cell, "", True)
 
 
@@ -103,7 +103,7 @@ class Compared:
         measured = [case for case in self.cases if case.is_measured]
         if not measured:
             return "Nothing is measured yet: run `planner measure` on the machine in question."
-        sound = [_number(case.ratio) for case in measured if not case.flags and _number(case.ratio) > 0]
+        sound = [case.ratio.number for case in measured if not case.flags and case.ratio.number > 0]
         words = f"{len(measured)} of {len(self.cases)} cases are measured"
         if len(sound) < len(measured):
             words += f", {len(measured) - len(sound)} of them flagged"
@@ -147,10 +147,6 @@ def _says_something(name: str, cases: list[Case]) -> bool:
     if name == "calibrated_time":
         return any(case.figures[name].value != case.predicted.value for case in cases)
     return any(case.figures[name].value not in (None, "") for case in cases)
-
-
-def _number(figure: Figure) -> float:
-    return float(figure.value) if isinstance(figure.value, (int, float)) else 0.0
 
 
 HEIGHT, LEFT, RIGHT = 320.0, 58.0, svg.WIDTH - 12

@@ -42,16 +42,16 @@ class Operation:
 
     @property
     def intensity(self) -> float:
-        return _number(self.figures[2])
+        return self.figures[2].number
 
     @property
     def rate(self) -> float:
-        return _number(self.figures[3])
+        return self.figures[3].number
 
     @property
     def weight(self) -> float:
         """Its share of the step; 0 where the sheet has none."""
-        return max(_number(self.share), 0.0)
+        return max(self.share.number, 0.0)
 
     @property
     def said(self) -> str:
@@ -96,7 +96,7 @@ def _roofs(cells: CellFigures) -> list[Roof]:
     if peak is None or bandwidth is None:
         return []
     found = [
-        Roof(index, each.name or each.id, _number(cells.of(peak, each.key)), _number(cells.of(bandwidth, each.key)))
+        Roof(index, each.name or each.id, cells.of(peak, each.key).number, cells.of(bandwidth, each.key).number)
         for index, each in enumerate(cells.plan.scenarios)
     ]
     return [roof for roof in found if roof.peak > 0 and roof.bandwidth > 0]
@@ -174,10 +174,6 @@ def _names(drawing: Drawing, names: Labels, places: list[tuple[DrawnPoint, Opera
         words = f"{heaviest.name} +{len(near) - 1}" if len(near) > 1 else heaviest.name
         if box := names.place(spot, words, 9 + 7 * math.sqrt(heaviest.weight)):
             drawing.name(box.left, box.middle, words)
-
-
-def _number(figure: Figure) -> float:
-    return figure.value if isinstance(figure.value, float) else 0.0
 
 
 @dataclass(frozen=True)

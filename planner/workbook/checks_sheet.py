@@ -11,10 +11,10 @@ from planner.formulas import lookups as facts
 from planner.formulas.template import Row
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import NOT_COUNTED, WORKLOAD, BuildPlan
-from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
+from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import GREY, PALE_RED, RED, Page
-from planner.xlsx.address import address, column_letters
+from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
 NAME = "Checks"
@@ -57,9 +57,7 @@ def write(
     writer.row("Missing numbers", "checks.missing", "", "of this scenario",
                f"SUM({HERE}${missing}:{HERE}${missing_last})")  # fmt: skip
     _colour(page, plan, first, last)
-    page.widths(*WIDTHS, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
-    for column in (layout.FORMULA, layout.SOURCE):
-        page.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
+    layout.scenario_widths(page, plan.columns, WIDTHS)
     return (
         page,
         f"SUM({plan.columns.across(NAME, failed)})",
@@ -120,9 +118,7 @@ class _Writer:
         self.at += 1
 
     def row(self, label: str, name: str, in_names: str, meaning: str, formula: str) -> None:
-        values = (label, "1", name, in_names, meaning)
-        for column, value in enumerate(values, start=1):
-            self.page.put(self.at, column, value, DESCRIBED[column - 1])
+        layout.describe(self.page, self.at, (label, "1", name, in_names, meaning))
         linked = "!" in formula and re.sub(f"[!_{HERE}]", "", formula).isalnum()
         self.page.across(self.at, self.plan.columns, formula, "plan_cross" if linked else "plan_formula", "0")
         self.at += 1

@@ -21,7 +21,7 @@ from planner.formulas.layer_ops import PHASES
 from planner.formulas.template import Row, Template
 from planner.workbook import charts, inputs_sheet, layout
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
-from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
+from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.layout import within
@@ -51,7 +51,7 @@ def write(
     header_rows(page, plan, ("From", "Note and source"))
     at = layout.FIRST_ROW
     for label, row in failed.items():
-        _describe(page, at, (label, "1", "", "Checks", SUMMARIES.get(label, "of this scenario")))
+        layout.describe(page, at, (label, "1", "", "Checks", SUMMARIES.get(label, "of this scenario")))
         _linked(page, at, "Checks", row)
         for column in plan.columns:
             page.put(at, column, Live(f"Checks!{address(row, column)}"), "plan_check", "0")
@@ -99,7 +99,7 @@ def _selectors(page: Page, plan: BuildPlan, *, has_roofline: bool) -> None:
     if has_roofline:
         choices.append(("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
     for at, (label, value, source) in enumerate(choices, start=SELECTOR_ROW):
-        _describe(page, at, (f"{label} shown", "text", f"shown_{label.lower()}"))
+        layout.describe(page, at, (f"{label} shown", "text", f"shown_{label.lower()}"))
         page.put(at, layout.FORMULA, value, "plan_input", "@")
         page.validate(address(at, layout.FORMULA), type="list", formula1=source, promptTitle=label,
                       prompt=f"{shown} follow this choice.", errorTitle=label,
@@ -137,11 +137,6 @@ def _proved(template: Template) -> set[str]:
     return template.closure(row.name for row in template.of_kind("check"))
 
 
-def _describe(page: Page, at: int, texts: tuple[str, ...]) -> None:
-    for column, text in enumerate(texts, start=1):
-        page.put(at, column, text, DESCRIBED[column - 1])
-
-
 def _linked(page: Page, at: int, sheet: str, row: int) -> None:
     """Make what a line says of where its numbers are from a link to that row."""
     page.put(at, layout.FORMULA, f"{sheet} row {row}", "plan_link")
@@ -150,7 +145,7 @@ def _linked(page: Page, at: int, sheet: str, row: int) -> None:
 
 def _headline(page: Page, plan: BuildPlan, sheet: Calculation, row: Row, at: int, is_proved: bool) -> None:
     source = "; ".join(text for text in ("" if is_proved else layout.UNPROVED, row.note, row.source) if text)
-    _describe(page, at, (row.label, row.unit, row.name, sheet.page.name, source))
+    layout.describe(page, at, (row.label, row.unit, row.name, sheet.page.name, source))
     _linked(page, at, sheet.page.name, sheet.rows[row.name])
     for column in plan.columns:
         page.put(at, column, Live(sheet.at(row.name, column)), "plan_cross", row_format(row))
@@ -164,7 +159,7 @@ def _bound(
     if constraints is None or place is None:
         return 0
     name = constraints.page.name
-    _describe(page, at, (f"{row.label}: bound by", "text", "", name, "and how far the next part is"))
+    layout.describe(page, at, (f"{row.label}: bound by", "text", "", name, "and how far the next part is"))
     _linked(page, at, name, place)
     for column in plan.columns:
         page.put(at, column, Live(constraints.words(sheet, row.name, column)), "plan_words", "@")

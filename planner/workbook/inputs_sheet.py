@@ -41,9 +41,7 @@ class Inputs:
 def write(book: Workbook, plan: BuildPlan, ranges: dict[str, str]) -> Inputs:
     """Write the sheet; `ranges` holds the id ranges of `models`, `hardware` and `dtypes` for the dropdowns."""
     page = Page(book, NAME, "Inputs", PURPOSE)
-    page.header(["Quantity", "Unit", "Name", "Note", "Source"])
-    for column in plan.columns:
-        page.put(layout.HEADER_ROW, column, None, "plan_header")
+    layout.scenario_header(page, plan.columns, ("Note", "Source"))
     inputs = Inputs(page)
     _header_rows(page, plan, ranges)
     row = layout.FIRST_ROW
@@ -70,12 +68,6 @@ def _colour_overrides(inputs: Inputs, plan: BuildPlan) -> None:
 
 
 def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
-    for row, name in layout.HEADER_NAMES.items():
-        page.put(row, layout.LABEL, layout.HEADER_LABELS[row], "plan_label")
-        page.put(row, layout.UNIT, "text", "plan_text")
-        page.put(row, layout.NAME, name, "plan_told")
-        for column in (layout.FORMULA, layout.SOURCE):
-            page.put(row, column, None, "plan_text")
     for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
         given = scenario.name if scenario.is_named else None  # blank: the other sheets show the model on the chip
         values = (scenario.id, given, scenario.model, scenario.hardware)
@@ -135,11 +127,7 @@ def held(value: Value) -> Value:
 
 
 def _describe(page: Page, at: int, row: Row) -> None:
-    page.put(at, layout.LABEL, row.label, "plan_wrapped")
-    page.put(at, layout.UNIT, row.unit, "plan_text")
-    page.put(at, layout.NAME, row.name, "plan_told")
-    page.put(at, layout.FORMULA, row.note, "plan_told")
-    page.put(at, layout.SOURCE, row.source or CHOSEN, "plan_told")
+    layout.describe(page, at, (row.label, row.unit, row.name, row.note, row.source or CHOSEN))
 
 
 def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], overriding: bool) -> None:
