@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from planner import cli, progress, regularfile
 from planner.errors import UserError
-from planner.report.jinja import rendered
+from planner.report.jinja_pages import rendered
 from planner.xlsx import atomic
 from planner.xlsx.atomic import write_atomically
 from planner.xlsx.locked import locked

@@ -11,7 +11,7 @@ from planner.check.run import check
 from planner.errors import UserError
 from planner.recalc import recalculate
 from planner.workbook.book import build
-from planner.workbook.plan import Plan
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
@@ -21,7 +21,7 @@ from tests.workbooks import Grid, by_name, cached
 BOTH = ("transformer", "training", "inference")
 
 
-def plan(*settings: str) -> Plan:
+def plan(*settings: str) -> BuildPlan:
     """A workbook that trains and serves, with these settings."""
     return plan_of(["llama3-70b"], ["tpu-v5e"], BOTH, None, settings)
 

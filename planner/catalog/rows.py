@@ -6,10 +6,9 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from planner.catalog.cells import CellError, parse
-from planner.catalog.columns import Field, Rule, Value
+from planner.catalog.columns import CellError, Field, Rule, Value, is_own
+from planner.catalog.columns import parse as parse
 from planner.catalog.laws import Law, bound
-from planner.catalog.unknown import is_own
 from planner.csvfile import Sheet
 from planner.errors import Place, UserError
 

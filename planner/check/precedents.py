@@ -114,8 +114,18 @@ def _rows_in_circles(book: Book) -> set[RowOf]:
     reads: dict[RowOf, set[RowOf]] = {}
     ahead: set[RowOf] = set()  # rows of which a cell reads the row itself where it stands or further right
     for name, rows in formulas.items():
+        prefixes: dict[str, str] = {}  # what stands before a reference, and the sheet that it names
         for row, cells in rows.items():
-            found = _rows_read(name, row, set(cells.values()), numbers)
+            found: set[RowOf] = set()
+            for formula in set(cells.values()):
+                for reference in formula.references:
+                    source = prefixes.get(reference.prefix)
+                    if source is None:
+                        source = prefixes[reference.prefix] = reference.sheet or name
+                    if known := numbers.get(source):
+                        top, bottom = rows_of(reference, row)
+                        span = known[bisect_left(known, top) : bisect_right(known, bottom)]
+                        found.update([(source, number) for number in span])
             if (name, row) in found:
                 found.discard((name, row))
                 if _reads_ahead(name, row, cells):
@@ -124,28 +134,15 @@ def _rows_in_circles(book: Book) -> set[RowOf]:
     return ahead | _left_of(_left_of(reads)).keys()
 
 
-def _rows_read(sheet: str, row: int, formulas: Iterable[Pattern], numbers: Mapping[str, list[int]]) -> set[RowOf]:
-    """The rows with formulas that the formulas of a row read, of the rows of each sheet that have some."""
-    found: set[RowOf] = set()
-    for formula in formulas:
-        for reference in formula.references:
-            name = reference.sheet or sheet
-            known = numbers.get(name)
-            if known:
-                top, bottom = rows_of(reference, row)
-                span = known[bisect_left(known, top) : bisect_right(known, bottom)]
-                found.update([(name, number) for number in span])
-    return found
-
-
 def _reads_ahead(sheet: str, row: int, cells: Mapping[int, Pattern]) -> bool:
     """Whether a formula reads its own row where it stands or further right; reading only leftwards is no circle."""
     for column, formula in cells.items():
         for reference in formula.references:
             top, bottom = rows_of(reference, row)
-            is_own_row = top <= row <= bottom and reference.sheet in ("", sheet)
-            if is_own_row and reference.area(row, column).right >= column:
-                return True
+            if top <= row <= bottom and reference.sheet in ("", sheet):
+                ends = reference.first.seen_from(row, column), reference.last.seen_from(row, column)
+                if max(end for _, end in ends) >= column:
+                    return True
     return False
 
 

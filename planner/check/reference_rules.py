@@ -23,8 +23,11 @@ _LEGAL = re.compile(r"[^\W\d][\w.?\\]{0,254}|\\[\w.?\\]{1,254}")
 _ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}|R|C|R[0-9]*C[0-9]*|TRUE|FALSE", re.IGNORECASE)
 
 
-@rule(15, "Within a sheet references point up or left (the header's master check excepted); between sheets to an "
-          "earlier one, Cover and Dashboard excepted; no cycle of cells.")  # fmt: skip
+@rule(
+    15,
+    "Within a sheet references point up or left (the header's master check excepted); between sheets to an "
+    "earlier one, Cover and Dashboard excepted; no cycle of cells.",
+)
 def direction(book: Book) -> Iterator[Fault]:
     """A broken reference, one that points down, right or to a later sheet, and a circle."""
     yield from broken(book)
@@ -63,8 +66,13 @@ def _is_among_cases(book: Book, sheet: str, reference: RelativeReference, row: i
     is_sorted_by_people = cases is not None and "template" in cases.columns.values()
     area = reference.area(row, column)
     fixed = reference.first.row_fixed and reference.last.row_fixed
-    return cases is not None and is_sorted_by_people and fixed and {area.top, area.bottom} <= set(cases.rows) and (
-        not reference.sheet or reference.sheet == sheet)  # fmt: skip
+    return (
+        cases is not None
+        and is_sorted_by_people
+        and fixed
+        and {area.top, area.bottom} <= set(cases.rows)
+        and (not reference.sheet or reference.sheet == sheet)
+    )
 
 
 def _corner(area: Area) -> str:
@@ -75,9 +83,11 @@ def broken(book: Book) -> Iterator[Fault]:
     """The broken formulas, those of one column that are broken in one way together: the first and all cells."""
     known = {name.lower() for name, _, _ in defined(book)} | {table.name.lower() for table in tables(book.package)}
     for sheet in book.sheets.values():
+        ways = {formula: _broken_by(book, formula, known) for formula in set(sheet.patterns.values())}
         groups: dict[tuple[str, int], list[Position]] = defaultdict(list)
-        for at, formula in sorted(sheet.patterns.items()):
-            if what := _what(book, sheet, at, formula, known):
+        for at, formula in sorted(sheet.patterns.items()) if any(ways.values()) else ():
+            what, is_name = ways[formula] or ("", False)
+            if what and (not is_name or book.value(sheet.name, *at) in (None, _BAD_NAME)):
                 groups[what, at[1]].append(at)
         for (what, _), cells in groups.items():
             first = cells[0]
@@ -88,19 +98,18 @@ def broken(book: Book) -> Iterator[Fault]:
             yield Fault(sheet.name, refs[0], text, REMEDY, kind="broken_reference", cells=refs)
 
 
-def _what(book: Book, sheet: Sheet, at: Position, formula: Pattern, known: set[str]) -> str:
-    """How a formula is broken; blank where it isn't."""
+def _broken_by(book: Book, formula: Pattern, known: set[str]) -> tuple[str, bool] | None:
+    """How a formula is broken, and whether by a name that isn't known, as its value must say too; else None."""
     if formula.is_broken:
-        return "the formula reads a cell that is gone"
-    for reference in formula.references:
-        name = reference.sheet
+        return "the formula reads a cell that is gone", False
+    for name in (reference.sheet for reference in formula.references):
         if name and name not in book.sheets and not name.startswith("[") and ":" not in name:
-            return f"the formula reads the sheet {name}, which is not there"
+            return f"the formula reads the sheet {name}, which is not there", False
     if formula.names and "[" not in formula.text and not _LOCAL_NAMES.search(formula.text):
         missing = sorted(name for name in formula.names if name.lower() not in known)
-        if missing and book.value(sheet.name, *at) in (None, _BAD_NAME):
-            return f"the formula reads the name {missing[0]}, which is not defined"
-    return ""
+        if missing:
+            return f"the formula reads the name {missing[0]}, which is not defined", True
+    return None
 
 
 def defined(book: Book) -> Iterator[tuple[str, str, str]]:
@@ -110,8 +119,11 @@ def defined(book: Book) -> Iterator[tuple[str, str, str]]:
             yield element.get("name", ""), element.get("localSheetId", ""), element.text or ""
 
 
-@rule(19, "No defined name inside a cell formula; defined names are legal, unique ignoring case, never shaped like an "
-          "address, never #REF!.")  # fmt: skip
+@rule(
+    19,
+    "No defined name inside a cell formula; defined names are legal, unique ignoring case, never shaped like an "
+    "address, never #REF!.",
+)
 def defined_names(book: Book) -> Iterator[Fault]:
     """A name that hides which cell a formula reads, and a defined name that a spreadsheet would repair."""
     for (sheet, row, column), formula in book.formulas.items():

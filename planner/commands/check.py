@@ -6,11 +6,14 @@ from pathlib import Path
 
 import click
 
+from planner.collector import still
+
 
 @click.command("check")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One object: file, findings, overrides, notes, rules_checked.")
 @click.pass_context
+@still()
 def command(ctx: click.Context, file: Path, as_json: bool) -> None:
     """Hold FILE against the rules of a planning workbook. Sheets, rows, notes and charts of your own are no breach.
 

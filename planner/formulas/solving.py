@@ -3,6 +3,9 @@
 The sweep tells whether the target depends on the input at all, and in how many stretches of its range the target is
 met; a stretch narrower than the step of the sweep (2% of the value) can escape it. Each end of a stretch is then
 narrowed down by evaluating the template for a thousand values at a time.
+
+The sweep goes around the value that the input has now: a rate or a size from a billionth of it to a billion times as
+much, a count up to ten thousand times as much.
 """
 
 from __future__ import annotations
@@ -17,10 +20,9 @@ import numpy as np
 
 from planner.catalog import Value
 from planner.errors import UserError, nearest
+from planner.formulas.binding import kept_by
 from planner.formulas.evaluation import Facts, Results, evaluate
-from planner.formulas.held import held
-from planner.formulas.search_range import is_count, swept
-from planner.formulas.settings import typed
+from planner.formulas.input_values import COUNTED, is_share, is_whole, limits, typed
 from planner.formulas.template import Row, Template
 from planner.formulas.units import parse_unit
 from planner.table import shown
@@ -140,7 +142,7 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
     def beside(number: float) -> Results:
         return evaluate(template, facts, {**values, row.name: number})
 
-    inputs, whole = swept(row, present), is_count(row, present)
+    inputs, whole = search_values(row, present), is_count(row, present)
     found = of(inputs)
     known = found[np.isfinite(found)]
     if known.size == 0:
@@ -148,13 +150,13 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
     reached = float(known.min()), float(known.max())
     if math.isclose(*reached, rel_tol=SAME):
         what = f"{target.row.name} is {reached[0]:.7g} {_unit(target.row)}whatever {row.name} is".rstrip()
-        why = held(now, beside(float(inputs[-1])), target.row.name)
+        why = kept_by(now, beside(float(inputs[-1])), target.row.name)
         raise UserError(f"{what}: {why}" if why else what, remedy="solve for another input, or for another target")
     stretches = tuple(_stretches(target, inputs, found, of, whole))
     if not stretches:
         at_best = _best(target, found)
         there, next_to = (beside(float(inputs[at])) for at in (at_best, at_best + (1 if at_best == 0 else -1)))
-        why = held(there, next_to, target.row.name)
+        why = kept_by(there, next_to, target.row.name)
         raise UserError(_nothing(row, target, inputs, there) + (f", where {why}" if why else ""))
     exact = tuple(_between(target, each, of) for each in stretches) if whole else stretches
     return Solution(row, target, stretches, exact, whole, reached, (float(inputs[0]), float(inputs[-1])))
@@ -249,3 +251,38 @@ def _nothing(row: Row, target: Target, inputs: np.ndarray, there: Results) -> st
 
 def _unit(row: Row) -> str:
     return "" if row.unit in ("1", "text") else f"{row.unit} "
+
+
+SMALLEST = 1e-15  # of what may be any number above 0 and is not known yet
+AROUND = 1e9  # how far from the value of now a number is looked for
+MOST_COUNTED, TIMES = 1e9, 1e4  # as far as a count is looked for, and how far beyond the one of now
+EXACT = 1e15  # beyond it neighbouring counts differ by less than the results are exact to
+FEW = 1024  # whole numbers up to it are all swept
+STEPS = 4096  # values of the sweep beyond them
+
+
+def is_count(row: Row, present: float | None) -> bool:
+    """Whether only whole numbers mean anything; of a chip's numbers those without a dimension that are whole now."""
+    if row.kind != "hardware":
+        return is_whole(row)
+    return row.unit in COUNTED and not is_share(row) and present is not None and present == int(present)
+
+
+def search_values(row: Row, present: float | None) -> np.ndarray:
+    """The values in rising order; `present` is what the row has without them, None for N/A."""
+    allowed = limits(row)
+    if allowed.is_flag:
+        return np.array([0.0, 1.0])
+    if allowed.is_stage:
+        return np.arange(allowed.most + 1)
+    known = present if present is not None and present > 0 else None
+    from_zero = not allowed.is_positive and (row.kind == "input" or known is None)
+    if is_count(row, present):
+        most = min(EXACT, max(MOST_COUNTED, TIMES * (known or 0)))
+        few = np.arange(0.0 if from_zero else 1.0, FEW + 1)
+        return np.concatenate([few, np.unique(np.round(np.geomspace(FEW + 1, most, STEPS)))])
+    most = 1.0 if is_share(row) else allowed.most
+    low, high = (known / AROUND, min(most, known * AROUND)) if known else (SMALLEST, most)
+    above = np.geomspace(low, high, STEPS)
+    above[0], above[-1] = low, high
+    return np.concatenate([[0.0], above]) if from_zero else above

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner.catalog import Value
-from planner.catalog.cells import CellError, refuse_new_id
+from planner.catalog.columns import CellError, refuse_new_id
 from planner.errors import Place, UserError
 from planner.formulas import explanation as trace
 from planner.formulas import library

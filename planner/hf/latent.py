@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from planner.hf.config import Config, UnsaidError
-from planner.hf.gated import GENERAL
+from planner.hf.dense import GENERAL
 from planner.hf.layers import check_length
+from planner.hf.moe import ROUTED
 from planner.hf.rules import Cell, Family, Row, flag, of, size
-from planner.hf.sparse import ROUTED
 
 
 def _query_rank(config: Config, _: Row) -> Cell:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from planner.catalog.cells import CellError, parse
-from planner.catalog.columns import Field, Value
+from planner.catalog.columns import CellError, Field, Value
+from planner.catalog.columns import parse as parse
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import UserError, nearest
 from planner.hf.config import Config, read

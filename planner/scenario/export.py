@@ -20,8 +20,8 @@ from planner.catalog import Table
 from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.template import Row
+from planner.workbook.build_plan import WORKLOAD
 from planner.workbook.scenarios import guarded
-from planner.workbook.workloads import NAME as WORKLOAD
 from planner.xlsx.cellvalue import CellError, Value, same_value
 
 MISSING = "N/A"

@@ -14,7 +14,7 @@ from planner.book.row_formulas import NOTHING, named_formula
 from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
-from planner.formulas.settings import typed
+from planner.formulas.input_values import typed
 from planner.formulas.template import Row
 from planner.scenario.existing_scenarios import CHIP, ID, MODEL, NAME, said, scenario_of
 from planner.xlsx.address import address

@@ -10,8 +10,8 @@ from planner.formulas.explanation import in_names
 from planner.formulas.template import CALCULATED, Row
 from planner.formulas.units import parse_unit
 from planner.teaching.problems import Answer, Problem
-from planner.workbook.cells import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
-from planner.workbook.inputs import held
+from planner.workbook.cell_formulas import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
+from planner.workbook.inputs_sheet import held
 from planner.workbook.page import Live, Page
 from planner.workbook.styles import ENGINEERING, RATIO, SMALL, number_format, row_format
 from planner.xlsx.address import address, column_letters

@@ -10,11 +10,11 @@ from openpyxl.workbook import Workbook
 
 from planner.catalog import Table
 from planner.errors import UserError
-from planner.teaching import constants, problems
-from planner.teaching.chapter import INDEX, Chapter
+from planner.teaching import problems
+from planner.teaching.chapter import CONSTANTS, INDEX, TOLERANCE, Chapter, write_constants
 from planner.teaching.index import Index
 from planner.teaching.problems import Problem
-from planner.workbook import cover, databases, styles
+from planner.workbook import cover, database_sheets, styles
 from planner.workbook.book import build_date, finished
 from planner.workbook.layout import sheet_name
 from planner.workbook.page import Page
@@ -47,15 +47,15 @@ def build(models: Table, hardware: Table, dtypes: Table, file: Path | None = Non
     styles.install(book)
     made = build_date()
     listing = Index(book, found)
-    fixed, constant = constants.write(book, found)
-    tables = {table.kind: databases.write(book, table) for table in (models, hardware, dtypes)}
+    fixed, constant = write_constants(book, found)
+    tables = {table.kind: database_sheets.write(book, table) for table in (models, hardware, dtypes)}
     ranges = {kind: table.ids for kind, table in tables.items()}
     chapters = _chapters(book, listing.answered)
     blocks = {problem.id: chapters[problem.chapter].write(problem, listing.listed(problem), constant, tables)
               for problem in listing.answered}  # fmt: skip
     for chapter in chapters.values():
         chapter.finish(ranges)
-    listing.write(blocks, constant[constants.TOLERANCE.name])
+    listing.write(blocks, constant[TOLERANCE.name])
     pages = [listing.page, fixed, *(table.page for table in tables.values()),
              *(chapter.page for chapter in chapters.values()), cover.write_log(book, made.date())]  # fmt: skip
     digests = _digests(found, digest, (models, hardware, dtypes))
@@ -73,7 +73,7 @@ def _chapters(book: Workbook, answered: Sequence[Problem]) -> dict[str, Chapter]
     chapters: dict[str, Chapter] = {}
     for title in dict.fromkeys(problem.chapter for problem in answered):
         name = sheet_name(title.partition(":")[0])
-        taken = {INDEX, constants.NAME, *(chapter.page.name for chapter in chapters.values())}
+        taken = {INDEX, CONSTANTS, *(chapter.page.name for chapter in chapters.values())}
         if name in taken:
             what = f"the chapter {title!r} would be the sheet {name}, which exists"
             raise UserError(what, remedy="name it otherwise")
