@@ -17,7 +17,7 @@ from planner.errors import UserError, nearest
 from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, sweeps
 from planner.formulas.template import Row, Template
-from planner.workbook.layout import Columns, sheet_name
+from planner.workbook.layout import ScenarioColumns, sheet_name
 from planner.workbook.template_rows import Shares, shares
 
 OVERRIDABLE = ("model", "hardware")
@@ -51,8 +51,8 @@ class BuildPlan:
     comparison: Sequence[ComparisonCase] = ()
 
     @property
-    def columns(self) -> Columns:
-        return Columns(len(self.scenarios))
+    def columns(self) -> ScenarioColumns:
+        return ScenarioColumns(len(self.scenarios))
 
     @cached_property
     def sheets(self) -> dict[str, str]:
