@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -23,6 +23,7 @@ from planner.workbook import (
     inputs_sheet,
     layout,
     operations_sheet,
+    remembering,
     roofline_sheet,
     saving,
     sweep_sheet,
@@ -32,6 +33,7 @@ from planner.workbook.calculation import Calculation
 from planner.workbook.dashboard import DashboardCharts
 from planner.workbook.formula_texts import Databases
 from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.memory import Memory
 from planner.workbook.page import Page
 from planner.workbook.saving import Written
 from planner.xlsx.address import address
@@ -45,6 +47,27 @@ def build(plan: BuildPlan) -> bytes:
     Two builds of the same plan under the same SOURCE_DATE_EPOCH are byte-identical.
     Raises UserError for what the plan's templates and tables can't be joined to.
     """
+    built = draft(plan)
+    return finished(built.book, list(built.pages.values()), built.made)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A workbook whose pages are laid out, and no formula computed: `pages` by their kinds, Cover first."""
+
+    plan: BuildPlan
+    book: Workbook
+    pages: Mapping[str, Page]
+    made: datetime
+    memory: Memory
+
+    def written(self) -> Written:
+        """The package, its formulas without values."""
+        return saving.write(self.book, list(self.pages.values()))
+
+
+def draft(plan: BuildPlan) -> Draft:
+    """The pages of a plan. Raises UserError as `build` does."""
     plan.check_values()
     book = Workbook()
     book.remove(book.active)
@@ -79,7 +102,11 @@ def build(plan: BuildPlan) -> bytes:
     for page in (*(table.page for table in tables.values()), *cases.pages, log):
         page.finish(freeze=page.corner, titles=page.titles, master=master)
     front.finish(freeze="A4", titles="1:2", master=None)
-    return finished(book, [front, *pages], made)
+    kinds = remembering.kinds_of(plan, [page.name for page in (front, *pages)])
+    by_kind = {kinds[page.name]: page for page in (front, *pages)}
+    memory = remembering.memory_of(plan, book, by_kind)
+    remembering.write(front, memory)
+    return Draft(plan, book, by_kind, made, memory)
 
 
 @dataclass

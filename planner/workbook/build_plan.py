@@ -49,10 +49,12 @@ class BuildPlan:
     dtypes: Table
     layer_ops: LayerOps | None = None
     comparison: Sequence[ComparisonCase] = ()
+    last_scenario: int = 0  # the last column that ranges reach, where an older workbook says so
+    axes: Mapping[str, Sequence[float]] = field(default_factory=dict)  # the values of a sweep, where one says so
 
     @property
     def columns(self) -> ScenarioColumns:
-        return ScenarioColumns(len(self.scenarios))
+        return ScenarioColumns(len(self.scenarios), self.last_scenario)
 
     @cached_property
     def sheets(self) -> dict[str, str]:

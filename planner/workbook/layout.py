@@ -40,10 +40,13 @@ class ScenarioColumns:
     """The scenario columns: how many are filled, and how many every range is sized for."""
 
     filled: int
+    reach: int = 0  # the last column of the ranges, where it is given and there is room for one more
 
     @property
     def last(self) -> int:
         """The last column that ranges and validations reach."""
+        if self.reach > FIRST_SCENARIO + self.filled:
+            return self.reach
         return FIRST_SCENARIO + self.filled + SPARE_SCENARIOS - 1
 
     def __iter__(self) -> Iterator[int]:

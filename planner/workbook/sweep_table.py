@@ -93,7 +93,8 @@ class TableWriter:
     def write(self, at: int) -> SweepTable:
         """Write the table with its titles in rows `at` and `at + 1`."""
         self._titles(at)
-        cases = swept(self.axis.row, [scenario.values for scenario in self.plan.scenarios])
+        typed = [scenario.values for scenario in self.plan.scenarios]
+        cases = self.plan.axes.get(axis_key(self.sweep, self.axis)) or swept(self.axis.row, typed)
         rows = range(at + 2, at + 2 + len(cases))
         for row, value in zip(rows, cases, strict=True):
             self.page.put(row, 1, value, "plan_input", number_format(self.axis.row.unit))
@@ -111,6 +112,7 @@ class TableWriter:
             first, last = column_letters(min(drawn)), column_letters(max(drawn))
             area = f"{first}{rows.start}:{last}{rows.stop - 1}"
             self.page.colour(area, f"ISNA({first}{rows.start})", ink=GREY)
+        self.page.swept[axis_key(self.sweep, self.axis)] = [float(value) for value in cases]
         return SweepTable(
             self.sweep, self.axis, rows, {**self.columns.places, **self.shown, **self.drawn}, self.own, self.shown,
             self.titles,
@@ -211,6 +213,11 @@ class TableWriter:
             over = f"{address(rows.start, column)}>${address(rows.start, self.columns.places[room[0]])}"
             area = f"{address(rows.start, column)}:{address(rows.stop - 1, column)}"
             self.page.colour(area, over, ink=RED, fill=PALE_RED)
+
+
+def axis_key(sweep: Sweep, axis: Axis) -> str:
+    """What tells an axis from those of all sweeps."""
+    return f"{sweep.template.name}.{axis.row.name}"
 
 
 def _here(column: int) -> str:
