@@ -28,7 +28,7 @@ CLOSE = 1.4  # measured over predicted, as the sheet colours it
 
 
 @dataclass(frozen=True)
-class Case:
+class MeasuredCase:
     """One case: its figures by column name."""
 
     template: str
@@ -84,7 +84,7 @@ class Case:
 class Compared:
     """All cases of the Comparison."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[MeasuredCase, ...]
 
     def table(self, measured_only: bool = False) -> FigureTable:
         """The cases; columns that hold nothing are left out, and the calibrated time where it is the ideal one."""
@@ -128,7 +128,7 @@ def compared(cells: CellFigures) -> Compared | None:
         }  # fmt: skip
         for name, _, unit in COLUMNS:
             figures.setdefault(name, Figure(None, unit, "N/A", "", f"the sheet has no column {name}"))
-        cases.append(Case(row.text("template"), figures))
+        cases.append(MeasuredCase(row.text("template"), figures))
     return Compared(tuple(cases)) if cases else None
 
 
@@ -143,7 +143,7 @@ def _figure(cells: CellFigures, sheet: str, row: int, column: int, name: str, un
     return Figure(None, unit, "N/A", figure.cell, figure.why)
 
 
-def _says_something(name: str, cases: list[Case]) -> bool:
+def _says_something(name: str, cases: list[MeasuredCase]) -> bool:
     if name == "calibrated_time":
         return any(case.figures[name].value != case.predicted.value for case in cases)
     return any(case.figures[name].value not in (None, "") for case in cases)

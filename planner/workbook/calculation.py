@@ -12,10 +12,10 @@ from planner.formulas.explanation import in_names
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.cell_formulas import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
+from planner.workbook.cell_styles import row_format
+from planner.workbook.formula_texts import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import GREY, ORANGE, Page
-from planner.workbook.styles import row_format
 from planner.workbook.template_rows import TYPED, Shares
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
@@ -67,7 +67,7 @@ def write(
     first = layout.FIRST_ROW + len(matched)
     places = {row.name: at for at, row in enumerate(shares.shown, start=first)}
     sheet = Calculation(template, page, places, {name: sheets[owner] for name, owner in shares.owners.items()})
-    writer = _Writer(plan, sheet, inputs, databases, matched)
+    writer = _RowWriter(plan, sheet, inputs, databases, matched)
     for row in shares.shown:
         writer.write(row)
     layout.scenario_widths(page, plan.columns, (36, 11, 25, 34, 30))
@@ -127,7 +127,7 @@ def _colours(sheet: Calculation, plan: BuildPlan, inputs: Inputs) -> None:
 
 
 @dataclass(frozen=True)
-class _Writer:
+class _RowWriter:
     plan: BuildPlan
     sheet: Calculation
     inputs: Inputs

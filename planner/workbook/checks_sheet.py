@@ -31,7 +31,7 @@ def write(
     """Write the sheet; returns it, the formula that counts all failed checks, and where each summary stands."""
     page = Page(book, NAME, "Checks", PURPOSE)
     header_rows(page, plan, ("Check in names", "Meaning"))
-    writer = _Writer(page, plan)
+    writer = _CheckWriter(page, plan)
     writer.section("Checks")
     first = writer.at
     ids = plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
@@ -65,7 +65,7 @@ def write(
     )
 
 
-def _missing(writer: _Writer, inputs: Inputs, sheet: Calculation, counted: set[str]) -> None:
+def _missing(writer: _CheckWriter, inputs: Inputs, sheet: Calculation, counted: set[str]) -> None:
     """A row for each lookup and input of a sheet that none has counted: is its number missing in this scenario?"""
     kinds = {"model": "Models", "hardware": "Hardware", "input": "Inputs", "dtype": "Dtypes"}
     for row in (row for row in sheet.template.of_kind(*kinds) if row.name in sheet.rows and row.name not in counted):
@@ -106,7 +106,7 @@ def _workload(inputs: Inputs) -> str:
     return f"{inputs_sheet.NAME}!{HERE}{at}" if at else ""
 
 
-class _Writer:
+class _CheckWriter:
     """Rows from top to bottom, one formula each."""
 
     def __init__(self, page: Page, plan: BuildPlan) -> None:

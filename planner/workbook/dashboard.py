@@ -22,14 +22,14 @@ from planner.formulas.template import Row, Template
 from planner.workbook import charts, inputs_sheet, layout
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
+from planner.workbook.cell_styles import row_format
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.layout import within
 from planner.workbook.page import GREY, Live, Page
 from planner.workbook.roofline_sheet import Roofline
-from planner.workbook.styles import row_format
 from planner.workbook.sweep_sheet import Sweeps
-from planner.workbook.sweep_table import DRAWN_WITHIN, Table
+from planner.workbook.sweep_table import DRAWN_WITHIN, SweepTable
 from planner.workbook.template_rows import headlines
 from planner.xlsx.address import address, column_letters
 
@@ -208,7 +208,7 @@ class DashboardCharts:
                     yield partial(_parts, self.sweeps, table, part)
 
 
-def _throughput(sweeps: Sweeps, table: Table, on: Page, anchor: str) -> None:
+def _throughput(sweeps: Sweeps, table: SweepTable, on: Page, anchor: str) -> None:
     """Throughput of a chip over the time of a step, a point for each case, and the scenario's own."""
     sweep = table.sweep
     across, up = sweep.playing("latency")[0], sweep.playing("throughput")[0]
@@ -228,7 +228,7 @@ def _throughput(sweeps: Sweeps, table: Table, on: Page, anchor: str) -> None:
     on.sheet.add_chart(chart, anchor)
 
 
-def _parts(sweeps: Sweeps, table: Table, part: str, on: Page, anchor: str) -> None:
+def _parts(sweeps: Sweeps, table: SweepTable, part: str, on: Page, anchor: str) -> None:
     """A quantity's parts over the table's axis, with what they must stay below or come to.
 
     Parts of memory add up: they are bars one on another, below the line of what there is. Those of a step overlap in
@@ -264,7 +264,7 @@ def _parts(sweeps: Sweeps, table: Table, part: str, on: Page, anchor: str) -> No
     on.sheet.add_chart(chart, anchor)
 
 
-def _series(sweeps: Sweeps, table: Table, name: str) -> Series:
+def _series(sweeps: Sweeps, table: SweepTable, name: str) -> Series:
     """A quantity in every case of a table."""
     cells = charts.column(sweeps.page, table.columns[name], table.rows.start, table.rows.stop - 1)
     return Series(cells, title=table.sweep.rows[name].label)

@@ -12,9 +12,9 @@ from planner.formulas.input_values import LARGEST, limits
 from planner.formulas.template import Row
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.layout import Columns
+from planner.workbook.cell_styles import number_format, row_format
+from planner.workbook.layout import ScenarioColumns
 from planner.workbook.page import ORANGE, Page
-from planner.workbook.styles import number_format, row_format
 from planner.xlsx.address import address, column_letters
 
 NAME = "Inputs"
@@ -88,7 +88,7 @@ def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
         )  # fmt: skip
 
 
-def _reach(columns: Columns) -> Callable[[int], str]:
+def _reach(columns: ScenarioColumns) -> Callable[[int], str]:
     """Row -> the row's scenario cells, sized ahead."""
     return lambda row: f"{address(row, layout.FIRST_SCENARIO)}:{address(row, columns.last)}"
 
@@ -116,12 +116,12 @@ def _block(
         for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
             value = scenario.values.get(row.name, None if overriding else row.default)
             missing = row.name in scenario.values and value is None
-            page.put(at, column, "#N/A" if missing else held(value), "plan_input", number_format(row.unit))
+            page.put(at, column, "#N/A" if missing else whole_as_int(value), "plan_input", number_format(row.unit))
         validate(page, row, _reach(plan.columns)(at), ranges, overriding)
     return at + 2
 
 
-def held(value: Value) -> Value:
+def whole_as_int(value: Value) -> Value:
     """A whole number as an integer, so that the file holds 8 and not 8.0."""
     return int(value) if isinstance(value, float) and value == int(value) and abs(value) < 2**53 else value
 
@@ -171,5 +171,5 @@ def _constants(page: Page, plan: BuildPlan, inputs: Inputs, at: int) -> None:
     for at, row in enumerate(plan.constants.values(), start=first):
         inputs.constant_rows[row.name] = at
         _describe(page, at, row)
-        page.put(at, layout.FORMULA, held(row.default), "plan_constant", row_format(row))
+        page.put(at, layout.FORMULA, whole_as_int(row.default), "plan_constant", row_format(row))
         page.put(at, layout.SOURCE, "; ".join(text for text in (row.source, row.note) if text), "plan_told")

@@ -36,7 +36,7 @@ SPARE_SCENARIOS = 24  # columns that ranges and validations reach beyond the sce
 
 
 @dataclass(frozen=True)
-class Columns:
+class ScenarioColumns:
     """The scenario columns: how many are filled, and how many every range is sized for."""
 
     filled: int
@@ -63,7 +63,7 @@ def describe(page: Page, at: int, texts: Iterable[str]) -> None:
         page.put(at, column, text, style)
 
 
-def scenario_header(page: Page, columns: Columns, titles: Sequence[str]) -> None:
+def scenario_header(page: Page, columns: ScenarioColumns, titles: Sequence[str]) -> None:
     """The header rows of a sheet whose columns are scenarios, but for the cells that say who each scenario is."""
     page.header(["Quantity", "Unit", "Name", *titles])
     for column in columns:
@@ -76,7 +76,7 @@ def scenario_header(page: Page, columns: Columns, titles: Sequence[str]) -> None
             page.put(row, column, None, "plan_text")
 
 
-def scenario_widths(page: Page, columns: Columns, widths: Iterable[float]) -> None:
+def scenario_widths(page: Page, columns: ScenarioColumns, widths: Iterable[float]) -> None:
     """The widths of such a sheet's columns; those of formulas and sources are a group, which can be closed."""
     page.widths(*widths, scenarios=columns, each=SCENARIO_WIDTH)
     for column in (FORMULA, SOURCE):
