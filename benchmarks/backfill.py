@@ -60,7 +60,8 @@ def workbook(path: Path, own: Sequence, formulas: int) -> int:  # type: ignore[t
 
 def measurements(path: Path, own: Sequence) -> Path:  # type: ignore[type-arg]
     """A CSV with a time for each case."""
-    from planner.measure.records import Measurement, write_measurements
+    from planner.measure.measurements_csv import write_measurements
+    from planner.measure.records import Measurement
 
     chip = large_plan(0).scenarios[0].hardware
     write_measurements(path, [

@@ -1,5 +1,5 @@
-"""Measured times beside predicted ones: run a case on a TPU, GPU or CPU with JAX, profile it, keep the row.
+"""Measured times beside predicted ones: cases run with JAX on TPU, GPU or CPU, and recorded.
 
-Only `workload`, the cases (`cases`, `transformer`) and what times them (`clock`, `interleaved`) import JAX, so records
-and profiles are read on any laptop.
+Only `workload`, the cases (`cases`, `transformer`) and what times them (`clock`, `interleaved`)
+import JAX, so records and profiles are read on any laptop.
 """

@@ -1,6 +1,7 @@
-"""What a template's row means in JAX: one small function for each template makes a function of arrays.
+"""What a template's row means in JAX: a small function for each template makes one of arrays.
 
-The functions only move and compute. FLOPs and bytes never come from here: the templates predict them.
+The functions only move and compute. FLOPs and bytes never come from here: the templates predict
+them.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ def workload(template: str, inputs: Inputs) -> Workload:
 def matmul(given: Arguments) -> Workload:
     """[tokens, d_in] x [d_in, d_out], n_matmuls times with their own weights, in compute_dtype.
 
-    Operands are read at their own dtypes and cast on the way in. fp32 means fp32: without a precision, a GPU
-    takes tf32 and a TPU bf16. Two epilogue passes are one relu that reads and writes the finished output.
+    Operands are read at their own dtypes and cast on the way in. fp32 means fp32: without a
+    precision, a GPU takes tf32 and a TPU bf16. Two epilogue passes are one relu that reads and
+    writes the finished output.
     """
     tokens, d_in, d_out = (given.count(name) for name in ("tokens", "d_in", "d_out"))
     batch = given.count("n_matmuls", 1)
@@ -59,7 +61,7 @@ def matmul(given: Arguments) -> Workload:
 
 
 def _accumulator(compute: str, output: str) -> Any:
-    """What a matmul accumulates in: int32 for integers, the output where that is a wide float, else fp32."""
+    """What a matmul adds up in: int32 for integers, the output's dtype if a wide float, else fp32."""
     if compute.startswith("int"):
         return jnp.int32
     return accumulator(DTYPES[output])
@@ -75,10 +77,10 @@ def matmul_activation(given: Arguments) -> Workload:
 
 
 def elementwise(given: Arguments) -> Workload:
-    """A chain of n_ops operations: the first adds n_operands arrays, each other adds one more to the result.
+    """A chain of n_ops operations: the first adds n_operands arrays, each other adds one more.
 
-    One array alone is a relu. Not fused means a barrier after each operation; XLA:CPU drops barriers before
-    it fuses, so there the fusion itself is switched off.
+    One array alone is a relu. Not fused means a barrier after each operation; XLA:CPU drops
+    barriers before it fuses, so there the fusion itself is switched off.
     """
     n_elements, n_ops = given.count("n_elements"), given.count("n_ops", 1)
     n_operands, dtype = given.count("n_operands", 2), given.dtype_of_bytes(2)

@@ -1,9 +1,10 @@
 """Times of a workload: per call, per iteration of a loop inside one program, and from a profile.
 
-All three run on the same buffers. Each call writes into the output of the one before (donated), as a
-program in steady state does: a fresh 64 MiB output costs a CPU ten times the work, in page faults. And each
-is queued behind the one before, without waiting for it: a call that is waited for alone pays for putting the
-pool's threads to sleep and waking them up, which takes a CPU a fifth of a 512 x 512 matmul.
+All three run on the same buffers. Each call writes into the output of the one before (donated), as
+a program in steady state does: a fresh 64 MiB output costs a CPU ten times the work, in page
+faults. And each is queued behind the one before, without waiting for it: a call that is waited for
+alone pays for putting the pool's threads to sleep and waking them up, which takes a CPU a fifth of
+a 512 x 512 matmul.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def time_workload(
 ) -> Timing:
     """Compile a workload, run it on random inputs and time it in the three ways.
 
-    Raises CaseSkipped where it doesn't fit.
-    `floor_s` is the predicted least time in seconds; the profile is kept in the folder `keep`, if given.
+    Raises CaseSkipped where it doesn't fit. `floor_s` is the predicted least time in seconds; the
+    profile is kept in the folder `keep`, if given.
     """
     if workload.transfer:
         return _transfer_time(workload, rules, floor_s)
@@ -70,7 +71,7 @@ def _transfer_time(workload: Workload, rules: Rules, floor_s: float) -> Timing:
 
 
 class HostCopy:
-    """An array on the host and the same on the device; calling it copies one way and returns the seconds.
+    """An array on the host and on the device; calling it copies one way and returns the seconds.
 
     No program runs, so there is no loop and no profile of it.
     """
@@ -93,7 +94,7 @@ class HostCopy:
 
 
 class Buffers:
-    """The arrays that a workload reads and its latest output: every program takes them over and hands them back."""
+    """The arrays that a workload reads and its latest output: programs take and hand them back."""
 
     def __init__(self, workload: Workload, output: Any) -> None:
         self._workload, self._output = workload, output
@@ -106,7 +107,7 @@ class Buffers:
 
 
 class Call:
-    """A workload compiled ahead of time; calling it with n runs it n times in a row and returns the seconds."""
+    """A workload compiled ahead of time; called with n it runs n times and returns the seconds."""
 
     def __init__(self, workload: Workload) -> None:
         def measured(_: Any, *arrays: jax.Array) -> Any:
@@ -138,7 +139,7 @@ class Call:
 
 
 def program_bytes(program: Any, *, are_arguments_there: bool) -> float:
-    """Bytes that a compiled program takes: its results where no argument is reused, its scratch and its arguments.
+    """Bytes that a compiled program takes: results that reuse no argument, scratch and arguments.
 
     0 where its compiler doesn't say.
     """
@@ -150,7 +151,7 @@ def program_bytes(program: Any, *, are_arguments_there: bool) -> float:
 
 
 def feed(operands: Arrays, output: Any) -> Arrays:
-    """The operands with their first elements taken from an output, clipped so that no value runs away.
+    """The operands with their first elements taken from an output, clipped to stay small.
 
     The next iteration can't run before this one, and one element in place costs next to nothing.
     """
@@ -163,10 +164,10 @@ def feed(operands: Arrays, output: Any) -> Arrays:
 
 
 def feed_if_absurd(operands: Arrays, output: Any) -> Arrays:
-    """The operands, fed where an output holds an absurd number alone: XLA can't know that it never does.
+    """The operands, fed only where an output holds an absurd number: XLA can't know it never does.
 
-    For a CPU, which has no bf16 in place: feeding one element it widens the array to fp32 and back, and an add takes
-    five times as long. Elsewhere a condition would wait for the host.
+    For a CPU, which has no bf16 in place: feeding one element it widens the array to fp32 and back,
+    and an add takes five times as long. Elsewhere a condition would wait for the host.
     """
     first = jax.tree.leaves(output)[0]
     is_absurd = lax.slice(first, (0,) * first.ndim, (1,) * first.ndim).reshape(()).astype(jnp.float32) > ABSURD
@@ -177,10 +178,10 @@ def feed_if_absurd(operands: Arrays, output: Any) -> Arrays:
 class Loop:
     """A function n times in one program; calling it with n returns the seconds.
 
-    Every operand is fed, for XLA would hoist the cast of one that never changes. Feeding comes after the function:
-    before it, XLA fuses the update into the work and the work is another (add: four times slower). A condition
-    comes before it, and reads the output that the last iteration left: after it, the operands are still in use, and
-    are copied.
+    Every operand is fed, for XLA would hoist the cast of one that never changes. Feeding comes
+    after the function: before it, XLA fuses the update into the work and the work is another (add:
+    four times slower). A condition comes before it, and reads the output that the last iteration
+    left: after it, the operands are still in use, and are copied.
     """
 
     def __init__(self, workload: Workload, buffers: Buffers, feed_with: Feed | None = None) -> None:
@@ -225,14 +226,14 @@ def _loop(workload: Workload, buffers: Buffers) -> Loop | None:
 
 @functools.cache
 def dispatch_floor() -> float:
-    """Median seconds of a call that computes next to nothing: what any call costs in this process."""
+    """Median seconds of a call that computes next to nothing: what any call costs here."""
     one = jnp.zeros((), jnp.int32)
     program = jax.jit(lambda x: x + 1).lower(one).compile()
     return summarize([_timed(program, one)[0] for _ in range(NO_OPS)]).median
 
 
 def _warm_up(call: Timer, rules: Rules) -> float:
-    """Call it for a while; the seconds of the quickest call. One that lasts longer than patience is called once."""
+    """The seconds of the quickest of some calls; one longer than patience is called once."""
     begin, seconds = time.perf_counter(), [call()]
     while (elapsed := time.perf_counter() - begin) < rules.patience_s:
         if len(seconds) >= rules.warmup_calls and elapsed >= rules.warmup_s:

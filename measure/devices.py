@@ -1,4 +1,4 @@
-"""Which device this is, as JAX names it and the hardware table has it, and how much memory it has free.
+"""Which device this is, as JAX names it and the hardware table has it, and its free memory.
 
 Everything is asked of the device object that JAX hands out, so JAX itself is not imported here.
 """
@@ -43,7 +43,7 @@ class Device:
 
 
 def describe(devices: Sequence[Any], kinds: Mapping[str, str | None]) -> Device:
-    """The first of JAX's devices; `kinds` is the hardware table's hardware_id -> jax_device_kind."""
+    """The first of JAX's devices; `kinds` is hardware_id -> jax_device_kind of the hardware table."""
     first = devices[0]
     client = getattr(first, "client", None)
     return Device(
@@ -80,7 +80,7 @@ def matching(device_kind: str, kinds: Mapping[str, str | None]) -> tuple[str, ..
 
 
 def free_memory(device: Any) -> float | None:
-    """Bytes that arrays can still take on the device, or on the host for a CPU; None where unknown."""
+    """Bytes that arrays can still take on the device, on the host for a CPU; None where unknown."""
     stats = getattr(device, "memory_stats", lambda: None)() or {}
     if "bytes_limit" in stats:
         return float(stats["bytes_limit"] - stats.get("bytes_in_use", 0))
@@ -99,7 +99,7 @@ def _host_memory() -> float | None:
 
 
 def _group_memory() -> float | None:
-    """Bytes that a container may still take (cgroup v2); None without a limit. Its page cache is given back."""
+    """Bytes that a container may still take (cgroup v2), page cache too; None without a limit."""
     with suppress(OSError, ValueError):
         limit = float((CGROUP / "memory.max").read_text())  # `max` where there is none: a ValueError
         used = float((CGROUP / "memory.current").read_text())
@@ -110,11 +110,11 @@ def _group_memory() -> float | None:
 
 @functools.cache
 def keep_heap() -> bool:
-    """From now on keep memory that is freed, in one arena, until `trim_heap`; whether the C library can: only glibc.
+    """Keep memory that is freed, in one arena, until `trim_heap`; whether the C library can.
 
-    An accelerator's allocator does so. glibc hands blocks of 32 MiB and more back to the system when they are freed:
-    XLA:CPU asks for its scratch memory at every call, so a program with much of it would spend half of each call on
-    page faults, and a loop inside one program none.
+    An accelerator's allocator does so. glibc hands blocks of 32 MiB and more back to the system
+    when they are freed: XLA:CPU asks for its scratch memory at every call, so a program with much
+    of it would spend half of each call on page faults, and a loop inside one program none.
     """
     if sys.platform != "linux" or platform.libc_ver()[0] != "glibc":
         return False
@@ -123,6 +123,6 @@ def keep_heap() -> bool:
 
 
 def trim_heap() -> None:
-    """Give back what is free, so that what the system calls available is what a next case may take."""
+    """Give back what is free, so that the system counts it as available for a next case."""
     if keep_heap():
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,9 +1,10 @@
-"""Three times of one workload, taken in turns: per call, per iteration of a loop in one program, and from profiles.
+"""Three times of one workload, taken in turns: per call, per iteration of a loop, from profiles.
 
-What else a machine does comes and goes within seconds. Taken one after the other, the three would each meet another
-machine; in turns they meet the same one. For the same reason a sample of each lasts about as long, `Rules.loop_s`: a
-burst of calls, the profile of such a burst, and a loop. The median of a short time and the median of a long one are
-not alike on a machine that is now fast and now slow, not even where both had their share of either.
+What else a machine does comes and goes within seconds. Taken one after the other, the three would
+each meet another machine; in turns they meet the same one. For the same reason a sample of each
+lasts about as long, `Rules.loop_s`: a burst of calls, the profile of such a burst, and a loop. The
+median of a short time and the median of a long one are not alike on a machine that is now fast and
+now slow, not even where both had their share of either.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Runs = Callable[[int], float]  # a number of runs, or of a loop's iterations, to
 
 @dataclass
 class Turns:
-    """The samples so far, one a turn, in seconds: `walls` and `devices` of a run, `loops` of a whole loop.
+    """The samples so far, one a turn, in s: `walls`, `devices` of a run, `loops` of a whole loop.
 
     `setup_s` is a loop of no iterations, `long_s` the quickest of `LONG` times `n_inner`.
     """
@@ -79,10 +80,11 @@ class Turns:
 def in_turns(call: Runs, loop: Runs | None, call_s: float, rules: Rules, keep: Path | None = None) -> Turns:
     """Samples of each time, as many as settle all their medians, or as `rules` have time for.
 
-    `call_s` is about what a call takes; of one that tries the patience of `rules`, the calls alone are timed. Where the
-    times neither settle nor agree, more is taken. A loop that fails is left out, and so is a profiler that gives
-    nothing. On a CPU every turn has a profile of its own; elsewhere one at
-    the end is enough, since its clock is the device's. They are kept in the folder `keep`, if given.
+    `call_s` is about what a call takes; of one that tries the patience of `rules`, the calls alone
+    are timed. Where the times neither settle nor agree, more is taken. A loop that fails is left
+    out, and so is a profiler that gives nothing. On a CPU every turn has a profile of its own;
+    elsewhere one at the end is enough, since its clock is the device's. They are kept in the folder
+    `keep`, if given.
     """
     taken, is_cpu = Turns(), jax.default_backend() == "cpu"
     burst, is_patient = max(1, math.ceil(rules.loop_s / call_s)), (1 + LONG) * call_s < rules.patience_s
@@ -96,7 +98,7 @@ def in_turns(call: Runs, loop: Runs | None, call_s: float, rules: Rules, keep: P
 
 @dataclass
 class Takers:
-    """What takes the samples of a turn: `burst` calls in a row, as many in a profile, and the loop."""
+    """What takes the samples of a turn: `burst` calls in a row, as many in a profile, the loop."""
 
     taken: Turns
     call: Runs
@@ -108,7 +110,7 @@ class Takers:
     n_turns: int = 0
 
     def turn(self) -> None:
-        """A sample of each, every turn beginning with another: none is always the one after the profiler."""
+        """A sample of each, every turn beginning with another: none always follows the profiler."""
         self.n_turns += 1
         takers = [self._wall, self._loop, self._profile]
         first = self.n_turns % len(takers)
@@ -140,7 +142,7 @@ def _enough(call_s: float, rules: Rules) -> int:
 
 
 def prepared(loop: Runs, call_s: float, rules: Rules, taken: Turns) -> Runs | None:
-    """The loop warmed up, its set-up, its length and its growth put into `taken`; None where it can't run.
+    """The loop warmed up, its set-up, length and growth put into `taken`; None where it can't run.
 
     It is to last `rules.loop_s`, and stops growing where it plainly does nothing.
     """
@@ -159,9 +161,10 @@ def prepared(loop: Runs, call_s: float, rules: Rules, taken: Turns) -> Runs | No
 
 
 def profiled(call: Runs, n_runs: int, keep: Path | None = None) -> list[float]:
-    """Seconds of each of so many runs in a row by their profile; none where the profiler gives none.
+    """Seconds of each of so many runs in a row by their profile; none without a profiler.
 
-    One folder for one session: profiles are named by the second. Python is not traced, for that slows the host.
+    One folder for one session: profiles are named by the second. Python is not traced, for that
+    slows the host.
     """
     options = jax.profiler.ProfileOptions()
     options.python_tracer_level = 0

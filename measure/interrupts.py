@@ -1,8 +1,9 @@
 """Ctrl-C taken where it can be: between two runs of a program, and never inside JAX.
 
-Interrupted while it loads, JAX's extension fails with an ImportError or a crash; interrupted in a callback from C, the
-KeyboardInterrupt is swallowed and the program goes on, or the process crashes as it ends. So it is noted, and raised
-by `check`; pressed once more it is raised at once, for someone who doesn't want to wait for a compiler.
+Interrupted while it loads, JAX's extension fails with an ImportError or a crash; interrupted in a
+callback from C, the KeyboardInterrupt is swallowed and the program goes on, or the process crashes
+as it ends. So it is noted, and raised by `check`; pressed once more it is raised at once, for
+someone who doesn't want to wait for a compiler.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ _listening: list[CtrlC] = []
 def noted() -> Iterator[CtrlC]:
     """Ctrl-C is noted until the end of the block; a block inside has the same note.
 
-    Where someone else handles it, or in another thread than the main one, everything stays as it is.
+    Where someone else handles it, or in another thread than the main one, everything stays as it
+    is.
     """
     if _listening:
         yield _listening[-1]

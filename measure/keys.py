@@ -1,4 +1,4 @@
-"""The key of a case: its template and its inputs as one line of text, the same wherever they come from."""
+"""The key of a case: its template and inputs as one line of text, the same wherever they come from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def case_key(template: str, inputs: Inputs) -> str:
-    """A case as text: `matmul|weight_dtype=bf16|tokens=2048`, dtypes first, each group sorted by name.
+    """A case as text: `matmul|weight_dtype=bf16|tokens=2048`, dtypes first, groups sorted by name.
 
     Equal cases give equal keys, however their numbers were typed: 2048, 2048.0 and "2048" are one.
     """
@@ -27,7 +27,7 @@ def case_key(template: str, inputs: Inputs) -> str:
 
 
 def parse_key(key: str) -> tuple[str, dict[str, float | str | None]]:
-    """The template and the inputs of a key, the inverse of `case_key`. Raises ValueError for another text."""
+    """The template and inputs of a key by `case_key`. Raises ValueError for another text."""
     template, *groups = key.split("|")
     inputs: dict[str, float | str | None] = {}
     for piece in ",".join(groups).split(",") if groups else ():

@@ -1,4 +1,4 @@
-"""Device time out of a profile: how long each run of one program took, by the layout of each platform.
+"""Device time out of a profile: how long each run of one program took, on each platform.
 
 | platform | plane | what a run is |
 |---|---|---|
@@ -6,9 +6,9 @@
 | GPU | /device:GPU:n | the kernels of one run, as the union of their intervals over the `Stream` lines |
 | CPU | /host:CPU | from the first to the last event of one run_id, over all threads |
 
-On a CPU the operations of a run share the cores with each other and wait for threads to wake up: their sum
-counts cores twice and their union leaves out the hand-overs. The span counts both once, and it is what a call
-takes beside its dispatch.
+On a CPU the operations of a run share the cores with each other and wait for threads to wake up:
+their sum counts cores twice and their union leaves out the hand-overs. The span counts both once,
+and it is what a call takes beside its dispatch.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def newest(folder: Path) -> Path:
 def run_times(path: Path, module: str, n_runs: int) -> list[float]:
     """Seconds of each run of the program `module` in a profile, on the slowest device that ran it.
 
-    `n_runs` is how often it was called, which a GPU's profile doesn't say. Empty where nothing was recorded.
+    `n_runs` is how often it was called, which a GPU's profile doesn't say. Empty where nothing was
+    recorded.
     """
     by_plane = {plane.name: plane_runs(plane, module, n_runs) for plane in xplane.read(path)}
     host = by_plane.pop(HOST, [])  # beside a device it only launches
@@ -61,10 +62,11 @@ def _tpu_runs(plane: Plane, module: str) -> list[float]:
 
 
 def _gpu_runs(plane: Plane, module: str, n_runs: int) -> list[float]:
-    """The kernels dealt out to runs in order: every run launches the same ones, and no two runs overlap.
+    """The kernels dealt out to runs in order: each run launches the same ones, and none overlap.
 
-    Kernels of a CUDA graph or a library carry no module and count; those of another module don't, nor do copies
-    without one, which are the host's. Where they can't be dealt out evenly, every run is given the mean.
+    Kernels of a CUDA graph or a library carry no module and count; those of another module don't,
+    nor do copies without one, which are the host's. Where they can't be dealt out evenly, every run
+    is given the mean.
     """
     kernels = sorted(
         (
@@ -96,7 +98,7 @@ def _cpu_runs(plane: Plane, module: str) -> list[float]:
 
 
 def busy_time(events: Iterable[Event]) -> float:
-    """Seconds during which at least one of the events ran: overlapping and nested ones count once."""
+    """Seconds during which at least one of the events ran: overlapping ones count once."""
     total, until = 0, 0
     for start, end in sorted((event.start_ps, event.end_ps) for event in events):
         total += max(0, end - max(start, until))

@@ -1,28 +1,13 @@
-"""measurements.csv: one row for each measured case, in SI units, readable without the workbook or JAX.
-
-The fields of `Measurement` are the columns, each with its unit and meaning: the one table of the schema.
-"""
+"""A case, measured or not, as a record: the columns of measurements.csv with units and meanings."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import os
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
-from planner import csvfile, progress
-from planner.errors import Place, UserError, nearest
-
-REQUIRED = ("case_key", "hardware_id", "t_median")
 VERSION = 1
-FOUND_BY = ("case_id", "case_key", "template", "hardware_id", "status", "method")  # blanks around these don't count
-AMOUNTS = ("t_mad", "flops", "memory_bytes")  # as counts they are never negative; a time by differences may be
 STATUSES = ("measured", "skipped", "failed", "interrupted")
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def _column(unit: str, meaning: str, default: Any = "") -> Any:
@@ -35,7 +20,7 @@ def _figure(unit: str, meaning: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """One case, measured or not. A number that nobody knows is NaN, and blank in the file; never 0."""
+    """One case, measured or not. A number that nobody knows is NaN, blank in the file; never 0."""
 
     schema: int = _column("1", "version of these columns", VERSION)
     run_id: str = _column("text", "one for each run of measure")
@@ -95,8 +80,13 @@ class Measurement:
 
     @property
     def compiler_flags(self) -> str:
-        """XLA_FLAGS and LIBTPU_INIT_ARGS on one line: times under others are another experiment's."""
+        """XLA_FLAGS and LIBTPU_INIT_ARGS on one line: under others it is another experiment."""
         return " ".join(f"{self.xla_flags} {self.libtpu_init_args}".split())
+
+    @property
+    def experiment(self) -> tuple[str, ...]:
+        """What is timed where and how: of two rows of one experiment the later counts."""
+        return self.case_key, self.hardware_id or self.device_kind, self.compiler_flags, self.mesh
 
     @property
     def is_trusted(self) -> bool:
@@ -105,99 +95,4 @@ class Measurement:
 
 
 SCHEMA = {f.name: (f.metadata["unit"], f.metadata["meaning"]) for f in fields(Measurement)}
-_TYPES = {f.name: type(f.default) for f in fields(Measurement)}
-
-
-def write_measurements(path: Path, rows: Iterable[Measurement]) -> None:
-    """Write measurements.csv: UTF-8, every column, floats to the last digit; whole or not at all."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(SCHEMA)
-    writer.writerows([_cell(getattr(row, name)) for name in SCHEMA] for row in rows)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text.getvalue(), encoding="utf-8", newline="")
-        progress.replacing(path, temporary)
-        temporary.replace(path)
-    except OSError as error:
-        raise UserError(f"can't be written: {error.strerror}", place=Place(path)) from None
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def read_measurements(path: Path) -> list[Measurement]:
-    """The rows of a measurements.csv, ours or one typed by hand; columns may be left out but for `REQUIRED`.
-
-    Raises UserError with the line and column of what can't be read.
-    """
-    return [row for _, row in numbered_measurements(path)]
-
-
-def numbered_measurements(path: Path) -> list[tuple[int, Measurement]]:
-    """The rows as `read_measurements` has them, each with its line."""
-    sheet = csvfile.read(path, known=tuple(SCHEMA))
-    unknown = [name for name in sheet.header if name not in SCHEMA]
-    if not any(map(_is_converted, unknown)):  # of t_median_ms nobody is told to rename it
-        csvfile.require(sheet.header, path, REQUIRED, tuple(SCHEMA))
-    for name in sorted(unknown, key=_is_converted, reverse=True):
-        what = f"unknown column {name!r}" if name else f"column {sheet.header.index(name) + 1} has no name"
-        raise UserError(what, place=Place(path, 1), remedy=_meant(name) if name else "name it, or delete it")
-    return [(line, _row(cells, path, line)) for line, cells in sheet.records()]
-
-
-def _row(cells: Mapping[str, str], path: Path, line: int) -> Measurement:
-    values: dict[str, Any] = {}
-    for name, text in cells.items():
-        if text and not text.isspace():
-            try:
-                values[name] = _value(name, text)
-            except UserError as error:
-                raise UserError(error.what, place=Place(path, line, name), remedy=error.remedy) from None
-    return Measurement(**values)
-
-
-def _is_converted(name: str) -> bool:
-    """Whether an unknown column is a known one with something behind it, as a unit is."""
-    return _beginning(name) is not None
-
-
-def _beginning(name: str) -> str | None:
-    """The known column whose name an unknown one begins with."""
-    return next((known for known in sorted(SCHEMA, key=len, reverse=True) if name.startswith(known)), None)
-
-
-def _meant(name: str) -> str:
-    """What to do about an unknown column: a known one with a unit behind it is to be converted."""
-    column = _beginning(name)
-    if column is None:
-        return nearest(name, SCHEMA)
-    return f"did you mean {column}? it is in {SCHEMA[column][0]}: convert it if need be, and name it {column}"
-
-
-def _cell(value: str | float) -> str:
-    """A value as it stands in the file; text that a spreadsheet would take for a formula is quoted."""
-    if isinstance(value, str):
-        return f"'{value}" if value.startswith(FORMULA_STARTS) else value
-    return "" if math.isnan(value) else repr(value)
-
-
-def _value(name: str, text: str) -> str | float:
-    """A cell's text as its column's type: the inverse of `_cell`."""
-    kind = _TYPES[name]
-    if kind is str:
-        text = (text.strip() if name in FOUND_BY else text).removeprefix("'")
-        if name == "status" and text not in STATUSES:
-            raise UserError(f"unknown status {text!r}", remedy=nearest(text, STATUSES))
-        return text
-    try:
-        number = float(text) if text.isascii() and "_" not in text else math.nan  # Python reads 1_000, nobody else
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number) or (kind is int and not number.is_integer()):
-        wanted = "a whole number" if kind is int else "a number"
-        raise UserError(f"{text!r} is not {wanted}", remedy="write it with digits and a point")
-    if number < 0 and (kind is int or name in AMOUNTS):
-        raise UserError(f"{text!r} is negative", remedy="write 0 or more, or leave it blank")
-    if name == "schema" and number != VERSION:
-        raise UserError(f"the columns are of version {number:g}, not {VERSION}", remedy="use the planner that wrote it")
-    return int(number) if kind is int else number
+TYPES = {f.name: type(f.default) for f in fields(Measurement)}

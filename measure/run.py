@@ -1,4 +1,4 @@
-"""Measure cases one after another: each yields a row, whatever becomes of it, and Ctrl-C keeps the rest."""
+"""Measure cases one by one: each yields a row, whatever becomes of it; Ctrl-C keeps the rest."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ UNSUPPORTED = ("RESOURCE_EXHAUSTED", "UNIMPLEMENTED", "unsupported", "not suppor
 
 @dataclass(frozen=True)
 class Case:
-    """A row to measure: `key` is its row in the workbook, the figures are what its template predicts.
+    """A row to measure: `key` is its row in the workbook, its figures are predictions.
 
-    `label` is what a person calls it. A `hardware_id` keeps the row to that hardware. `floor_s` is the lower bound of
-    its time in s, `flops` and `memory_bytes` its work on one device; NaN where unknown. `skip` says why not to measure
-    it at all.
+    `label` is what a person calls it. A `hardware_id` keeps the row to that hardware. `floor_s` is
+    the lower bound of its time in s, `flops` and `memory_bytes` its work on one device; NaN where
+    unknown. `skip` says why not to measure it at all.
     """
 
     key: str
@@ -50,9 +50,9 @@ def measure_cases(
 ) -> Iterator[Measurement]:  # fmt: skip
     """Measure each case on this process's first device and yield its row, in order.
 
-    `kinds` is hardware_id -> jax_device_kind; `progress` is told one line for each case; after `budget_s`
-    seconds the rest is skipped; profiles are kept below `profiles_to`. Ctrl-C yields the row that it hit as
-    interrupted, and ends. Raises UserError where JAX finds no device.
+    `kinds` is hardware_id -> jax_device_kind; `progress` is told one line for each case; after
+    `budget_s` seconds the rest is skipped; profiles are kept below `profiles_to`. Ctrl-C yields the
+    row that it hit as interrupted, and ends. Raises UserError where JAX finds no device.
     """
     device = _device(kinds)
     common, begin = _common(device), time.monotonic()
@@ -75,7 +75,7 @@ def measure_cases(
 
 
 def _tried(case: Case, device: devices.Device, rules: Rules, keep: Path | None, left: int) -> dict[str, Any]:
-    """The columns of an attempt, or of none where Ctrl-C was pressed in it or before it; `left` cases follow."""
+    """The columns of an attempt, or of one that Ctrl-C ended or prevented; `left` cases follow."""
     try:
         interrupts.check()
         return _attempt(case, device, rules, keep)
@@ -84,7 +84,7 @@ def _tried(case: Case, device: devices.Device, rules: Rules, keep: Path | None, 
 
 
 def outcome(row: Measurement) -> str:
-    """What a person is told of a case: its time and rates, and the guards that it failed, or why it has no time."""
+    """What a person is told of a case: its time, rates and failed guards, or why it has no time."""
     if row.status != "measured":
         return f"{row.status}, {row.reason}"
     rates = [(row.achieved_flops, "FLOP/s"), (row.achieved_bandwidth, "B/s")]
@@ -116,7 +116,7 @@ def _attempt(case: Case, device: devices.Device, rules: Rules, keep: Path | None
 
 
 def _workload(case: Case, device: devices.Device) -> Workload:
-    """The workload of a case. Raises CaseSkipped where it is for other hardware, or too large for this."""
+    """The workload of a case. Raises CaseSkipped: for other hardware, or too large for this."""
     if case.skip:
         raise CaseSkipped(case.skip)
     if case.hardware_id and case.hardware_id not in device.hardware_ids:
@@ -143,7 +143,7 @@ def _common(device: devices.Device) -> Measurement:
 
 
 def _identity(case: Case, hardware_ids: Sequence[str]) -> dict[str, Any]:
-    """What tells a case from the others. CPUs share a device_kind, so for them the row names the hardware."""
+    """What tells a case from the others. CPUs share a device_kind: the row names their hardware."""
     only = hardware_ids[0] if len(hardware_ids) == 1 else ""
     return {
         "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -158,7 +158,7 @@ def _identity(case: Case, hardware_ids: Sequence[str]) -> dict[str, Any]:
 
 
 def _extrapolated(workload: Workload, deep: Timing, flat: Timing, case: Case) -> dict[str, Any]:
-    """The columns of a case of many layers of which a few were run: each further one takes what one more took."""
+    """The columns of a case of which a few layers were run: each further one takes what one took."""
     layer = (deep.primary.median - flat.primary.median) / (workload.timed_layers - 1)
     factor = (flat.primary.median + (workload.n_layers - 1) * layer) / deep.primary.median
     columns = _columns(deep, case)

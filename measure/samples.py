@@ -70,7 +70,7 @@ class Summary:
 
 
 def summarize(samples: Sequence[float]) -> Summary:
-    """Statistics of samples in seconds; the interval is a bootstrap with a fixed seed, so it repeats."""
+    """Statistics of samples in seconds; the interval is a bootstrap with a fixed seed."""
     values = np.asarray(samples, dtype=float)
     median = float(np.median(values))
     drawn = np.random.default_rng(0).choice(values, (RESAMPLES, values.size))
@@ -88,7 +88,7 @@ def summarize(samples: Sequence[float]) -> Summary:
 
 
 def sample(take: Timer, rules: Rules, now: Timer = time.perf_counter) -> list[float]:
-    """Timings from `take`, as many as settle their median: adaptive between the bounds of `rules`."""
+    """Timings from `take`, as many as settle their median, between the bounds of `rules`."""
     samples: list[float] = []
     repeat(
         lambda: samples.append(take()), rules, lambda: summarize(samples).half_width < rules.half_width, now=now
@@ -100,7 +100,7 @@ def repeat(
     take: Callable[[], None], rules: Rules, is_settled: Callable[[], bool],
     is_contested: Callable[[], bool] = lambda: False, now: Timer = time.perf_counter,
 ) -> None:  # fmt: skip
-    """Take samples until they are settled, or time is up by `rules`: later where they are contested."""
+    """Take samples until they are settled, or time is up by `rules`: later where contested."""
     begin, next_check = now(), rules.min_samples
     for taken in range(1, rules.max_samples + 1):
         take()

@@ -1,7 +1,8 @@
-"""A timing of one case: three independent times, which of them counts, and the guards that it must pass.
+"""A timing of one case: three independent times, which of them counts, and its guards.
 
-A per-call time holds the dispatch, a loop may be optimised away, a profile may lose events. Each fails in
-its own way, so a time is trusted when they agree. A flagged row is shown, and never used in a fit.
+A per-call time holds the dispatch, a loop may be optimised away, a profile may lose events. Each
+fails in its own way, so a time is trusted when they agree. A flagged row is shown, and never used
+in a fit.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class LoopTime:
 
 @dataclass(frozen=True)
 class Timing:
-    """All that was measured of one case, times in seconds; `floor_s` is the predicted least time, or NaN."""
+    """All that was measured of a case, in s; `floor_s` is the predicted least time, or NaN."""
 
     platform: str
     wall: Summary
@@ -53,7 +54,7 @@ class Timing:
 
     @property
     def method(self) -> str:
-        """Whose time counts: the profiler's hardware timestamps, the loop's slope on a CPU, else a call's."""
+        """Whose time counts: the profiler's, the loop's slope on a CPU, else a call's."""
         return self._counting[0]
 
     @property
@@ -81,7 +82,7 @@ class Timing:
 
     @property
     def is_loop_elided(self) -> bool:
-        """Whether XLA took the work out of the loop: it hardly grows, or the call's work is in its set-up.
+        """Whether XLA took the work out of the loop: it hardly grows, or its set-up holds a call.
 
         A call that is mostly dispatch has hardly any work to look for there.
         """
@@ -120,7 +121,7 @@ class Timing:
 
 
 def disagree(one: float, other: float) -> bool:
-    """Whether two times of one thing differ by more than they may; a loop that XLA emptied may take no time at all."""
+    """Whether two times of one thing differ by more than they may; an emptied loop takes 0."""
     return not AGREE[0] * other <= one <= AGREE[1] * other
 
 

@@ -1,6 +1,7 @@
-"""The larger cases in JAX: attention, a feed-forward block, and whole steps of a transformer, forward or trained.
+"""The larger cases in JAX: attention, a feed-forward block, and steps of a transformer.
 
-They do what their templates count: matmuls in compute_dtype, softmax and norms in fp32, a key for every `kv_len`.
+They do what their templates count: matmuls in compute_dtype, softmax and norms in fp32, a key for
+every `kv_len`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def mlp(given: Arguments) -> Workload:
 
 
 def attention(given: Arguments) -> Workload:
-    """Queries over keys and values that are there already; the mask lets a query see the keys up to its own place."""
+    """Queries over given keys and values; a mask lets a query see keys up to its own position."""
     batch, n_heads, head_dim = given.count("batch", 1), given.count("n_heads"), given.count("head_dim")
     query_len, kv_len, n_kv = given.count("query_len"), given.count("kv_len"), given.count("n_kv_heads")
     dtypes, is_causal = Dtypes.of(given), bool(given.count("is_causal", 1, least=0))
@@ -44,9 +45,10 @@ def attention(given: Arguments) -> Workload:
 
 
 def step(given: Arguments) -> Workload:
-    """Layers of a transformer with or without the head: a decode step, a prefill, or forward and backward.
+    """Layers of a transformer with or without the head: a decode step, a prefill, or training.
 
-    Where `timed_layers` is less than `n_layers`, so many are run, and one alone: the rest is extrapolated.
+    Where `timed_layers` is less than `n_layers`, so many are run, and one alone: the rest is
+    extrapolated.
     """
     n_layers, timed = given.count("n_layers", 1), given.count("timed_layers", 0, least=0)
     if not 1 < timed < n_layers:
@@ -86,7 +88,7 @@ class Dtypes:
 
 @dataclass(frozen=True)
 class Step:
-    """The shape of a step; its arrays are the input, then the matrices of each layer, caches, head and cotangent."""
+    """The shape of a step; its arrays are input, matrices of each layer, caches, head, cotangent."""
 
     batch: int
     query_len: int

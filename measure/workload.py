@@ -1,4 +1,4 @@
-"""What is timed: a function of arrays with its operands, filled at random; and a row's inputs read for one."""
+"""What is timed: a function of arrays and its operands; and a row's inputs read to make one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class Operand:
 class Workload:
     """A function of arrays, its operands and the options that it must be compiled with.
 
-    One that stands for `n_layers` but runs `timed_layers` has a `shallow` one of a single layer beside it.
+    One that stands for `n_layers` but runs `timed_layers` has a `shallow` one of a single layer
+    beside it.
     """
 
     function: Callable[..., Any]  # of arrays to an array, or a tuple of arrays
@@ -110,7 +111,7 @@ class Arguments:
 
 
 def check_fits(device: Any, needed: float, what: str) -> None:
-    """Raise CaseSkipped where `needed` bytes don't fit beside what the device holds; `what` needs them.
+    """Raise CaseSkipped where `needed` bytes, for `what`, don't fit beside what the device holds.
 
     Asked before arrays are made, for a host that runs out of memory says nothing and is killed.
     """
@@ -129,8 +130,9 @@ def accumulator(held: Any) -> Any:
 def random_arrays(operands: tuple[Operand, ...], seed: int = 0) -> tuple[jax.Array, ...]:
     """Random data, never zeros: an H200 multiplies zeros 13 % faster. Made on the device.
 
-    Floats are scaled normals; integers are uniform over their full range. The generator is the hardware's own
-    (`rbg`), which compiles in a fraction of the time of JAX's default, and operands of one shape share a program.
+    Floats are scaled normals; integers are uniform over their full range. The generator is the
+    hardware's own (`rbg`), which compiles in a fraction of the time of JAX's default, and operands
+    of one shape share a program.
     """
     keys = jax.random.split(jax.random.key(seed, impl="rbg"), len(operands))
     return tuple(_random(key, operand) for key, operand in zip(keys, operands, strict=True))

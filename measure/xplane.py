@@ -1,7 +1,7 @@
-"""The profiler's .xplane.pb read from its bytes: planes, lines, events and all their stats, in picoseconds.
+"""The profiler's .xplane.pb read from its bytes: planes, lines, events and stats, in picoseconds.
 
-A reader of our own, because JAX's ProfileData leaves out the stats of event metadata (hlo_category, flops,
-bytes_accessed) and rounds to ns, and the xprof package brings fifty others. Fields as in
+A reader of our own, because JAX's ProfileData leaves out the stats of event metadata (hlo_category,
+flops, bytes_accessed) and rounds to ns, and the xprof package brings fifty others. Fields as in
 tsl/profiler/protobuf/xplane.proto.
 """
 
@@ -22,7 +22,7 @@ Fields = dict[int, list[Any]]  # by number: an int for a varint, else the bytes
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that ran: its name, begin and duration in ps, its own stats over those of its metadata."""
+    """Something that ran: name, begin and duration in ps, its stats over those of its metadata."""
 
     name: str
     start_ps: int
@@ -107,7 +107,7 @@ def _stats(blobs: list[Any], names: dict[int, str]) -> Stats:
 
 
 def _value(number: int, raw: Any, names: dict[int, str]) -> Value:
-    """A stat's value by its field: 2 double, 3 uint64, 4 int64, 5 text, 6 bytes, 7 another stat's name."""
+    """A stat's value by its field: 2 double, 3 uint64, 4 int64, 5 text, 6 bytes, 7 a stat's name."""
     match number:
         case 2:
             return float(struct.unpack("<d", raw)[0])
@@ -160,7 +160,7 @@ def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
 
 
 def _varint(data: memoryview, at: int) -> tuple[int, int]:
-    """The number at a position, seven bits a byte and the lowest first, and the position after it."""
+    """The number at a position, seven bits a byte, lowest first, and the position after it."""
     byte = data[at]
     at += 1
     if byte < 0x80:

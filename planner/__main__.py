@@ -1,6 +1,6 @@
 """The program's entry, for the console script and `python -m planner`: it answers Ctrl-C before it loads anything.
 
-What is left is Python's own start, until it comes here: some 20 ms, in which Ctrl-C is Python's, with a traceback.
+What is left is Python's own start, in which Ctrl-C is Python's: 15 ms, or 45 ms of an editable install.
 """
 
 from __future__ import annotations

@@ -8,10 +8,14 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from planner.cli import group
-from planner.compare import sheet as comparison
-from planner.compare.sheet import CaseRow
-from planner.measure.records import Measurement, write_measurements
+from planner.compare import comparison_sheet as comparison
+from planner.compare.comparison_sheet import CaseRow, ComparisonSheet
+from planner.measure.measurements_csv import write_measurements
+from planner.measure.records import Measurement
+from planner.xlsx.address import address
+from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_values
 
 ROW = Measurement(
     run_id="r1", timestamp="2026-05-01T10:00:00+00:00", source="microbench", platform="tpu", hardware_id="tpu-v5e",
@@ -46,3 +50,8 @@ def changed(before: bytes, path: Path) -> set[str]:
     old, new = Package.from_bytes(before, "before.xlsx"), Package.read(path)
     assert list(old.parts) == list(new.parts)
     return {name for name in old.parts if old.parts[name] != new.parts[name]}
+
+
+def typed_into(sheet: ComparisonSheet, number: int, **values: Value) -> bytes:
+    """The XML of a Comparison with these values, by machine name, typed into a row."""
+    return with_values(sheet.xml, {address(number, sheet.columns[name]): value for name, value in values.items()})

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from planner import data
 from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.template import COLUMNS, Template
@@ -27,10 +28,26 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A file's tests run in one process, so that the workbook that they share is built once: `--dist loadfile`."""
-    from xdist.scheduler import LoadFileScheduling
+    """A file's tests run in one process, and the longest files first."""
+    from tests.scheduling import LongestFirst
 
-    return LoadFileScheduling(config, log)
+    return LongestFirst(config, log)
+
+
+_load, _shipped = library._load, data.folder("templates")
+_proved: dict[Path, Template] = {}
+
+
+def _load_shipped_once(path: Path, including: tuple[Path, ...]) -> Template:
+    """A template, which is read and proved once in a process if it is a shipped one: those stay as they are."""
+    if path.parent != _shipped:
+        return _load(path, including)
+    if path not in _proved:
+        _proved[path] = _load(path, including)
+    return _proved[path]
+
+
+library._load = _load_shipped_once
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from planner.compare import sheet as comparison
+from planner.compare import comparison_sheet as comparison
 from planner.compare.prediction import judge, predict
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
-from tests.backfills import backfill, changed, keys, measurement, rows
+from tests.backfills import backfill, changed, keys, measurement, rows, typed_into
 
 MATMUL = "matmul|activation_dtype=bf16,compute_dtype=bf16,output_dtype=bf16,weight_dtype=bf16|d_in={0},d_out={0},epilogue_passes=0,n_chips=1,n_matmuls=1,tokens={0}"  # noqa: E501
 
@@ -56,7 +56,7 @@ def test_a_template_without_a_row_is_appended_as_values(plan: Path) -> None:
     package = Package.read(plan)
     sheet = comparison.find(package)
     mlp = next(row for row in sheet.rows if row.text("template") == "mlp")
-    package.replace(sheet.part, sheet.with_values({mlp.number: {"template": "matmul"}}))
+    package.replace(sheet.part, typed_into(sheet, mlp.number, template="matmul"))
     package.write(plan)
     backfill(plan, measurement("mlp|activation_dtype=bf16|d_ff=64,d_model=32,tokens=16", 1e-6))
     *_, row = rows(plan)
@@ -117,7 +117,7 @@ def test_a_copied_row_is_found_by_its_inputs(plan: Path) -> None:
     package = Package.read(plan)
     sheet = comparison.find(package)
     row = sheet.rows[1]
-    package.replace(sheet.part, sheet.with_values({row.number: {"tokens": 640, "d_in": 640, "d_out": 640}}))
+    package.replace(sheet.part, typed_into(sheet, row.number, tokens=640, d_in=640, d_out=640))
     package.write(plan)
     assert "1 updated" in backfill(plan, measurement(MATMUL.format(640))).output
     assert rows(plan)[1].number_in("measured_time") == 1e-3

@@ -104,7 +104,7 @@ def test_saved_by_libreoffice(built: bytes, tmp_path: Path) -> None:
     assert "1 updated, 1 appended" in done.output
     assert changed(before, path) == {Package.read(path).sheets()["Comparison"]}
     ours, theirs = rows(path), libreoffice.recalculated(path, tmp_path / "again")["Comparison"]
-    from planner.compare.sheet import find
+    from planner.compare.comparison_sheet import find
     from planner.xlsx.address import address
 
     column = find(Package.read(path)).columns

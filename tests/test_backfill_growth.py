@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from planner.compare import comparison_sheet as comparison
 from planner.compare import landing
-from planner.compare import sheet as comparison
 from planner.measure import timing
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import Value

@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from planner.cli import group
-from planner.compare import cases, naming
-from planner.compare import sheet as comparison
+from planner.compare import comparison_cases as cases
+from planner.compare import comparison_sheet as comparison
 from planner.measure.keys import parse_key
 from planner.xlsx.opc import Package
-from tests.backfills import backfill, keys, measurement, rows
+from tests.backfills import backfill, keys, measurement, rows, typed_into
 from tests.test_backfill import MATMUL
 
 UNKNOWN = "is not on Hardware"
@@ -67,7 +67,7 @@ def test_the_chips_are_those_of_the_workbook(plan: Path) -> None:
 def test_a_new_row_is_called_as_its_case_is(plan: Path) -> None:
     """As the other row of the case; else as the listed case; else by what it is and its sizes."""
     sheet = comparison.find(package := Package.read(plan))
-    package.replace(sheet.part, sheet.with_values({sheet.rows[1].number: {"case_label": "Our matmul"}}))
+    package.replace(sheet.part, typed_into(sheet, sheet.rows[1].number, case_label="Our matmul"))
     package.write(plan)
     listed = next(case for case in cases.load("full") if case.label == "Matmul 2048 fp32")
     measured = [
@@ -83,7 +83,7 @@ def test_a_new_row_is_called_as_its_case_is(plan: Path) -> None:
 def test_every_listed_case_is_found_by_its_key(suite: str) -> None:
     """The label of each shipped case is what its own key gives."""
     for case in cases.load(suite)[::7]:
-        assert naming.label_of(*parse_key(case.key)) == case.label
+        assert cases.label_of(*parse_key(case.key)) == case.label
 
 
 def two_chips(plan: Path) -> str:

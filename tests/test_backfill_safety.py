@@ -20,9 +20,9 @@ import pytest
 from click.testing import CliRunner
 
 from planner.cli import group
-from planner.compare.filling import fill_file
+from planner.compare import landing
 from planner.errors import UserError
-from planner.measure.records import write_measurements
+from planner.measure.measurements_csv import write_measurements
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, keys, measurement, rows
@@ -121,7 +121,7 @@ def test_a_read_only_folder(plan: Path, built: bytes) -> None:
     plan.parent.chmod(0o500)
     try:
         with pytest.raises(UserError, match="can't be written"):
-            fill_file(plan, [measurement(keys(plan)[0])])
+            landing.backfill(plan, [measurement(keys(plan)[0])])
     finally:
         plan.parent.chmod(0o700)
     assert plan.read_bytes() == built
@@ -148,7 +148,7 @@ def test_two_at_once_lose_nothing(plan: Path) -> None:
     """Each of four backfills types another row; all four are there."""
 
     def fill(number: int) -> None:
-        fill_file(plan, [measurement(key[number], 1e-3 * (number + 1))])
+        landing.backfill(plan, [measurement(key[number], 1e-3 * (number + 1))])
 
     key = keys(plan)
     threads = [threading.Thread(target=fill, args=(number,)) for number in range(4)]

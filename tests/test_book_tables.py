@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from planner import data
-from planner.formulas import library, settings
+from planner.formulas import input_values, library
 from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.lookups import facts
 from tests.test_cases import HERE, read, worked_out
@@ -30,7 +30,7 @@ found_for = functools.cache(
 def results(line: dict[str, str], chips: Path | None) -> Results:
     """A line's plan with the chips of a database: the book's, or the shipped one."""
     template = load(line["template"])
-    given = settings.values(template, [setting for setting in line["settings"].split(";") if setting])
+    given = input_values.values(template, [setting for setting in line["settings"].split(";") if setting])
     return evaluate(template, found_for(line["template"], line["model"], line["hardware"], chips), given)
 
 

@@ -21,7 +21,7 @@ import pytest
 from click.testing import CliRunner
 
 from planner import cli
-from planner.formulas import library, settings
+from planner.formulas import input_values, library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
 
@@ -65,7 +65,7 @@ def test_case(case):
     """The template's row is the source's value."""
     template = load(case["template"])
     found = found_for(case["template"], case["model"], case["hardware"])
-    results = evaluate(template, found, settings.values(template, settings_of(case)))
+    results = evaluate(template, found, input_values.values(template, settings_of(case)))
     assert results.value(case["output"]) == expected(case)
 
 
@@ -116,7 +116,7 @@ def worked_out(text: str) -> float:
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["case_id"]) for case in MAPPED["formulas"]])
 def test_a_formula_is_the_arithmetic_beside_it(case):
-    """What a formula's case expects is what its source writes out, with the numbers of the settings."""
+    """What a formula's case expects is what its source writes out, with the numbers of the input_values."""
     arithmetic = case["source"].rpartition(": ")[2]
     assert float(case["computed_value"]) == pytest.approx(worked_out(arithmetic), rel=1e-12)
 

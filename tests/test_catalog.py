@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.catalog import load_hardware, load_models
-from planner.catalog.cells import parse
 from planner.catalog.columns import Field, Rule
+from planner.catalog.columns import parse as parse
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import UserError

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 
 from planner.book.reading import read_plan
 from planner.cli import group
-from planner.diff.changes import CheckChange, OutcomeChange
-from planner.diff.compare import compare
-from planner.diff.page import as_html
-from planner.diff.show import as_text, both, percent
-from planner.diff.show import check as said_of_check
+from planner.diff.as_html import as_html
+from planner.diff.as_text import as_text, both, percent
+from planner.diff.as_text import check as said_of_check
+from planner.diff.differences import CheckChange, OutcomeChange
+from planner.diff.two_workbooks import compare
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.opc import Package
 from tests.test_lint import Seeded, fixture_built, fixture_plan, fixture_rows  # noqa: F401

@@ -19,7 +19,7 @@ from planner.book.plan import Plan
 from planner.book.reading import read_plan
 from planner.cli import group
 from planner.formulas import library
-from planner.formulas.limits import is_share, is_whole, limits
+from planner.formulas.input_values import is_share, is_whole, limits
 from planner.scenario.export import export
 from planner.workbook.book import build
 from planner.workbook.scenarios import DEFAULT_TEMPLATES, guarded, plan_of, unguarded

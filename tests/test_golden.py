@@ -7,7 +7,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from planner.cli import group
-from planner.compare import sheet
+from planner.compare import comparison_sheet as sheet
 from planner.recalc import recalculate
 from planner.xlsx.opc import Package
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.hf.defaults import CLASS_DEFAULTS
-from planner.hf.families import FAMILIES
+from planner.hf.families import CLASS_DEFAULTS, FAMILIES
 from tests.hf_configs import CONFIGS, COUNTED, MODELS, Config, config_of, row_of, value
 
 SHARED = sorted(set(CONFIGS) & set(MODELS.rows))

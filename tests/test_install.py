@@ -20,6 +20,18 @@ OUTSIDE = ("measure", "templates", "hardware_db", "model_db")
 """Folders of the repository that are parts of the package."""
 
 
+FILES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE")
+
+
+def copied(folder: Path) -> Path:
+    """A copy of the checkout's code and data: a build leaves no files in ours, and finds none of an older build."""
+    for name in ("planner", *OUTSIDE):
+        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in FILES:
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
 def run(site: Path, code: str, *arguments: str, cwd: Path) -> str:
     """What code prints whose libraries come from this environment, and `planner` from the folder `site` alone.
 
@@ -35,9 +47,10 @@ def run(site: Path, code: str, *arguments: str, cwd: Path) -> str:
 def test_the_wheel_does_the_main_jobs(tmp_path: Path) -> None:
     """The wheel holds code and data, leaves `planner` alone at the top, builds a workbook and measures a case."""
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-    wheels, site, work = tmp_path / "wheels", tmp_path / "site", tmp_path / "work"
+    source, wheels, site, work = (tmp_path / name for name in ("source", "wheels", "site", "work"))
     work.mkdir()
-    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(wheels), str(ROOT)], check=True)
+    build = ["wheel", "--no-deps", "--no-build-isolation", "-w", str(wheels), str(copied(source))]
+    subprocess.run([*pip, *build], check=True)
     (wheel,) = wheels.glob("*.whl")
     top = {name.partition("/")[0] for name in ZipFile(wheel).namelist()}
     assert {name for name in top if not name.endswith(".dist-info")} == {"planner"}
@@ -53,11 +66,9 @@ def test_the_wheel_does_the_main_jobs(tmp_path: Path) -> None:
 
 def test_a_checkout_needs_no_installation(tmp_path: Path) -> None:
     """In a checkout without symbolic links `measure` and the data are found beside `planner`, and nothing else is."""
-    shutil.copytree(ROOT / "planner", tmp_path / "planner", ignore=shutil.ignore_patterns("measure", "__pycache__"))
-    shutil.copy(ROOT / "planner/commands/measure.py", tmp_path / "planner/commands")
-    (tmp_path / "planner/measure").write_text("../measure", encoding="utf-8")  # as git leaves a link on Windows
-    for name in OUTSIDE:
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    link = copied(tmp_path) / "planner/measure"
+    link.unlink()
+    link.write_text("../measure", encoding="utf-8")  # as git leaves a link on Windows
     names = ", ".join(f"planner.{name}" for name in OUTSIDE)
     code = f"import {names}; print(*(module.__path__[0] for module in ({names},)), sep=chr(10))"
     assert run(tmp_path, code, cwd=tmp_path).splitlines() == [str(tmp_path / name) for name in OUTSIDE]

@@ -56,8 +56,8 @@ def test_foreign_parts(plan: Seeded) -> None:
         link = f'<Relationship Id="{kind}" Type="{space}/{kind}" Target="{kind}.bin"/></Relationships>'
         plan.edit(RELATIONSHIPS, "</Relationships>", link)
     found = plan.found()
-    assert rules(found) == {18}
-    assert len(found) == 3
+    assert rules(found) == {18, 33}  # and none of these parts is there
+    assert len([each for each in found if each.rule == 18]) == 3
 
 
 def test_defined_names(plan: Seeded) -> None:

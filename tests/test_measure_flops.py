@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import pytest
 
-from planner.compare import cases
+from planner.compare import comparison_cases as cases
 from planner.compare.prediction import predict
 from planner.measure.cases import workload
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from planner.cli import group
 from planner.measure import clock, interrupts
-from planner.measure.records import read_measurements
+from planner.measure.measurements_csv import read_measurements
 from planner.measure.samples import summarize
 from planner.measure.timing import LoopTime, Timing
 from tests.backfills import rows
@@ -109,10 +109,10 @@ def test_it_does_not_end_the_writing(
     plan: Path, measure: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     """Pressed again and again while the workbook is written: it is written."""
-    from planner.compare import measuring
+    from planner.compare import landing
 
-    write = measuring.write_values
-    monkeypatch.setattr(measuring, "write_values", lambda *given: (press(), press(), write(*given))[2])
+    edit = landing.edit
+    monkeypatch.setattr(landing, "edit", lambda *given: (press(), press(), edit(*given))[2])
     assert measure(1, str(plan)).exit_code == 0
     assert rows(plan)[0].number_in("measured_time") == 2e-3
 

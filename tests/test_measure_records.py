@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.errors import UserError
-from planner.measure.records import SCHEMA, Measurement, read_measurements, write_measurements
+from planner.measure.measurements_csv import read_measurements, write_measurements
+from planner.measure.records import SCHEMA, Measurement
 from planner.measure.samples import summarize
 from planner.measure.timing import LoopTime, Timing
 

@@ -11,7 +11,8 @@ from planner.errors import UserError
 from planner.measure import clock
 from planner.measure.cases import CASES
 from planner.measure.keys import case_key
-from planner.measure.records import Measurement, read_measurements, write_measurements
+from planner.measure.measurements_csv import read_measurements, write_measurements
+from planner.measure.records import Measurement
 from planner.measure.run import Case, measure_cases, outcome
 from planner.measure.samples import Rules, summarize
 from planner.measure.timing import LoopTime, Timing

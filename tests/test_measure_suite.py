@@ -13,10 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 from planner.cli import group
-from planner.compare import cases, suite, variants
-from planner.compare.landing import Landing, latest
+from planner.compare import comparison_cases as cases
+from planner.compare import measuring, variants
+from planner.compare.landing import latest
 from planner.errors import UserError
-from planner.measure.records import Measurement, read_measurements, write_measurements
+from planner.measure.measurements_csv import keep_measurements, read_measurements, write_measurements
+from planner.measure.records import Measurement
 from planner.measure.run import Case, measure_cases
 from planner.measure.samples import Rules
 
@@ -71,7 +73,7 @@ def test_an_older_time_survives_a_failure(tmp_path: Path) -> None:
     failed = replace(MEASURED, status="failed", reason="out of memory")
     faster = replace(MEASURED, case_key="other", t_median=0.5)
     flagged = replace(MEASURED, xla_flags="--a")
-    suite.keep(path, iter([failed, faster, flagged]))
+    keep_measurements(path, [failed, faster, flagged])
     assert [(row.case_key, row.t_median, row.xla_flags) for row in read_measurements(path)] == [
         ("k", 1.0, ""), ("other", 0.5, ""), ("k", 1.0, "--a"),
     ]  # fmt: skip
@@ -88,7 +90,7 @@ def test_every_row_is_in_the_file_at_once(tmp_path: Path) -> None:
         raise RuntimeError("killed")
 
     with pytest.raises(RuntimeError):
-        suite.keep(path, rows())
+        keep_measurements(path, rows())
     assert [row.case_key for row in read_measurements(path)] == ["k", "second"]
 
 
@@ -110,9 +112,9 @@ def test_a_workbook_names_its_own_chips() -> None:
 def test_an_unknown_case_and_another_chip_are_refused() -> None:
     """With the labels that are most like it and the way to all, and with what the machine is."""
     with pytest.raises(UserError, match=r"the closest: Matmul 128 bf16, .*; planner measure --suite quick --list"):
-        suite.cases("quick", ["Add 4M", "Matmull 128 bf16"])
+        measuring.of_suite("quick", ["Add 4M", "Matmull 128 bf16"])
     with pytest.raises(UserError, match="this machine is no tpu-v5e"):
-        suite.cases("quick", [], "tpu-v5e")
+        measuring.of_suite("quick", [], "tpu-v5e")
 
 
 def test_the_cases_are_listed() -> None:
@@ -162,11 +164,11 @@ def test_a_step_of_many_layers_is_extrapolated_and_says_so() -> None:
 
 def test_one_case_measured_twice_counts_once() -> None:
     """The later of two; a failure never replaces a time."""
-    landing = Landing()
+    skipped: list[tuple[str, str]] = []
     early, late = (replace(MEASURED, timestamp=f"2026-01-0{day}") for day in (1, 2))
     failed = replace(MEASURED, status="failed", timestamp="2026-01-03")
-    assert latest([late, failed, early], landing) == [late]
-    assert len(landing.skipped) == 2
+    assert latest([late, failed, early], skipped) == [late]
+    assert len(skipped) == 2
 
 
 @pytest.mark.slow

@@ -8,10 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from planner.cli import group
-from planner.compare import measuring
-from planner.compare import sheet as filling
+from planner.compare import comparison_sheet as comparison
+from planner.compare import landing, measuring
 from planner.errors import UserError
 from planner.xlsx.opc import Package
+from tests.backfills import typed_into
 from tests.workbooks import cached, write_comparison
 
 ONLY = ("--case", "Add 4M")
@@ -33,9 +34,9 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path
     return built, once, path
 
 
-def case(path: Path) -> filling.CaseRow:
+def case(path: Path) -> comparison.CaseRow:
     """The row of the measured case."""
-    return next(row for row in filling.find(Package.read(path)).rows if row.text("case_label") == "Add 4M fp32")
+    return next(row for row in comparison.find(Package.read(path)).rows if row.text("case_label") == "Add 4M fp32")
 
 
 def test_the_median_and_what_follows_are_there(measured: tuple[Path, Path, Path]) -> None:
@@ -48,7 +49,7 @@ def test_the_median_and_what_follows_are_there(measured: tuple[Path, Path, Path]
     assert row.number_in("n_samples") >= 7  # type: ignore[operator]
     assert row.text("device") == "cpu"
     assert row.text("run_id")
-    assert measuring.OTHER_HARDWARE in row.text("flags")
+    assert landing.OTHER_HARDWARE in row.text("flags")
     assert row.number_in("time_ratio") == pytest.approx(time / predicted, rel=1e-12)
     assert row.number_in("achieved_bandwidth") == pytest.approx(row.number_in("memory_bytes") / time, rel=1e-12)  # type: ignore[operator]
 
@@ -70,7 +71,7 @@ def test_a_second_run_updates_in_place(measured: tuple[Path, Path, Path]) -> Non
     """Measuring again replaces the run and adds no row."""
     _, once, path = measured
     assert case(once).text("run_id") != case(path).text("run_id")
-    assert len(filling.find(Package.read(once)).rows) == len(filling.find(Package.read(path)).rows)
+    assert len(comparison.find(Package.read(once)).rows) == len(comparison.find(Package.read(path)).rows)
 
 
 def test_an_unknown_case_is_refused_with_the_closest(measured: tuple[Path, Path, Path]) -> None:
@@ -103,13 +104,13 @@ def test_the_sheet_is_found_by_its_marker(measured: tuple[Path, Path, Path], tmp
         package.parts[part].replace(b'name="Comparison"', b'name="Vergleich"').replace(b"Comparison!", b"Vergleich!")
     )
     package.replace(part, renamed)
-    assert filling.find(package).name == "Vergleich"
+    assert comparison.find(package).name == "Vergleich"
 
 
 def test_an_unknown_template_names_the_cell(measured: tuple[Path, Path, Path]) -> None:
     """A row whose template is unknown is named by sheet and row, with the nearest template."""
     package = Package.read(measured[0])
-    sheet = filling.find(package)
-    package.replace(sheet.part, sheet.with_values({sheet.rows[0].number: {"template": "matmull"}}))
+    sheet = comparison.find(package)
+    package.replace(sheet.part, typed_into(sheet, sheet.rows[0].number, template="matmull"))
     with pytest.raises(UserError, match=r"Comparison.*matmull.*matmul"):
-        measuring.cases_of(package)
+        measuring.planned_in(package)

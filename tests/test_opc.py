@@ -18,6 +18,8 @@ from planner.errors import UserError
 from planner.xlsx import intake
 from planner.xlsx.atomic import write_atomically
 from planner.xlsx.opc import Package
+from planner.xlsx.styles import Stylesheet
+from planner.xlsx.workbook_part import shared_strings
 from tests.xlsx_samples import STRICT, parts, sheet, zipped
 
 CELL = '<row r="1"><c r="A1"><v>1</v></c></row>'
@@ -264,3 +266,18 @@ def test_write_atomically_makes_a_new_file(tmp_path: Path) -> None:
     assert (tmp_path / "new.bin").read_bytes() == b"x"
     with pytest.raises(UserError, match="can't be written"):
         write_atomically(tmp_path / "none" / "new.bin", b"x")
+
+
+@pytest.mark.parametrize("part", ["xl/styles.xml", "xl/sharedStrings.xml"])
+def test_refusal_of_a_malformed_part(part: str) -> None:
+    """A part that is no XML is named in one line, with the reason."""
+    kind = {"xl/styles.xml": "styles", "xl/sharedStrings.xml": "sharedStrings"}[part]
+    content = parts({"Data": sheet("")})
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    link = f'<Relationship Id="rId9" Type="{office}/{kind}" Target="/{part}"/></Relationships>'
+    rels = "xl/_rels/workbook.xml.rels"
+    content[rels] = content[rels].replace(b"</Relationships>", link.encode())
+    content[part] = b"<styleSheet><fonts></styleSheet>"
+    package = Package.from_bytes(zipped(content), "x.xlsx")
+    with pytest.raises(UserError, match=f"its part {part} is not valid XML \\(Opening and ending tag mismatch"):
+        (Stylesheet.of if kind == "styles" else shared_strings)(package)

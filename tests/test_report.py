@@ -12,13 +12,11 @@ import pytest
 
 from planner.errors import UserError
 from planner.recalc.inmemory import stripped
-from planner.report.data import ReportData
+from planner.report.contents import ReportData
+from planner.report.exports import as_csv, as_json
 from planner.report.figures import shown
 from planner.report.gather import gather
-from planner.report.html import html
-from planner.report.jsonfile import as_json
-from planner.report.markdown import markdown
-from planner.report.spreadsheet import as_csv
+from planner.report.jinja_pages import html, markdown
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from planner.report.gather import gather
-from planner.report.html import html
-from planner.report.typeset import pdf
+from planner.report.jinja_pages import html
+from planner.report.pdf import pdf
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.reports import Page, agrees, default_workbook, hostile_workbook
 

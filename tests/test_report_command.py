@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from planner.cli import group
-from planner.report.data import ReportData
+from planner.report.contents import ReportData
 from planner.report.gather import gather
-from planner.report.html import html
-from planner.report.write import FORMATS, write
+from planner.report.jinja_pages import html
+from planner.report.write import FORMATS, made, write
 from tests.reports import FOREIGN, default_workbook, hostile_workbook
 
 
@@ -29,9 +29,9 @@ def test_the_same_report_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     one, two = gather(default_workbook()), gather(default_workbook())
     assert one.date == "2023-11-14"
-    for ending, make in FORMATS.items():
+    for ending in FORMATS:
         output = Path(f"report{ending}")
-        assert make(one, None, output) == make(two, None, output), ending
+        assert made(one, output) == made(two, output), ending
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_bad_input_gets_one_line(tmp_path: Path, arguments: list[str], said: str
 def test_the_command_loads_no_large_library(tmp_path: Path) -> None:
     """A report starts without pandas, openpyxl, JAX or matplotlib; only a PDF loads Typst."""
     code = (
-        "import sys; from pathlib import Path; from planner.report.write import FORMATS, write; "
+        "import sys; from pathlib import Path; from planner.report.write import write; "
         "write(Path(sys.argv[1]), Path(sys.argv[2])); "
         "print([m for m in ('pandas', 'openpyxl', 'jax', 'matplotlib', 'typst') if m in sys.modules])"
     )

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from planner.errors import UserError
-from planner.report.beside import alone, written_beside
-from planner.report.data import Picture, Table
-from planner.report.jinja import page
-from planner.report.pictures.bars import PARTS
-from planner.report.placing import Names, Spot
+from planner.report.bar_chart import PARTS
+from planner.report.contents import FigureTable, Picture
+from planner.report.jinja_pages import page
+from planner.report.label_placement import DrawnPoint, Labels
 from planner.report.svg import PALETTE, Drawing
-from planner.report.write import write
+from planner.report.write import alone, write, written_beside
 from planner.xlsx.atomic import write_atomically
 from tests.reports import default_workbook
 
@@ -25,8 +24,8 @@ READABLE = 4.5
 
 def test_names_of_near_points_stand_apart() -> None:
     """Six points in one corner: the names that find room overlap neither each other nor a point that is another's."""
-    points = [Spot(200 + 9 * at, 150 + 5 * at) for at in range(6)]
-    names = Names(0, 300, points, [points], 0, 420)
+    points = [DrawnPoint(200 + 9 * at, 150 + 5 * at) for at in range(6)]
+    names = Labels(0, 300, points, [points], 0, 420)
     for point in points:
         names.place(point, "batch 32", 10)
     assert len(names.placed) >= 3
@@ -36,26 +35,26 @@ def test_names_of_near_points_stand_apart() -> None:
 
 def test_a_name_leaves_a_line_free() -> None:
     """Of a point in a line that goes on to the right, the name stands above, below or on the left."""
-    line = [Spot(100, 100), Spot(400, 100)]
-    box = Names(0, 200, line, [line], 0, 420).place(line[0], "batch 32", 10)
+    line = [DrawnPoint(100, 100), DrawnPoint(400, 100)]
+    box = Labels(0, 200, line, [line], 0, 420).place(line[0], "batch 32", 10)
     assert box is not None
-    assert not any(box.covers(Spot(x, 100)) for x in range(100, 400))
+    assert not any(box.covers(DrawnPoint(x, 100)) for x in range(100, 400))
 
 
 def test_a_name_stays_inside() -> None:
     """At the right edge a name stands left of its point; where nothing is free there is none."""
-    names = Names(0, 200, [Spot(410, 100)], [], 0, 420)
-    box = names.place(Spot(410, 100), "batch 32", 10)
+    names = Labels(0, 200, [DrawnPoint(410, 100)], [], 0, 420)
+    box = names.place(DrawnPoint(410, 100), "batch 32", 10)
     assert box is not None
     assert box.left + box.wide <= 420
-    assert Names(0, 10, [Spot(410, 100)], [], 0, 420).place(Spot(410, 100), "batch 32", 10) is None
+    assert Labels(0, 10, [DrawnPoint(410, 100)], [], 0, 420).place(DrawnPoint(410, 100), "batch 32", 10) is None
 
 
 def drawn() -> Picture:
     """A small picture."""
     drawing = Drawing(40)
     drawing.text(10, 20, "<&>")
-    return Picture("roofline", "Roofline", drawing.svg("words"), "words", "", Table((), ()))
+    return Picture("roofline", "Roofline", drawing.svg("words"), "words", "", FigureTable((), ()))
 
 
 def test_a_drawing_stands_alone() -> None:

@@ -12,14 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.report import svg
-from planner.report.clean import cleaned
-from planner.report.data import ReportData
+from planner.report.bar_chart import PARTS
+from planner.report.contents import ReportData, cleaned
+from planner.report.exports import as_csv, as_text
 from planner.report.gather import gather
-from planner.report.html import html
-from planner.report.jinja import page
-from planner.report.markdown import escaped, markdown
-from planner.report.pictures import bars
-from planner.report.spreadsheet import as_csv, plain
+from planner.report.jinja_pages import escaped, html, markdown, page
 from tests.reports import FOREIGN, FORMULA, HOSTILE, Page, hostile_workbook
 
 STARTS = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -100,7 +97,7 @@ def test_markdown_tables_keep_their_columns(report: ReportData) -> None:
 @given(st.text(max_size=40))
 def test_any_text_stays_a_text(text: str) -> None:
     """Whatever a name is: no formula in a CSV, one line without live markup in Markdown."""
-    assert not plain(text).lstrip(" ").startswith(STARTS)
+    assert not as_text(text).lstrip(" ").startswith(STARTS)
     line = escaped(text)
     assert "\n" not in line
     assert not re.search(r"(?<!\\)(?:\\\\)*[|`*\[\]<>]", line)
@@ -129,7 +126,7 @@ def contrast(one: str, other: str) -> float:
 
 def test_colours_are_told_apart_from_their_ground() -> None:
     """Words and what is drawn have a contrast of at least 4.5 with their ground, on light pages and on dark ones."""
-    assert min(contrast(colour, "#ffffff") for colour in (*svg.PALETTE, *bars.PARTS, svg.INK, svg.MUTED)) >= 4.5
+    assert min(contrast(colour, "#ffffff") for colour in (*svg.PALETTE, *PARTS, svg.INK, svg.MUTED)) >= 4.5
     light, dark = re.findall(r":root\{(--paper.*?)\}", page("report.css"))
     for text in (light, dark):
         tokens = dict(re.findall(r"--([\w-]+):(#\w{3,6})\b", text))

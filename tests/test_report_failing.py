@@ -8,18 +8,17 @@ import pytest
 from click.testing import CliRunner
 
 from planner.cli import group
-from planner.report.data import Check
+from planner.report.contents import CheckResult
 from planner.report.figures import apart
 from planner.report.gather import gather
-from planner.report.html import html
-from planner.report.markdown import markdown
+from planner.report.jinja_pages import html, markdown
 from tests.workbooks import write_plan
 
 GIB = 2**30
 
 
 @pytest.fixture(scope="module")
-def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Check]:
+def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CheckResult]:
     """The failed checks of a plan with a mesh that doesn't suit, by label."""
     path = tmp_path_factory.mktemp("failing") / "plan.xlsx"
     write_plan(
@@ -29,12 +28,12 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Check]:
     return {check.label: check for check in gather(path).failed}
 
 
-def said(check: Check) -> str:
+def said(check: CheckResult) -> str:
     """Its numbers with plain blanks."""
     return check.numbers.replace("\N{NO-BREAK SPACE}", " ")
 
 
-def test_a_limit_that_is_passed(failed: dict[str, Check]) -> None:
+def test_a_limit_that_is_passed(failed: dict[str, CheckResult]) -> None:
     """The left side with its number, what holds instead, the right side's number and what it is made of."""
     assert said(failed["Inference: The context is no longer than the model's"]) == (
         "Context length = 200,000 > 8,192 = Longest context of the model"
@@ -44,21 +43,21 @@ def test_a_limit_that_is_passed(failed: dict[str, Check]) -> None:
     assert f" > {80 * GIB / 1e9:.2f} GB/chip = HBM capacity - HBM kept free on a chip" in memory
 
 
-def test_two_that_should_agree(failed: dict[str, Check]) -> None:
+def test_two_that_should_agree(failed: dict[str, CheckResult]) -> None:
     """What should be equal but for rounding is said as unequal, without the tolerance: 3 x 7 ways and one chip."""
     assert said(failed["Training: The mesh and the slices make the chips"]) == (
         "Chips of the mesh = 21 chips ≠ 1 chip = Chips"
     )
 
 
-def test_an_uneven_split(failed: dict[str, Check]) -> None:
+def test_an_uneven_split(failed: dict[str, CheckResult]) -> None:
     """A quotient that should be whole is shown: 80 layers in 7 stages."""
     assert said(failed["Training: Layers split evenly over the pipeline"]) == (
         "Layers / Pipeline stages = 11.43, which is no whole number"
     )
 
 
-def test_a_way_out_is_not_said(failed: dict[str, Check]) -> None:
+def test_a_way_out_is_not_said(failed: dict[str, CheckResult]) -> None:
     """Of `OR(slice_x<1, ...)` only what was asked for is said, not that a shape was given."""
     assert (
         said(failed["Inference: The slice's shape makes its chips"]) == "Chips of the slice = 5 chips ≠ 1 chip = Chips"
@@ -107,7 +106,7 @@ def test_sides_that_are_nearly_equal_are_told_apart(tmp_path: Path) -> None:
     ]
 
 
-def test_every_failed_check_has_its_numbers(failed: dict[str, Check]) -> None:
+def test_every_failed_check_has_its_numbers(failed: dict[str, CheckResult]) -> None:
     """None is left with its formula alone, and every page shows them."""
     assert len(failed) >= 8
     assert all(check.numbers for check in failed.values())

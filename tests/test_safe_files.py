@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from planner import cli, progress, regularfile
 from planner.errors import UserError
+from planner.report.jinja_pages import rendered
 from planner.xlsx import atomic
 from planner.xlsx.atomic import write_atomically
 from planner.xlsx.locked import locked
@@ -121,6 +122,13 @@ def test_a_file_too_large_is_refused(planner: Planner, tmp_path: Path, words: li
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("kind", ["pipe", "loop", "zero", "folder", "socket"])
+def test_a_house_style_that_is_no_regular_file_is_refused(odd: dict[str, str], kind: str, tmp_path: Path) -> None:
+    """The template of a report is read as any other file of a user."""
+    with pytest.raises(UserError, match=odd[kind]):
+        rendered("report.html", tmp_path / f"{kind}.csv", {}, {}, escapes=True)
+
+
 def test_a_file_that_grows_meanwhile_is_refused(tmp_path: Path) -> None:
     """The size counts that is read, not the one that was seen first."""
     path = tmp_path / "grows.csv"
@@ -194,12 +202,13 @@ from planner.__main__ import main
 handle = signal.signal
 def told(*handler):
     before = handle(*handler)
-    signal.signal = handle
-    print("begun", flush=True)
+    if before is not signal.SIG_IGN:
+        signal.signal = handle
+        print("begun", flush=True)
     return before
 signal.signal = told
 main()
-"""  # says so once Ctrl-C is handled
+"""  # says so once Ctrl-C is handled, or ignored again
 
 
 EARLY = [0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3]

@@ -14,7 +14,7 @@ from planner.formulas.template import Template
 from planner.workbook import layout
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
-from planner.workbook.sharing import included_first, same_rows, shares
+from planner.workbook.template_rows import included_first, same_rows, shares
 from planner.xlsx.opc import Package
 from tests.workbooks import by_name, cached
 

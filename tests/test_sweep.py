@@ -19,7 +19,7 @@ from planner.formulas.sweeps import followed, sweeps
 from planner.formulas.template import Row
 from planner.recalc import recalculate
 from planner.workbook.book import build
-from planner.workbook.plan import Plan, Scenario
+from planner.workbook.build_plan import BuildPlan, BuildScenario
 from planner.workbook.scenarios import plan_of
 from planner.workbook.sweep_table import swept
 from planner.xlsx.cellvalue import CellError
@@ -34,7 +34,7 @@ AXES = {"inference": ("batch", "context_len", "n_chips"), "training": ("batch_to
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Plan]:
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BuildPlan]:
     """A workbook that serves and trains, on a torus and on a switch, with one calculated row overridden in one."""
     folder = tmp_path_factory.mktemp("sweep")
     scenarios = folder / "scenarios.csv"
@@ -65,7 +65,7 @@ def tables(grid: Grid) -> Iterator[tuple[str, dict[str, str], list[int]]]:
             yield axis, columns, rows
 
 
-def differences(grid: Grid, plan: Plan, chosen: Scenario) -> Iterator[str]:
+def differences(grid: Grid, plan: BuildPlan, chosen: BuildScenario) -> Iterator[str]:
     """Where a table differs from the array functions at the chosen scenario's values with the axis's in their place."""
     models, chips, dtypes = catalog.load_models(), catalog.load_hardware(), bytes_of_dtypes()
     wanted = iter((sweep, axis) for sweep in plan.sweeps for axis in sweep.axes)
@@ -104,14 +104,14 @@ def chosen(path: Path, scenario: str, folder: Path) -> Path:
     return folder / "chosen.xlsx"
 
 
-def test_the_tables(both: tuple[Path, Plan]) -> None:
+def test_the_tables(both: tuple[Path, BuildPlan]) -> None:
     """A table over batch, over context and over chips for serving, and over tokens, sequence and chips for training."""
     found = [axis for axis, _, _ in tables(cached(both[0]))]
     assert sorted(found) == sorted(axis for axes in AXES.values() for axis in axes)
 
 
 @pytest.mark.parametrize("index", [0, pytest.param(1, marks=pytest.mark.slow), 2])
-def test_each_case_is_the_arrays(both: tuple[Path, Plan], tmp_path: Path, index: int) -> None:
+def test_each_case_is_the_arrays(both: tuple[Path, BuildPlan], tmp_path: Path, index: int) -> None:
     """Every quantity of every case is what the array functions give, for whichever scenario is chosen.
 
     The third scenario overrides a calculated row, which no table calculates otherwise.
@@ -122,7 +122,7 @@ def test_each_case_is_the_arrays(both: tuple[Path, Plan], tmp_path: Path, index:
     assert list(differences(grid, plan, scenario)) == []
 
 
-def test_an_analyst_sweeps_other_values(both: tuple[Path, Plan], tmp_path: Path) -> None:
+def test_an_analyst_sweeps_other_values(both: tuple[Path, BuildPlan], tmp_path: Path) -> None:
     """Swept values are cells to type into: other ones give other cases."""
     path, plan = both
     axis, _, rows = next(tables(cached(path)))
@@ -136,7 +136,7 @@ def test_an_analyst_sweeps_other_values(both: tuple[Path, Plan], tmp_path: Path)
     assert list(differences(grid, plan, plan.scenarios[0])) == []
 
 
-def test_what_does_not_depend_on_an_axis_is_looked_up(both: tuple[Path, Plan]) -> None:
+def test_what_does_not_depend_on_an_axis_is_looked_up(both: tuple[Path, BuildPlan]) -> None:
     """In the table over chips, what batch alone moves is the scenario's own value and no formula of its own."""
     sheet = openpyxl.load_workbook(both[0])["Sweep"]
     for axis, columns, rows in tables(cached(both[0])):
@@ -147,7 +147,7 @@ def test_what_does_not_depend_on_an_axis_is_looked_up(both: tuple[Path, Plan]) -
 
 @pytest.mark.slow
 @needs_libreoffice
-def test_libreoffice_agrees_on_serving_and_training(both: tuple[Path, Plan], tmp_path: Path) -> None:
+def test_libreoffice_agrees_on_serving_and_training(both: tuple[Path, BuildPlan], tmp_path: Path) -> None:
     """LibreOffice computes every number and text of Sweep, Constraints, Training and Dashboard to the cached one."""
     grid, computed = cached(both[0]), recalculated(both[0], tmp_path)
     sheets = parse_sheets(Package.read(both[0]))

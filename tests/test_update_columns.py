@@ -9,7 +9,7 @@ import pytest
 
 from planner.book.reading import read_plan
 from planner.check.run import check
-from planner.compare import sheet as comparison
+from planner.compare import comparison_sheet as comparison
 from planner.update.update import update_file
 from planner.xlsx.address import column_letters
 from planner.xlsx.columns import take_widths

@@ -15,7 +15,7 @@ from planner.check.run import check
 from planner.recalc import recalculate
 from planner.workbook import layout
 from planner.workbook.book import build
-from planner.workbook.plan import Plan
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
@@ -210,7 +210,7 @@ def test_libreoffice_on_many_models_and_chips(first: int, tmp_path: Path) -> Non
     assert list(differences(recalculated(path, tmp_path), typed_of(plan))) == []
 
 
-def meshes(folder: Path, models: Sequence[str], chips: Sequence[str]) -> Plan:
+def meshes(folder: Path, models: Sequence[str], chips: Sequence[str]) -> BuildPlan:
     """A plan of each model on each chip, each with the next of the meshes: training, serving and collectives."""
     rows = [",".join(("scenario", "model", "hardware", *MESHES[0]))]
     pairs = [(model, chip) for model in models for chip in chips]

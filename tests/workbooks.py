@@ -18,7 +18,7 @@ from planner.formulas.evaluation import Facts, evaluate
 from planner.formulas.lookups import bytes_of_dtypes
 from planner.workbook import layout
 from planner.workbook.book import build
-from planner.workbook.plan import Plan
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import CellError, Value
@@ -31,7 +31,7 @@ Grid = Mapping[str, Mapping[str, Value]]
 
 def write_plan(
     path: Path, models: Sequence[str] = (), chips: Sequence[str] = (), templates: Sequence[str] = (), **settings: object
-) -> Plan:
+) -> BuildPlan:
     """Build a workbook of models on chips at `path`; without any, the default one."""
     words = tuple(f"{name}={value}" for name, value in settings.items())
     plan, data = built(tuple(models), tuple(chips), words, tuple(templates))
@@ -39,7 +39,7 @@ def write_plan(
     return plan
 
 
-def write_comparison(path: Path) -> Plan:
+def write_comparison(path: Path) -> BuildPlan:
     """The smallest workbook with a Comparison: one matmul. Its cases predict tpu-v5e, as in every workbook."""
     return write_plan(path, chips=["tpu-v5e"], templates=["matmul"])
 
@@ -48,13 +48,13 @@ def write_comparison(path: Path) -> Plan:
 def built(
     models: tuple[str, ...] = (), chips: tuple[str, ...] = (), settings: tuple[str, ...] = (),
     templates: tuple[str, ...] = (),
-) -> tuple[Plan, bytes]:  # fmt: skip
+) -> tuple[BuildPlan, bytes]:  # fmt: skip
     """A plan and its workbook, built once for all tests of a process."""
     plan = plan_of(models, chips, templates, None, settings)
     return plan, build(plan)
 
 
-def typed_of(plan: Plan) -> list[tuple[int, str, str, Mapping[str, Value]]]:
+def typed_of(plan: BuildPlan) -> list[tuple[int, str, str, Mapping[str, Value]]]:
     """Each scenario of a plan as its column, model, chip and what is typed in it."""
     return [
         (column, str(each.model), str(each.hardware), dict(each.values))

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from planner.book import rowkeys
 from planner.book.line_tables import LineTable
 from planner.book.record_tables import Database
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
-from planner.compare import sheet as comparison
+from planner.compare import comparison_sheet as comparison
 from planner.errors import UserError
+from planner.workbook import memory
+from planner.xlsx.address import Position
 
-COVER, LOG, COMPARISON = "cover", "log", "comparison"
+COVER, LOG, COMPARISON, CALCULATION = "cover", "log", "comparison", "calculation "
 SCENARIO = "scenario "
+MEMORY = "memory "  # how the keys of the rows begin in which a Cover remembers what planner wrote
+TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
 DATABASES = "models", "hardware", "dtypes"  # the kinds of sheets with a row for each id
-TITLES = 3  # texts that make a row the titles of a table
-TOP = 2  # rows of a sheet's title and purpose, which a person may write anew
 
 
 @dataclass(frozen=True)
-class Keyed:
+class KeyedSheet:
     """One of planner's sheets: its kind (`inputs`, `calculation inference`, `hardware`), and keys of rows and columns.
 
     `groups` names what the formulas of a row have in common with other rows' in a table of cases: its template.
@@ -29,11 +32,10 @@ class Keyed:
 
     kind: str
     sheet: Sheet
-    rows: dict[int, str]
-    columns: dict[int, str]
-    groups: dict[int, str] = field(default_factory=dict)
+    rows: Mapping[int, str]
+    columns: Mapping[int, str]
+    groups: Mapping[int, str] = field(default_factory=dict)
     line_table: LineTable | None = None
-    first_case: int = 0
 
     @cached_property
     def row_of(self) -> dict[str, int]:
@@ -51,17 +53,26 @@ class Keyed:
         titles = self.row_of.get("above 0")
         return titles + 1 if titles and self.kind in DATABASES else 0
 
-    def scenario_columns(self) -> list[int]:
-        """The columns of the scenarios, from left to right."""
-        return [column for column, key in self.columns.items() if key.startswith(SCENARIO)]
+    @cached_property
+    def scenario_columns(self) -> dict[int, str]:
+        """The columns of the scenarios from left to right, with their keys."""
+        return {column: key for column, key in self.columns.items() if key.startswith(SCENARIO)}
+
+    @cached_property
+    def columns_by_row(self) -> dict[int, list[int]]:
+        """The columns in which each row has a cell."""
+        found: dict[int, list[int]] = {}
+        for row, column in self.sheet.cells:
+            found.setdefault(row, []).append(column)
+        return found
 
 
-def keyed(book: Book) -> dict[str, Keyed]:
+def keyed(book: Book) -> dict[str, KeyedSheet]:
     """The sheets that planner built, by kind."""
-    found: dict[str, Keyed] = {}
+    found: dict[str, KeyedSheet] = {}
     templates = book.templates
-    tables = [*((table.kind, table) for table in (book.inputs, book.dashboard, book.checks, *book.constraints)),
-              *((f"calculation {templates[table.sheet.name]}", table) for table in book.calculations)]  # fmt: skip
+    tables = [*((table.kind, table) for table in (book.inputs, book.dashboard, book.checks, *_constraints(book))),
+              *((f"{CALCULATION}{templates[table.sheet.name]}", table) for table in book.calculations)]  # fmt: skip
     for kind, table in tables:
         if table.lines:
             found[kind] = _lines(book, kind, table)
@@ -73,44 +84,51 @@ def keyed(book: Book) -> dict[str, Keyed]:
     known = {each.sheet.name for each in found.values()}
     for name, sheet in book.designed.items():
         if sheet.name not in known and name.lower() not in found:
-            found[name.lower()] = _plain(name.lower(), sheet)
+            found[name.lower()] = plain_sheet(name.lower(), sheet)
     return found
 
 
-def _lines(book: Book, kind: str, table: LineTable) -> Keyed:
+def _constraints(book: Book) -> list[LineTable]:
+    """The table of constraints, whether another sheet of planner's reads it or not."""
+    kind = "constraints"
+    tables = book.constraints or [table for table in book.tables if table.kind == kind]
+    return sorted(tables, key=lambda table: table.sheet.name.lower() != kind)[:1]
+
+
+def _typed(sheet: Sheet, columns: Iterable[int] | None = None) -> dict[int, dict[int, str | None]]:
+    """What is typed into each row, in all columns or some: a text; blank for nothing, None for a number or formula."""
+    wanted = None if columns is None else frozenset(columns)
+    found: dict[int, dict[int, str | None]] = {}
+    for at in sorted(sheet.cells):
+        row = found.setdefault(at[0], {})
+        if wanted is None or at[1] in wanted:
+            row[at[1]] = _text(sheet, at)
+    return found
+
+
+def _text(sheet: Sheet, at: Position) -> str | None:
+    if at in sheet.patterns:
+        return None
+    value = sheet.value(*at)
+    return "" if value is None else value if isinstance(value, str) else None
+
+
+def _lines(book: Book, kind: str, table: LineTable) -> KeyedSheet:
     head = table.head
-    texts = dict(zip(head.texts, ("label", "unit", "name", "fourth", "fifth"), strict=True))
-    columns: dict[int, str] = dict(texts)
+    columns: dict[int, str] = dict(zip(head.texts, TEXTS, strict=True))
     for column in table.columns:
-        number = book.numbers.standard(table.sheet.name, column)
-        columns[column] = f"{SCENARIO}{number}"
-    names: dict[int, str] = {}
-    lines = {line.row: line for line in table.lines}
-    for row in sorted({row for row, _ in table.sheet.cells}):
-        if row < head.row:
-            names[row] = f"above {head.row - row}"
-        elif row == head.row:
-            names[row] = "titles"
-        elif row in lines and (name := lines[row].name):
-            names[row] = name
-        elif label := table.sheet.text(row, head.label):
-            names[row] = f"label {label}"
-    return Keyed(kind, table.sheet, _unique(names), columns, line_table=table)
+        columns[column] = f"{SCENARIO}{book.numbers.standard(table.sheet.name, column)}"
+    names = rowkeys.line_keys(_typed(table.sheet, (head.label, head.name)), head.row, head.label, head.name)
+    return KeyedSheet(kind, table.sheet, names, columns, line_table=table)
 
 
-def _database(kind: str, database: Database) -> Keyed:
-    sheet, names = database.sheet, {}
-    for row in sorted({row for row, _ in sheet.cells}):
-        identifier = sheet.text(row, database.id_column)
-        if row <= database.header_row:
-            names[row] = f"above {database.header_row - row}"
-        elif identifier:
-            names[row] = identifier
-    columns = {column: name for name, column in database.columns.items()}
-    return Keyed(kind, sheet, _unique(names), columns)
+def _database(kind: str, database: Database) -> KeyedSheet:
+    typed = _typed(database.sheet, (database.id_column,))
+    names = rowkeys.database_keys(typed, database.header_row, database.id_column)
+    return KeyedSheet(kind, database.sheet, names, {column: name for name, column in database.columns.items()})
 
 
-def _comparison(book: Book) -> Keyed | None:
+def _comparison(book: Book) -> KeyedSheet | None:
     try:
         found = comparison.find(book.package, book.parsed)
     except UserError:
@@ -125,50 +143,23 @@ def _comparison(book: Book) -> Keyed | None:
     for at, case in enumerate(known):
         names[case.number] = f"case {at}"
         groups[case.number] = case.text("template")
-    first = min(groups, default=0)
-    return Keyed(COMPARISON, sheet, names, columns, groups, first_case=first)
+    return KeyedSheet(COMPARISON, sheet, names, columns, groups)
 
 
-def _plain(kind: str, sheet: Sheet) -> Keyed:
-    """A sheet whose rows are told by the text at their left, below the titles of each table: Cover, Log, Roofline.
-
-    A text that depends on the numbers tells nothing: such rows count from their titles.
-    """
-    names: dict[int, str] = {}
-    section, titles = "", 0
-    for row in sorted({row for row, _ in sheet.cells}):
-        text = _label(sheet, row)
-        if row <= TOP:
-            names[row] = f"top {row}"
-        elif is_titles(sheet, row) and kind not in (COVER, LOG):
-            section, titles = text, row
-            names[row] = f"titles {text}"
-        elif text:
-            names[row] = f"{section} | {text}" if section else text
-        elif titles:
-            names[row] = f"{section} {row - titles}"
+def plain_sheet(kind: str, sheet: Sheet) -> KeyedSheet:
+    """A sheet whose rows are told by the text at their left, below the titles of each table: Cover, Log, Roofline."""
     width = max((column for _, column in sheet.cells), default=1)
-    return Keyed(kind, sheet, _unique(names), {column: str(column) for column in range(1, width + 1)})
+    columns = {column: str(column) for column in range(1, width + 1)}
+    rows = rowkeys.plain_keys(_typed(sheet), kind)
+    if kind == COVER:
+        rows |= {row: f"{MEMORY}{at}" for at, row in enumerate(_memory_rows(sheet, rows))}
+    return KeyedSheet(kind, sheet, rows, columns)
 
 
-def _label(sheet: Sheet, row: int) -> str:
-    """The text at a row's left, typed or fetched from another cell; blank for one that is put together."""
-    formula = sheet.patterns.get((row, 1))
-    is_fetched = formula is None or (len(formula.references) == 1 and not formula.functions and "&" not in formula.text)
-    return sheet.text(row, 1) if is_fetched else ""
-
-
-def is_titles(sheet: Sheet, row: int) -> bool:
-    """Whether a row is text all along, as the titles of a table are."""
-    filled = [at for at in sheet.cells if at[0] == row and sheet.value(*at) not in (None, "")]
-    return len(filled) >= TITLES and all(at not in sheet.patterns and sheet.text(*at) for at in filled)
-
-
-def _unique(names: dict[int, str]) -> dict[int, str]:
-    """The same keys, a second one of a kind numbered."""
-    seen: Counter[str] = Counter()
-    unique: dict[int, str] = {}
-    for row, name in names.items():
-        seen[name] += 1
-        unique[row] = name if seen[name] == 1 else f"{name} ({seen[name]})"
-    return unique
+def _memory_rows(sheet: Sheet, rows: Iterable[int]) -> list[int]:
+    """The rows of a Cover in which it remembers what planner wrote: a heading, and a row of texts for each sheet."""
+    start = next((row for row in rows if sheet.text(row, 1) == memory.HEADING), 0)
+    stop = start + 1
+    while start and memory.is_packed(sheet.text(stop, 2)):
+        stop += 1
+    return list(range(start, stop)) if start else []

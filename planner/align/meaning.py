@@ -4,46 +4,105 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
-from planner.align.grid import BEYOND, Side, Token
+from planner.align.matching import BEYOND, Matched, Token
 from planner.xlsx.address import Area
 from planner.xlsx.pattern import Pattern, RelativeReference, renamed
 
 
+class Placed(NamedTuple):
+    """A formula in its cell."""
+
+    sheet: str
+    row: int
+    column: int
+    formula: Pattern
+
+
 @dataclass(frozen=True)
 class Meanings:
-    """Formulas of one workbook; `sides` are its sheets by name, `names` what each was called in the old workbook."""
+    """Formulas of one workbook; `sheets` are its sheets by name, `names` what each was called in the old workbook."""
 
-    sides: Mapping[str, Side]
+    sheets: Mapping[str, Matched]
     names: Mapping[str, str]
 
-    def of(self, sheet: str, row: int, column: int, formula: Pattern) -> str:
-        """The formula with every reference as sheet, row and column tokens; its own scenario is `same`."""
-        return self._told(sheet, row, column, formula, in_place=False)
+    def of(self, cell: Placed, *, in_place: bool = False) -> str:
+        """The formula with every reference as sheet, row and column tokens; its own scenario is `same`.
 
-    def in_place(self, sheet: str, row: int, column: int, formula: Pattern) -> str:
-        """The same, but for fixed cases of its own table: these by their place, which sorted rows leave as it was."""
-        return self._told(sheet, row, column, formula, in_place=True)
-
-    def _told(self, sheet: str, row: int, column: int, formula: Pattern, *, in_place: bool) -> str:
-        own = self.sides[sheet]
+        `in_place`: fixed cases of its own table by their place, which sorted rows leave as it was.
+        """
+        own = self.sheets[cell.sheet]
 
         def told(reference: RelativeReference) -> str:
-            name = reference.sheet or sheet
-            side = self.sides.get(name)
+            name = reference.sheet or cell.sheet
+            side = self.sheets.get(name)
             if side is None:
-                return f"[{name}!{reference.area(row, column)}]"
+                return f"[{name}!{reference.area(cell.row, cell.column)}]"
             if in_place and side is own and reference.first.row_fixed and reference.first == reference.last:
-                at = reference.first.seen_from(row, column)
-                if (place := side.place_of_case(at[0])) is not None:
-                    return f"[case {place} {side.column(at[1])}]"
-            where = "" if name == sheet else f"{self.names.get(name, name)}!"
-            return f"[{where}{_area(side, reference.area(row, column), own, column)}]"
+                row, column = reference.first.seen_from(cell.row, cell.column)
+                if row in side.place_of_case:
+                    return f"[case {side.place_of_case[row]} {side.column(column)}]"
+            where = "" if name == cell.sheet else f"{self.names.get(name, name)}!"
+            tokens = _area(side, reference.area(cell.row, cell.column), own, cell.column)
+            return f"[{where}{' '.join(map(str, tokens))}]"
 
-        return renamed(formula, told)
+        return renamed(cell.formula, told)
 
 
-def _area(side: Side, area: Area, own: Side, own_column: int) -> str:
+@dataclass(frozen=True)
+class Comparer:
+    """Compares formulas of two workbooks; `sheets` are the pairs of sheets that both have, by their old names."""
+
+    sheets: Mapping[str, tuple[Matched, Matched]]
+
+    @cached_property
+    def before(self) -> Meanings:
+        """The formulas of the old workbook."""
+        return Meanings({name: one for name, (one, _) in self.sheets.items()}, {})
+
+    @cached_property
+    def after(self) -> Meanings:
+        """The formulas of the new workbook."""
+        names = {two.sheet.name: name for name, (_, two) in self.sheets.items()}
+        return Meanings({two.sheet.name: two for _, two in self.sheets.values()}, names)
+
+    def is_same(self, old: Placed, new: Placed) -> bool:
+        """Whether two formulas read the same."""
+        if old.formula is new.formula and self._reads_the_same(old, new):
+            return True
+        if self.before.of(old) == self.after.of(new):
+            return True
+        return self.before.of(old, in_place=True) == self.after.of(new, in_place=True)
+
+    def _reads_the_same(self, old: Placed, new: Placed) -> bool:
+        """Whether a formula that is written alike in both cells reads the same: told without spelling it out."""
+        if old == new and old.sheet in self._still:
+            if len(self._still) == len(self.sheets):
+                return True
+            references = [found for found in old.formula.references if found.sheet and found.sheet not in self._still]
+        else:
+            references = list(old.formula.references)
+        one, two = self.sheets[old.sheet]
+        for reference in references:
+            read = self.sheets.get(reference.sheet or old.sheet)
+            if read is None or (reference.sheet and read[1].sheet.name != reference.sheet):
+                return False
+            was = _area(read[0], reference.area(old.row, old.column), one, old.column)
+            if was != _area(read[1], reference.area(new.row, new.column), two, new.column):
+                return False
+        return True
+
+    @cached_property
+    def _still(self) -> set[str]:
+        """The sheets on which every row, every column and the name are what they were."""
+        return {name for name, (one, two) in self.sheets.items()
+                if name == two.sheet.name and one.stands_as(two)}  # fmt: skip
+
+
+def _area(side: Matched, area: Area, own: Matched, own_column: int) -> tuple[Token, ...]:
+    """The tokens of what an area covers, as a formula in a column of the sheet `own` sees it."""
     same = own.scenarios.get(own_column)
 
     def column(number: int) -> Token:
@@ -55,14 +114,14 @@ def _area(side: Side, area: Area, own: Side, own_column: int) -> str:
         return side.column(number)
 
     if (area.top, area.left) == (area.bottom, area.right):
-        return f"{side.row(area.top)} {column(area.left)}"
-    rows = f"{_end(side.row, area.top, side.last_row)}..{_end(side.row, area.bottom, side.last_row)}"
-    covered = {number for number in side.scenarios if area.left <= number <= area.right}
-    if side.scenarios and covered == set(side.scenarios) and area.right > area.left:
-        return f"{rows} all scenarios"
+        return side.row(area.top), column(area.left)
+    rows = _end(side.row, area.top, side.last_row), "..", _end(side.row, area.bottom, side.last_row)
     if area.left == area.right:
-        return f"{rows} {column(area.left)}"
-    return f"{rows} {column(area.left)}..{_end(column, area.right, side.last_column)}"
+        return *rows, column(area.left)
+    covered = {number for number in side.scenarios if area.left <= number <= area.right}
+    if side.scenarios and covered == side.scenarios.keys():
+        return *rows, "all scenarios"
+    return *rows, column(area.left), "..", _end(column, area.right, side.last_column)
 
 
 def _end(token: Callable[[int], Token], number: int, last: int) -> Token:

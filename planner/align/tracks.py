@@ -1,12 +1,27 @@
-"""Where the rows and columns of an edited sheet stand in a freshly built one, with room made for a person's own."""
+"""Where the rows and columns of an edited sheet stand in the merged one, with room made for a person's own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
 
-from planner.align.keys import Keyed
+from planner.align.keys import KeyedSheet
 from planner.xlsx.moves import Track
+
+
+class Keys(Protocol):
+    """The rows and columns of a sheet by their keys."""
+
+    @property
+    def rows(self) -> Mapping[int, str]: ...
+    @property
+    def columns(self) -> Mapping[int, str]: ...
+    @property
+    def row_of(self) -> Mapping[str, int]: ...
+    @property
+    def column_of(self) -> Mapping[str, int]: ...
 
 
 @dataclass(frozen=True)
@@ -23,31 +38,47 @@ class Tracks:
     own_rows: tuple[int, ...]
     own_columns: tuple[int, ...]
     gone_rows: tuple[int, ...]
-    new_rows: tuple[int, ...] = field(default=())
+    new_rows: tuple[int, ...]
 
 
 def tracks(
-    old: Keyed, fresh: Keyed, is_own: Callable[[int, int], bool], elsewhere: Container[str] = ()
+    old: KeyedSheet, fresh: Keys, before: Keys, is_own: Callable[[int, int], bool], elsewhere: Container[str] = ()
 ) -> Tracks:  # fmt: skip
-    """`is_own` says of a cell of the old sheet whether a person filled it; rows of `elsewhere` go to other sheets."""
+    """`is_own` says of a cell of the old sheet whether a person filled it; rows of `elsewhere` go to other sheets.
+
+    `before` are the rows as built, against which blank rows are counted: those beyond them a person put in.
+    """
     matched = {row: fresh.row_of[key] for row, key in old.rows.items() if key in fresh.row_of}
-    cells: dict[int, list[int]] = {}
-    for row, column in old.sheet.cells:
-        cells.setdefault(row, []).append(column)
     own: list[int] = []
     gone: list[int] = []
-    for row in sorted(cells.keys() - matched.keys()):
-        filled = [column for column in cells[row] if _is_filled(old, row, column)]
+    for row in sorted(old.columns_by_row.keys() - matched.keys()):
+        filled = [column for column in old.columns_by_row[row] if is_filled(old, row, column)]
         if old.rows.get(row, "") not in elsewhere and any(is_own(row, column) for column in filled):
             own.append(row)
         elif filled:
             gone.append(row)
+    own = sorted({*own, *_blank_rows(old, before, {*own, *gone})})
     old_rows, fresh_rows = _placed(matched, own, max(fresh.rows, default=0))
     columns, fresh_columns, own_columns = _columns(old, fresh, is_own)
     known = set(matched.values())
     new = tuple(row for row in fresh.rows if row not in known)
-    return Tracks(Track(old_rows), Track(fresh_rows), Track(columns), Track(fresh_columns), tuple(own), own_columns,
-                  tuple(gone), new)  # fmt: skip
+    old_track, old_columns = Track(old_rows, frozenset(gone)), Track(columns)
+    return Tracks(
+        old_track, Track(fresh_rows), old_columns, Track(fresh_columns), tuple(own), own_columns, tuple(gone), new
+    )
+
+
+def _blank_rows(old: KeyedSheet, before: Keys, filled: Container[int]) -> list[int]:
+    """The blank rows that a person put between planner's: more than were built between the same two."""
+    found: list[int] = []
+    known = sorted(row for row, key in old.rows.items() if key in before.row_of)
+    for above, below in pairwise(known):
+        start, stop = before.row_of[old.rows[above]], before.row_of[old.rows[below]]
+        blank = [row for row in range(above + 1, below) if row not in filled and row not in old.rows]
+        built = [row for row in range(start + 1, stop) if row not in before.rows]
+        if len(blank) > len(built) and stop > start:
+            found += blank[len(built) :]
+    return found
 
 
 def _placed(matched: Mapping[int, int], own: list[int], last: int) -> tuple[dict[int, int], dict[int, int]]:
@@ -72,23 +103,24 @@ def _placed(matched: Mapping[int, int], own: list[int], last: int) -> tuple[dict
 
 
 def _columns(
-    old: Keyed, fresh: Keyed, is_own: Callable[[int, int], bool]
+    old: KeyedSheet, fresh: Keys, is_own: Callable[[int, int], bool]
 ) -> tuple[dict[int, int], dict[int, int], tuple[int, ...]]:  # fmt: skip
     """Final columns of the old sheet's and of the fresh one's, and those of a person's."""
     matched = {column: fresh.column_of[key] for column, key in old.columns.items() if key in fresh.column_of}
     filled = {column for row, column in old.sheet.cells
-              if column not in matched and _is_filled(old, row, column) and is_own(row, column)}  # fmt: skip
+              if column not in matched and is_filled(old, row, column) and is_own(row, column)}  # fmt: skip
     own = sorted(filled | _put_between(old, fresh, matched))
     placed, fresh_columns = _placed(matched, own, max(fresh.columns, default=0))
     return placed, fresh_columns, tuple(own)
 
 
-def _put_between(old: Keyed, fresh: Keyed, matched: Mapping[int, int]) -> set[int]:
+def _put_between(old: KeyedSheet, fresh: Keys, matched: Mapping[int, int]) -> set[int]:
     """The columns without a title among planner's, blank ones too, where the fresh sheet has none at that place."""
     untitled = [column for column in range(1, max(matched, default=0)) if column not in old.columns]
     left = {column: max((known for known in matched if known < column), default=0) for column in untitled}
     return {column for column, neighbour in left.items() if matched.get(neighbour, 0) + 1 in fresh.columns}
 
 
-def _is_filled(keyed: Keyed, row: int, column: int) -> bool:
-    return keyed.sheet.value(row, column) not in (None, "") or (row, column) in keyed.sheet.patterns
+def is_filled(keyed: KeyedSheet, row: int, column: int) -> bool:
+    """Whether a cell of the file holds a formula or a value."""
+    return (row, column) in keyed.sheet.patterns or keyed.sheet.value(row, column) not in (None, "")

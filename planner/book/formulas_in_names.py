@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from planner.book.line_tables import Head, LineItem, LineTable
 from planner.book.record_tables import Database
 from planner.book.scenario_columns import FIRST_SCENARIO
 from planner.book.workbook import Book
-from planner.formulas.text import FormulaError, parse
+from planner.formulas.text import Formula, FormulaError, parse
 from planner.xlsx.address import Area, address, column_letters
 from planner.xlsx.pattern import Pattern
 from planner.xlsx.sheetname import quoted
@@ -209,12 +210,25 @@ WRITERS: Mapping[str, type[Writer]] = {"working": StepWriter, "problem": Problem
 """Who writes a table's formulas, by its kind; Writer does the others'."""
 
 
+def names_in(text: str) -> tuple[str, ...]:
+    """The names that a formula in names reads; none of a lookup."""
+    try:
+        return _parsed(text.removeprefix(OVERRIDE)).names
+    except FormulaError:
+        return ()
+
+
 def _substituted(names: str, cell: Callable[[str], str]) -> str:
     """A formula in names with a cell for each name. Raises UnreadableError for one that is no formula."""
     try:
-        return parse(names, whole_text=True).substitute(cell)
+        return _parsed(names).substitute(cell)
     except FormulaError as error:
         raise UnreadableError(str(error)) from None
+
+
+@cache
+def _parsed(names: str) -> Formula:
+    return parse(names, whole_text=True)
 
 
 def _or_missing(value: str) -> str:

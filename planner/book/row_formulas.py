@@ -25,6 +25,11 @@ def usual_formula(sheet: Sheet, positions: Iterable[Position]) -> Pattern | None
     return max(found, key=found.__getitem__) if found else None
 
 
+def row_formula(table: LineTable, line: LineItem) -> Pattern | None:
+    """The formula that most cells of a line have; None where none has one."""
+    return usual_formula(table.sheet, ((line.row, column) for column in table.columns))
+
+
 def usual_of(book: Book, table: LineTable, line: LineItem) -> Pattern | None:
     """A line's formula: of several in its cells the one that its text in names stands for, else the usual one."""
     found = _counted(table.sheet, ((line.row, column) for column in table.columns))
@@ -85,8 +90,7 @@ def _written(book: Book, table: LineTable, line: LineItem, number: int, formula:
 
 def _counted(sheet: Sheet, positions: Iterable[Position]) -> Counter[Pattern]:
     """How many of these cells have each formula; broken and pasted ones, which don't belong there, left out."""
-    numbered = sheet.numbered
-    found = Counter(numbered[at] for at in positions if at in numbered)
+    found = Counter(filter(None, map(sheet.numbered.get, positions)))
     for formula in [each for each in found if each.is_broken or each.is_pasted]:
         del found[formula]
     return found

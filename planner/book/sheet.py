@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import cached_property
 from xml.etree import ElementTree
 
@@ -19,9 +20,8 @@ SEARCHED = 40
 """The rows among which titles are looked for: built ones stand in row 1 to 5, below rows that an analyst puts in."""
 
 _SHARED = re.compile(rb"""\ssi\s*=\s*["']([0-9]+)""")
-_HIDDEN_ROW = re.compile(
-    rb"""<(?:\w+:)?row\b(?=[^>]*\shidden=["'](?:1|true))(?![^>]*\soutlineLevel=["'][1-9])[^>]*\sr=["']([0-9]+)"""
-)
+_HIDDEN = re.compile(rb"""\shidden\s*=\s*["'](?:1|true)""")
+_GROUPED = re.compile(rb"""\soutlineLevel\s*=\s*["'][1-9]""")
 _EMPTY = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData/></worksheet>'
 
 
@@ -60,7 +60,7 @@ class Sheet:
             if formula is None:
                 continue
             if formula:
-                found[at] = pattern(formula, *at)
+                found[at] = _copied(found, at, formula) or pattern(formula, *at)
             if cell.kind == "shared":
                 number = self._shared_number(cell)
                 if formula:
@@ -132,4 +132,21 @@ class Sheet:
     @property
     def hidden_rows(self) -> list[int]:
         """The rows that are hidden without being a group."""
-        return [int(match[1]) for match in _HIDDEN_ROW.finditer(self.xml.xml)]
+        xml, found = self.xml.xml, []
+        for number, start, _ in self.xml.row_spans:
+            tag = xml[start : tag_end(xml, start)]
+            if b"hidden" in tag and _HIDDEN.search(tag) and not _GROUPED.search(tag):
+                found.append(number)
+        return found
+
+
+def _copied(found: Mapping[Position, Pattern], at: Position, formula: str) -> Pattern | None:
+    """The pattern of the cell to the left or above where `formula` is a copy of that one's; None where it is not.
+
+    To write a pattern out takes a sixth of the time that it takes to read one.
+    """
+    row, column = at
+    for other in (found.get((row, column - 1)), found.get((row - 1, column))):
+        if other is not None and other.at(row, column) == formula:
+            return other
+    return None

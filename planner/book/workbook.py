@@ -124,23 +124,18 @@ class Book:
         return [self.inputs, *(table for table in self.lines if table.kind != "working")]
 
     @cached_property
-    def ours(self) -> dict[Spot, Pattern]:
-        """The formulas that planner wrote or an analyst put in their place: those within its tables."""
-        tables: list[LineTable | CaseTable] = [*self.lines, *self.cases]
-        found: dict[Spot, Pattern] = {}
-        for table in tables:
-            for at in table.positions():
-                if formula := table.sheet.patterns.get(at):
-                    found[Spot(table.sheet.name, *at)] = formula
-        return found
-
-    @cached_property
     def formulas(self) -> dict[Spot, Pattern]:
-        """Of `ours`, each different formula of a row once, at the first cell that has it."""
-        first: dict[tuple[str, int, Pattern], Spot] = {}
-        for spot, formula in self.ours.items():
-            first.setdefault((spot.sheet, spot.row, formula), spot)
-        return {spot: formula for (_, _, formula), spot in first.items()}
+        """The formulas within planner's tables, each different one of a row once, at the first cell that has it."""
+        rows = [(table.sheet, line.row, table.columns) for table in self.lines for line in table.lines]
+        rows += [(cases.sheet, row, tuple(cases.columns)) for cases in self.cases for row in cases.rows]
+        found: dict[Spot, Pattern] = {}
+        for sheet, row, columns in rows:
+            first: dict[Pattern, int] = {}
+            for column in columns:
+                if formula := sheet.patterns.get((row, column)):
+                    first.setdefault(formula, column)
+            found |= {Spot(sheet.name, row, column): formula for formula, column in first.items()}
+        return found
 
     @cached_property
     def templates(self) -> Mapping[str, str]:

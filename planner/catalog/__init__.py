@@ -8,12 +8,11 @@ from functools import cached_property
 from pathlib import Path
 
 from planner import csvfile, data
-from planner.catalog.columns import Column, Field, Value
+from planner.catalog.columns import Column, Field, Value, warn_of_unknown
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS
 from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
 from planner.catalog.model_columns import MODEL_FIELDS, MODEL_NOTES
 from planner.catalog.rows import Reader
-from planner.catalog.unknown import warn_of_unknown
 from planner.errors import Place, UserError, nearest
 
 __all__ = ["Column", "Rows", "Table", "Value", "load_dtypes", "load_hardware", "load_models"]

@@ -1,14 +1,24 @@
-"""The dictionary of a database's columns: name, unit, label, and what stands for a blank cell."""
+"""The columns of a database file: name, unit, label, what stands for a blank cell, and how a cell's text is read.
+
+A column of a user's file that nothing reads is said once, so that a figure is never left out unseen.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
 from typing import Literal
 
+from planner import progress
+from planner.errors import nearest
+
 Value = float | str | None  # None: not known (N/A), which is never 0
-Kind = Literal["text", "number", "count", "flag"]  # a count is a whole number, a flag 1 or 0
+ColumnKind = Literal["text", "number", "count", "flag"]  # a count is a whole number, a flag 1 or 0
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ class Field:
 
     name: str
     label: str
-    kind: Kind = "count"
+    kind: ColumnKind = "count"
     unit: str = "1"
     blank: Value | Rule = None
     aliases: tuple[str, ...] = ()
@@ -77,3 +87,139 @@ class Field:
     def column(self) -> Column:
         """The field as a column of the table."""
         return Column(self.name, "text" if self.kind == "text" else self.unit, self.label, self.source, self.only_on)
+
+
+LARGEST = 1e30  # far above any quantity in SI base units, far below overflow
+LARGEST_COUNT = 2**53  # beyond it a float skips whole numbers
+LONGEST_ID = 255  # what MATCH looks up
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet begins a formula with
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_GROUPED = re.compile("[0-9][,'_ \u00a0\u202f][0-9]")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_WILDCARD = re.compile("[*?~]")
+_FLAGS = dict.fromkeys(("true", "yes", "1", "1.0"), 1.0) | dict.fromkeys(("false", "no", "0", "0.0"), 0.0)
+
+
+class UnfitCellError(Exception):
+    """A cell that its column can't hold: what is wrong, and the remedy."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        self.what, self.remedy = what, remedy
+        super().__init__(what)
+
+
+def parse(field: Field, text: str) -> Value:
+    """A cell's value, None where it is blank. Raises CellError."""
+    text = text.strip()
+    if not text:
+        return None
+    if field.kind == "text":
+        return _identifier(text) if field.name == "id" else _text(text, field.choices)
+    if field.kind == "flag":
+        return _flag(text)
+    value = _number(text)
+    if value < 0 or (field.positive and value == 0):
+        least = "more than 0" if field.positive else "0 or more"
+        raise UnfitCellError(f"{text} is out of range", f"it must be {least}; leave the cell blank if not known")
+    if field.kind == "count" and (value > LARGEST_COUNT or value != int(value)):
+        raise UnfitCellError(f"{text} is not a count", "write a whole number of at most 2^53")
+    return value
+
+
+def _identifier(text: str) -> str:
+    if len(text) > LONGEST_ID or not text.isprintable():
+        raise UnfitCellError(f"{text[:40]!r} can't be an id", f"use at most {LONGEST_ID} printable characters")
+    if _WILDCARD.search(text):
+        raise UnfitCellError(f'"{text}" can\'t be an id', "avoid * ? and ~: spreadsheets take them for wildcards")
+    return text
+
+
+def refuse_new_id(text: str) -> None:
+    """Raise CellError for an id that a database may have and that a new model is not given.
+
+    It would be a formula where the CSV is opened in a spreadsheet, markup in a page, or a path as a file's name.
+    """
+    for is_so, what in (
+        (text.startswith(FORMULA_STARTS), "a spreadsheet takes it for a formula"),
+        (any(mark in text for mark in "<>&"), "a page takes < > and & for markup"),
+        (text == "." or any(mark in text for mark in ("/", "\\", "..")), "it is a path"),
+    ):
+        if is_so:
+            raise UnfitCellError(f"{text[:40]!r} can't be an id: {what}", "write letters, digits, - . and _")
+    _identifier(text)
+
+
+def _text(text: str, choices: tuple[str, ...]) -> str:
+    if _NOT_XML.search(text):
+        raise UnfitCellError("the text holds control characters", "delete them")
+    if choices and text.lower() not in choices:
+        raise UnfitCellError(f'"{text}" is not one of {", ".join(choices)}', nearest(text, choices))
+    return text.lower() if choices else text
+
+
+def _flag(text: str) -> float:
+    if text.lower() not in _FLAGS:
+        raise UnfitCellError(f'"{text}" is not true or false', "write true or false, yes or no, 1 or 0")
+    return _FLAGS[text.lower()]
+
+
+@lru_cache(maxsize=100_000)
+def _number(text: str) -> float:
+    if not _NUMBER.fullmatch(text):
+        remedy = "write a number such as 0.5 or 1e12, or leave the cell blank if not known"
+        if _GROUPED.search(text):
+            remedy = "write a point for decimals and no thousands separators"
+        raise UnfitCellError(f'"{text}" is not a number', remedy)
+    value = float(text)
+    if abs(value) > LARGEST:
+        raise UnfitCellError(f"{text} is too large", "write it in SI base units: byte, FLOP/s, byte/s")
+    return value
+
+
+MEANT = {
+    "top_k": "moe_top_k", "experts_per_token": "moe_top_k", "num_experts_per_tok": "moe_top_k",
+    "num_experts": "moe_experts",
+    "window_size": "sliding_window", "hbm_gb": "hbm_bytes", "memory_gb": "hbm_bytes", "memory": "hbm_bytes",
+    "bandwidth": "hbm_bandwidth", "tflops": "peak_bf16", "price": "price_per_chip_hour", "cost": "price_per_chip_hour",
+}  # fmt: skip
+"""Other words for a column, as configs and data sheets have them."""
+OWN = ("note", "comment", "_")  # how the name of an analyst's own column begins, of which nothing need be said
+MOST_NAMED = 6  # columns that one line names
+CLOSE = 0.6  # similarity from which a known column may be the one that was meant
+
+
+def is_own(name: str) -> bool:
+    """Whether a column is an analyst's own by its name, whatever known one it is like."""
+    return name.lower().startswith(OWN)
+
+
+def warn_of_unknown(path: Path, unknown: Sequence[str], known: Sequence[str], notes: Sequence[str] = ()) -> None:
+    """One warning that names the columns which aren't read, each with the known one that may be meant.
+
+    `notes` are columns of the shipped file that describe and aren't read either.
+    """
+    strange = [name for name in unknown if name not in notes and not is_own(name)]
+    if not strange:
+        return
+    shown = ", ".join(_with_known(name, known) for name in strange[:MOST_NAMED])
+    more = f" and {len(strange) - MOST_NAMED} more" if len(strange) > MOST_NAMED else ""
+    many = "s" if len(strange) > 1 else ""
+    progress.warn(f"{path}: column{many} not read: {shown}{more}; rename, or begin the name of a note with note_")
+
+
+def _with_known(name: str, known: Sequence[str]) -> str:
+    near = nearest_columns(name, known)
+    return f"{name} (did you mean {' or '.join(near)}?)" if near else name
+
+
+def nearest_columns(name: str, known: Sequence[str]) -> list[str]:
+    """The known columns that a name may mean: those with all its words, else those that share most letters."""
+    if MEANT.get(name.lower()) in known:
+        return [MEANT[name.lower()]]
+    words = {word for word in name.lower().split("_") if word}
+    holding = [other for other in known if words and words <= set(other.lower().split("_"))]
+    if holding:
+        return sorted(holding, key=len)[:2]
+    lowered = {other.lower(): other for other in known}
+    return [lowered[match] for match in get_close_matches(name.lower(), lowered, n=2, cutoff=CLOSE)]

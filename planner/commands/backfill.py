@@ -16,10 +16,10 @@ def command(file: Path, measurements: Path) -> None:
     Rows are found by the key of their case and columns by their header; a case without a row gets one below the
     others. Nothing else in FILE changes but the values that depend on them. A second run changes nothing.
     """
-    from planner.compare.filling import fill_file
-    from planner.compare.intake import read
+    from planner.compare.landing import backfill
+    from planner.measure.measurements_csv import checked_measurements
 
-    first, *others = fill_file(file, read(measurements)).lines()
+    first, *others = backfill(file, checked_measurements(measurements)).lines()
     click.echo(f"{file}: {first}")
     for line in others:
         click.echo(f"  {line}")

@@ -46,9 +46,8 @@ def command(
     from planner.formulas import explanation as trace
     from planner.formulas import library
     from planner.formulas.evaluation import evaluate
-    from planner.formulas.limits import wholes
+    from planner.formulas.input_values import check_together, values, wholes
     from planner.formulas.lookups import facts
-    from planner.formulas.settings import check_together, values
 
     loaded = library.load(template)
     found = facts(loaded, model, hardware, models_csv, hardware_csv)

@@ -6,19 +6,21 @@ from pathlib import Path
 
 import click
 
+from planner.collector import still
+
 
 @click.command("check")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One object: file, findings, overrides, notes, rules_checked.")
 @click.pass_context
+@still()
 def command(ctx: click.Context, file: Path, as_json: bool) -> None:
     """Hold FILE against the rules of a planning workbook. Sheets, rows, notes and charts of your own are no breach.
 
     Exit code 0: clean; 1: findings, or numbers typed over formulas; 2: the file can't be checked.
     """
     from planner import progress
-    from planner.check.run import check
-    from planner.check.show import as_object, as_text
+    from planner.check.run import as_object, as_text, check
     from planner.xlsx.opc import Package
 
     progress.step(f"reading, computing and checking {file}")

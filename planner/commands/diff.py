@@ -25,13 +25,14 @@ def command(ctx: click.Context, old: Path, new: Path, as_json: bool, page: Path 
     Rows are matched by machine name and scenarios by id, wherever they stand; both workbooks are recalculated in
     memory and neither is touched. Exit code 0: no differences; 1: differences; 2: a file can't be read.
     """
-    from planner.book.reading import read_workbook
-    from planner.diff.compare import compare
-    from planner.diff.page import as_html
-    from planner.diff.show import as_object, as_text
+    from planner.collector import still
+    from planner.diff.as_html import as_html
+    from planner.diff.as_text import as_object, as_text
+    from planner.diff.two_workbooks import compare, read_both
     from planner.xlsx.atomic import write_atomically
 
-    found = compare(read_workbook(old), read_workbook(new))
+    with still():
+        found = compare(*read_both(old, new))
     if page is not None:
         write_atomically(page, as_html(found).encode())
     width = max(40, shutil.get_terminal_size((100, 24)).columns) if sys.stdout.isatty() else None

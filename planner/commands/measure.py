@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,8 +14,10 @@ from planner.errors import UserError
 from planner.measure import interrupts
 
 if TYPE_CHECKING:
-    from planner.compare.filling import Filled
+    from planner.compare.landing import Landing
     from planner.measure.records import Measurement
+    from planner.measure.run import Case
+    from planner.measure.samples import Rules
 
 SUITES = ("quick", "full")
 LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
@@ -41,106 +45,122 @@ LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
 )
 @click.option("--budget", metavar="SECONDS", type=float, default=float("inf"), help="Begin no case after this long.")
 @click.option("--keep-profiles", metavar="DIR", type=click.Path(path_type=Path), help="Keep the profiler's files here.")
-def command(
-    file: Path | None, suite: str | None, csv: Path | None, only: tuple[str, ...], is_list: bool, hardware: str,
-    variants: tuple[str, ...], budget: float, keep_profiles: Path | None,
-) -> None:  # fmt: skip
+def command(is_list: bool, **options: Any) -> None:
     """Measure the cases of FILE's Comparison and write the medians in, or those of a --suite into a --csv.
 
     Nothing else in FILE changes but the values that depend on them. Ctrl-C keeps what was measured.
     """
-    if (file is None) == (suite is None) or (suite and csv is None and not is_list):
+    asked = Asked(**options)
+    if (asked.file is None) == (asked.suite is None) or (asked.suite and asked.csv is None and not is_list):
         raise click.UsageError("give a workbook, or --suite quick (or full) with --csv FILE")
-    if file is not None and hardware:
+    if asked.file is not None and asked.hardware:
         raise click.UsageError("-H is for --suite: in a workbook each row names its chip")
     with interrupts.noted():
         if is_list:
-            _list(file, suite or "", only)
-        elif variants:
-            _side_by_side(file, suite, csv, only, hardware, variants, budget, keep_profiles)
-        elif file is not None:
-            _workbook(file, csv, only, budget, keep_profiles)
-        elif suite is not None and csv is not None:
-            _suite(suite, csv, only, hardware, budget, keep_profiles)
+            _list(asked)
+        elif asked.variants:
+            _side_by_side(asked)
+        elif asked.file is not None:
+            _workbook(asked.file, asked)
+        elif asked.suite is not None and asked.csv is not None:
+            _suite(asked.suite, asked.csv, asked)
 
 
-def _list(file: Path | None, suite: str, only: Sequence[str]) -> None:
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for: an argument or option each."""
+
+    file: Path | None
+    suite: str | None
+    csv: Path | None
+    only: tuple[str, ...]
+    hardware: str
+    variants: tuple[str, ...]
+    budget: float
+    keep_profiles: Path | None
+
+
+def _list(asked: Asked) -> None:
     from planner.compare import measuring
-    from planner.compare import suite as suites
     from planner.xlsx.opc import Package
 
     interrupts.check()
-    if file is None:
-        called = [(case.label, case.key) for case in suites.listed(suite, only)]
+    if asked.file is None:
+        called = [(case.label, case.key) for case in measuring.listed(asked.suite or "", asked.only)]
     else:
-        called = [(each.label, each.key) for each in measuring.cases_of(Package.read(file), only)]
+        package = Package.read(asked.file)
+        called = [(each.label, each.key) for each in measuring.planned_in(package, asked.only)]
     for label, key in called:
         click.echo(f"{label}  {key}")
 
 
-def _workbook(file: Path, csv: Path | None, only: Sequence[str], budget: float, profiles: Path | None) -> None:
+def _workbook(file: Path, asked: Asked) -> None:
     from planner.compare import measuring
-    from planner.compare.suite import keep
+    from planner.measure.samples import STANDARD
     from planner.xlsx.opc import Package
 
     interrupts.check()
-    cases = measuring.cases_of(Package.read(file), only)
-    rows = measuring.measured(cases, progress=_tell, budget_s=budget, profiles_to=profiles)
-    done = keep(csv, rows) if csv else list(rows)
-    _land(file, csv, done, lambda: measuring.fill(file, cases, done))
+    planned = measuring.planned_in(Package.read(file), asked.only)
+    done = _measured(measuring.for_here(planned), STANDARD, asked)
+    _land(file, asked.csv, done, lambda: measuring.land_planned(file, planned, done))
 
 
-def _suite(
-    suite: str, csv: Path, only: Sequence[str], hardware: str, budget: float, profiles: Path | None
-) -> None:  # fmt: skip
-    from planner.compare import suite as suites
+def _suite(suite: str, csv: Path, asked: Asked) -> None:
+    from planner.compare import measuring
     from planner.measure.samples import BRISK, STANDARD
 
     interrupts.check()
-    asked = suites.cases(suite, only, hardware)
-    rules = BRISK if suite == "quick" else STANDARD
-    rows = suites.measured(asked, progress=_tell, budget_s=budget, profiles_to=profiles, rules=rules)
-    done = suites.keep(csv, rows)
+    cases = measuring.of_suite(suite, asked.only, asked.hardware)
+    done = _measured(cases, BRISK if suite == "quick" else STANDARD, asked)
     _refuse_nothing(csv, done)
     click.echo(f"{csv}: {_counts(done)}")
 
 
-def _side_by_side(
-    file: Path | None, suite: str | None, csv: Path | None, only: Sequence[str], hardware: str,
-    variants: Sequence[str], budget: float, profiles: Path | None,
-) -> None:  # fmt: skip
-    from planner.compare import variants as flags
-    from planner.compare.filling import fill_file
-    from planner.compare.suite import keep
+def _measured(cases: Sequence[Case], rules: Rules, asked: Asked) -> list[Measurement]:
+    """Time the cases, and keep each in the CSV, if there is one, as soon as it is timed."""
+    from planner.compare import measuring
+    from planner.measure.measurements_csv import keep_measurements
 
-    arguments = ["--suite", suite] if suite else []
-    arguments += [word for text in only for word in ("--case", text)]
-    arguments += ["--hardware", hardware] if hardware else []
-    arguments += ["--budget", str(budget)] if budget != float("inf") else []
-    done = flags.measured(variants, arguments, file, profiles)
+    rows = measuring.measured(
+        cases, progress=_tell, budget_s=asked.budget, profiles_to=asked.keep_profiles, rules=rules
+    )
+    return keep_measurements(asked.csv, rows) if asked.csv else list(rows)
+
+
+def _side_by_side(asked: Asked) -> None:
+    from planner.compare import variants
+    from planner.compare.landing import backfill
+    from planner.measure.measurements_csv import keep_measurements
+
+    file, csv = asked.file, asked.csv
+    arguments = ["--suite", asked.suite] if asked.suite else []
+    arguments += [word for text in asked.only for word in ("--case", text)]
+    arguments += ["--hardware", asked.hardware] if asked.hardware else []
+    arguments += ["--budget", str(asked.budget)] if asked.budget != float("inf") else []
+    done = variants.measured(asked.variants, arguments, file, asked.keep_profiles)
     if csv is not None:
-        keep(csv, iter(done))
+        keep_measurements(csv, done)
     if file is not None:
-        _land(file, csv, done, lambda: fill_file(file, done))
+        _land(file, csv, done, lambda: backfill(file, done))
         return
     _refuse_nothing(csv, done)
     click.echo(f"{csv}: {_counts(done)}")
 
 
-def _land(file: Path, csv: Path | None, done: Sequence[Measurement], fill: Callable[[], Filled]) -> None:
+def _land(file: Path, csv: Path | None, done: Sequence[Measurement], land: Callable[[], Landing]) -> None:
     """Write what was measured into the workbook; where that fails, into a CSV beside it."""
-    from planner.compare.suite import keep
+    from planner.measure.measurements_csv import keep_measurements
 
     _refuse_nothing(file, done)
     try:
         with interrupts.noted() as ctrl_c, ctrl_c.held_off():
-            filled = fill()
+            landing = land()
     except UserError as error:
         left = csv or file.with_name(file.name + LEFT_OVER)
-        keep(left, iter(done))
+        keep_measurements(left, done)
         raise UserError(f"{error}; the measurements are in {left}", remedy="planner backfill writes them") from None
-    click.echo(f"{file}: {_counts(done)}; {filled.lines()[0]}")
-    for line in filled.warnings():
+    click.echo(f"{file}: {_counts(done)}; {landing.lines()[0]}")
+    for line in landing.warnings():
         click.echo(f"  {line}")
 
 
@@ -156,5 +176,6 @@ def _tell(line: str) -> None:
 
 
 def _counts(done: Sequence[Measurement]) -> str:
-    counts = {status: sum(row.status == status for row in done) for status in dict.fromkeys(row.status for row in done)}
+    """How many measurements have which status, in the order in which these occur."""
+    counts = Counter(row.status for row in done)
     return ", ".join(f"{count} {status}" for status, count in counts.items())

@@ -41,7 +41,7 @@ def add(config: Path, to: Path, identifier: str, name: str, settings: tuple[str,
     Granite, SmolLM, InternLM, MiniMax, ERNIE, Seed-OSS and others; of a multimodal model the language model. What the
     config doesn't say is asked for by name, and typed with --set.
     """
-    from planner.formulas.settings import parsed
+    from planner.formulas.input_values import parsed
     from planner.hf.add import add as add_model
     from planner.table import aligned, shown
 

@@ -31,7 +31,7 @@ def add(
     Its inputs are those of the last scenario, but for what -m, -H and --set say. Its formulas are those that the rows
     are meant to have: what was typed over a formula is not copied, nor are overrides.
     """
-    from planner.formulas.settings import parsed
+    from planner.formulas.input_values import parsed
     from planner.scenario.add import Request, add_to_file
 
     request = Request(name, model, hardware, parsed(settings), like, keep_overrides)

@@ -18,7 +18,7 @@ def command(file: Path, names: tuple[str, ...], formulas: bool | None) -> None:
     put `*.xlsx diff=planner` into .gitattributes and run `git config diff.planner.textconv "planner show"`.
     """
     from planner.book.reading import read_workbook
-    from planner.diff.text import Shown, lines, plain_lines
+    from planner.diff.workbook_as_text import Shown, lines, plain_lines
     from planner.errors import Place, UserError, nearest
     from planner.xlsx.opc import Package
     from planner.xlsx.workbook_part import parse_sheets

@@ -33,7 +33,7 @@ def command(
     The old file stays beside it as FILE.bak.xlsx.
     """
     from planner.errors import Place, UserError
-    from planner.update.summary import lines
+    from planner.update.outcome import lines
     from planner.update.update import update_file
 
     if output is not None and output.exists():

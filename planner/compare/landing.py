@@ -1,102 +1,227 @@
-"""Which row of a Comparison each measurement belongs to, and what it types into that row's cells."""
+"""Measurements put into the Comparison of a workbook on disk: one read, one edit, one write.
+
+`land` is the one way in. Which row a measurement belongs to is for its caller to say: `backfill`
+finds it by the key of the case, `planner measure` and `planner record` know it.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from math import isnan
+from pathlib import Path
 
-from planner.compare.sheet import KEY, CaseRow, ComparisonSheet, is_missing
+from planner.collector import still
+from planner.compare.appended_rows import AppendedRows, appended, unknown_chips
+from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, is_missing
+from planner.compare.extended_ranges import extend_names, extend_ranges, extend_tables, outside
 from planner.measure.records import Measurement
+from planner.recalc import Recalculated, edit
+from planner.xlsx.address import address
 from planner.xlsx.cellvalue import Value, same_value
+from planner.xlsx.locked import locked
+from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import Content
+from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import parse_sheets
 
 OTHER_HARDWARE = "other_hardware"  # measured on another chip than the one that the row predicts
 ABOVE_PEAK = "above_peak"  # faster than the chip's data sheet allows, by more than `TOLERATED`
 TOLERATED = 1.05  # as `measure` has it
 FLOOR = "lower_bound_time"  # the column of the least time that the chip allows
-WRITTEN = (
-    "measured_time", "spread", "n_samples", "flags", "compiler_flags", "device", "mesh", "method", "run_id",
-    "measured_on", "measured_source",
-)  # fmt: skip
-Cells = Mapping[str, Value]
 
 
 @dataclass
 class Landing:
-    """Row number -> what is typed there; the measurements that have no row yet; those that are left out, and why."""
+    """What becomes of measurements in a Comparison: typed cells, new rows, and those left out.
 
-    values: dict[int, Cells] = field(default_factory=dict)
-    homeless: list[Measurement] = field(default_factory=list)
-    skipped: list[tuple[str, str]] = field(default_factory=list)
+    `recalculated` is None where nothing had to change.
+    """
+
+    package: Package
+    sheet: ComparisonSheet
+    values: dict[int, Mapping[str, Value]] = field(default_factory=dict)  # row number -> name -> value
+    homeless: list[Measurement] = field(default_factory=list)  # those that get new rows
+    skipped: list[tuple[str, str]] = field(default_factory=list)  # keys, and why
     unchanged: int = 0
     other_hardware: list[tuple[str, str]] = field(default_factory=list)  # predicted for, timed on
-    above_peak: list[str] = field(default_factory=list)  # the keys of those that are too fast to be true
+    above_peak: list[str] = field(default_factory=list)  # keys of those that are too fast to be true
+    unknown_chips: list[str] = field(default_factory=list)  # lines about chips of new rows that the workbook hasn't
+    outside: str = ""  # a line about new rows that charts don't show
+    recalculated: Recalculated | None = None
 
-    def put(self, sheet: ComparisonSheet, row: CaseRow, measured: Measurement) -> None:
-        """Type a measurement into a row, but for what it holds already; a formula there is left."""
-        if sheet.is_computed(row.number, "measured_time"):
-            reason = f"row {row.number} of {sheet.name} holds a formula as its measured time"
-            self.skipped.append((measured.case_key, reason))
-            return
-        typed = cells_of(row, measured)
-        if OTHER_HARDWARE in str(typed.get("flags")):
-            self.other_hardware.append((row.text("hardware_id"), measured.hardware_id or measured.device_kind))
-        if ABOVE_PEAK in str(typed.get("flags")):
+    def put(self, row: CaseRow | None, measured: Measurement) -> None:
+        """Type a measurement into its row, but for what it holds already; a formula there is left.
+
+        One that has a time and no row (None) gets a new one.
+        """
+        if row is None:
+            if measured.status == "measured":
+                self.homeless.append(measured)
+        elif self.sheet.is_computed(row.number, "measured_time"):
+            what = f"row {row.number} of {self.sheet.name} holds a formula as its measured time"
+            self.skipped.append((measured.case_key, what))
+        else:
+            self.type(row, measured, cells_of(row, measured))
+        if measured.status != "measured":
+            self.skipped.append((measured.case_key, f"{measured.status}: {measured.reason}"))
+
+    def type(
+        self, row: CaseRow, measured: Measurement, typed: Mapping[str, Value], *, over_formulas: bool = False
+    ) -> None:
+        """Type these cells of a measurement into its row, but for what it holds already."""
+        flags = str(typed.get("flags"))
+        if OTHER_HARDWARE in flags:
+            pair = row.text("hardware_id"), measured.hardware_id or measured.device_kind
+            self.other_hardware.append(pair)
+        if ABOVE_PEAK in flags:
             self.above_peak.append(measured.case_key)
-        cells = {
-            name: value for name, value in typed.items()
-            if name in sheet.columns and not same_value(row.cells.get(name), value, 0.0)
-            and not sheet.is_computed(row.number, name)
-        }  # fmt: skip
-        if cells:
-            self.values[row.number] = cells
+        new = {
+            name: value
+            for name, value in typed.items()
+            if name in self.sheet.columns
+            and not same_value(row.cells.get(name), value, 0.0)
+            and (over_formulas or not self.sheet.is_computed(row.number, name))
+        }
+        if new:
+            self.values[row.number] = new
         else:
             self.unchanged += 1
 
+    def lines(self) -> list[str]:
+        """What was written, appended and skipped, for a person."""
+        counts = {
+            "updated": len(self.values),
+            "appended": len(self.homeless),
+            "unchanged": self.unchanged,
+            "skipped": len(self.skipped),
+        }
+        head = ", ".join(f"{count} {what}" for what, count in counts.items())
+        head += f"; {self.recalculated.note}" if self.recalculated else "; nothing to write"
+        new = [f"appended {one.case_key}" for one in self.homeless]
+        skipped = [f"skipped {key}: {reason}" for key, reason in self.skipped]
+        return [head, *new, *skipped, *self.warnings()]
 
-def land(sheet: ComparisonSheet, measured: Iterable[Measurement]) -> Landing:
-    """Find the row of each measurement: by its key, and among those by its chip and its compiler flags.
+    def warnings(self) -> list[str]:
+        """What to know before reading the ratios: a line for each two chips that differ."""
+        pairs = [
+            f"{count} {'row predicts' if count == 1 else 'rows predict'} {chip} and "
+            f"{'was' if count == 1 else 'were'} timed on {here}: flagged {OTHER_HARDWARE}; "
+            "change the Chip to compare like with like"
+            for (chip, here), count in Counter(self.other_hardware).items()
+        ]
+        return [*pairs, *filter(None, [*self.unknown_chips, self.too_fast(), self.outside])]
 
-    Of two of the same case the later one counts. One that was not measured has no say where there is a time.
+    def too_fast(self) -> str:
+        """A line about times that no chip of their rows can reach; blank where there are none."""
+        if not self.above_peak:
+            return ""
+        count = len(self.above_peak)
+        rows = "1 row is" if count == 1 else f"{count:,} rows are"
+        return (
+            f"{rows} faster than the chip's peak FLOP/s and bandwidth allow, such as {self.above_peak[0]}: "
+            f"flagged {ABOVE_PEAK}; is the time in seconds, of one run, on that chip?"
+        )
+
+
+def backfill(path: Path, measured: Sequence[Measurement]) -> Landing:
+    """Land measurements in the rows of their cases, or in new ones below."""
+    return land(path, lambda landing: put_by_key(landing, measured))
+
+
+def land(path: Path, choose: Callable[[Landing], None]) -> Landing:
+    """Type what `choose` puts into a landing into the workbook at `path`, and refresh the rest.
+
+    A file in which all of it stands already keeps every byte. Raises UserError as reading and
+    writing do.
     """
-    landing = Landing()
-    rows: dict[str, list[CaseRow]] = defaultdict(list)
-    for row in sheet.rows:
-        for key in row.keys:
-            rows[key].append(row)
-    taken: set[int] = set()
-    for one in latest(measured, landing):
-        called = rows.get(one.case_key) or rows.get(one.case_id) or []
-        fitting = [row for row in called if row.number not in taken and _fits(row, one)]
-        if fitting:
-            best = min(fitting, key=lambda row: _distance(row, one))
-            taken.add(best.number)
-            landing.put(sheet, best, one)
-        elif one.status == "measured":
-            landing.homeless.append(one)
-        if one.status != "measured":
-            landing.skipped.append((one.case_key, f"{one.status}: {one.reason}"))
+    with locked(path), still():
+        package = Package.read(path)
+        parsed = parse_sheets(package)
+        landing = Landing(package, find(package, parsed))
+        choose(landing)
+        if landing.values or landing.homeless:
+            landing.recalculated = _type(landing, parsed)
+            package.write(path)
     return landing
 
 
-def latest(measured: Iterable[Measurement], landing: Landing) -> Sequence[Measurement]:
-    """The measurements, of each case on a chip under the same flags the last; the others are skipped."""
+def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
+    """Put a landing's cells and new rows into its package."""
+    package, sheet = landing.package, landing.sheet
+    new = appended(sheet, [(one, cells_of(None, one)) for one in landing.homeless])
+    contents: dict[str, Content] = {
+        address(number, sheet.columns[name]): value
+        for number, row in landing.values.items()
+        for name, value in row.items()
+    }
+    before = replace(package, parts=dict(package.parts))
+    if new.measured:
+        extend_tables(package, sheet, new.measured)
+        extend_names(package, sheet, new.measured)
+    flagged = partial(_flags_of_new, landing, new)
+    done = edit(package, parsed, sheet.name, contents | new.contents, new.like, new.copies, before, flagged)
+    if new.measured:
+        extend_ranges(package, sheet, new.measured)
+        landing.unknown_chips = unknown_chips(sheet, parsed, landing.homeless)
+        landing.outside = outside(sheet, new.measured)
+    return done
+
+
+def _flags_of_new(landing: Landing, new: AppendedRows, value: Callable[[str], Content]) -> dict[str, Value]:
+    """The flags of new rows too fast to be true: by address, from their formulas' `value`."""
+    columns = landing.sheet.columns
+    if not {FLOOR, "flags"} <= columns.keys():
+        return {}
+    found: dict[str, Value] = {}
+    for number, one in new.measured.items():
+        floor = value(address(number, columns[FLOOR]))
+        flags = flags_of(one, "", floor if isinstance(floor, float) else None)
+        if flags and ABOVE_PEAK in flags:
+            landing.above_peak.append(one.case_key)
+            found[address(number, columns["flags"])] = flags
+    return found
+
+
+def put_by_key(landing: Landing, measured: Iterable[Measurement]) -> None:
+    """Put each measurement into its row: found by its key, its chip and its compiler flags.
+
+    Of two of one experiment the later one counts. One that was not measured has no say where there
+    is a time.
+    """
+    landing.sheet.load(cells_of(None, Measurement()))  # the names of all that is typed
+    rows: dict[str, list[CaseRow]] = defaultdict(list)
+    for row in landing.sheet.rows:
+        for key in row.keys:
+            rows[key].append(row)
+    taken: set[int] = set()
+    for one in latest(measured, landing.skipped):
+        called = rows.get(one.case_key) or rows.get(one.case_id) or []
+        fitting = [row for row in called if row.number not in taken and _fits(row, one)]
+        best = min(fitting, key=lambda row: _distance(row, one), default=None)
+        if best is not None:
+            taken.add(best.number)
+        landing.put(best, one)
+
+
+def latest(measured: Iterable[Measurement], skipped: list[tuple[str, str]]) -> list[Measurement]:
+    """The measurements, of each experiment the last; `skipped` gets the keys of others, and why."""
     kept: dict[tuple[str, ...], Measurement] = {}
     for one in measured:
-        case = (one.case_key, one.hardware_id or one.device_kind, one.compiler_flags, one.mesh)
-        first = kept.get(case)
+        first = kept.get(one.experiment)
         if first is None:
-            kept[case] = one
+            kept[one.experiment] = one
             continue
         older, newer = sorted((first, one), key=lambda row: (row.status == "measured", row.timestamp))
-        kept[case] = newer
-        landing.skipped.append((older.case_key, f"measured again at {newer.timestamp or 'a later line'}"))
+        kept[one.experiment] = newer
+        skipped.append((older.case_key, f"measured again at {newer.timestamp or 'a later line'}"))
     return list(kept.values())
 
 
 def _fits(row: CaseRow, measured: Measurement) -> bool:
-    """Whether the row can be this measurement's: the same chip and compiler flags, where both are known."""
+    """Whether the row can be this measurement's: same chip and flags, where both are known."""
     chip, flags = row.text("hardware_id"), row.text("compiler_flags")
     is_fresh = not flags and is_missing(row.cells.get("measured_time"))
     same_chip = not chip or not measured.hardware_id or chip == measured.hardware_id
@@ -104,35 +229,37 @@ def _fits(row: CaseRow, measured: Measurement) -> bool:
 
 
 def _distance(row: CaseRow, measured: Measurement) -> tuple[bool, bool, int]:
-    return (
-        row.text("hardware_id") != measured.hardware_id,
-        row.text("compiler_flags") != measured.compiler_flags,
-        row.number,
-    )
+    """How far a row that fits is from a measurement: the least is its own."""
+    other_chip = row.text("hardware_id") != measured.hardware_id
+    return other_chip, row.text("compiler_flags") != measured.compiler_flags, row.number
 
 
-def cells_of(row: CaseRow, measured: Measurement) -> dict[str, Value]:
-    """What a measurement types into a row; where a case was not measured, and never was, its flags say why."""
+def cells_of(row: CaseRow | None, measured: Measurement) -> dict[str, Value]:
+    """What a measurement types into a row, or into a new one (None).
+
+    Where a case was not measured, and never was, its flags say why.
+    """
     if measured.status != "measured":
-        unknown = is_missing(row.cells.get("measured_time"))
+        unknown = row is None or is_missing(row.cells.get("measured_time"))
         return {"flags": f"{measured.status}: {measured.reason}"} if unknown else {}
+    chip, floor = (row.text("hardware_id"), row.number_in(FLOOR)) if row else ("", None)
     return {
         "measured_time": measured.t_median,
         "spread": None if isnan(measured.spread) else measured.spread,
         "n_samples": measured.n_samples or None,
-        "flags": flags_of(measured, row.text("hardware_id"), row.number_in(FLOOR)),
+        "flags": flags_of(measured, chip, floor),
         "compiler_flags": measured.compiler_flags or None,
         "device": measured.device_kind or None,
         "mesh": measured.mesh or None,
         "method": measured.method or None,
         "run_id": measured.run_id or None,
         "measured_on": measured.timestamp or None,
-        "measured_source": source_of(measured),
+        "measured_source": _source(measured),
     }
 
 
 def flags_of(measured: Measurement, chip: str, floor: float | None) -> str | None:
-    """The guards that a time fails: its own, and those of a row that predicts `floor` seconds at least on `chip`."""
+    """The guards that a time fails: its own, and those of a row that predicts `floor` s on `chip`."""
     flags = [flag.strip() for flag in measured.flags.split(";") if flag.strip()]
     if measured.source == "microbench" and chip not in ("", measured.hardware_id):
         flags.append(OTHER_HARDWARE)
@@ -141,25 +268,9 @@ def flags_of(measured: Measurement, chip: str, floor: float | None) -> str | Non
     return "; ".join(flags) or None
 
 
-def too_fast(keys: Sequence[str]) -> str:
-    """A line about times that no chip of their rows can reach; blank where there are none."""
-    if not keys:
-        return ""
-    rows = "1 row is" if len(keys) == 1 else f"{len(keys):,} rows are"
-    return (
-        f"{rows} faster than the chip's peak FLOP/s and bandwidth allow, such as {keys[0]}: flagged {ABOVE_PEAK}; "
-        "is the time in seconds, of one run, on that chip?"
-    )
-
-
-def source_of(measured: Measurement) -> str:
+def _source(measured: Measurement) -> str:
     """Where a time comes from, for a reader."""
     if measured.source == "manual":
         return "recorded by hand"
     where = f"JAX {measured.jax} on {measured.platform}" if measured.jax else measured.device_kind
     return f"planner measure, {where}" if measured.source == "microbench" else f"{measured.source}, {where}"
-
-
-def identity_of(measured: Measurement) -> dict[str, Value]:
-    """What names a row's case, for a row that is new."""
-    return {KEY: measured.case_key, "template": measured.template, "hardware_id": measured.hardware_id or None}

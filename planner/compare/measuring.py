@@ -1,32 +1,28 @@
-"""From the rows of a Comparison to cases that can be timed, and their timings back into those rows."""
+"""What `planner measure` times: rows of a workbook's Comparison, or a suite of our own cases."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import nan
+from math import isnan, nan
 from pathlib import Path
 from typing import TypeVar
 
-from planner.compare import naming
-from planner.compare import sheet as comparison
-from planner.compare.filling import Filled, write_values
-from planner.compare.landing import OTHER_HARDWARE, Landing
-from planner.compare.prediction import hardware
-from planner.compare.sheet import CaseRow
+from planner.compare import comparison_cases
+from planner.compare.comparison_cases import ComparisonCase, is_meant, likest, refuse_blank
+from planner.compare.comparison_sheet import CaseRow, find
+from planner.compare.landing import Landing, land
+from planner.compare.prediction import hardware, predict
 from planner.errors import Place, UserError
 from planner.formulas import library
-from planner.formulas.template import Template
+from planner.measure import clock, devices
 from planner.measure.records import Measurement
 from planner.measure.run import Case, measure_cases
-from planner.measure.samples import STANDARD, Rules
-from planner.xlsx.locked import locked
+from planner.measure.samples import Rules
 from planner.xlsx.opc import Package
-from planner.xlsx.workbook_part import parse_sheets
-
-__all__ = ["OTHER_HARDWARE", "Planned", "Progress", "cases_of", "fill", "meant", "measured"]
 
 Progress = Callable[[str], None]
+Of = TypeVar("Of")
 
 
 @dataclass(frozen=True)
@@ -43,121 +39,148 @@ class Planned:
 
     @property
     def key(self) -> str:
-        """The key of its inputs, or a text of the analyst's own; never that of the row that it was copied from."""
+        """The key of its inputs, or the analyst's own text; never that of a row it was copied from."""
         return self.case.key if self.case.key in self.row.keys else min(self.row.keys)
 
 
-def cases_of(package: Package, only: Sequence[str] = ()) -> list[Planned]:
+def planned_in(package: Package, only: Sequence[str] = ()) -> list[Planned]:
     """The cases that a workbook's Comparison lists; `only` keeps those that one of the texts means.
 
-    Raises UserError for a row whose template is unknown, or where no row is left. A row with a key of its own and no
-    template, which only `planner record` fills, is left out.
+    Raises UserError for a row whose template is unknown, or where no row is left. A row with a key
+    of its own and no template, which only `planner record` fills, is left out.
     """
-    sheet = comparison.find(package)
-    rows = [row for row in sheet.rows if row.text("template")]
-    planned = [Planned(row, _case(package, sheet.name, row)) for row in rows]
+    sheet = find(package)
+    place = Place(package.name, sheet=sheet.name)
+    planned = [Planned(row, _of_row(place, row)) for row in sheet.rows if row.text("template")]
     if not planned:
         raise UserError("the Comparison lists no case", place=Place(package.name), remedy="add a row")
     return meant(planned, only, lambda each: (each.label, *each.row.keys), package.name)
 
 
-Of = TypeVar("Of")
-
-
 def meant(cases: Sequence[Of], only: Sequence[str], called: Callable[[Of], tuple[str, ...]], where: str) -> list[Of]:
-    """The cases that one of the texts means by their label and keys (`called`), or all where there is no text.
+    """The cases that one of the texts means by label and keys (`called`); all without a text.
 
     Raises UserError for a text that means no case; `where` is what `planner measure` was given.
     """
     found: set[int] = set()
     for text in only:
-        naming.refuse_blank(text)
-        new = {at for at, case in enumerate(cases) if naming.is_meant(text, called(case)[0], called(case)[1:])}
+        refuse_blank(text)
+        new = {at for at, case in enumerate(cases) if is_meant(text, called(case)[0], called(case)[1:])}
         if not new:
-            close = naming.likest(text, ((called(case)[0] or called(case)[1]) for case in cases))
+            close = likest(text, ((called(case)[0] or called(case)[1]) for case in cases))
             raise UserError(f"no case is called {text!r}", remedy=f"{close}; planner measure {where} --list shows all")
         found |= new
     return [case for at, case in enumerate(cases) if not only or at in found]
 
 
-def _case(package: Package, sheet: str, row: CaseRow) -> Case:
+def _of_row(place: Place, row: CaseRow) -> Case:
+    """The case of a row of the Comparison."""
     name = row.text("template")
     try:
-        template = library.load(name)
+        has_floor = "lower_bound_time" in library.load(name).by_name
     except UserError as error:
-        raise UserError(
-            f"row {row.number}: {error.what}", place=Place(package.name, sheet=sheet), remedy=error.remedy
-        ) from None
+        raise UserError(f"row {row.number}: {error.what}", place=place, remedy=error.remedy) from None
+
+    def figure(column: str) -> float:
+        value = row.number_in(column)
+        return nan if value is None else value
+
     return Case(
-        key=row.text("case_key"), template=name, inputs=row.inputs, label=row.text("case_label"),
-        floor_s=_floor(row, template), flops=_figure(row, "flops"), memory_bytes=_figure(row, "memory_bytes"),
-    )  # fmt: skip
+        key=row.text("case_key"),
+        template=name,
+        inputs=row.inputs,
+        label=row.text("case_label"),
+        floor_s=figure("lower_bound_time") if has_floor else nan,
+        flops=figure("flops"),
+        memory_bytes=figure("memory_bytes"),
+    )
 
 
-def _figure(row: CaseRow, name: str) -> float:
-    """A predicted figure of the row; NaN where it has none."""
-    value = row.number_in(name)
-    return nan if value is None else value
+def listed(suite: str, only: Sequence[str]) -> list[ComparisonCase]:
+    """The cases of a suite for this machine. Raises UserError where a text of `only` means none."""
+    cases = [case for case in comparison_cases.load(suite) if case.on in ("", _platform())]
+    return meant(cases, only, lambda case: (case.label, case.key), f"--suite {suite}")
 
 
-def _floor(row: CaseRow, template: Template) -> float:
-    """The least time that the row predicts, in s; NaN where the chip lacks a number."""
-    return _figure(row, "lower_bound_time") if "lower_bound_time" in template.by_name else nan
+def of_suite(suite: str, only: Sequence[str], hardware: str = "") -> list[Case]:
+    """The cases of a suite with their predictions; `hardware` where JAX can't tell the chip.
+
+    Raises UserError where no case is meant.
+    """
+    kept = listed(suite, only)
+    found = _hardware_ids()
+    if hardware and hardware not in found:
+        known = ", ".join(found) or "none that the hardware table knows"
+        raise UserError(f"this machine is no {hardware}", remedy=f"by its device kind it is: {known}")
+    chip = hardware or (found[0] if len(found) == 1 else "")
+    return [_predicted(case, chip, _platform()) for case in kept]
 
 
-def measured(
-    cases: Sequence[Planned], *, progress: Progress, budget_s: float = float("inf"),
-    profiles_to: Path | None = None, rules: Rules = STANDARD,
-) -> Iterator[Measurement]:  # fmt: skip
-    """Time each case on this process's first device; Ctrl-C ends it and keeps what is done."""
-    kinds = device_kinds()
-    here = hardware_ids(kinds)
-    asked = [_for_here(each, here) for each in cases]
-    return measure_cases(
-        asked, kinds=kinds, progress=progress, budget_s=budget_s, profiles_to=profiles_to, rules=rules
-    )  # fmt: skip
+def _predicted(case: ComparisonCase, chip: str, platform: str) -> Case:
+    """A case of a suite, with what its template predicts."""
+    results = predict(case.template.name, case.inputs, chip)
+
+    def figure(name: str) -> float:
+        value = results.value(name) if name in results else None
+        return value if isinstance(value, float) else nan
+
+    lacking = platform != "cpu" and chip and isnan(figure("lower_bound_time"))
+    return Case(
+        key=case.key,
+        template=case.template.name,
+        inputs=case.inputs,
+        label=case.label,
+        hardware_id=chip,
+        floor_s=figure("lower_bound_time"),
+        flops=figure("flops"),
+        memory_bytes=figure("memory_bytes"),
+        skip=f"{chip} publishes no number that bounds it, such as a peak for its dtype" if lacking else "",
+    )
 
 
-def device_kinds() -> dict[str, str]:
+def _platform() -> str:
+    return "cpu" if clock.devices()[0].platform == "cpu" else "accelerator"
+
+
+def _device_kinds() -> dict[str, str]:
     """The name that JAX has for each chip of the hardware table; blank where it has none."""
     return {key: str(row["jax_device_kind"] or "") for key, row in hardware().rows.items()}
 
 
-def hardware_ids(kinds: dict[str, str]) -> tuple[str, ...]:
+def _hardware_ids() -> tuple[str, ...]:
     """The rows of the hardware table that this process's device can be."""
-    from planner.measure import clock, devices
-
-    return devices.describe(clock.devices(), kinds).hardware_ids
+    return devices.describe(clock.devices(), _device_kinds()).hardware_ids
 
 
-def _for_here(planned: Planned, here: Sequence[str]) -> Case:
-    """The case; another chip's prediction is no floor for a time measured here."""
-    chip = planned.row.text("hardware_id")
-    return replace(planned.case, hardware_id=chip) if chip in here else replace(planned.case, floor_s=nan)
+def for_here(planned: Sequence[Planned]) -> list[Case]:
+    """The cases; another chip's prediction is no floor for a time measured here."""
+    here = _hardware_ids()
+    chips = [(each.case, each.row.text("hardware_id")) for each in planned]
+    return [replace(case, hardware_id=chip) if chip in here else replace(case, floor_s=nan) for case, chip in chips]
 
 
-def fill(path: Path, cases: Sequence[Planned], done: Sequence[Measurement]) -> Filled:
-    """Type measured numbers into the rows that they were measured for, as the file is now, and refresh.
+def measured(
+    cases: Sequence[Case], *, progress: Progress, budget_s: float, profiles_to: Path | None, rules: Rules
+) -> Iterator[Measurement]:
+    """Time each case on this process's first device; Ctrl-C ends it and keeps what is done."""
+    kinds = _device_kinds()
+    return measure_cases(cases, kinds=kinds, progress=progress, budget_s=budget_s, profiles_to=profiles_to, rules=rules)
 
-    A case that was not measured keeps the numbers that it had; where it had none its flags say why. A row that an
-    analyst has changed or removed meanwhile is left alone.
+
+def land_planned(path: Path, planned: Sequence[Planned], done: Sequence[Measurement]) -> Landing:
+    """Land measurements in the rows that they were planned for, as the file is now.
+
+    A case that was not measured keeps the numbers that it had; where it had none its flags say why.
+    A row that an analyst has changed or removed meanwhile is left alone.
     """
-    with locked(path):
-        package = Package.read(path)
-        parsed = parse_sheets(package)
-        sheet = comparison.find(package, parsed)
-        landing = Landing()
-        rows = {row.number: row for row in sheet.rows}
-        for planned, one in zip(cases, done, strict=False):
-            row = rows.get(planned.row.number)
-            if row is None or row.keys != planned.row.keys:
+
+    def choose(landing: Landing) -> None:
+        rows = {row.number: row for row in landing.sheet.rows}
+        for each, one in zip(planned, done, strict=False):
+            row = rows.get(each.row.number)
+            if row is None or row.keys != each.row.keys:
                 landing.skipped.append((one.case_key, "its row has changed meanwhile"))
-                continue
-            landing.put(sheet, row, one)
-            if one.status != "measured":
-                landing.skipped.append((one.case_key, f"{one.status}: {one.reason}"))
-        if not landing.values:
-            return Filled(landing, None)
-        filled = Filled(landing, write_values(package, parsed, sheet, landing.values))
-        package.write(path)
-    return filled
+            else:
+                landing.put(row, one)
+
+    return land(path, choose)

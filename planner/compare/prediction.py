@@ -1,4 +1,4 @@
-"""What the templates predict of a case without a workbook, and what a measured time says about it."""
+"""What the templates predict of a case without a workbook, and what a measured time says of it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from functools import cache
 
 from planner import catalog
 from planner.catalog import Table, Value
-from planner.compare.sheet import RESULTS
+from planner.compare.comparison_sheet import RESULTS
 from planner.errors import UserError, nearest
 from planner.formulas import library
 from planner.formulas.evaluation import Facts, Results, evaluate
 from planner.formulas.lookups import bytes_of_dtypes
 
-ABSENT = {
-    "flops": "",
-    "compute_time": "",
-    "memory_time": "lower_bound_time",
-}  # what stands in for a row that a template lacks
+ABSENT = {"flops": "", "compute_time": "", "memory_time": "lower_bound_time"}
+"""What stands in for a row that a template lacks: another one, or 0."""
 
 
 def predict(template: str, inputs: Mapping[str, Value], hardware_id: str) -> Results:
@@ -33,7 +30,7 @@ def predict(template: str, inputs: Mapping[str, Value], hardware_id: str) -> Res
 
 
 def judge(case: Results, measured_time: float) -> dict[str, Value]:
-    """The columns of templates/measured.csv for a predicted case: its ratio, its utilisation and so on."""
+    """The columns of templates/measured.csv for a predicted case, such as its ratio."""
     known = {name: case.value(name) for name in case} | {"measured_time": measured_time}
     for name, instead in ABSENT.items():
         known.setdefault(name, known.get(instead, 0.0))

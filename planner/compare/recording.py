@@ -8,16 +8,11 @@ from decimal import Decimal
 from math import isfinite
 from pathlib import Path
 
-from planner.compare import naming
-from planner.compare import sheet as comparison
-from planner.compare.filling import write_values
-from planner.compare.landing import ABOVE_PEAK, cells_of, too_fast
-from planner.compare.sheet import NOTE, CaseRow, ComparisonSheet
+from planner.compare.comparison_cases import is_meant, refuse_blank
+from planner.compare.comparison_sheet import NOTE, CaseRow, ComparisonSheet, find
+from planner.compare.landing import Landing, cells_of, land
 from planner.errors import Place, UserError, nearest
 from planner.measure.records import Measurement
-from planner.xlsx.locked import locked
-from planner.xlsx.opc import Package
-from planner.xlsx.workbook_part import parse_sheets
 
 METHOD = "recorded"
 ON_TRUST = "as its recorder says"  # the device of a row that names no chip
@@ -38,33 +33,44 @@ def seconds_of(text: str) -> float:
 def record(path: Path, key: str, seconds: float, note: str | None = None, chip: str = "") -> str:
     """Type a time in s into the row that `key` means, and say what follows from it.
 
-    The key is a label, a key or a part of one, or the row's number; `chip` chooses among rows on several. The time
-    stands as one sample, on the chip that the row predicts, of a run of its own.
+    The key is a label, a key or a part of one, or the row's number; `chip` chooses among rows on
+    several. The time stands as one sample, on the chip that the row predicts, of a run of its own.
 
     Raises UserError for a time that is none, and for a key that means no row, or several.
     """
     if not (isfinite(seconds) and seconds > 0):
         raise UserError(f"{seconds:g} s is no time", remedy="give seconds, above 0")
-    naming.refuse_blank(key)
-    with locked(path):
-        package = Package.read(path)
-        parsed = parse_sheets(package)
-        sheet = comparison.find(package, parsed)
-        row = _row(Place(package.name, sheet=sheet.name), sheet, key, chip)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        measured = Measurement(
-            case_key=key, t_median=seconds, source="manual", method=METHOD, timestamp=now,
-            run_id=f"{METHOD} {now}", device_kind=row.text("hardware_id") or ON_TRUST, n_samples=1,
-        )  # fmt: skip
-        cells = cells_of(row, measured) | ({NOTE: note} if note else {})
-        write_values(package, parsed, sheet, {row.number: cells})
-        package.write(path)
-    line = too_fast([key] if ABOVE_PEAK in str(cells["flags"]) else [])
-    return _outcome(package, row.number) + (f"\n  {line}" if line else "")
+    refuse_blank(key)
+    numbers: list[int] = []
+
+    def choose(landing: Landing) -> None:
+        row = _row(Place(landing.package.name, sheet=landing.sheet.name), landing.sheet, key, chip)
+        measured = _recorded(key, seconds, row.text("hardware_id"))
+        typed = cells_of(row, measured) | ({NOTE: note} if note else {})
+        landing.type(row, measured, typed, over_formulas=True)
+        numbers.append(row.number)
+
+    landing = land(path, choose)
+    return "\n  ".join([_outcome(landing, *numbers), *filter(None, [landing.too_fast()])])
+
+
+def _recorded(key: str, seconds: float, chip: str) -> Measurement:
+    """The measurement that a recorded time stands for."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Measurement(
+        case_key=key,
+        t_median=seconds,
+        source="manual",
+        method=METHOD,
+        timestamp=now,
+        run_id=f"{METHOD} {now}",
+        device_kind=chip or ON_TRUST,
+        n_samples=1,
+    )
 
 
 def _row(place: Place, sheet: ComparisonSheet, key: str, chip: str) -> CaseRow:
-    """The one row that is called so, or else has this number, or else is meant by this part of its name."""
+    """The one row that is called so, or has this number, or is meant by this part of its name."""
     found = _called(sheet, key)
     if not found:
         known = [row.text("case_label") or text for row in sheet.rows for text in row.keys]
@@ -88,7 +94,7 @@ def _called(sheet: ComparisonSheet, key: str) -> list[CaseRow]:
     wanted, number = key.strip().lower(), _ROW.fullmatch(key.strip())
     exact = [row for row in sheet.rows if wanted in [text.lower() for text in (*row.keys, row.text("case_label"))]]
     numbered = [row for row in sheet.rows if number and row.number == int(number[1])]
-    meant = (row for row in sheet.rows if naming.is_meant(key, row.text("case_label"), row.keys))
+    meant = (row for row in sheet.rows if is_meant(key, row.text("case_label"), row.keys))
     return exact or numbered or list(meant)
 
 
@@ -97,8 +103,9 @@ def _shown(row: CaseRow) -> str:
     return f"{row.number} ({row.text('case_label') or min(row.keys)})" + (f" on {chip}" if chip else "")
 
 
-def _outcome(package: Package, number: int) -> str:
-    row = next(row for row in comparison.find(package).rows if row.number == number)
+def _outcome(landing: Landing, number: int) -> str:
+    """What the row of a recorded time says now."""
+    row = next(row for row in find(landing.package).rows if row.number == number)
     time, ratio, mfu = (row.number_in(name) for name in ("measured_time", "time_ratio", "mfu"))
     line = f"row {number} ({row.text('case_label')}) took {time:g} s"
     line += f", {ratio:.3g} times the prediction" if ratio is not None else ""

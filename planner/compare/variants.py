@@ -1,4 +1,4 @@
-"""The same cases under other compiler flags: each variant in a process of its own, for XLA reads flags once."""
+"""The same cases under other compiler flags, each in a process: XLA reads its flags once."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from tempfile import TemporaryDirectory
 
 from planner.errors import UserError
 from planner.measure import interrupts
-from planner.measure.records import Measurement, read_measurements
+from planner.measure.measurements_csv import read_measurements
+from planner.measure.records import Measurement
 
 TPU_FLAG = "--xla_tpu"  # libtpu knows these, and XLA_FLAGS stops at them
 
 
 def measured(
     variants: Sequence[str], arguments: Sequence[str], workbook: Path | None = None, profiles_to: Path | None = None
-) -> list[Measurement]:  # fmt: skip
+) -> list[Measurement]:
     """The rows of `planner measure ARGUMENTS` under each variant's flags, one after the other.
 
-    A blank variant is the flags as they are. The cases of a workbook are measured on a copy of it, and each
-    variant's profiles kept in a folder of its own. Raises UserError where a variant can't even start.
+    A blank variant is the flags as they are. The cases of a workbook are measured on a copy of it,
+    and each variant's profiles kept in a folder of its own. Raises UserError where a variant can't
+    even start.
     """
     rows: list[Measurement] = []
     with TemporaryDirectory(prefix="measure-") as folder, interrupts.noted() as ctrl_c:
@@ -55,10 +57,8 @@ def _interrupted(flags: str) -> Measurement:
 
 
 def environment(flags: str) -> dict[str, str]:
-    """The variables that hold these flags beside what they hold already: libtpu's own go to LIBTPU_INIT_ARGS."""
-    words = {"XLA_FLAGS": [], "LIBTPU_INIT_ARGS": []}  # type: dict[str, list[str]]
+    """The variables with these flags beside what they hold; libtpu's own go to LIBTPU_INIT_ARGS."""
+    words: dict[str, list[str]] = {"XLA_FLAGS": [], "LIBTPU_INIT_ARGS": []}
     for word in flags.split():
         words["LIBTPU_INIT_ARGS" if word.startswith(TPU_FLAG) else "XLA_FLAGS"].append(word)
-    return {
-        name: " ".join([*os.environ.get(name, "").split(), *given]) for name, given in words.items() if given
-    }  # fmt: skip
+    return {name: " ".join([*os.environ.get(name, "").split(), *given]) for name, given in words.items() if given}

@@ -7,10 +7,12 @@ nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
+from planner.formulas.evaluation import Results
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.formulas.text import Binary, Call, Formula, Name, Node, children, parse, walk
 from planner.formulas.units import parse_unit, unit_of
@@ -194,3 +196,24 @@ def _adds(node: Node) -> bool:
     """Whether the node is a sum or difference somewhere: then no single name says what it is."""
     is_sum = isinstance(node, Binary) and node.op in ("+", "-")
     return is_sum or any(_adds(child) for child in children(node))
+
+
+SAME = 1e-12  # what differs by less is the same but for rounding
+COUNTS = ("1", "chip")  # units of parts that explain nothing to a reader
+
+
+def kept_by(here: Results, beside: Results, target: str) -> str:
+    """`Time to read the weights (param_time) binds decode_step_time`; blank where what binds moves too.
+
+    `here` and `beside` are those of a single plan whose one input differs. Of several the one nearest to the target.
+    """
+    for each in reversed(on_the_way(here.template, [target])):
+        found = told(each, here.number) if each.unit not in COUNTS else None
+        if found is None:
+            continue
+        part = found.binding
+        values = here.number(part.text), beside.number(part.text)
+        if None not in values and math.isclose(*values, rel_tol=SAME):  # type: ignore[arg-type]
+            called = part.label if part.label == part.text else f"{part.label} ({part.text})"
+            return f"{called} binds {each.row.name}"
+    return ""

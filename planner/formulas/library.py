@@ -11,8 +11,8 @@ from pathlib import Path
 
 from planner import data
 from planner.errors import UserError, nearest
-from planner.formulas.choices import with_choices
 from planner.formulas.include import Scope, include
+from planner.formulas.input_values import with_choices
 from planner.formulas.template import COLUMNS, Template, checked, read_rows
 
 _LONGEST_HEADER = 1000  # characters; a template's has some fifty

@@ -1,4 +1,8 @@
-"""Which family a model_type belongs to, and where a multimodal config keeps its language model."""
+"""Which family a model_type belongs to, and where a multimodal config keeps its language model.
+
+transformers writes a nested config without the fields that equal its class's defaults; CLASS_DEFAULTS are those of its
+configuration_*.py. A config that stands alone is written with all its sizes, and needs none of this.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,16 @@ from typing import Any
 
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import Place, UserError, nearest
-from planner.hf import gated, gemma, hybrid, latent, linear, plain, sparse
+from planner.hf import dense, gemma, hybrid, latent, moe
 from planner.hf.config import REMEDY, TEXT_PARTS, Config
-from planner.hf.defaults import CLASS_DEFAULTS
 from planner.hf.rules import Family
 
 _HEAD = re.compile("(ForCausalLM|LMHeadModel|ForConditionalGeneration)$")
 _TYPES: Mapping[str, Family] = {
-    "llama yi deepseek_llm aquila granite": gated.LLAMA,
-    "cwm": gated.CWM,
-    "mistral ministral": gated.MISTRAL,
-    "ministral3": gated.MINISTRAL3,
+    "llama yi deepseek_llm aquila granite": dense.LLAMA,
+    "cwm": dense.CWM,
+    "mistral ministral": dense.MISTRAL,
+    "ministral3": dense.MINISTRAL3,
     "gemma": gemma.GEMMA,
     "gemma2": gemma.GEMMA2,
     "gemma3_text": gemma.GEMMA3,
@@ -28,69 +31,69 @@ _TYPES: Mapping[str, Family] = {
     "gemma4_text": gemma.GEMMA4,
     "gemma4_unified_text": gemma.GEMMA4_UNIFIED,
     "recurrent_gemma": hybrid.RECURRENT_GEMMA,
-    "qwen": gated.QWEN,
-    "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text mimo": gated.QWEN2,
-    "qwen3 qwen3_vl_text": gated.QWEN3,
-    "phi3 phi3_v phi4mm": gated.PHI3,
-    "phi3small": gated.PHI3_SMALL,
-    "phi4_multimodal": gated.PHI4_MULTIMODAL,
-    "olmo": gated.OLMO,
-    "olmo2": gated.OLMO2,
-    "olmo3": gated.OLMO3,
-    "glm": gated.GLM,
-    "glm4": gated.GLM4,
-    "chatglm": gated.CHATGLM,
-    "cohere": gated.COHERE,
-    "cohere2": gated.COHERE2,
-    "smollm3": gated.SMOLLM3,
-    "internlm internlm2": gated.INTERNLM,
-    "baichuan": gated.BAICHUAN,
-    "internlm3 iquestcoder": gated.INTERNLM3,
-    "exaone4": gated.EXAONE4,
-    "hunyuan_v1_dense": gated.HUNYUAN,
-    "seed_oss": gated.SEED_OSS,
-    "ernie4_5": gated.ERNIE,
-    "stablelm": gated.STABLELM,
-    "gpt2": plain.GPT2,
-    "gpt_bigcode": plain.GPT_BIGCODE,
-    "gptj codegen": plain.GPTJ,
-    "gpt_neo": plain.GPT_NEO,
-    "gpt_neox": plain.GPT_NEOX,
-    "bloom": plain.BLOOM,
-    "opt": plain.OPT,
-    "phi phi-msft": plain.PHI,
-    "falcon refinedweb refinedwebmodel": plain.FALCON,
-    "starcoder2": plain.STARCODER2,
-    "mpt": plain.MPT,
-    "nemotron": plain.NEMOTRON,
-    "arcee": plain.ARCEE,
-    "mixtral": sparse.MIXTRAL,
-    "phimoe": sparse.PHIMOE,
-    "olmoe flex_olmo": sparse.OLMOE,
-    "gpt_oss": sparse.GPT_OSS,
-    "minimax_m2": sparse.MINIMAX_M2,
-    "llama4_text": sparse.LLAMA4,
-    "granitemoe": sparse.GRANITEMOE,
-    "granitemoeshared": sparse.GRANITEMOESHARED,
-    "qwen2_moe": sparse.QWEN2_MOE,
-    "qwen3_moe qwen3_vl_moe_text qwen3_omni_moe_text": sparse.QWEN3_MOE,
-    "deepseek": sparse.DEEPSEEK,
-    "glm4_moe": sparse.GLM4_MOE,
-    "dots1": sparse.DOTS1,
-    "ernie4_5_moe": sparse.ERNIE_MOE,
-    "dbrx": sparse.DBRX,
+    "qwen": dense.QWEN,
+    "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text mimo": dense.QWEN2,
+    "qwen3 qwen3_vl_text": dense.QWEN3,
+    "phi3 phi3_v phi4mm": dense.PHI3,
+    "phi3small": dense.PHI3_SMALL,
+    "phi4_multimodal": dense.PHI4_MULTIMODAL,
+    "olmo": dense.OLMO,
+    "olmo2": dense.OLMO2,
+    "olmo3": dense.OLMO3,
+    "glm": dense.GLM,
+    "glm4": dense.GLM4,
+    "chatglm": dense.CHATGLM,
+    "cohere": dense.COHERE,
+    "cohere2": dense.COHERE2,
+    "smollm3": dense.SMOLLM3,
+    "internlm internlm2": dense.INTERNLM,
+    "baichuan": dense.BAICHUAN,
+    "internlm3 iquestcoder": dense.INTERNLM3,
+    "exaone4": dense.EXAONE4,
+    "hunyuan_v1_dense": dense.HUNYUAN,
+    "seed_oss": dense.SEED_OSS,
+    "ernie4_5": dense.ERNIE,
+    "stablelm": dense.STABLELM,
+    "gpt2": dense.GPT2,
+    "gpt_bigcode": dense.GPT_BIGCODE,
+    "gptj codegen": dense.GPTJ,
+    "gpt_neo": dense.GPT_NEO,
+    "gpt_neox": dense.GPT_NEOX,
+    "bloom": dense.BLOOM,
+    "opt": dense.OPT,
+    "phi phi-msft": dense.PHI,
+    "falcon refinedweb refinedwebmodel": dense.FALCON,
+    "starcoder2": dense.STARCODER2,
+    "mpt": dense.MPT,
+    "nemotron": dense.NEMOTRON,
+    "arcee": dense.ARCEE,
+    "mixtral": moe.MIXTRAL,
+    "phimoe": moe.PHIMOE,
+    "olmoe flex_olmo": moe.OLMOE,
+    "gpt_oss": moe.GPT_OSS,
+    "minimax_m2": moe.MINIMAX_M2,
+    "llama4_text": moe.LLAMA4,
+    "granitemoe": moe.GRANITEMOE,
+    "granitemoeshared": moe.GRANITEMOESHARED,
+    "qwen2_moe": moe.QWEN2_MOE,
+    "qwen3_moe qwen3_vl_moe_text qwen3_omni_moe_text": moe.QWEN3_MOE,
+    "deepseek": moe.DEEPSEEK,
+    "glm4_moe": moe.GLM4_MOE,
+    "dots1": moe.DOTS1,
+    "ernie4_5_moe": moe.ERNIE_MOE,
+    "dbrx": moe.DBRX,
     "deepseek_v2": latent.DEEPSEEK_V2,
     "deepseek_v3 kimi_k2 glm4_moe_lite": latent.DEEPSEEK_V3,
     "mistral4": latent.MISTRAL4,
     "deepseek_v32 glm_moe_dsa": latent.DEEPSEEK_V32,
-    "qwen3_next qwen3_5_moe_text": linear.QWEN3_NEXT,
-    "qwen3_5_text": linear.QWEN3_5,
+    "qwen3_next qwen3_5_moe_text": hybrid.QWEN3_NEXT,
+    "qwen3_5_text": hybrid.QWEN3_5,
     "olmo_hybrid": hybrid.OLMO_HYBRID,
     "falcon_h1": hybrid.FALCON_H1,
     "granitemoehybrid": hybrid.GRANITE_HYBRID,
     "kimi_linear": hybrid.KIMI_LINEAR,
     "mllama_text_model": hybrid.MLLAMA,
-    "minimax minimax_text_01 minimax_m1": linear.MINIMAX,
+    "minimax minimax_text_01 minimax_m1": hybrid.MINIMAX,
 }
 FAMILIES: Mapping[str, Family] = {name: family for names, family in _TYPES.items() for name in names.split()}
 
@@ -190,3 +193,66 @@ def _check(config: Config) -> None:
     what = f'{config.prefix}model_type "{name[:60]}" is not a family that can be read'
     remedy = f"{nearest(name, FAMILIES)} Or type the row by hand; it needs {needed}"
     raise UserError(what, place=Place(config.path), remedy=remedy)
+
+
+_FIELDS = (
+    "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
+    "num_key_value_heads", "max_position_embeddings",
+)  # fmt: skip
+
+# 0 is none: key and value heads as many as the query heads, or no such field.
+_SIZES = """
+llama               32000 4096 11008 32 32 0 2048
+mistral             32000 4096 14336 32 32 8 131072
+ministral3         131072 4096 14336 34 32 8 262144
+gemma              256000 3072 24576 28 16 16 8192
+gemma2             256000 2304 9216 26 8 4 8192
+gemma3_text        262208 2304 9216 26 8 4 131072
+qwen2              151936 4096 22016 32 32 32 32768
+qwen2_vl_text      152064 8192 29568 80 64 8 32768
+qwen2_5_vl_text    152064 8192 29568 80 64 8 32768
+qwen3              151936 4096 22016 32 32 32 32768
+qwen3_vl_text      151936 4096 22016 32 32 32 128000
+qwen3_vl_moe_text  151936 2048 5632 24 16 16 128000
+qwen3_5_text       248320 4096 12288 32 16 4 32768
+qwen3_5_moe_text   248320 2048 0 40 16 2 32768
+llama4_text        202048 5120 8192 48 40 8 131072
+cohere             256000 8192 22528 40 64 0 8192
+cohere2            256000 8192 22528 40 64 0 8192
+phi                 51200 2048 8192 24 32 0 2048
+phi3                32064 3072 8192 32 32 0 4096
+mixtral             32000 4096 14336 32 32 8 131072
+gemma3n_text       262400 2048 16384 35 8 2 32768
+gemma4_text        262144 2304 9216 30 8 4 131072
+gemma4_unified_text 262144 2304 9216 30 8 4 262144
+mllama_text_model  128256 4096 14336 40 32 8 131072
+"""
+
+_FURTHER: Mapping[str, Mapping[str, int]] = {
+    "mistral": {"sliding_window": 4096},
+    "gemma2": {"sliding_window": 4096},
+    "gemma3_text": {"sliding_window": 4096},
+    "cohere2": {"sliding_window": 4096},
+    "mixtral": {"num_local_experts": 8, "num_experts_per_tok": 2},
+    "llama4_text": {"num_local_experts": 16, "num_experts_per_tok": 1, "intermediate_size_mlp": 16384},
+    "qwen3_vl_moe_text": {"num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408},
+    "qwen3_5_text": {
+        "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128, "linear_value_head_dim": 128,
+        "linear_num_key_heads": 16, "linear_num_value_heads": 32,
+    },
+    "qwen3_5_moe_text": {
+        "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128, "linear_value_head_dim": 128,
+        "linear_num_key_heads": 16, "linear_num_value_heads": 32, "num_experts": 256, "num_experts_per_tok": 8,
+        "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512,
+    },
+}  # fmt: skip
+
+
+def _class_defaults() -> dict[str, dict[str, int]]:
+    rows = [line.split() for line in _SIZES.strip().splitlines()]
+    sizes = {name: dict(zip(_FIELDS, map(int, numbers), strict=True)) for name, *numbers in rows}
+    return {name: {field: size for field, size in found.items() if size} | dict(_FURTHER.get(name, {}))
+            for name, found in sizes.items()}  # fmt: skip
+
+
+CLASS_DEFAULTS: Mapping[str, Mapping[str, int]] = _class_defaults()

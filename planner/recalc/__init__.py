@@ -111,7 +111,6 @@ def edit(
     of the package as its program saved it, and `before` is all of it, where tables or names reach further now.
     `follow` gives values to type as well, by address, from what the cells have then. Raises UserError as these two do.
     """
-    result = Recalculated(engine_name())
 
     def computed_with(contents: Mapping[str, Content], rows: Sequence[NewRow]) -> tuple[Edits, Verdict]:
         edits = Edits(
@@ -127,16 +126,43 @@ def edit(
         rows = [row.with_typed(more) for row in rows]
         contents = {ref: more.get(ref, value) for ref, value in contents.items()}
         edits, verdict = computed_with(contents, rows)
-    added = {ref: verdict.values.get((name, ref)) for _, ref in edits.added}
+    return _put(package, sheets, {name: contents}, {name: like or {}}, edits, verdict, rows)
+
+
+def add_columns(
+    package: Package, sheets: Mapping[str, SheetXml], contents: Mapping[str, Mapping[str, Content]],
+    likes: Mapping[str, Mapping[str, str]],
+) -> Recalculated:  # fmt: skip
+    """Put values and formulas into blank cells of several sheets and refresh what they reach, in place, as `edit` does.
+
+    `contents` and `likes` (the cell whose format each one has) are by sheet and address.
+    """
+    cells = {(name, ref): value for name, new in contents.items() for ref, value in new.items() if value is not None}
+    edits = Edits({cell: value for cell, value in cells.items() if not isinstance(value, Formula)},
+                  {cell: value.text for cell, value in cells.items() if isinstance(value, Formula)})  # fmt: skip
+    verdict = _asked(lambda: recomputed(package, sheets, edits), sheets)
+    return _put(package, sheets, contents, likes, edits, verdict)
+
+
+def _put(
+    package: Package, sheets: Mapping[str, SheetXml], contents: Mapping[str, Mapping[str, Content]],
+    likes: Mapping[str, Mapping[str, str]], edits: Edits, verdict: Verdict, rows: Sequence[NewRow] = (),
+) -> Recalculated:  # fmt: skip
+    """Write what is edited and what it reaches, in place."""
+    result = Recalculated(engine_name())
+    added: dict[str, dict[str, Value]] = {name: {} for name in contents}
+    for name, ref in edits.added:
+        added[name][ref] = verdict.values.get((name, ref))
     old = {cell: value for cell, value in verdict.values.items() if cell not in edits.added}
     caches = _cached(sheets, replace(verdict, values=old), result)
-    n_new = len(added) + edits.new.n_formulas
+    n_new = len(edits.added) + edits.new.n_formulas
     result.n_formulas, result.n_changed = result.n_formulas + n_new, result.n_changed + n_new
-    xml = with_values(sheets[name], contents, like, {**caches.pop(name, {}), **added}, rows, verdict.rows)
     parts = package.sheets()
-    package.replace(parts[name], xml)
-    for other, new in caches.items():
-        package.replace(parts[other], with_cached(sheets[other], new))
+    for name, new in contents.items():
+        cached = {**caches.pop(name, {}), **added[name]}
+        package.replace(parts[name], with_values(sheets[name], new, likes[name], cached, rows, verdict.rows))
+    for name, values in caches.items():
+        package.replace(parts[name], with_cached(sheets[name], values))
     _conclude(package, verdict, result)
     return result
 

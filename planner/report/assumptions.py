@@ -1,15 +1,21 @@
-"""What a plan rests on: its inputs, the overrides in force, what was looked up, the constants."""
+"""What a plan rests on: inputs, overrides, lookups and constants, and formulas that an analyst has changed by hand."""
 
 from __future__ import annotations
 
-from planner.book.plan import Quantity
-from planner.report.cells import Cells
-from planner.report.data import Figure, Line, Section
+from collections.abc import Iterator
+
+from planner.book.line_tables import LineItem, LineTable
+from planner.book.plan import Plan, Quantity
+from planner.book.row_formulas import usual_of
+from planner.report.contents import Figure, FigureRow, Section, Typed
+from planner.report.figures import CellFigures, shown
+from planner.xlsx.address import Spot
+from planner.xlsx.cellvalue import CellError
 
 LOOKED_UP = ("models[", "hardware[", "dtypes[")
 
 
-def sections(cells: Cells) -> tuple[Section, ...]:
+def sections(cells: CellFigures) -> tuple[Section, ...]:
     """The sections that have lines; rows that are 0 or blank everywhere are left out of what was looked up."""
     plan = cells.plan
     typed = [row for row in plan.overrides if any(not entry.is_blank for entry in row.cells.values())]
@@ -28,24 +34,48 @@ def sections(cells: Cells) -> tuple[Section, ...]:
     return tuple(section for section in found if section.lines)
 
 
-def _input(cells: Cells, row: Quantity) -> Line:
+def _input(cells: CellFigures, row: Quantity) -> FigureRow:
     source = row.source if row.source != "the plan's choice" else ""
     return cells.line(row, "; ".join(text for text in (row.text, source) if text) or " ")
 
 
-def _override(cells: Cells, row: Quantity) -> Line:
-    """A blank override is no missing number: the looked-up one holds."""
+def _override(cells: CellFigures, row: Quantity) -> FigureRow:
+    """An override in each scenario; a blank one is no missing number, since the looked-up one holds."""
     figures = tuple(
-        Figure(None, row.unit, "looked up", str(row.cells[key].spot)) if row.cells[key].is_blank else cells.of(row, key)
-        for key in cells.keys if key in row.cells
-    )  # fmt: skip
-    return Line(row.name, row.title, row.unit, figures, "typed in place of the looked-up or calculated number")
+        Figure(None, row.unit, "looked up", str(entry.spot)) if entry.is_blank else cells.of(row, key)
+        for key in cells.keys
+        if (entry := row.cells.get(key)) is not None
+    )
+    return FigureRow(row.name, row.title, row.unit, figures, "typed in place of the looked-up or calculated number")
 
 
-def _constant(cells: Cells, row: Quantity) -> Line:
+def _constant(cells: CellFigures, row: Quantity) -> FigureRow:
     figure = cells.entry(row.cells[""], row.unit)
-    return Line(row.name, row.title, row.unit, (figure,), row.source)
+    return FigureRow(row.name, row.title, row.unit, (figure,), row.source)
 
 
 def _says_something(row: Quantity) -> bool:
     return any(entry.value not in (0, 0.0, None, "") for entry in row.cells.values())
+
+
+def typed_over(plan: Plan) -> tuple[Typed, ...]:
+    """The cells of calculation sheets, Dashboard and Checks whose number or formula isn't their row's."""
+    lines = [(table, line) for table in plan.book.lines for line in table.lines if line.name]
+    return tuple(found for table, line in lines for found in _changed_cells(plan, table, line))
+
+
+def _changed_cells(plan: Plan, table: LineTable, line: LineItem) -> Iterator[Typed]:
+    usual = usual_of(plan.book, table, line)
+    names = {scenario.id: scenario.name or scenario.id for scenario in plan.scenarios}
+    for column in table.columns:
+        sheet, at = table.sheet, (line.row, column)
+        if sheet.is_typed(*at):
+            value = sheet.value(*at)
+            text = str(value) if isinstance(value, CellError) else shown(value, line.unit)
+            what = f"{text} typed over the formula"
+        elif usual is not None and at in sheet.numbered and sheet.numbered[at] is not usual:
+            what = f"another formula than its row's: {sheet.patterns[at].at(*at)}"
+        else:
+            continue
+        _, owner = plan.book.owner(sheet.name, *at)
+        yield Typed(str(Spot(sheet.name, *at)), line.label or line.name, names.get(owner, owner), what)

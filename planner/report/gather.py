@@ -1,24 +1,33 @@
-"""A plan, as it was read from a workbook, becomes what a report says."""
+"""The data of a report, gathered from a workbook whose formulas are recalculated in memory."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
 from pathlib import Path
 
 from planner import __version__
-from planner.book.plan import CheckRow, Headline, Plan
+from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
 from planner.errors import Place, UserError
-from planner.report import assumptions, overriding, provenance, sweep
-from planner.report.cells import Cells
-from planner.report.clean import cleaned
-from planner.report.comparing import Compared, compared
-from planner.report.data import Check, Figure, Line, Memory, Picture, ReportData, Scenario, Section
-from planner.report.failing import in_numbers
-from planner.report.pictures import latency, measured, memory, roofline, step_time
+from planner.report import assumptions, provenance, sweep_tables
+from planner.report.bar_pictures import memory_pictures, step_pictures
+from planner.report.contents import (
+    Figure,
+    FigureRow,
+    MemoryUse,
+    Picture,
+    ReportData,
+    ScenarioSummary,
+    Section,
+    cleaned,
+    report_time,
+)
+from planner.report.failed_checks import check_results, is_counted
+from planner.report.figures import CellFigures
+from planner.report.latency_picture import latency_pictures
+from planner.report.measured_times import Compared, compared, measured_pictures
+from planner.report.roofline_picture import roofline_pictures
 from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
@@ -49,30 +58,30 @@ def gather(path: Path) -> ReportData:
     warnings = _freshness(plan)
     if not plan.scenarios:
         raise UserError("the workbook has no scenario", place=Place(path), remedy="fill a column of its Inputs sheet")
-    cells = Cells(plan)
+    cells = CellFigures(plan)
     cases = compared(cells)
-    failed, untold = _checks(cells)
+    failed, untold = check_results(cells)
     cover = provenance.cover(plan)
     report: ReportData = cleaned(
         ReportData(
             title=_title(plan, cover.title),
             file=path.name,
             file_digest=hashlib.sha256(path.read_bytes()).hexdigest(),
-            date=_today().isoformat(),
+            date=report_time().date().isoformat(),
             planner=__version__,
             workbook=cover.facts,
             scenarios=tuple(_scenario(cells, index) for index in range(len(plan.scenarios))),
-            n_checks=sum(_is_counted(row, each.key) for row in plan.checks for each in plan.scenarios),
+            n_checks=sum(is_counted(row, each.key) for row in plan.checks for each in plan.scenarios),
             failed=failed,
             untold=untold,
             headlines=_headlines(cells),
             pictures=_pictures(cells, cases),
-            sweeps=sweep.tables(cells),
-            swept=sweep.chosen(cells),
+            sweeps=sweep_tables.tables(cells),
+            swept=sweep_tables.chosen(cells),
             comparison=cases.table() if cases else None,
             accuracy=cases.accuracy if cases else "",
             assumptions=assumptions.sections(cells),
-            typed=overriding.typed_over(plan),
+            typed=assumptions.typed_over(plan),
             notes=tuple((f"{note.sheet}!{note.ref}", note.text) for note in plan.notes),
             sources=provenance.sources(plan, cover),
             warnings=warnings,
@@ -117,11 +126,6 @@ def _never_saved(plan: Plan) -> list[Spot]:
     ]
 
 
-def _today() -> date:
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    return (datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)).date()
-
-
 def _title(plan: Plan, said: str) -> str:
     """The Cover's title where an analyst gave it one, else what is planned on what."""
     if said not in ("", UNTITLED):
@@ -138,7 +142,7 @@ def _and(names: list[str]) -> str:
     return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
 
 
-def _scenario(cells: Cells, index: int) -> Scenario:
+def _scenario(cells: CellFigures, index: int) -> ScenarioSummary:
     plan = cells.plan
     scenario = plan.scenarios[index]
     key = scenario.key
@@ -146,7 +150,7 @@ def _scenario(cells: Cells, index: int) -> Scenario:
     headlines = {row.name: row for row in reversed(plan.headlines)}
     meant = [row for row in plan.headlines if cells.counts(row.origin, key)]
     wanted = [headlines[name] for name in MAIN if name in headlines and headlines[name] in meant] or meant
-    return Scenario(
+    return ScenarioSummary(
         id=scenario.id,
         name=scenario.name or scenario.id or key,
         model=scenario.model,
@@ -156,10 +160,10 @@ def _scenario(cells: Cells, index: int) -> Scenario:
         memory=tuple(_memory(cells, key)),
         binds=tuple(_binds(meant, key)),
         main=tuple(
-            Line(row.name, row.title, row.unit, (cells.of(row, key),), row.source) for row in wanted[:MOST_MAIN]
+            FigureRow(row.name, row.title, row.unit, (cells.of(row, key),), row.source) for row in wanted[:MOST_MAIN]
         ),
         failed=sum(check.failed(key) for check in plan.checks),
-        untold=sum(_is_counted(row, key) and not row.holds(key) and not row.failed(key) for row in plan.checks),
+        untold=sum(is_counted(row, key) and not row.holds(key) and not row.failed(key) for row in plan.checks),
     )
 
 
@@ -173,12 +177,12 @@ def _binds(meant: Sequence[Headline], key: str) -> Iterator[tuple[str, str]]:
         yield from found[: MOST_BINDS if len(of) == 1 else MOST_OF_EACH]
 
 
-def _memory(cells: Cells, key: str) -> Iterator[Memory]:
+def _memory(cells: CellFigures, key: str) -> Iterator[MemoryUse]:
     """Of each kind of plan in the workbook, what its memory holds and what there is."""
     for what, checks, needed, room in MEMORY:
         for table in cells.table_with(MARKS[what], needed, room):
             if cells.counts(checks, key):
-                yield Memory(
+                yield MemoryUse(
                     what, _fits(cells.plan, key, checks), cells.of(table[needed], key), cells.of(table[room], key)
                 )
             break
@@ -187,42 +191,16 @@ def _memory(cells: Cells, key: str) -> Iterator[Memory]:
 def _fits(plan: Plan, key: str, of: str = "") -> bool | None:
     """Whether the checks of the memory, or those of a template alone, hold; None where that can't be told."""
     found = [
-        check for check in plan.checks if FITS in check.name and check.name.startswith(of) and _is_counted(check, key)
+        check for check in plan.checks if FITS in check.name and check.name.startswith(of) and is_counted(check, key)
     ]
     if any(check.failed(key) for check in found):
         return False
     return True if found and all(check.holds(key) for check in found) else None
 
 
-def _checks(cells: Cells) -> tuple[tuple[Check, ...], tuple[Check, ...]]:
-    """The checks that fail, and those that can't be told."""
-    failed: list[Check] = []
-    untold: list[Check] = []
-    for scenario in cells.plan.scenarios:
-        for row in cells.plan.checks:
-            if not _is_counted(row, scenario.key) or row.holds(scenario.key):
-                continue
-            fails = row.failed(scenario.key)
-            (failed if fails else untold).append(_check(cells, row, scenario.key, fails))
-    return tuple(failed), tuple(untold)
-
-
-def _is_counted(row: CheckRow, key: str) -> bool:
-    """Whether a check is one of the scenario's; a text stands where it is not."""
-    return key in row.cells and not isinstance(row.value(key), str)
-
-
-def _check(cells: Cells, row: CheckRow, key: str, fails: bool) -> Check:
-    figure, scenario = cells.of(row, key), cells.plan.by_key[key]
-    meaning = "; ".join(text for text in (row.text, row.source) if text)
-    numbers = in_numbers(cells, row, key) if fails else ""
-    name = scenario.name or scenario.id
-    return Check(name, row.title, meaning, figure.cell, fails, "" if fails else figure.why, numbers)
-
-
-def _headlines(cells: Cells) -> tuple[Section, ...]:
+def _headlines(cells: CellFigures) -> tuple[Section, ...]:
     """Dashboard's rows, section by section, what binds a quantity below it."""
-    sections: dict[str, list[Line]] = {}
+    sections: dict[str, list[FigureRow]] = {}
     for row in cells.plan.headlines:
         lines = sections.setdefault(row.section, [])
         lines.append(cells.line(row))
@@ -231,16 +209,19 @@ def _headlines(cells: Cells) -> tuple[Section, ...]:
     return tuple(Section(title, tuple(lines)) for title, lines in sections.items())
 
 
-def _bound(cells: Cells, title: str, row: int, sheet: str, values: Mapping[str, Value]) -> Line:
+def _bound(cells: CellFigures, title: str, row: int, sheet: str, values: Mapping[str, Value]) -> FigureRow:
     columns = {key: entry.spot.column for key, entry in cells.plan.headlines[0].cells.items()}
     figures = tuple(
         cells.at(sheet, row, columns[key], "text") for key in cells.keys if key in values and key in columns
     )
-    return Line("", f"{title}: bound by", "text", figures)
+    return FigureRow("", f"{title}: bound by", "text", figures)
 
 
-def _pictures(cells: Cells, cases: Compared | None) -> tuple[Picture, ...]:
+def _pictures(cells: CellFigures, cases: Compared | None) -> tuple[Picture, ...]:
     return (
-        *memory.pictures(cells), *step_time.pictures(cells), *latency.pictures(cells), *roofline.pictures(cells),
-        *measured.pictures(cases),
-    )  # fmt: skip
+        *memory_pictures(cells),
+        *step_pictures(cells),
+        *latency_pictures(cells),
+        *roofline_pictures(cells),
+        *measured_pictures(cases),
+    )

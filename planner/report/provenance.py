@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from planner.book.plan import Plan
-from planner.report.data import Source
+from planner.report.contents import Source
 
 COVER, DIGESTS = "Cover", "Made from"
 FACTS = ("Version", "Made on")

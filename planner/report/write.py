@@ -1,56 +1,20 @@
-"""A report written to a file: the format is that of its name's ending."""
+"""A report written to a file, in the format of its name's ending; a Markdown page's drawings in a folder beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import quote
 
+from planner import progress
 from planner.errors import Place, UserError
-from planner.report.beside import alone, folder_of, link_to, name_of, written_beside
-from planner.report.data import ReportData
+from planner.report.contents import Picture, ReportData
 from planner.report.gather import gather
-from planner.xlsx.atomic import write_atomically
+from planner.xlsx.atomic import refuse_if_unwritable, write_atomically
 
-Files = dict[str, bytes]
-Made = tuple[bytes, str, Files]  # the file, a remark for the user, and what lies in a folder beside it
-
-
-def _html(report: ReportData, template: Path | None, output: Path) -> Made:  # noqa: ARG001 (as the others)
-    from planner.report.html import html
-
-    return html(report, template).encode(), "", {}
-
-
-def _markdown(report: ReportData, template: Path | None, output: Path) -> Made:
-    from planner.report.markdown import markdown
-
-    links = {picture.id: link_to(output, picture) for picture in report.pictures}
-    text = markdown(report, template, links)
-    shown = [picture for picture in report.pictures if links[picture.id] in text]
-    return text.encode(), "", {name_of(picture): alone(picture) for picture in shown}
-
-
-def _pdf(report: ReportData, template: Path | None, output: Path) -> Made:  # noqa: ARG001 (as the others)
-    from planner.report.typeset import pdf
-
-    return *pdf(report, template), {}
-
-
-def _csv(report: ReportData, template: Path | None, output: Path) -> Made:  # noqa: ARG001 (as the others)
-    from planner.report.spreadsheet import as_csv
-
-    return as_csv(report).encode(), "", {}
-
-
-def _json(report: ReportData, template: Path | None, output: Path) -> Made:  # noqa: ARG001 (as the others)
-    from planner.report.jsonfile import as_json
-
-    return as_json(report).encode(), "", {}
-
-
-FORMATS: dict[str, Callable[[ReportData, Path | None, Path], Made]] = {
-    ".html": _html, ".htm": _html, ".pdf": _pdf, ".md": _markdown, ".csv": _csv, ".json": _json,
-}  # fmt: skip
+FORMATS = (".html", ".htm", ".pdf", ".md", ".csv", ".json")
 STYLED = (".html", ".htm", ".pdf", ".md")
 
 
@@ -68,7 +32,7 @@ def write(file: Path, output: Path, template: Path | None = None) -> list[str]:
     if output.exists() and output.resolve() == file.resolve():
         raise UserError("the report would replace the workbook", place=Place(output))
     report = gather(file)
-    data, remark, files = FORMATS[ending](report, template, output)
+    data, remark, files = made(report, output, template)
     with written_beside(output, files):
         write_atomically(output, data)
     said = f"{len(report.failed)} failed checks" if len(report.failed) != 1 else "1 failed check"
@@ -78,6 +42,93 @@ def write(file: Path, output: Path, template: Path | None = None) -> list[str]:
     return [*(f"Note: {text}" for text in (*report.warnings, remark) if text), *lines]
 
 
+def made(report: ReportData, output: Path, template: Path | None = None) -> tuple[bytes, str, dict[str, bytes]]:
+    """The bytes of `output`, a remark for the user, and what lies in a folder beside it: bytes by file name.
+
+    Only the format's own library is loaded. Raises UserError where the template isn't sound.
+    """
+    ending = output.suffix.lower()
+    if ending == ".pdf":
+        from planner.report.pdf import pdf
+
+        return *pdf(report, template), {}
+    if ending in (".csv", ".json"):
+        from planner.report.exports import as_csv, as_json
+
+        return (as_csv if ending == ".csv" else as_json)(report).encode(), "", {}
+    from planner.report.jinja_pages import html, markdown
+
+    if ending != ".md":
+        return html(report, template).encode(), "", {}
+    links = {picture.id: link_to(output, picture) for picture in report.pictures}
+    text = markdown(report, template, links)
+    shown = [picture for picture in report.pictures if links[picture.id] in text]
+    return text.encode(), "", {name_of(picture): alone(picture) for picture in shown}
+
+
 def _drawn(count: int, where: str) -> str:
     """How many pictures there are, and where; nothing of none."""
     return f", {count} picture{'s' if count != 1 else ''}{where}" if count else ""
+
+
+FAMILY = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',Arial,sans-serif"
+_FONT = re.compile(r'font-family="[^"]*"')
+_SIZE = re.compile(r'viewBox="0 0 (\S+) (\S+)"')
+WIDE, MARGIN, PAPER = 560, 10, "#ffffff"
+
+
+def folder_of(page: Path) -> Path:
+    """Where the files of a page lie: `plan_files` beside `plan.md`."""
+    return page.with_name(f"{page.stem}_files")
+
+
+def name_of(picture: Picture) -> str:
+    """A picture's file."""
+    return f"{picture.id}.svg"
+
+
+def link_to(page: Path, picture: Picture) -> str:
+    """A picture's file as a link of the page has it."""
+    return quote(f"{folder_of(page).name}/{name_of(picture)}")
+
+
+def alone(picture: Picture) -> bytes:
+    """A drawing that stands by itself: on white, whatever the page is on, in a font that every browser has."""
+    begin, rest = _FONT.sub(f'font-family="{FAMILY}"', picture.svg, count=1).split(">", 1)
+    wide, high = (float(side) + 2 * MARGIN for side in _SIZE.findall(begin)[0])
+    sides = f'width="{wide:g}" height="{high:g}"'
+    begin = _SIZE.sub(f'viewBox="-{MARGIN} -{MARGIN} {wide:g} {high:g}"', begin)
+    ground = f'<rect x="-{MARGIN}" y="-{MARGIN}" {sides} fill="{PAPER}"/>'
+    return f'{begin} width="{WIDE}">{ground}{rest}\n'.encode()
+
+
+@contextmanager
+def written_beside(page: Path, files: Mapping[str, bytes]) -> Iterator[None]:
+    """Put files into the page's folder, each whole or not at all; where what follows fails, all are as they were.
+
+    A page that can't be replaced is refused first, so that nothing beside it is touched.
+    Raises UserError as `write_atomically` does, OSError where the folder can't be made or a file of it not be read.
+    """
+    refuse_if_unwritable(page)
+    folder = folder_of(page)
+    is_new = bool(files) and not folder.exists()
+    old: dict[Path, bytes | None] = {}  # what stood in the place of each file that was begun
+    try:
+        if is_new:
+            folder.mkdir()
+        for name, data in files.items():
+            path = folder / name
+            before = path.read_bytes() if path.exists() else None
+            if before != data:
+                refuse_if_unwritable(path)
+                old[path] = before
+                write_atomically(path, data)
+        yield
+    except BaseException:
+        for path, before in old.items():
+            with suppress(OSError, UserError):  # the others are still put back, and the first fault is told
+                write_atomically(path, before) if before is not None else path.unlink(missing_ok=True)
+                progress.put_back(path)
+        if is_new and folder.is_dir():
+            folder.rmdir()
+        raise

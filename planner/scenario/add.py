@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from planner import progress
 from planner.book.workbook import Book
-from planner.recalc import Recalculated, recalculate
-from planner.scenario import reach
-from planner.scenario.column import Column, Request
-from planner.scenario.places import ID, new_column, new_identifier, own_column, said, source_column
+from planner.collector import still
+from planner.recalc import Recalculated, add_columns
+from planner.scenario import ranges_over_scenarios as ranges
+from planner.scenario.existing_scenarios import ID, new_identifier, own_column, said, source_column
+from planner.scenario.new_column import Column, Request
 from planner.xlsx.address import column_letters
 from planner.xlsx.columns import as_wide
 from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import with_values
+from planner.xlsx.sheetedit import Content
 
 __all__ = ["Added", "Request", "add", "add_to_file"]
 
@@ -44,7 +46,7 @@ def add_to_file(path: Path, request: Request) -> Added:
 
     Raises UserError for what the workbook can't take, with the cell in the way, and as reading and writing do.
     """
-    with locked(path):
+    with locked(path), still():
         package = Package.read(path)
         added = add(package, request)
         package.write(path)
@@ -56,25 +58,25 @@ def add(package: Package, request: Request) -> Added:
     progress.step("reading the workbook")
     book = Book(package)
     source = source_column(book, request.like)
-    columns = {table.sheet.name: new_column(book, table) for table in book.by_scenario}
+    columns = ranges.free_columns(book)
     identifier = new_identifier(book, request.name)
     letters = {sheet: column_letters(column) for sheet, column in columns.items()}
     added = Added(identifier, said(book, ID, source), letters, [])
-    before = replace(package, parts=dict(package.parts))
-    parts = package.sheets()
-    fresh: dict[str, bytes] = {}
-    tables = {table.sheet.name: table for table in book.by_scenario}
+    contents: dict[str, Mapping[str, Content]] = {}
+    likes: dict[str, Mapping[str, str]] = {}
     for table in book.by_scenario:
-        column = columns[table.sheet.name]
-        copied = Column(book, table, own_column(book, table, source), column, added.remarks)
-        contents = copied.inputs(request, identifier) if table is book.inputs else copied.formulas()
-        xml = with_values(table.sheet.xml, contents, copied.like())
-        fresh[parts[table.sheet.name]] = reach.ruled(as_wide(xml, copied.source, column), table, column)
-    added.remarks += reach.left_out(book, tables)
-    for part, xml in fresh.items():
-        package.replace(part, xml)
-    reach.print_wider(package, tables, columns)
+        name = table.sheet.name
+        new = Column(book, table, own_column(book, table, source), columns[name], added.remarks)
+        contents[name] = new.inputs(request, identifier) if table is book.inputs else new.formulas()
+        likes[name] = new.like()
+    added.remarks += ranges.left_out(book)
     progress.step("computing what is new")
-    added.recalculated = recalculate(package, before=before)
+    added.recalculated = add_columns(package, book.parsed, contents, likes)
+    parts = package.sheets()
+    for table in book.by_scenario:
+        part, column = parts[table.sheet.name], columns[table.sheet.name]
+        xml = as_wide(package.parts[part], own_column(book, table, source), column)
+        package.replace(part, ranges.ruled(xml, table, column))
+    ranges.print_wider(package, book, columns)
     progress.clear()
     return added

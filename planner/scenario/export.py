@@ -17,8 +17,8 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.template import Row
 from planner.scenario.ownrows import OPTIONS, as_csv, has_own
+from planner.workbook.build_plan import WORKLOAD
 from planner.workbook.scenarios import guarded
-from planner.workbook.workloads import NAME as WORKLOAD
 from planner.xlsx.cellvalue import CellError, Value, same_value
 
 MISSING = "N/A"

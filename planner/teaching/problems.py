@@ -12,7 +12,7 @@ from pathlib import Path
 from planner import csvfile, data
 from planner.catalog import Table, Value
 from planner.errors import Place, UserError
-from planner.formulas import library, settings
+from planner.formulas import input_values, library
 from planner.formulas.template import NUMBER, Row, Template
 
 NAME = "book"
@@ -115,7 +115,7 @@ def _problem(cells: Mapping[str, str], models: Table, hardware: Table) -> Proble
         template,
         models.identify(cells["model"]) if cells["model"] else None,
         hardware.identify(cells["hardware"]) if cells["hardware"] else None,
-        settings.values(template, filter(None, cells["settings"].split(";"))),
+        input_values.values(template, filter(None, cells["settings"].split(";"))),
         template.row(cells["output"]),
         _number("factor", cells["factor"]),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from planner.update.pairing import Pair
+from planner.update.threeway import ThreeWay
 from planner.xlsx.cell_formulas import with_moved_formulas
 from planner.xlsx.cellxml import restyled
 from planner.xlsx.drawings import move_chart
@@ -12,54 +12,54 @@ from planner.xlsx.opc import Package
 from planner.xlsx.relationships import copy_part, link
 from planner.xlsx.sheet_moves import move_around_rows
 from planner.xlsx.sheet_rules import with_looks
+from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import add_sheet
 from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import children, parse, written
 
 
-def draw(pair: Pair) -> None:
+def draw(merge: ThreeWay) -> None:
     """Charts of a fresh sheet on a sheet that had no drawing."""
-    for kind in pair.kinds:
-        part = pair.package.sheets()[pair.old.sheets[kind].sheet.name]
-        theirs = _drawings(pair.fresh_package, pair.fresh.sheets[kind].sheet.name)
-        mine = [link for link in pair.package.relationships(part) if link.kind == "drawing"]
+    for kind in merge.kinds:
+        part = merge.package.sheets()[merge.ours.sheets[kind].sheet.name]
+        theirs = _drawings(merge.fresh.package, merge.fresh.sheets[kind].name)
+        mine = [link for link in merge.package.relationships(part) if link.kind == "drawing"]
         if theirs and mine:
-            if _charts(pair.fresh_package, theirs[0]) != _charts(pair.package, mine[0].target):
-                pair.done.remarks.append(f"the charts of {pair.names[kind]} are those that were there")
+            if _charts(merge.fresh.package, theirs[0]) != _charts(merge.package, mine[0].target):
+                merge.done.remarks.append(f"the charts of {merge.names[kind]} are those that were there")
         elif theirs:
-            _put(pair, part, theirs[0])
+            _put(merge, part, theirs[0])
 
 
-def add(pair: Pair, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> None:
+def add(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> None:
     """A sheet that the old workbook has not, behind the one that it stands behind in the fresh one."""
-    fresh, name, moves = pair.fresh.sheets[kind], pair.names[kind], pair.fresh.moves
-    sheet = fresh.sheet
-    moved, _ = with_moved_formulas(sheet.xml, sheet.name, moves)
+    fresh, name, moves = merge.fresh.sheets[kind], merge.names[kind], merge.fresh.moves
+    moved, _ = with_moved_formulas(SheetXml(fresh.xml), fresh.name, moves)
     new = Worksheet(moved)
     new.rows = restyled(new.rows, styles)
-    move_around_rows(new.root, sheet.name, moves)
+    move_around_rows(new.root, fresh.name, moves)
     formats = children(new.root, "conditionalFormatting")
     for old, coloured in zip(formats, with_looks(formats, dxfs), strict=True):
         new.root.replace(old, coloured)
     for drawing in children(new.root, "drawing"):
         new.root.remove(drawing)
-    drawings = _drawings(pair.fresh_package, sheet.name)
-    part = add_sheet(pair.package, name, new.xml(), _behind(pair, sheet.name))
+    drawings = _drawings(merge.fresh.package, fresh.name)
+    part = add_sheet(merge.package, name, new.xml(), _behind(merge, fresh.name))
     if drawings:
-        _put(pair, part, drawings[0])
-    pair.done.new_sheets.append(name)
+        _put(merge, part, drawings[0])
+    merge.done.new_sheets.append(name)
 
 
-def _behind(pair: Pair, sheet: str) -> str | None:
+def _behind(merge: ThreeWay, sheet: str) -> str | None:
     """The sheet that a new one stands behind: the nearest of those in front of it that are there."""
-    order, there = list(pair.fresh_package.sheets()), pair.package.sheets()
-    kinds = {each.sheet.name: kind for kind, each in pair.fresh.sheets.items()}
-    before = (pair.names[kinds[known]] for known in reversed(order[: order.index(sheet)]) if known in kinds)
+    order, there = list(merge.fresh.package.sheets()), merge.package.sheets()
+    kinds = {each.name: kind for kind, each in merge.fresh.sheets.items()}
+    before = (merge.names[kinds[known]] for known in reversed(order[: order.index(sheet)]) if known in kinds)
     return next((name for name in before if name in there), None)
 
 
-def _put(pair: Pair, part: str, drawing: str) -> None:
-    moves = pair.fresh.moves
+def _put(merge: ThreeWay, part: str, drawing: str) -> None:
+    moves = merge.fresh.moves
 
     def moved(xml: bytes) -> bytes:
         if b"chartSpace" not in xml[:2000]:
@@ -68,10 +68,10 @@ def _put(pair: Pair, part: str, drawing: str) -> None:
         move_chart(root, "", moves)
         return written(root)
 
-    target = copy_part(pair.package, pair.fresh_package, drawing, moved)
-    sheet = Worksheet(pair.package.parts[part])
-    sheet.link("drawing", link(pair.package, part, "drawing", target))
-    pair.package.replace(part, sheet.xml())
+    target = copy_part(merge.package, merge.fresh.package, drawing, moved)
+    sheet = Worksheet(merge.package.parts[part])
+    sheet.link("drawing", link(merge.package, part, "drawing", target))
+    merge.package.replace(part, sheet.xml())
 
 
 def _drawings(package: Package, sheet: str) -> list[str]:

@@ -1,7 +1,8 @@
-"""What an update kept and changed."""
+"""What an update kept and changed, and how it is told."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from planner.recalc import Recalculated
@@ -15,6 +16,8 @@ class Kept:
     typed_over: list[str] = field(default_factory=list)
     formulas: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    cleared: list[str] = field(default_factory=list)
+    both: list[str] = field(default_factory=list)
     own_cells: int = 0
     formats: int = 0
     renewed: list[str] = field(default_factory=list)
@@ -29,15 +32,71 @@ class Updated:
     own_sheets: list[str] = field(default_factory=list)
     own_rows: list[str] = field(default_factory=list)
     own_columns: list[str] = field(default_factory=list)
+    kept_rows: list[str] = field(default_factory=list)
     new_rows: list[str] = field(default_factory=list)
     gone_rows: list[str] = field(default_factory=list)
     new_sheets: list[str] = field(default_factory=list)
     notes: int = 0
     rules: int = 0
     remarks: list[str] = field(default_factory=list)
+    is_needed: bool = True
     recalculated: Recalculated | None = None
 
-    @property
-    def is_needed(self) -> bool:
-        """Whether anything of planner's is other than it was."""
-        return bool(self.kept.renewed or self.kept.numbers or self.new_rows or self.gone_rows or self.new_sheets)
+
+def lines(updated: Updated, most: int | None = None) -> list[str]:
+    """A line for each kind of thing, with the first `most` of each sheet; None for all."""
+    if not updated.is_needed:
+        return ["nothing to update"]
+    kept = updated.kept
+    note = f"; {updated.recalculated.note}" if updated.recalculated else ""
+    said = [
+        ("Kept what is typed", kept.typed),
+        ("Kept, typed over a formula", kept.typed_over),
+        ("Kept, formulas that you changed", kept.formulas),
+        ("Kept, texts that you wrote", kept.texts),
+        ("Kept, sheets of yours", updated.own_sheets),
+        ("Kept, cells that you emptied", kept.cleared),
+        ("Kept, rows of yours", updated.own_rows),
+        ("Kept for what you did there, rows that are no more", updated.kept_rows),
+        ("Kept, columns of yours", updated.own_columns),
+        ("New sheets", updated.new_sheets),
+        ("New rows", updated.new_rows),
+        ("Rows that are no more", updated.gone_rows),
+        ("Newer numbers", kept.numbers),
+        ("Newer formulas and texts", kept.renewed),
+        ("Kept yours where planner's changed too", kept.both),
+    ]
+    counts = [("note", updated.notes), ("cell in a format of yours", kept.formats), ("cell of yours", kept.own_cells),
+              ("rule of yours", updated.rules)]  # fmt: skip
+    also = ", ".join(f"{count:,} {_plural(what, count)}" for what, count in counts if count)
+    listed = [f"{what}: {_listed(items, most)}" for what, items in said if items]
+    looks = [f"Please look at: {remark}" for remark in updated.remarks[:most]]
+    if len(updated.remarks) > len(looks):
+        looks.append(f"and at {len(updated.remarks) - len(looks):,} more; --all lists them")
+    return [f"updated{note}", *listed, *([f"Kept also: {also}"] if also else []), *looks]
+
+
+def _listed(items: Sequence[str], most: int | None) -> str:
+    """The things, those of one sheet together and counted."""
+    sheets: dict[str, list[str]] = {}
+    for item in items:
+        sheet, mark, rest = _parted(item)
+        sheets.setdefault(sheet if mark else "", []).append(rest if mark else item)
+    return "; ".join(_of_sheet(sheet, found, most) for sheet, found in sheets.items())
+
+
+def _parted(item: str) -> tuple[str, str, str]:
+    """A cell's sheet and address, a row's sheet and name; no sheet where a thing names none."""
+    marks = [mark for mark in ("!", ": ") if mark in item.split(" (")[0]]
+    return item.partition(marks[0]) if marks else (item, "", "")
+
+
+def _of_sheet(sheet: str, items: Sequence[str], most: int | None) -> str:
+    few = items if most is None else items[:most]
+    rest = f" and {len(items) - len(few):,} more" if len(few) < len(items) else ""
+    return (f"{sheet} " if sheet else "") + ", ".join(few) + rest
+
+
+def _plural(what: str, count: int) -> str:
+    first, blank, rest = what.partition(" ")
+    return what if count == 1 else f"{first}s{blank}{rest}"

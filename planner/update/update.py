@@ -8,21 +8,29 @@ sheets and every part that planner knows nothing of stay as they are, but for re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from planner import __version__, progress
+from planner import __version__, collector, progress
 from planner.align.keys import LOG
-from planner.book.reading import read_plan
+from planner.book.notes import Note
+from planner.book.notes import notes as notes_of
+from planner.book.problem_book import ProblemBook, open_book
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
+from planner.formulas import library
 from planner.recalc import recalculate
 from planner.update import newcomers, notes
-from planner.update.merging import merged
+from planner.update.base import remembered
+from planner.update.fresh import Fresh
+from planner.update.merge import merged
 from planner.update.outcome import Updated
-from planner.update.pairing import Pair, paired
 from planner.update.rebuilt import plan_of
-from planner.workbook.book import build, build_date
+from planner.update.threeway import ThreeWay, merge_of
+from planner.workbook.book import Draft, build_date, draft
+from planner.workbook.build_plan import BuildPlan
+from planner.workbook.memory import Memory
 from planner.xlsx.address import address
 from planner.xlsx.atomic import write_atomically
 from planner.xlsx.comments import put_note, take_note
@@ -32,7 +40,7 @@ from planner.xlsx.moved_parts import move
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content, with_values
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.stylesheet import of_package, taken_in
+from planner.xlsx.styles import Stylesheet, taken_in
 from planner.xlsx.workbook_part import drop_calculation_chain
 
 _FIRST_DAY = date(1899, 12, 30)  # of a workbook's dates
@@ -78,82 +86,101 @@ def update(
     package: Package, templates: Sequence[str] = (), models_csv: Path | None = None, hardware_csv: Path | None = None
 ) -> Updated:  # fmt: skip
     """Bring a package up to date, in place. Raises UserError as `update_file` does, and then nothing is changed."""
-    progress.step("reading the workbook")
-    reading = read_plan(package)
-    if reading.stale:  # rows of some sheets are told by texts that formulas fetch
-        recalculate(package)
-        reading = read_plan(package)
-    _refuse(reading.book)
-    plan = plan_of(reading, templates, models_csv, hardware_csv)
-    progress.step("building it anew")
-    fresh = Package.from_bytes(build(plan), package.name)
-    progress.step("bringing your work over")
-    done = Updated(notes=len(reading.notes))
-    pair = paired(reading.book, Book(fresh), done)
-    lost = notes.ways(pair, reading.notes)
-    on_the_way = [(take_note(package, way.note.sheet, way.note.ref), way.target) for way in lost if way.target]
-    _join(pair)
-    for note, target in on_the_way:
-        put_note(package, note, *target)
-    done.remarks += (way.said for way in lost)
-    progress.step("computing every formula")
-    done.recalculated = recalculate(package)
+    with collector.still(), library.one_reading():
+        progress.step("reading the workbook")
+        book = _opened(package)
+        memory = remembered(book)
+        progress.step("laying it out anew")
+        made = _draft(plan_of(book, templates, models_csv, hardware_csv), memory)
+        there = notes_of(package)
+        done = Updated(notes=len(there), is_needed=memory is None or not memory.is_same(made.memory))
+        if done.is_needed:
+            progress.step("bringing your work over")
+            given = {kind for kind, path in (("models", models_csv), ("hardware", hardware_csv)) if path is not None}
+            _bring(merge_of(book, memory, Fresh.of(made), done, given), there)
+            progress.step("computing every formula")
+            done.recalculated = recalculate(package)
     progress.clear()
     return done
 
 
-def _join(pair: Pair) -> None:
-    """Put the parts of both workbooks together in the edited one."""
-    package, ours = pair.package, {pair.old.sheets[kind].sheet.name for kind in pair.kinds}
-    styles, dxfs = _styles(pair)
-    merges = {pair.old.sheets[kind].sheet.name: merged(pair, kind, styles, dxfs) for kind in pair.kinds}
-    remarks = map(str, move(package, pair.old.moves, ours))
-    pair.done.remarks += remarks
-    known = {each.sheet.name for each in pair.old.sheets.values()}
-    pair.done.own_sheets = [name for name in pair.old.book.sheets if name not in known]
+def _bring(merge: ThreeWay, there: Sequence[Note]) -> None:
+    """Write the merge into the package of the file, and let its notes follow their rows."""
+    lost = notes.ways(merge, there)
+    ways = [(take_note(merge.package, way.note.sheet, way.note.ref), way.target) for way in lost if way.target]
+    _join(merge)
+    for note, target in ways:
+        put_note(merge.package, note, *target)
+    merge.done.remarks += (way.said for way in lost)
+
+
+def _draft(plan: BuildPlan, memory: Memory | None) -> Draft:
+    """The fresh workbook. Its ranges reach as far as those of the file, and so do its sweeps if only they differ."""
+    if memory is None:
+        return draft(plan)
+    plan = replace(plan, last_scenario=memory.last_scenario)
+    made = draft(plan)
+    if made.memory.axes != memory.axes and set(made.memory.axes) == set(memory.axes):
+        as_before = draft(replace(plan, axes=memory.axes))
+        return as_before if memory.is_same(as_before.memory) else made
+    return made
+
+
+def _join(merge: ThreeWay) -> None:
+    """Put the parts of both workbooks together in the file's package."""
+    package, ours = merge.package, {merge.ours.sheets[kind].sheet.name for kind in merge.kinds}
+    styles, dxfs = _styles(merge)
+    merges = {merge.ours.sheets[kind].sheet.name: merged(merge, kind, styles, dxfs) for kind in merge.kinds}
+    merge.done.remarks += map(str, move(package, merge.ours.moves, ours))
+    known = {each.sheet.name for each in merge.ours.sheets.values()}
+    merge.done.own_sheets = [name for name in merge.ours.book.sheets if name not in known]
     parts_of = package.sheets()
     for name, xml in merges.items():
         package.replace(parts_of[name], xml)
-    newcomers.draw(pair)
-    for kind in pair.new_kinds:
-        newcomers.add(pair, kind, styles, dxfs)
-    take_names(package, pair.fresh_package, pair.fresh.moves, pair.done.new_sheets)
+    newcomers.draw(merge)
+    for kind in merge.new_kinds:
+        newcomers.add(merge, kind, styles, dxfs)
+    take_names(package, merge.fresh.package, merge.fresh.moves, merge.done.new_sheets)
     drop_calculation_chain(package)
-    if pair.done.is_needed:
-        _log(pair)
+    _log(merge)
 
 
-def _styles(pair: Pair) -> tuple[Mapping[int, int], Mapping[int, int]]:
+def _styles(merge: ThreeWay) -> tuple[Mapping[int, int], Mapping[int, int]]:
     """Take the fresh workbook's formats in; returns the numbers that they have then."""
-    own, other = of_package(pair.package), of_package(pair.fresh_package)
+    own, other = Stylesheet.of(merge.package), Stylesheet.of(merge.fresh.package)
     assert own is not None, "its looks were read"
     assert other is not None, "its looks were read"
-    taken = taken_in(own[1], other[1], range(len(other[1].looks)), range(len(other[1].raw("dxfs"))))
-    pair.package.replace(own[0], taken.xml)
+    taken = taken_in(own[1], other[1], range(len(other[1].looks)), range(len(other[1].all("dxfs"))))
+    merge.package.put_tree(own[0], own[1].root)
     return taken.formats, taken.differential
 
 
-def _log(pair: Pair) -> None:
+def _log(merge: ThreeWay) -> None:
     """A line below the others of the Log."""
-    log = pair.old.sheets.get(LOG)
+    log = merge.ours.sheets.get(LOG)
     if log is None:
         return
-    part = pair.package.sheets()[log.sheet.name]
-    sheet = SheetXml(pair.package.parts[part])
+    part = merge.package.sheets()[log.sheet.name]
+    sheet = SheetXml(merge.package.parts[part])
     last = max((row for row, _ in log.sheet.cells if log.sheet.value(row, 1) not in (None, "")), default=5)
     today = (build_date().date() - _FIRST_DAY).days
     contents: dict[str, Content] = {address(last + 1, 1): __version__, address(last + 1, 2): float(today),
                 address(last + 1, 3): "Updated by planner"}  # fmt: skip
     free = {ref: value for ref, value in contents.items() if ref not in sheet.cells or sheet.cells[ref].value is None}
     like = {ref: f"{ref[0]}{last}" for ref in free}
-    pair.package.replace(part, with_values(sheet, free, like))
+    merge.package.replace(part, with_values(sheet, free, like))
 
 
-def _refuse(book: Book) -> None:
-    """Raise UserError for a workbook whose sheets can't be told."""
+def _opened(package: Package) -> Book:
+    """The workbook in a package. Raises UserError for one whose sheets can't be told."""
+    book = open_book(package)
+    if isinstance(book, ProblemBook):
+        remedy = "planner book builds it anew"
+        raise UserError("the workbook of worked problems has no scenarios", place=Place(package.name), remedy=remedy)
     for table, name in ((book.inputs, "Inputs"), (book.checks, "Checks"), (book.dashboard, "Dashboard")):
         if not table.lines:
-            raise UserError(f"the sheet {name} is missing", place=Place(book.package.name),
-                            remedy="planner export-inputs keeps what is typed; build anew with it")  # fmt: skip
+            remedy = "planner export-inputs keeps what is typed; build anew with it"
+            raise UserError(f"the sheet {name} is missing", place=Place(package.name), remedy=remedy)
     if not book.inputs.columns:
-        raise UserError("there is no scenario", place=Place(book.package.name), remedy="build a new workbook")
+        raise UserError("there is no scenario", place=Place(package.name), remedy="build a new workbook")
+    return book

@@ -1,10 +1,10 @@
-"""A plan becomes a workbook: the sheets in their order, then the cached value of every formula."""
+"""The bytes of a workbook from a plan: its sheets in order, then the cached value of every formula."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -13,52 +13,75 @@ from openpyxl.workbook import Workbook
 from planner import __version__
 from planner.workbook import (
     calculation,
-    checks,
-    comparison,
-    constraints,
+    cell_styles,
+    checks_sheet,
+    comparison_writer,
+    constraints_sheet,
     cover,
     dashboard,
-    databases,
-    inputs,
+    database_sheets,
+    inputs_sheet,
     layout,
-    operations,
-    roofline,
+    operations_sheet,
+    remembering,
+    roofline_sheet,
     saving,
-    styles,
-    sweep,
+    sweep_sheet,
 )
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
-from planner.workbook.cells import Databases
-from planner.workbook.inputs import Inputs
+from planner.workbook.dashboard import DashboardCharts
+from planner.workbook.formula_texts import Databases
+from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.memory import Memory
 from planner.workbook.page import Page
-from planner.workbook.pictures import Pictures
-from planner.workbook.plan import Plan
 from planner.workbook.saving import Written
 from planner.xlsx.address import address
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import compute_on_load
 
 
-def build(plan: Plan) -> bytes:
+def build(plan: BuildPlan) -> bytes:
     """The workbook of a plan as the bytes of an .xlsx, with a cached value in every formula cell.
 
     Two builds of the same plan under the same SOURCE_DATE_EPOCH are byte-identical.
     Raises UserError for what the plan's templates and tables can't be joined to.
     """
+    built = draft(plan)
+    return finished(built.book, list(built.pages.values()), built.made)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A workbook whose pages are laid out, and no formula computed: `pages` by their kinds, Cover first."""
+
+    plan: BuildPlan
+    book: Workbook
+    pages: Mapping[str, Page]
+    made: datetime
+    memory: Memory
+
+    def written(self) -> Written:
+        """The package, its formulas without values."""
+        return saving.write(self.book, list(self.pages.values()))
+
+
+def draft(plan: BuildPlan) -> Draft:
+    """The pages of a plan. Raises UserError as `build` does."""
     plan.check_values()
     book = Workbook()
     book.remove(book.active)
-    styles.install(book)
+    cell_styles.install(book)
     made = build_date()
-    tables = {table.kind: databases.write(book, table) for table in (plan.models, plan.hardware, plan.dtypes)}
-    typed = inputs.write(book, plan, {kind: database.ids for kind, database in tables.items()})
+    tables = {table.kind: database_sheets.write(book, table) for table in (plan.models, plan.hardware, plan.dtypes)}
+    typed = inputs_sheet.write(book, plan, {kind: database.ids for kind, database in tables.items()})
     sheets: list[Calculation] = []
     for template in plan.templates:
         sheets.append(calculation.write(book, plan, template, typed, tables, sheets))
-    binding = constraints.write(book, plan, sheets)
+    binding = constraints_sheet.write(book, plan, sheets)
     cases = _case_pages(book, plan, sheets, typed, tables)
-    checking, master, failed = checks.write(book, plan, typed, sheets)
-    board = dashboard.write(book, plan, typed, sheets, failed, binding, cases.pictures)
+    checking, master, failed = checks_sheet.write(book, plan, typed, sheets)
+    board = dashboard.write(book, plan, typed, sheets, failed, binding, cases.charts)
     log = cover.write_log(book, made.date())
     by_scenario = [board, typed.page, *(sheet.page for sheet in sheets), *([binding.page] if binding else []), checking]
     pages = [
@@ -79,7 +102,11 @@ def build(plan: Plan) -> bytes:
     for page in (*(table.page for table in tables.values()), *cases.pages, log):
         page.finish(freeze=page.corner, titles=page.titles, master=master)
     front.finish(freeze="A4", titles="1:2", master=None)
-    return finished(book, [front, *pages], made)
+    kinds = remembering.kinds_of(plan, [page.name for page in (front, *pages)])
+    by_kind = {kinds[page.name]: page for page in (front, *pages)}
+    memory = remembering.memory_of(plan, book, by_kind)
+    remembering.write(front, memory)
+    return Draft(plan, book, by_kind, made, memory)
 
 
 @dataclass
@@ -87,28 +114,30 @@ class _Cases:
     """The sheets whose rows are cases, and what Dashboard draws of them."""
 
     pages: list[Page] = field(default_factory=list)
-    pictures: Pictures = field(default_factory=Pictures)
+    charts: DashboardCharts = field(default_factory=DashboardCharts)
 
 
-def _case_pages(book: Workbook, plan: Plan, sheets: Sequence[Calculation], typed: Inputs, tables: Databases) -> _Cases:
+def _case_pages(
+    book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation], typed: Inputs, tables: Databases
+) -> _Cases:
     """The operations of a step with their roofline, the sweeps of the chosen scenario, and the comparison."""
     cases = _Cases()
     by_template = {sheet.template.name: sheet for sheet in sheets}
     if plan.layer_ops is not None and plan.layer_ops.step in by_template:
         step = by_template[plan.layer_ops.step]
-        working = operations.write(book, plan, plan.layer_ops, step, typed, tables, dashboard.SELECTORS)
-        cases.pictures.roofline = roofline.write(book, working)
-        cases.pages += [working.page, cases.pictures.roofline.page]
+        working = operations_sheet.write(book, plan, plan.layer_ops, step, typed, tables, dashboard.SELECTORS)
+        cases.charts.roofline = roofline_sheet.write(book, working)
+        cases.pages += [working.page, cases.charts.roofline.page]
     if plan.sweeps:
         found = [(each, by_template[each.template.name]) for each in plan.sweeps]
-        cases.pictures.sweeps = sweep.write(book, plan, found, typed, dashboard.SELECTORS["scenario"])
-        cases.pages.append(cases.pictures.sweeps.page)
+        cases.charts.sweeps = sweep_sheet.write(book, plan, found, typed, dashboard.SELECTORS["scenario"])
+        cases.pages.append(cases.charts.sweeps.page)
     if plan.comparison:
-        cases.pages.append(comparison.write(book, plan, plan.comparison, typed, tables).page)
+        cases.pages.append(comparison_writer.write(book, plan, plan.comparison, typed, tables).page)
     return cases
 
 
-def _digests(plan: Plan) -> dict[str, str]:
+def _digests(plan: BuildPlan) -> dict[str, str]:
     digests = {table.path.name: table.digest for table in (plan.models, plan.hardware, plan.dtypes)}
     working = plan.layer_ops.templates if plan.layer_ops else []
     for template in (*plan.templates, *working, *(case.template for case in plan.comparison)):

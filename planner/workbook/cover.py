@@ -10,8 +10,8 @@ from openpyxl.workbook import Workbook
 
 from planner import __version__
 from planner.workbook import layout
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.page import Live, Page
-from planner.workbook.plan import Plan
 
 HOW_TO = (
     "Another scenario: copy a column one to the right on Inputs, Dashboard, Constraints, Checks and the calculation "
@@ -43,7 +43,7 @@ class Front:
     advice: tuple[str, Sequence[str]]  # a heading and its lines
 
 
-def plan_front(plan: Plan) -> Front:
+def plan_front(plan: BuildPlan) -> Front:
     """The front of a planning workbook."""
     ids = plan.columns.across("Inputs", layout.ID_ROW)
     purpose = "Predictions of a large language model's memory, speed and cost, as live formulas."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Any
 
@@ -15,11 +15,11 @@ from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.workbook import layout
-from planner.workbook.layout import Columns
-from planner.workbook.looks import looks
+from planner.workbook.cell_styles import style_numbers
+from planner.workbook.layout import ScenarioColumns
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import NA, Value
-from planner.xlsx.grid import Grid
+from planner.xlsx.grid import HERE, Grid
 
 RED, PALE_RED, GREY, ORANGE = "FFB42318", "FFFEE4E2", "FF9CA3AF", "FFFDE9CF"
 WRAPS = ("plan_told", "plan_told_link", "plan_wrapped")  # the styles of texts that wrap
@@ -27,6 +27,10 @@ LINE_HEIGHT, PER_WIDTH = 13.0, 1.15  # points a line, letters a unit of width
 FORMULA_LIKE = ("=", "+", "-", "@")  # a text that begins so is marked as a text, lest a program read a formula in it
 _WORDS = re.compile(r"[^\s/-]*[\s/-]+|[^\s/-]+")  # a line ends after a blank, a hyphen or a slash
 MASTER_CHECK = "C1"  # on every sheet: the count of failed checks
+
+
+Filling = tuple[int, int, int, Value]
+"""What was put into cells: how many rows and columns of them, the number of their look, and a value or a Live text."""
 
 
 class Page:
@@ -43,8 +47,11 @@ class Page:
         self.grid = Grid()  # all that stands in the cells: openpyxl has none of them
         self.links: dict[tuple[int, int], str] = {}  # the places in this workbook that cells lead to
         self.heights: dict[int, float] = {}  # of rows, in points, where openpyxl's own doesn't stand
-        self._looks = looks(book)
+        self._styles = style_numbers(book)
         self._told: dict[tuple[int, int], str] = {}  # the notes that wrap
+        self.filled: dict[tuple[int, int], Filling] = {}  # what was put, by the first of the cells
+        self.swept: dict[str, list[float]] = {}  # the values of each axis of a sweep
+        self.rules: list[tuple[str, ...]] = []  # the area, the kind and the texts of validations and formats
         self.put(1, 1, title, "plan_title")
         if name != "Cover":
             self.link(1, 1, "Cover", "A1")
@@ -52,30 +59,43 @@ class Page:
 
     def put(self, row: int, column: int, value: object, style: str, number_format: str | None = None) -> None:
         """Write one cell. Only a Live text becomes a formula, whatever a text begins with."""
-        look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
+        look = self._styles.get((style, number_format)) or self._styles.add(self.sheet, style, number_format)
         if isinstance(value, Live):
             self.grid.put_formula(row, column, value, look)
+            self.filled[row, column] = 1, 1, look, value
             return
         if isinstance(value, str):
             if value.startswith(FORMULA_LIKE):
-                look = self._looks.quoted(self.sheet, style, number_format)
+                look = self._styles.quoted(self.sheet, style, number_format)
             if style in WRAPS:
                 self._told[row, column] = value
-        self.grid.put(row, column, _held(value), look)
+        held = _held(value)
+        self.grid.put(row, column, held, look)
+        self.filled[row, column] = 1, 1, look, held
 
     def across(
         self, row: int, columns: Iterable[int], pattern: str, style: str, number_format: str | None = None
     ) -> None:
         """Write one formula into several columns of a row: `pattern` has HERE for the letters of each column."""
-        look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
-        self.grid.put_across(row, columns, pattern, look)
+        look = self._styles.get((style, number_format)) or self._styles.add(self.sheet, style, number_format)
+        filled = list(columns)
+        self.grid.put_across(row, filled, pattern, look)
+        text = pattern if len(filled) > 1 else pattern.replace(HERE, column_letters(filled[0]))
+        self.filled[row, filled[0]] = 1, len(filled), look, Live(text)
 
     def down(
-        self, rows: Iterable[int], column: int, pattern: str, style: str, number_format: str | None = None
+        self, rows: Sequence[int], column: int, pattern: str, style: str, number_format: str | None = None
     ) -> None:
         """Write one formula into several rows of a column: `pattern` has HERE for the number of each row."""
-        look = self._looks.get((style, number_format)) or self._looks.add(self.sheet, style, number_format)
+        look = self._styles.get((style, number_format)) or self._styles.add(self.sheet, style, number_format)
         self.grid.put_down(column, rows, pattern, look)
+        text = pattern if len(rows) > 1 else pattern.replace(HERE, str(rows[0]))
+        self.filled[rows[0], column] = len(rows), 1, look, Live(text)
+
+    def is_choice(self, row: int, column: int) -> bool:
+        """Whether a cell is there to be typed into."""
+        return any(style == "plan_input" and look == self.filled[row, column][2]
+                   for (style, _), look in self._styles.items())  # fmt: skip
 
     def link(self, row: int, column: int, sheet: str, target: str) -> None:
         """Make a cell a link to a place in this workbook."""
@@ -97,13 +117,16 @@ class Page:
         for area in reference.split():
             validation.add(area)
         self.sheet.add_data_validation(validation)
+        told = (rule.get(name, "") for name in ("type", "promptTitle", "formula1", "formula2"))
+        self.rules.append((reference, *told))
 
     def colour(self, reference: str, condition: str, *, ink: str, fill: str | None = None, bold: bool = False) -> None:
         """A conditional format: the cells of `reference` for which the formula `condition` holds."""
-        change = self._looks.conditional(self.sheet.parent, ink, fill, bold)
+        change = self._styles.conditional(self.sheet.parent, ink, fill, bold)
         self.sheet.conditional_formatting.add(reference, Rule("expression", dxfId=change, formula=[condition]))
+        self.rules.append((reference, "", "", condition, ""))
 
-    def widths(self, *widths: float, scenarios: Columns | None = None, each: float = 16) -> None:
+    def widths(self, *widths: float, scenarios: ScenarioColumns | None = None, each: float = 16) -> None:
         """Column widths from A on, then one width for the scenario columns."""
         for index, width in enumerate(widths, start=1):
             self.sheet.column_dimensions[column_letters(index)].width = width

@@ -10,16 +10,14 @@ from pathlib import Path
 
 from planner import catalog, csvfile
 from planner.catalog import Table, Value
-from planner.compare import cases
+from planner.compare import comparison_cases as cases
 from planner.errors import Place, UserError, nearest
 from planner.formulas import layer_ops, library
-from planner.formulas.limits import wholes
-from planner.formulas.settings import check_together, parsed, typed
+from planner.formulas.input_values import check_together, parsed, typed, wholes
 from planner.formulas.sweeps import Sweep, followed, sweeps
 from planner.formulas.template import Row, Template
-from planner.workbook.plan import Plan, Scenario
-from planner.workbook.sharing import included_first
-from planner.workbook.workloads import Workloads, workloads
+from planner.workbook.build_plan import BuildPlan, BuildScenario, Workloads, workloads
+from planner.workbook.template_rows import included_first
 
 STEP = "inference"  # the template that layer_ops.csv is written over
 DEFAULT_TEMPLATES = ("transformer", "training", "inference", "collectives")
@@ -52,7 +50,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def plan_of(
     models: Sequence[str], chips: Sequence[str], templates: Sequence[str], scenarios_csv: Path | None,
     settings: Iterable[str], models_csv: Path | None = None, hardware_csv: Path | None = None,
-) -> Plan:  # fmt: skip
+) -> BuildPlan:  # fmt: skip
     """The plan that the options of `planner build` name.
 
     Raises UserError for an unknown model, chip, template or name (with the nearest), or a fault in a file.
@@ -78,10 +76,10 @@ def plan_of(
     step = next((template for template in loaded if step_rows <= template.by_name.keys()), None)
     operations = layer_ops.load(step) if step else None
     scenarios = [_completed(_possible(scenario, tables[1]), meant, swept) for scenario in _distinct(scenarios)]
-    return Plan(loaded, scenarios, *tables, catalog.load_dtypes(), operations, cases.load())
+    return BuildPlan(loaded, scenarios, *tables, catalog.load_dtypes(), operations, cases.load())
 
 
-def without(plan: Plan) -> Iterator[str]:
+def without(plan: BuildPlan) -> Iterator[str]:
     """What scenarios lack that the templates look numbers up by, in words: `no chip: a, b`."""
     for kind, noun in (("model", "model"), ("hardware", "chip")):
         lacking = [scenario.id for scenario in plan.scenarios if not getattr(scenario, kind)]
@@ -110,7 +108,7 @@ def _sorted(
 def _products(
     models: Sequence[str], chips: Sequence[str], templates: Sequence[Template], model_table: Table,
     hardware_table: Table, common: dict[str, Value],
-) -> list[Scenario]:  # fmt: skip
+) -> list[BuildScenario]:  # fmt: skip
     wants_model = any(template.of_kind("model") for template in templates)
     wants_chip = any(template.of_kind("hardware") for template in templates)
     named: list[str | None] = [model_table.identify(model) for model in models] or [None]
@@ -122,12 +120,12 @@ def _products(
     return [_scenario(model, chip, common) for model in named for chip in on]
 
 
-def _scenario(model: str | None, chip: str | None, values: dict[str, Value]) -> Scenario:
+def _scenario(model: str | None, chip: str | None, values: dict[str, Value]) -> BuildScenario:
     name = " on ".join(part for part in (model, chip) if part) or "scenario"
-    return Scenario(re.sub(r"[^a-z0-9]+", "_", name.lower()), name, model, chip, values, is_named=False)
+    return BuildScenario(re.sub(r"[^a-z0-9]+", "_", name.lower()), name, model, chip, values, is_named=False)
 
 
-def _possible(scenario: Scenario, chips: Table) -> Scenario:
+def _possible(scenario: BuildScenario, chips: Table) -> BuildScenario:
     """The scenario. Raises UserError where its values can't be beside its chip's."""
     if wholes(scenario.values):
         chip = chips.rows[scenario.hardware] if scenario.hardware else {}
@@ -135,7 +133,7 @@ def _possible(scenario: Scenario, chips: Table) -> Scenario:
     return scenario
 
 
-def _distinct(scenarios: Sequence[Scenario]) -> list[Scenario]:
+def _distinct(scenarios: Sequence[BuildScenario]) -> list[BuildScenario]:
     seen: dict[str, int] = {}
     distinct = []
     for scenario in scenarios:
@@ -145,7 +143,7 @@ def _distinct(scenarios: Sequence[Scenario]) -> list[Scenario]:
     return distinct
 
 
-def _completed(scenario: Scenario, meant: Workloads, swept: Sequence[Sweep]) -> Scenario:
+def _completed(scenario: BuildScenario, meant: Workloads, swept: Sequence[Sweep]) -> BuildScenario:
     """A scenario with what it is meant for, and the inputs that follow others where it leaves them open.
 
     A scenario of 16 chips that names no mesh has 16 FSDP ways, as templates/sweep.csv says.
@@ -180,7 +178,7 @@ def unguarded(text: str) -> str:
 
 def read(
     path: Path, rows: dict[str, Row], model_table: Table, hardware_table: Table, common: dict[str, Value]
-) -> Iterable[Scenario]:  # fmt: skip
+) -> Iterable[BuildScenario]:  # fmt: skip
     """The scenarios of a CSV: columns scenario, name, model, hardware, and any row that a template has.
 
     A blank cell leaves the default. Raises UserError with file, line and column.
@@ -225,7 +223,7 @@ def _in_column(name: str) -> Iterator[None]:
 def _from_cells(
     cells: dict[str, str], rows: dict[str, Row], model_table: Table, hardware_table: Table,
     common: dict[str, Value],
-) -> Scenario:  # fmt: skip
+) -> BuildScenario:  # fmt: skip
     def first(columns: Sequence[str]) -> str:
         return next((unguarded(cells[column].strip()) for column in columns if cells.get(column, "").strip()), "")
 
@@ -242,5 +240,5 @@ def _from_cells(
     base = _scenario(found_model, found_chip, values)
     identifier = first(ID_COLUMNS) or base.id
     name = first(NAME_COLUMNS)
-    scenario = Scenario(identifier, name or base.name, found_model, found_chip, values, is_named=bool(name))
+    scenario = BuildScenario(identifier, name or base.name, found_model, found_chip, values, is_named=bool(name))
     return _possible(scenario, hardware_table)

@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.formulas.binding import Constraint, constraint
-from planner.formulas.limits import limits
+from planner.formulas.input_values import limits
 from planner.formulas.sweeps import Axis, Sweep
 from planner.formulas.template import CALCULATED, Row
 from planner.formulas.text import parse
-from planner.workbook.cells import calculated
-from planner.workbook.labels import within
+from planner.workbook.build_plan import BuildPlan
+from planner.workbook.cell_styles import RATIO, number_format, row_format
+from planner.workbook.chosen_scenario import VALUE, ChosenScenario
+from planner.workbook.formula_texts import Ranking, calculated
+from planner.workbook.layout import within
 from planner.workbook.page import GREY, PALE_RED, RED, Page
-from planner.workbook.plan import Plan
-from planner.workbook.ranking import Ranking
-from planner.workbook.styles import RATIO, number_format, row_format
-from planner.workbook.sweep_scenario import VALUE, ChosenScenario
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -29,7 +28,7 @@ DRAWN_WITHIN = 4  # of a chip's memory, or the scenario's step: bars beyond woul
 
 
 @dataclass(frozen=True)
-class Table:
+class SweepTable:
     """One table: its rows of cases, the column of each quantity that it shows or draws, and of the scenario's own."""
 
     sweep: Sweep
@@ -41,7 +40,7 @@ class Table:
     titles: Mapping[int, tuple[str, str]]  # the label and the machine name above each column, in two rows
 
 
-class Columns:
+class SweepColumns:
     """Which quantity stands in which column: the axes, the working, and the parts of each constraint."""
 
     def __init__(self, sweep: Sweep, axis: Axis) -> None:
@@ -68,10 +67,17 @@ class TableWriter:
     """The writing of one table, its rows of cases below two rows of titles."""
 
     def __init__(
-        self, page: Page, plan: Plan, sweep: Sweep, axis: Axis, scenario: ChosenScenario, right: int, drawn_from: int
-    ) -> None:  # fmt: skip
+        self,
+        page: Page,
+        plan: BuildPlan,
+        sweep: Sweep,
+        axis: Axis,
+        scenario: ChosenScenario,
+        right: int,
+        drawn_from: int,
+    ) -> None:
         self.page, self.plan, self.sweep, self.axis, self.scenario = page, plan, sweep, axis, scenario
-        self.columns = Columns(sweep, axis)
+        self.columns = SweepColumns(sweep, axis)
         self.moved = sweep.depends(axis)
         self.looked_up = set(scenario.names(sweep))
         first = right + len(self.columns.bounds)
@@ -84,10 +90,11 @@ class TableWriter:
         self.own = {name: column for column, name in enumerate(marked, start=drawn_from + len(beside))}
         self.titles: dict[int, tuple[str, str]] = {}
 
-    def write(self, at: int) -> Table:
+    def write(self, at: int) -> SweepTable:
         """Write the table with its titles in rows `at` and `at + 1`."""
         self._titles(at)
-        cases = swept(self.axis.row, [scenario.values for scenario in self.plan.scenarios])
+        typed = [scenario.values for scenario in self.plan.scenarios]
+        cases = self.plan.axes.get(axis_key(self.sweep, self.axis)) or swept(self.axis.row, typed)
         rows = range(at + 2, at + 2 + len(cases))
         for row, value in zip(rows, cases, strict=True):
             self.page.put(row, 1, value, "plan_input", number_format(self.axis.row.unit))
@@ -105,7 +112,8 @@ class TableWriter:
             first, last = column_letters(min(drawn)), column_letters(max(drawn))
             area = f"{first}{rows.start}:{last}{rows.stop - 1}"
             self.page.colour(area, f"ISNA({first}{rows.start})", ink=GREY)
-        return Table(
+        self.page.swept[axis_key(self.sweep, self.axis)] = [float(value) for value in cases]
+        return SweepTable(
             self.sweep, self.axis, rows, {**self.columns.places, **self.shown, **self.drawn}, self.own, self.shown,
             self.titles,
         )  # fmt: skip
@@ -205,6 +213,11 @@ class TableWriter:
             over = f"{address(rows.start, column)}>${address(rows.start, self.columns.places[room[0]])}"
             area = f"{address(rows.start, column)}:{address(rows.stop - 1, column)}"
             self.page.colour(area, over, ink=RED, fill=PALE_RED)
+
+
+def axis_key(sweep: Sweep, axis: Axis) -> str:
+    """What tells an axis from those of all sweeps."""
+    return f"{sweep.template.name}.{axis.row.name}"
 
 
 def _here(column: int) -> str:

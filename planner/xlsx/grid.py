@@ -65,6 +65,12 @@ class Grid:
         """The last row and the last column with a cell; 0 and 0 of an empty sheet."""
         return max(self._rows, default=0), max((max(cells, default=0) for cells in self._rows.values()), default=0)
 
+    def cells(self) -> Iterator[tuple[int, int, str, str]]:
+        """The row, the column, the XML and the formula as XML of every cell; no formula is a blank."""
+        for row, cells in self._rows.items():
+            for column, (head, rest) in cells.items():
+                yield row, column, f"{head}{rest}</c>" if rest else head, rest[4:-4]
+
     def formulas(self) -> Iterator[tuple[int, int]]:
         """The row and column of every formula, from top to bottom."""
         for row in sorted(self._rows):

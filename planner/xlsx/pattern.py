@@ -48,17 +48,16 @@ class RelativeCorner(NamedTuple):
 
 
 class RelativeReference(NamedTuple):
-    """A cell or a range that a formula reads. `prefix` is what stands before it, blank for the formula's own sheet."""
+    """A cell or a range that a formula reads.
+
+    `prefix` is what stands before it, and `sheet` the sheet that it names; both are blank for the formula's own.
+    """
 
     prefix: str
+    sheet: str
     first: RelativeCorner
     last: RelativeCorner
     is_range: bool
-
-    @property
-    def sheet(self) -> str:
-        """The sheet that it names, without quotes; blank for the formula's own."""
-        return unquoted(self.prefix)
 
     def area(self, row: int, column: int) -> Area:
         """The cells that the formula in this row and column reads."""
@@ -149,7 +148,7 @@ def _parts(formula: str, row: int, column: int) -> Parts:
             parts.append(_plainly(text))
         else:
             ends = seen(found.first, 1, 1), seen(found.last, MAX_ROW, MAX_COLUMN)
-            parts.append(RelativeReference(found.prefix, *ends, found.is_range))
+            parts.append(RelativeReference(found.prefix, unquoted(found.prefix), *ends, found.is_range))
     return tuple(parts)
 
 

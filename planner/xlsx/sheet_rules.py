@@ -17,6 +17,25 @@ def rules(root: Element) -> list[Element]:
     return children(root, "conditionalFormatting") + _listed(root, "dataValidation")
 
 
+def part_rules(root: Element) -> None:
+    """Give each of a sheet's conditional formats an element of its own: some programs put those of one area in one."""
+    for several in children(root, "conditionalFormatting"):
+        for rule in children(several, "cfRule")[1:]:
+            alone = deepcopy(several)
+            for other in children(alone, "cfRule"):
+                alone.remove(other)
+            alone.append(rule)
+            several.addnext(alone)
+
+
+def formulas(rule: Element) -> list[str]:
+    """The formulas of a rule. A second one counts only where a validation is between two numbers: some write it always.
+    """  # fmt: skip
+    is_between = rule.get("operator", "between") in ("between", "notBetween") and rule.get("type") != "list"
+    read = ("formula", "formula1", *(["formula2"] if is_between else []))
+    return [one.text for one in every(rule, *read) if one.text]
+
+
 def areas(rule: Element) -> list[Area]:
     """The areas that a rule is for."""
     found: list[Area] = []

@@ -14,12 +14,12 @@ from click.testing import CliRunner
 
 from planner.book.plan import Plan
 from planner.book.reading import read_plan
+from planner.check.run import as_object as as_json
 from planner.check.run import check
-from planner.check.show import as_object as as_json
 from planner.cli import group
-from planner.diff.compare import compare
-from planner.diff.show import as_object
-from planner.diff.text import lines
+from planner.diff.as_text import as_object
+from planner.diff.two_workbooks import compare
+from planner.diff.workbook_as_text import lines
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package

@@ -1,0 +1,88 @@
+"""What tells a row of planner's sheets from every other of its sheet, in every version and wherever it stands.
+
+The same rules name the rows of a sheet that is being written and those of a sheet in a file, however edited.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from planner.book.line_tables import MACHINE_NAME
+
+Typed = Mapping[int, Mapping[int, str | None]]
+"""By row and column what is typed into the cells of a sheet: a text; blank for none, None for a number or a formula."""
+
+COVER, LOG = "cover", "log"
+TITLES = 3  # texts that make a row the titles of a table
+TOP = 2  # rows of a sheet's title and purpose, which a person may write anew
+HEADINGS = ("above ", "top ", "label ", "titles", "case ")  # how the keys of rows begin that are no quantities
+
+
+def is_heading(key: str) -> bool:
+    """Whether a row's key is that of a heading, a title or a case, and not of a quantity."""
+    return key.startswith(HEADINGS)
+
+
+def line_keys(rows: Typed, head: int, label: int, name: int) -> dict[int, str]:
+    """The keys of a table of line items whose titles stand in the row `head`: machine names, else labels."""
+    keys: dict[int, str] = {}
+    for row in sorted(rows):
+        named, labelled = rows[row].get(name) or "", rows[row].get(label) or ""
+        if row < head:
+            keys[row] = f"above {head - row}"
+        elif row == head:
+            keys[row] = "titles"
+        elif MACHINE_NAME.fullmatch(named):
+            keys[row] = named
+        elif labelled:
+            keys[row] = f"label {labelled}"
+    return unique(keys)
+
+
+def database_keys(rows: Typed, header: int, identifier: int) -> dict[int, str]:
+    """The keys of a database: its ids, below a row of machine names."""
+    keys: dict[int, str] = {}
+    for row in sorted(rows):
+        if row <= header:
+            keys[row] = f"above {header - row}"
+        elif text := rows[row].get(identifier):
+            keys[row] = text
+    return unique(keys)
+
+
+def plain_keys(rows: Typed, kind: str) -> dict[int, str]:
+    """The keys of a sheet of several tables: the text at the left, below the titles of each table.
+
+    A row without one is counted from its titles.
+    """
+    keys: dict[int, str] = {}
+    section, titles = "", 0
+    for row in sorted(rows):
+        text = rows[row].get(1) or ""
+        if row <= TOP:
+            keys[row] = f"top {row}"
+        elif is_titles(rows[row]) and kind not in (COVER, LOG):
+            section, titles = text, row
+            keys[row] = f"titles {text}"
+        elif text:
+            keys[row] = f"{section} | {text}" if section else text
+        elif titles:
+            keys[row] = f"{section} {row - titles}"
+    return unique(keys)
+
+
+def is_titles(cells: Mapping[int, str | None]) -> bool:
+    """Whether a row is text all along, as the titles of a table are."""
+    filled = [text for text in cells.values() if text != ""]
+    return len(filled) >= TITLES and all(filled)
+
+
+def unique(keys: Mapping[int, str]) -> dict[int, str]:
+    """The same keys, a second one of a kind numbered."""
+    seen: Counter[str] = Counter()
+    found: dict[int, str] = {}
+    for row, key in keys.items():
+        seen[key] += 1
+        found[row] = key if seen[key] == 1 else f"{key} ({seen[key]})"
+    return found

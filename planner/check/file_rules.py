@@ -1,0 +1,144 @@
+"""Rules of the file and its sheets: all are there, in order, in sight, whole, and nothing runs (1, 4, 8, 18, 33)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.book.workbook import Book
+from planner.check.findings import Fault, rule
+from planner.xlsx.address import Area, address
+from planner.xlsx.opc import Package
+from planner.xlsx.xmltree import local_name
+
+FOREIGN = {
+    "externalLink": ("a link to another workbook", "paste its values; Data > Edit Links lists it"),
+    "externalLinkPath": ("a link to another workbook", "paste its values; Data > Edit Links lists it"),
+    "connections": ("a connection to data outside", "paste the data's values; Data > Queries & Connections lists it"),
+    "queryTable": ("a query of data outside", "paste the data's values"),
+    "vbaProject": ("macros", "save it as .xlsx, which has none"),
+    "xlMacrosheet": ("a macro sheet", "delete the sheet"),
+}
+"""What a relationship of each kind brings in, and how to be rid of it."""
+
+_DOCUMENT = "application/vnd.openxmlformats-officedocument."
+_WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml."
+CONTENT_TYPES = {
+    "officeDocument": (_WORKBOOK + "sheet.main+xml", _WORKBOOK + "template.main+xml"),
+    "worksheet": (_WORKBOOK + "worksheet+xml",),
+    "chartsheet": (_WORKBOOK + "chartsheet+xml",),
+    "styles": (_WORKBOOK + "styles+xml",),
+    "sharedStrings": (_WORKBOOK + "sharedStrings+xml",),
+    "comments": (_WORKBOOK + "comments+xml",),
+    "table": (_WORKBOOK + "table+xml",),
+    "calcChain": (_WORKBOOK + "calcChain+xml",),
+    "pivotTable": (_WORKBOOK + "pivotTable+xml",),
+    "theme": (_DOCUMENT + "theme+xml",),
+    "drawing": (_DOCUMENT + "drawing+xml",),
+    "chart": (_DOCUMENT + "drawingml.chart+xml",),
+    "vmlDrawing": (_DOCUMENT + "vmlDrawing",),
+    "threadedComment": ("application/vnd.ms-excel.threadedcomments+xml",),
+}
+"""The content types of a part by the kind of the relationship that leads to it; of other kinds any will do."""
+
+CONTENT_LIST = "[Content_Types].xml"
+REPAIR = "open and save it in a program that reads it, such as LibreOffice, or go back to an earlier copy"
+
+
+@rule(1, "The sheets and their order are the design's.")
+def order(book: Book) -> Iterator[Fault]:
+    """One of planner's sheets that is gone or stands elsewhere; an analyst's own sheets may stand anywhere."""
+    designed = book.designed
+    for name in book.needed:
+        if name not in designed:
+            yield Fault("", "", f"the sheet {name} is missing", "take it from a fresh build, or undo the deletion")
+    for name, sheet in designed.items():
+        if name != sheet.name:
+            yield Fault(sheet.name, "", f"the sheet {name} is called {sheet.name} now", "nothing needs doing", "note")
+    present = sorted(designed.values(), key=lambda sheet: sheet.position)
+    wanted = list(designed.values())
+    if present != wanted:
+        first = next(sheet for sheet, other in zip(present, wanted, strict=True) if sheet is not other)
+        names = ", ".join(sheet.name for sheet in wanted)
+        yield Fault(first.name, "", f"the sheets stand in another order than {names}", "move it back")
+
+
+@rule(4, "Nothing is hidden: no hidden sheet, row or column (grouped and collapsible is fine).")
+def hidden(book: Book) -> Iterator[Fault]:
+    """A sheet, a row or a column that a reader can't see."""
+    for element in book.package.tree(book.package.workbook_part()).iter():
+        if local_name(element) == "sheet" and element.get("state", "visible") != "visible":
+            yield Fault(element.get("name", ""), "", "the sheet is hidden", "show it")
+    for sheet in book.our_sheets:
+        for row in sheet.hidden_rows:
+            yield Fault(sheet.name, address(row, 1), f"row {row} is hidden", "show it, or group it")
+        for column in sheet.elements("col"):
+            if column.get("hidden") in ("1", "true") and column.get("outlineLevel", "0") == "0":
+                first = int(column.get("min", "1"))
+                yield Fault(sheet.name, address(1, first), "the column is hidden", "show it, or group it")
+
+
+@rule(8, "No merged cells in a table: what stands below the first of them is lost or out of sight.")
+def merged(book: Book) -> Iterator[Fault]:
+    """Merged cells in the rows that a sheet of planner's uses."""
+    for sheet in book.our_sheets:
+        for merge in sheet.elements("mergeCell"):
+            area = Area.parse(merge.get("ref", "A1"))
+            if area.top <= max(sheet.filled, default=0):
+                yield Fault(sheet.name, address(area.top, area.left), f"{area} is merged", "unmerge it")
+
+
+@rule(18, "No external links, connections, macros.")
+def foreign_parts(book: Book) -> Iterator[Fault]:
+    """A part that links, queries or runs."""
+    for sheet, owner in _owners(book).items():
+        for link in book.package.relationships(owner):
+            if link.kind in FOREIGN:
+                what, remedy = FOREIGN[link.kind]
+                yield Fault(sheet, "", f"the workbook has {what}: {link.target}", remedy)
+
+
+def _owners(book: Book) -> dict[str, str]:
+    """The parts of the workbook, under a blank name, and of its sheets."""
+    return {"": book.package.workbook_part(), **book.package.sheets()}
+
+
+@rule(33, "The file is whole: every part has the content type of what it is, and every relationship leads to a part.")
+def whole(book: Book) -> Iterator[Fault]:
+    """A part that a spreadsheet program would not know for what it is, and a link to a part that is missing."""
+    package = book.package
+    sheets = {part: name for name, part in package.sheets().items()}
+    types = _content_types(package)
+    kinds: dict[str, str] = {}
+    for owner in ("", *package.parts):
+        for link in package.relationships(owner):
+            if link.target in package.parts:
+                kinds.setdefault(link.target, link.kind)
+            elif link.kind != "hyperlink":  # a shape's link to a cell is written as a part's, `#Inputs!A1`
+                what = f"{owner or 'the package'} has a relationship ({link.kind}) to {link.target}, which is missing"
+                yield Fault(sheets.get(owner, ""), "", what, REPAIR)
+    for part in package.parts:
+        if part == CONTENT_LIST or part.endswith("/"):
+            continue
+        found, wanted = types.get(part, ""), CONTENT_TYPES.get(kinds.get(part, ""), ())
+        if not found:
+            what = f"{part} has no content type in {CONTENT_LIST}, and Excel calls the file damaged"
+            yield Fault(sheets.get(part, ""), "", what, REPAIR)
+        elif wanted and found not in wanted:
+            what = f"{part} has the content type {found} in {CONTENT_LIST}, not {wanted[0]}"
+            yield Fault(sheets.get(part, ""), "", what, REPAIR)
+
+
+def _content_types(package: Package) -> dict[str, str]:
+    """The content type of each part, from its own entry or else its extension's; letters' case doesn't count."""
+    if CONTENT_LIST not in package.parts:
+        return {}
+    own: dict[str, str] = {}
+    by_extension: dict[str, str] = {}
+    for element in package.tree(CONTENT_LIST):
+        said = element.get("ContentType", "")
+        if local_name(element) == "Override":
+            own[element.get("PartName", "").lstrip("/").lower()] = said
+        elif local_name(element) == "Default":
+            by_extension[element.get("Extension", "").lower()] = said
+    extensions = {part: part.lower().rpartition(".")[2] for part in package.parts}
+    return {part: own.get(part.lower()) or by_extension.get(extension, "") for part, extension in extensions.items()}

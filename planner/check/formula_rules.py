@@ -1,0 +1,255 @@
+"""Rules of the formulas in planner's tables: one for a row or a column, and what its names say (6, 12, 14, 17, 21)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.book.formulas_in_names import CALLED_UP, WRITERS, UnreadableError, Writer
+from planner.book.line_tables import HEADER, Head, LineItem, LineTable
+from planner.book.row_formulas import calculated_columns, row_formula, usual_formula, usual_of
+from planner.book.sheet import Sheet
+from planner.book.workbook import MISSING, Book
+from planner.check.findings import Fault, rule, shown
+from planner.formulas.text import FUNCTIONS
+from planner.xlsx.address import Area, Position, address
+from planner.xlsx.pattern import Pattern, RelativeReference, pattern
+
+UNNAMED = "scenario_name"
+"""The row of the header that reads a scenario's model and chip too: they are its name where none is given."""
+OVERRIDES = "Overrides"
+"""How the headings of Inputs begin below which the cells take the place of looked-up or calculated numbers."""
+GUARD = "topology"
+"""What decides whether some numbers can be missing: only a switch has nodes, only a torus axes."""
+ALLOWED = frozenset(FUNCTIONS) | {"INDEX", "MATCH", "COUNTIF", "SUMPRODUCT", "IFERROR", "SUM"}
+VOLATILE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY", "OFFSET", "INDIRECT", "INFO", "CELL"})
+
+
+@rule(6, "Header rows are the same on every calculation sheet; a scenario keeps its column letter everywhere.")
+def headers(book: Book) -> Iterator[Fault]:
+    """A sheet whose header is gone, a scenario that a sheet lacks, and a header that names another column's."""
+    for name in sorted(book.read - {sheet.name for sheet in book.our_sheets}):
+        if name in book.sheets:
+            what, remedy = "the titles of the header are not a calculation sheet's", "copy row 3 from another sheet"
+            yield Fault(name, address(Head().row, Head().label), what, remedy)
+    for table in book.by_scenario[1:]:
+        yield from _scenarios_lacking(book, table)
+        yield from _misread(book, table)
+    if moved := [name for name in book.numbers.sheets if name in {table.sheet.name for table in book.by_scenario}]:
+        what = f"columns were inserted or moved on {', '.join(moved)}: a scenario's column is not the same everywhere"
+        yield Fault(moved[0], "", what, "its formulas follow; move them back if you copy columns", "note")
+
+
+def _scenarios_lacking(book: Book, table: LineTable) -> Iterator[Fault]:
+    """The columns of Inputs without one in another table, and the reverse."""
+    inputs, known = book.inputs, {}
+    for each in (inputs, table):
+        known[id(each)] = {book.numbers.standard(each.sheet.name, column): column for column in each.columns}
+    here, there = known[id(inputs)], known[id(table)]
+    for number in sorted(here.keys() ^ there.keys()):
+        one, other = (inputs, table) if number in here else (table, inputs)
+        column = here[number] if number in here else there[number]
+        what = f"a scenario stands in this column, and none on {other.sheet.name}"
+        yield Fault(one.sheet.name, address(one.id_row, column), what, "copy a scenario's column on every sheet")
+
+
+def _misread(book: Book, table: LineTable) -> Iterator[Fault]:
+    """The cells of a header that read another cell of Inputs than the scenario's own."""
+    for line in (line for line in table.lines if line.name in HEADER):
+        for at in ((line.row, column) for column in table.columns):
+            formula, wanted = table.sheet.numbered.get(at), book.inputs.by_name.get(line.name)
+            if formula is None or wanted is None:
+                continue
+            number = book.numbers.standard(table.sheet.name, at[1])
+            areas = {
+                name: Area(found.row, number, found.row, number)
+                for name, found in book.inputs.by_name.items()
+                if name in HEADER
+            }
+            read, own = {reference.area(at[0], number) for reference in formula.references}, areas[line.name]
+            if own not in read or not read <= (set(areas.values()) if line.name == UNNAMED else {own}):
+                shown_formula = table.sheet.patterns[at].at(*at)
+                what = f"the header reads another cell of Inputs than this one: ={shown_formula}"
+                yield Fault(table.sheet.name, address(*at), what, "copy the header of another sheet")
+
+
+@rule(
+    12,
+    "Down a sheet, one formula per row: each scenario column is the first one, translated. In a table, one per column.",
+)
+def one_formula(book: Book) -> Iterator[Fault]:
+    """A cell whose formula is another than its row's, or its column's in a table of cases."""
+    for table in book.lines:
+        for line in table.lines:
+            row = [(line.row, column) for column in table.columns]
+            usual = usual_of(book, table, line)
+            if usual or (line.name and table.kind != "dashboard"):  # a choice on Dashboard has no formulas
+                yield from _deviations(book, table.sheet, row, usual, "row")
+    for cases in book.cases:
+        for column in calculated_columns(cases):
+            usual = usual_formula(cases.sheet, column)
+            if usual and _reads_its_row(usual):
+                yield from _deviations(book, cases.sheet, column, usual, "column")
+
+
+def _deviations(
+    book: Book, sheet: Sheet, positions: list[Position], usual: Pattern | None, along: str
+) -> Iterator[Fault]:
+    for at in positions:
+        own = sheet.numbered.get(at)
+        if (own and (own is usual or own.is_broken or own.is_pasted)) or (own is None and sheet.is_typed(*at)):
+            continue  # rule 15 reports a broken one, rule 14 a typed value
+        wanted = f"={book.numbers.shown(sheet.name, at, usual)}" if usual else "a formula"
+        remedy = f"copy the {along}'s formula, or change the whole {along}"
+        if own is None:
+            yield Fault(sheet.name, address(*at), f"the cell is blank, and not its {along}'s {wanted}", remedy)
+        else:
+            what = f"the formula ={sheet.patterns[at].at(*at)} is not its {along}'s, which is {wanted}"
+            yield Fault(
+                sheet.name,
+                address(*at),
+                what,
+                remedy,
+                "override",
+                "override",
+                before=wanted if usual else None,
+                after=f"={sheet.patterns[at].at(*at)}",
+            )
+
+
+def _reads_its_row(formula: Pattern) -> bool:
+    """Whether a formula calculates with its own case, and not by an input of it that is bound case by case."""
+
+    def is_own(reference: RelativeReference) -> bool:
+        return not (reference.sheet or reference.first.row_fixed) and reference.first.row == 0 == reference.last.row
+
+    def is_fixed(reference: RelativeReference) -> bool:
+        return reference.first.row_fixed and reference.last.row_fixed
+
+    references = formula.references
+    return any(map(is_own, references)) and all(is_own(reference) or is_fixed(reference) for reference in references)
+
+
+@rule(
+    14,
+    "Inputs has no formulas; calculation sheets have no typed numbers (an override is typed on Inputs, or is reported "
+    "as one).",
+)
+def typed_numbers(book: Book) -> Iterator[Fault]:
+    """A formula among the inputs, a value typed over a formula, and an override in the cell that is there for it."""
+    inputs = book.inputs
+    for line in inputs.lines:
+        for at in ((line.row, column) for column in (inputs.head.fourth, *inputs.columns)):
+            if at in inputs.sheet.patterns:
+                remedy = "type the number; calculate on a sheet of your own"
+                yield Fault(inputs.sheet.name, address(*at), f"{line.name} is a formula, not a typed value", remedy)
+    for table in book.lines:
+        for line in table.lines:
+            row = [(line.row, column) for column in table.columns]
+            usual = usual_of(book, table, line)
+            if usual or line.name:  # a row of an analyst's own on Dashboard has no formula to type over
+                yield from _typed_over(book, table.sheet, row, usual)
+    for cases in book.cases:
+        for column in calculated_columns(cases):
+            yield from _typed_over(book, cases.sheet, column, usual_formula(cases.sheet, column))
+    yield from _filled(book)
+
+
+def _typed_over(book: Book, sheet: Sheet, positions: list[Position], usual: Pattern | None) -> Iterator[Fault]:
+    for at in positions:
+        found = sheet.patterns.get(at)
+        if found.is_pasted if found else sheet.is_typed(*at):
+            formula = f"={book.numbers.shown(sheet.name, at, usual)}" if usual else None
+            what = f"{shown(sheet.value(*at))} is typed over {formula or 'a formula'}"
+            remedy = "type it on Inputs, in the row's override cell where it has one; copy the formula back"
+            yield Fault(
+                sheet.name, address(*at), what, remedy, "override", "override", before=formula, after=sheet.value(*at)
+            )
+
+
+def _filled(book: Book) -> Iterator[Fault]:
+    """The override cells of Inputs that hold something: what they are there for, and so only worth knowing."""
+    inputs = book.inputs
+    for line in (line for line in inputs.lines if line.section.startswith(OVERRIDES)):
+        for at in ((line.row, column) for column in inputs.columns):
+            if inputs.sheet.value(*at) not in (None, ""):
+                value = inputs.sheet.value(*at)
+                _, scenario = book.owner(inputs.sheet.name, *at)
+                what = f"{line.name} of {scenario} is overridden by {shown(value)}"
+                remedy = "empty the cell to take the database's or the calculated number again"
+                yield Fault(inputs.sheet.name, address(*at), what, remedy, "note", "override", after=value)
+
+
+@rule(
+    17,
+    "Functions from the allow-list only (templates: the grammar's; the workbook writer adds INDEX MATCH COUNTIF "
+    "SUMPRODUCT IFERROR and SUM over a range); nothing volatile; nothing that needs the `_xlfn.` prefix.",
+)
+def functions(book: Book) -> Iterator[Fault]:
+    """A function that not every spreadsheet computes alike."""
+    for (sheet, row, column), formula in book.formulas.items():
+        for name in sorted(formula.functions - ALLOWED):
+            why = "is volatile" if name in VOLATILE else "is not on the list of functions that compute alike everywhere"
+            remedy = f"use one of {', '.join(sorted(ALLOWED))}, or calculate on a sheet of your own"
+            yield Fault(sheet, address(row, column), f"{name} {why}", remedy)
+
+
+@rule(
+    21,
+    "The formula-in-names text equals the live formula after substitution; a lookup reads "
+    "`hardware[hardware_id].hbm_bytes`.",
+)
+def names_agree(book: Book) -> Iterator[Fault]:
+    """A row whose names say one thing and whose cells another, and a link to another row than it is named for."""
+    for table in (*book.named, *book.constraints):
+        for line in table.lines:
+            if line.names and (table.kind != "constraints" or CALLED_UP.fullmatch(line.names)):
+                yield from _calculated(book, table, line)
+    for table in (book.dashboard, book.checks):
+        for line in table.lines:
+            yield from _linked(book, table, line)
+
+
+def _calculated(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]:
+    formula = usual_of(book, table, line)
+    if formula is None:
+        return
+    column = next(column for column in table.columns if table.sheet.numbered.get((line.row, column)) is formula)
+    number = book.numbers.standard(table.sheet.name, column)
+    make = WRITERS.get(table.kind, Writer)
+    cell, remedy = address(line.row, column), "correct the one or the other"
+    try:
+        expected = make(book, table, line, number, formula).write(line.names)
+    except UnreadableError as error:
+        what = f"{line.name} in names, {line.names}, can't be told in cells: {error}"
+        yield Fault(table.sheet.name, cell, what, remedy)
+        return
+    if expected == formula.at(line.row, number):
+        return
+    wanted = pattern(expected, line.row, number)
+    if wanted is not formula:
+        own = table.sheet.patterns[line.row, column].at(line.row, column)
+        meant = book.numbers.shown(table.sheet.name, (line.row, column), wanted)
+        what = f"{line.name} is ={own}, but {line.names} in names, which is ={meant}"
+        yield Fault(table.sheet.name, cell, what, remedy)
+
+
+def _linked(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]:
+    """A line of Dashboard or Checks that reads another row than the one of its name, or says another formula of it."""
+    formula = row_formula(table, line)
+    if formula is None or not line.name:
+        return
+    name = line.name.rpartition(".")[2]
+    for reference in formula.references:
+        source = next((found for found in book.calculations if found.sheet.name == reference.sheet), None)
+        if source is None:
+            continue
+        row, named = reference.area(line.row, table.columns[0]).top, source.by_name.get(name)
+        guard = source.by_name.get(GUARD)
+        if line.name.startswith(MISSING) and guard is not None and row == guard.row:
+            continue  # it asks whether this topology has such a number at all
+        if named is None or row != named.row:
+            what = f"{line.name} reads row {row} of {source.sheet.name}, which is not the row {name}"
+            yield Fault(table.sheet.name, address(line.row, table.columns[0]), what, "point it at the row of that name")
+        elif table.kind == "checks" and not line.name.startswith(MISSING) and line.names != named.names:
+            what = f"{line.name} is {named.names} on {source.sheet.name}, not {line.names}"
+            yield Fault(table.sheet.name, address(line.row, table.head.fourth), what, "copy the text from there")

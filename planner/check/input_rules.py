@@ -1,0 +1,235 @@
+"""Rules of inputs: each is read by a formula, has a data validation, and holds what it may (20, 27)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+from planner.book.formulas_in_names import names_in
+from planner.book.line_tables import HEADER, MACHINE_NAME, LineItem
+from planner.book.sheet import Sheet
+from planner.book.workbook import Book
+from planner.check.findings import Fault, rule, shown
+from planner.check.precedents import CellSet
+from planner.formulas.input_values import Limits, is_flag, stages
+from planner.xlsx.address import Area, Position, Spot, address
+from planner.xlsx.cellvalue import CellError, Value
+from planner.xlsx.pattern import pattern
+from planner.xlsx.xmltree import local_name
+
+_HOLDS: dict[str, Callable[[float, float, float], bool]] = {
+    "between": lambda value, low, high: low <= value <= high,
+    "notBetween": lambda value, low, high: not low <= value <= high,
+    "equal": lambda value, low, _: value == low,
+    "notEqual": lambda value, low, _: value != low,
+    "lessThan": lambda value, low, _: value < low,
+    "lessThanOrEqual": lambda value, low, _: value <= low,
+    "greaterThan": lambda value, low, _: value > low,
+    "greaterThanOrEqual": lambda value, low, _: value >= low,
+}
+
+_SAID = {
+    "between": "from {0} to {1}",
+    "notBetween": "outside {0} to {1}",
+    "equal": "equal to {0}",
+    "notEqual": "other than {0}",
+    "lessThan": "below {0}",
+    "lessThanOrEqual": "of at most {0}",
+    "greaterThan": "above {0}",
+    "greaterThanOrEqual": "of at least {0}",
+}
+_KINDS = {"decimal": "a number", "whole": "a whole number", "textLength": "a length"}
+
+
+class Validation(NamedTuple):
+    """What a data validation asks of the cells in `areas`; `first` and `second` are its formulas."""
+
+    areas: tuple[Area, ...]
+    type: str
+    operator: str
+    first: str
+    second: str
+    has_message: bool
+
+
+@rule(20, "No dead input: everything is used, or is an output or a check.")
+def dead_inputs(book: Book) -> Iterator[Fault]:
+    """A row of Inputs that no formula reads; where values typed over formulas are the reason, that is only noted."""
+    inputs = book.inputs.sheet
+    last = max(row for row, _ in inputs.cells)
+    read: set[int] = set()
+    for sheet in book.sheets.values():
+        for at, formula in sheet.patterns.items():
+            for reference in formula.references:
+                if reference.sheet == inputs.name:
+                    area = reference.area(*at)
+                    read.update(range(area.top, min(area.bottom, last) + 1))
+    for line in (line for line in book.inputs.lines if line.row not in read):
+        what, cell = f"no formula reads {line.name}", address(line.row, book.inputs.head.name)
+        if (sheet_name := _typed_over_on(book, line.name)) is None:
+            yield Fault(inputs.name, cell, what, "delete the row, or use it")
+        else:
+            what += f": what did on {sheet_name} is typed over"
+            yield Fault(inputs.name, cell, what, "copy the formulas back, where it shall count", "note")
+
+
+def _typed_over_on(book: Book, name: str) -> str | None:
+    """The sheet on which values stand in place of formulas that would read an input; None where there is none."""
+    for table in book.calculations:
+        for line in table.lines:
+            is_read = name == line.name or name in names_in(line.names)
+            if is_read and any(table.sheet.is_typed(line.row, column) for column in table.columns):
+                return table.sheet.name
+    return None
+
+
+@rule(27, "Every input has a data validation with a message.")
+def validations(book: Book) -> Iterator[Fault]:
+    """An input without a validation, and a typed value that its validation would not let in."""
+    for sheet in book.our_sheets:
+        found = _validations(sheet)
+        reported: set[str] = set()
+        typed = CellSet(_typed(book, sheet) if found else ())
+        for validation in found:
+            faults = list(_out_of_range(book, sheet, validation, typed))
+            reported |= {fault.cell for fault in faults}
+            yield from faults
+        areas = [area for known in found if known.has_message for area in known.areas]
+        yield from _unguarded(sheet, book.open_cells(sheet), areas)
+        if sheet is book.inputs.sheet:
+            yield from _beyond_limits(book, reported)
+
+
+def _typed(book: Book, sheet: Sheet) -> Iterator[Spot]:
+    """The typed cells of a sheet that validations judge: not those of a person's own rows and columns.
+
+    Over these validations spread too, in a row or a column of Inputs and in a column of the Comparison.
+    """
+    table = book.inputs
+    rows = {line.row for line in table.lines} if sheet is table.sheet else set()
+    columns = {*table.head.texts, *table.columns}
+    titles = [cases.columns for cases in book.cases if cases.sheet is sheet and "template" in cases.columns.values()]
+    known = {column for each in titles for column, title in each.items() if MACHINE_NAME.fullmatch(title)}
+    for row, column in sheet.values:
+        is_ours = column in known if titles else True
+        if sheet is table.sheet:
+            is_ours = column in columns and (row <= table.head.row or row in rows)
+        if is_ours and sheet.is_typed(row, column):
+            yield Spot(sheet.name, row, column)
+
+
+def _unguarded(sheet: Sheet, positions: list[Position], guarded: list[Area]) -> Iterator[Fault]:
+    """Those of the cells that are there to be typed into which are in no area of a validation."""
+    wanted = [Spot(sheet.name, *at) for at in positions]
+    cells = CellSet(wanted)
+    known = {cell for area in guarded for cell in cells.within(sheet.name, area)}
+    for name, row, column in wanted:
+        if (name, row, column) not in known:
+            what, remedy = "the input has no data validation with a message", "copy another input's validation"
+            yield Fault(name, address(row, column), what, remedy)
+
+
+def _beyond_limits(book: Book, reported: set[str]) -> Iterator[Fault]:
+    """The inputs that no validation has judged, as when they were pasted over it, held to the limits of their row."""
+    table = book.inputs
+    for line in (line for line in table.lines if line.unit not in ("", "text") and line.name not in HEADER):
+        columns = (table.head.fourth,) if line.section == "Constants" else table.columns
+        for column in columns:
+            value, cell = table.sheet.value(line.row, column), Spot(table.sheet.name, line.row, column)
+            if address(*cell[1:]) in reported or isinstance(value, CellError) or not table.sheet.is_typed(*cell[1:]):
+                continue
+            if not isinstance(value, (int, float)) or isinstance(value, bool):
+                yield out_of_range(book, cell, f"a number in {line.unit} is wanted")
+            elif wanted := _limits(line).fault(value):
+                yield out_of_range(book, cell, wanted)
+
+
+def _limits(line: LineItem) -> Limits:
+    """What a row of Inputs may be, as far as its name and unit tell."""
+    last = stages(line.name)
+    return Limits(is_flag(line.name, line.unit), False) if last is None else Limits(False, False, last, is_stage=True)
+
+
+def _out_of_range(book: Book, sheet: Sheet, validation: Validation, typed: CellSet) -> Iterator[Fault]:
+    """The typed values that a validation covers and would not let in."""
+    allowed = _listed(book, sheet, validation.first) if validation.type == "list" else None
+    for area in validation.areas:
+        for name, row, column in typed.within(sheet.name, area):
+            value = sheet.value(row, column)
+            wanted = "" if isinstance(value, CellError) else _breach(validation, value, allowed)
+            if wanted:
+                yield out_of_range(book, Spot(name, row, column), wanted)
+
+
+def out_of_range(book: Book, cell: Spot, wanted: str) -> Fault:
+    """The finding that a typed value is not what its cell may hold."""
+    name, *at = cell
+    value = book.sheets[name].value(*at)
+    what, scenario = book.owner(name, *at)
+    subject = " of ".join(part for part in (what, scenario) if part)
+    said = f"{shown(value)} is out of range: {wanted}"
+    if isinstance(value, str) and number_in(value) is not None:
+        said = f"the text '{value}' stands where a number is wanted"
+    text = f"{subject}: {said}" if subject else said
+    return Fault(name, address(*at), text, "type another value", kind="out_of_range", after=value)
+
+
+def _breach(validation: Validation, value: Value, allowed: set[str] | None) -> str:
+    """What a validation asks where a value doesn't hold to it; blank where it does, or where it can't be told."""
+    if validation.type == "list":
+        return "" if allowed is None or _key(value) in allowed else f"it is not in the list {validation.first}"
+    low, high = number_in(validation.first), number_in(validation.second or validation.first)
+    if validation.type not in ("decimal", "whole", "textLength") or low is None or high is None:
+        return ""
+    number = len(str(value)) if validation.type == "textLength" else value
+    holds = isinstance(number, (int, float)) and _HOLDS[validation.operator](number, low, high)
+    whole = validation.type != "whole" or (isinstance(number, (int, float)) and number == round(number))
+    limits = _SAID[validation.operator].format(validation.first, validation.second)
+    return "" if holds and whole else f"{_KINDS[validation.type]} {limits} is wanted"
+
+
+def _listed(book: Book, sheet: Sheet, source: str) -> set[str] | None:
+    """The values of a list: those in quotes, or those of a range's cells; None for a name or a formula."""
+    if source.startswith('"'):
+        return {_key(item.strip()) for item in source.strip('"').split(",")}
+    ranges = pattern(source, 1, 1)
+    if ranges.names or ranges.functions:
+        return None
+    values: set[str] = set()
+    for reference in ranges.references:
+        other, area = book.sheets.get(reference.sheet or sheet.name), reference.area(1, 1)
+        values |= {_key(other.value(*at)) for at in other.cells if area.covers(*at)} if other else set()
+    return values
+
+
+def _key(value: Value) -> str:
+    """Values that a list takes for one: texts whatever their capitals, numbers whatever their spelling."""
+    return f"{value:g}" if isinstance(value, (int, float)) else str(value).lower()
+
+
+def number_in(text: str) -> float | None:
+    """The number that a text spells; None where it spells none."""
+    with contextlib.suppress(ValueError):
+        return float(text)
+    return None
+
+
+def _validations(sheet: Sheet) -> list[Validation]:
+    """A sheet's validations, those of the extension too, in which Excel keeps lists of other sheets."""
+    return [_validation(element) for element in sheet.elements("dataValidation")]
+
+
+def _validation(element: ElementTree.Element) -> Validation:
+    texts = {local_name(child): "".join(child.itertext()).strip() for child in element}
+    ranges = pattern(",".join((element.get("sqref") or texts.get("sqref", "")).split()), 1, 1)
+    areas = tuple(reference.area(1, 1) for reference in ranges.references)
+    return Validation(
+        areas,
+        element.get("type", "none"),
+        element.get("operator", "between"),
+        texts.get("formula1", ""),
+        texts.get("formula2", ""),
+        bool(element.get("prompt") or element.get("error")),
+    )

@@ -1,0 +1,233 @@
+"""Rules of the plan itself: its headlines are proved, its checks hold, and there are numbers (24, 32)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from planner.book.formulas_in_names import names_in
+from planner.book.line_tables import LineItem, LineTable
+from planner.book.row_formulas import row_formula
+from planner.book.sheet import SEARCHED, Sheet
+from planner.book.workbook import MISSING, Book
+from planner.check.findings import Fault, rule, shown
+from planner.xlsx.address import Position, Spot, address
+from planner.xlsx.cellvalue import NA, Value
+
+MOST_NUMBERS = 4
+MASTER = 1, 3
+"""Where every sheet but Cover counts the failed checks: C1."""
+UNPROVED = ("not cross-checked", "no second derivation")
+"""What Dashboard says of an output that its template proves by no check, and what it said in earlier versions."""
+FAILED = "checks.failed"
+"""The row of Checks that counts failures."""
+CHOICES = {"model_row": ("model_id", "model"), "hardware_row": ("hardware_id", "chip")}
+"""The rows that find the chosen model and chip in their databases: the row of Inputs that chooses, and what."""
+
+
+@rule(
+    24,
+    "Each headline (what Dashboard shows) is named in a check with the shared relative tolerance; the master "
+    "check is on Cover and in every header.",
+)
+def proofs(book: Book) -> Iterator[Fault]:
+    """A headline that no check reaches, and a sheet without the count of failed checks."""
+    if not book.checks.lines:
+        return  # rule 1 says that the sheet is missing
+    for table in book.calculations:
+        checked = _checked(book, table)
+        for line in reading(book.dashboard, table):
+            if line.name and line.name not in checked and not line.note.startswith(UNPROVED):
+                what = f"no check of {table.sheet.name} reaches the headline {line.name}"
+                remedy = "give the template a check that computes it another way"
+                yield Fault(book.dashboard.sheet.name, address(line.row, book.dashboard.head.name), what, remedy)
+    remedy = "copy the formula from another sheet's C1"
+    for sheet in book.our_sheets:
+        if not any(_counts_failures(book, sheet, at) for at in sheet.patterns if at[0] <= SEARCHED):
+            yield Fault(sheet.name, address(*MASTER), "the count of failed checks is not in the header", remedy)
+    cover = book.designed.get("Cover")
+    if cover is not None and not any(_counts_failures(book, cover, at) for at in cover.patterns):
+        yield Fault(cover.name, "", "the count of failed checks is not on Cover", remedy)
+
+
+def reading(table: LineTable, source: LineTable) -> Iterator[LineItem]:
+    """The lines of a table whose formula reads the sheet of another."""
+    for line in table.lines:
+        formula = row_formula(table, line)
+        if formula and any(reference.sheet == source.sheet.name for reference in formula.references):
+            yield line
+
+
+def _checked(book: Book, table: LineTable) -> set[str]:
+    """The names that a sheet's checks are made of, and what those are made of, and so on."""
+    checks = (line.name for line in reading(book.checks, table) if not line.name.startswith(MISSING))
+    waiting = [name.rpartition(".")[2] for name in checks]
+    reached: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in table.by_name and name not in reached:
+            reached.add(name)
+            waiting += names_in(table.by_name[name].names)
+    return reached
+
+
+def _counts_failures(book: Book, sheet: Sheet, at: Position) -> bool:
+    """Whether a cell sums up the row of Checks that counts failures, to the last scenario."""
+    line, formula = book.checks.by_name.get(FAILED), sheet.patterns.get(at)
+    if line is None or formula is None or "SUM" not in formula.functions or not book.checks.columns:
+        return False
+    areas = (
+        reference.area(*at)
+        for reference in formula.references
+        if (reference.sheet or sheet.name) == book.checks.sheet.name
+    )
+    return any(area.covers(line.row, book.checks.columns[-1]) for area in areas)
+
+
+@rule(
+    32,
+    "Every check on Checks holds: the mesh fits the chips, the plan fits in memory, and what is computed twice "
+    "agrees; and a scenario has a headline that is not N/A.",
+)
+def checks_hold(book: Book) -> Iterator[Fault]:
+    """A check that fails in a scenario, in words and with the numbers that it compares; a scenario without a number."""
+    yield from _unchosen(book)
+    yield from _without_numbers(book)
+    yield from _blank_inputs(book)
+    table = book.checks
+    for line in (line for line in table.lines if line.section.startswith("Checks")):
+        for column in table.columns:
+            value = book.value(table.sheet.name, line.row, column)
+            if isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0:
+                _, scenario = book.owner(table.sheet.name, line.row, column)
+                what = f"{scenario} fails the check '{line.label}'{_in_numbers(book, line, scenario)}"
+                remedy = f"it asks for {line.names}" if line.names else "see what it asks for"
+                if line.note:
+                    remedy += f" ({line.note})"
+                yield Fault(table.sheet.name, address(line.row, column), what, remedy, kind="failed_check")
+
+
+def _unchosen(book: Book) -> Iterator[Fault]:
+    """A scenario that has no model or no chip where its numbers are looked up by one."""
+    inputs = book.inputs
+    for looked_up, (name, noun) in CHOICES.items():
+        if name not in inputs.by_name or not any(looked_up in table.by_name for table in book.calculations):
+            continue
+        row = inputs.by_name[name].row
+        for column in inputs.columns:
+            if book.value(inputs.sheet.name, row, column) in (None, ""):
+                _, scenario = book.owner(inputs.sheet.name, row, column)
+                what = f"scenario {scenario or 'there'} has no {noun}, and what needs one is N/A"
+                remedy = f"choose its {name} on Inputs"
+                yield Fault(inputs.sheet.name, address(row, column), what, remedy, "note", "note")
+
+
+def _without_numbers(book: Book) -> Iterator[Fault]:
+    """A scenario whose headlines are all N/A, at the cell where that begins.
+
+    Of several scenarios one whose model or chip isn't chosen is meant to wait, and an unknown one is rule 22's.
+    """
+    sheet, columns = book.dashboard.sheet.name, book.dashboard.columns
+    rows = [
+        line.row
+        for table in book.calculations
+        for line in reading(book.dashboard, table)
+        if line.name and line.unit != "text"
+    ]
+    silent = [column for column in columns if _says_nothing([book.value(sheet, row, column) for row in rows])]
+    for column in silent:
+        cause = _cause(book, next(Spot(sheet, row, column) for row in rows if book.value(sheet, row, column) == NA))
+        name, scenario = book.owner(*cause)
+        if name not in CHOICES or len(silent) == len(columns):
+            what = f"{scenario or 'the scenario'} has no number: all {len(rows)} headlines are N/A"
+            what += f", the first because {name} is" if name else ""
+            remedy = "type it on Inputs, or in the database"
+            yield Fault(cause[0], address(*cause[1:]), what, remedy, kind="missing_number")
+
+
+def _blank_inputs(book: Book) -> Iterator[Fault]:
+    """A blank on Inputs from which headlines of a scenario are N/A that has other numbers."""
+    sheet = book.dashboard.sheet.name
+    lines = [
+        line
+        for table in book.calculations
+        for line in reading(book.dashboard, table)
+        if line.name and line.unit != "text"
+    ]
+    for column in book.dashboard.columns:
+        values = {line: book.value(sheet, line.row, column) for line in lines}
+        causes: dict[Spot, list[str]] = defaultdict(list)
+        for line, value in values.items() if not _says_nothing(list(values.values())) else ():
+            if value == NA and (blank := _blank_input(book, _cause(book, Spot(sheet, line.row, column)))):
+                causes[blank].append(line.name)
+        for (name, *at), headlines in causes.items():
+            what, scenario = book.owner(name, *at)
+            count = f"{headlines[0]} is" if len(headlines) == 1 else f"{len(headlines)} headlines are"
+            said = f"{what} of {scenario} is blank, and so {count} N/A"
+            yield Fault(name, address(*at), said, "type it where it is known", "note", "note")
+
+
+def _blank_input(book: Book, cell: Spot) -> Spot | None:
+    """The blank input that a formula calls up; None where it does something else."""
+    inputs, typed = book.inputs.sheet, {line.row for line in book.inputs.section("Plan").values()}
+    formula = book.sheets[cell[0]].patterns.get((cell[1], cell[2]))
+    for reference in formula.references if formula else ():
+        area = reference.area(cell[1], cell[2])
+        if reference.sheet == inputs.name and area.top in typed and inputs.value(area.top, area.left) in (None, ""):
+            return Spot(inputs.name, area.top, area.left)
+    return None
+
+
+def _says_nothing(values: Sequence[Value]) -> bool:
+    """Whether numbers are N/A, all but those that are 0, as the time of a collective among one chip is."""
+    return NA in values and all(value in (NA, 0) for value in values)
+
+
+def _cause(book: Book, cell: Spot) -> Spot:
+    """Where an N/A begins: the cell that no other N/A leads to, along the first of those that a formula reads."""
+    seen = {cell}
+    while True:
+        sheet, row, column = cell
+        formula = book.sheets[sheet].patterns.get((row, column))
+        references = formula.references if formula else ()
+        areas = [(reference.sheet or sheet, reference.area(row, column)) for reference in references]
+        ahead = (Spot(name, area.top, area.left) for name, area in areas if name in book.sheets)
+        following = next((each for each in ahead if each not in seen and book.value(*each) == NA), None)
+        if following is None:
+            return cell
+        seen.add(following)
+        cell = following
+
+
+def _in_numbers(book: Book, line: LineItem, scenario: str) -> str:
+    """The quantities that a check compares, with their values in a scenario; blank where it can't be told."""
+    title, _, name = line.name.rpartition(".")
+    table = next(
+        (
+            found
+            for found in book.calculations
+            if found.sheet.name.lower().startswith(title.lower()) and name in found.by_name
+        ),
+        None,
+    )
+    if table is None:
+        return ""
+    told = []
+    for read in names_in(line.names):
+        value = _value(book, table, read, scenario)
+        if value not in (None, ""):
+            told.append(f"{read} is {shown(value)}")
+    return f": {', '.join(told[:MOST_NUMBERS])}" if told else ""
+
+
+def _value(book: Book, table: LineTable, name: str, scenario: str) -> Value:
+    source = table.by_name.get(name)
+    column = next(
+        (
+            column
+            for column in table.columns
+            if source and book.owner(table.sheet.name, source.row, column)[1] == scenario
+        ),
+        None,
+    )
+    return None if source is None or column is None else book.value(table.sheet.name, source.row, column)

@@ -1,0 +1,174 @@
+"""Which formula reads which cells: where a trouble begins, what it reaches, and circles."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from planner.book.workbook import Book
+from planner.xlsx.address import Area, Spot
+from planner.xlsx.pattern import Pattern, RelativeReference
+
+RowOf = tuple[str, int]
+"""A row by its sheet and number."""
+
+
+class CellSet:
+    """A set of cells that is asked for those within an area."""
+
+    def __init__(self, cells: Iterable[Spot]) -> None:
+        rows: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for sheet, row, column in cells:
+            rows[sheet][column].append(row)
+        self._rows = {
+            sheet: {column: sorted(found) for column, found in columns.items()} for sheet, columns in rows.items()
+        }
+
+    def within(self, sheet: str, area: Area) -> Iterator[Spot]:
+        """The cells of the set in an area of a sheet."""
+        columns = self._rows.get(sheet)
+        if not columns:
+            return
+        wide = area.right - area.left > len(columns)
+        for column in columns if wide else range(area.left, area.right + 1):
+            rows = columns.get(column)
+            if rows and area.left <= column <= area.right:
+                for row in rows[bisect_left(rows, area.top) : bisect_right(rows, area.bottom)]:
+                    yield Spot(sheet, row, column)
+
+
+class Precedents:
+    """Which of some cells of a workbook a formula reads."""
+
+    def __init__(self, book: Book, cells: Iterable[Spot]) -> None:
+        self._book, self._cells = book, CellSet(cells)
+
+    def of(self, cell: Spot) -> Iterator[Spot]:
+        """Those of the cells that the formula in `cell` reads."""
+        sheet, row, column = cell
+        formula = self._book.sheets[sheet].patterns.get((row, column))
+        for reference in formula.references if formula else ():
+            yield from self._cells.within(reference.sheet or sheet, reference.area(row, column))
+
+
+def origins(book: Book, cells: Collection[Spot]) -> list[Spot]:
+    """Those of `cells` that read none of the others: where a trouble that spreads along formulas begins."""
+    precedents = Precedents(book, cells)
+    return [cell for cell in cells if next(precedents.of(cell), cell) == cell]
+
+
+def reached(book: Book, cells: Collection[Spot], causes: Iterable[Spot]) -> dict[Spot, set[Spot]]:
+    """Those of `cells` that each cause reaches along formulas, the cause among them."""
+    precedents = Precedents(book, cells)
+    readers: dict[Spot, list[Spot]] = defaultdict(list)
+    for cell in cells:
+        for read in precedents.of(cell):
+            readers[read].append(cell)
+    found: dict[Spot, set[Spot]] = {}
+    for cause in causes:
+        waiting, seen = [cause], {cause}
+        while waiting:
+            ahead = [cell for cell in readers[waiting.pop()] if cell not in seen]
+            seen.update(ahead)
+            waiting += ahead
+        found[cause] = seen
+    return found
+
+
+def circles(book: Book) -> Iterator[list[Spot]]:
+    """Circles of formulas that share no cell, each as the cells along it; a depth-first search without recursion."""
+    rows = _rows_in_circles(book)
+    cells = [Spot(name, *at) for name, sheet in book.sheets.items() for at in sheet.patterns if (name, at[0]) in rows]
+    precedents = Precedents(book, cells)
+    done: set[Spot] = set()
+    found: set[Spot] = set()
+    for start in cells:
+        if start in done:
+            continue
+        path: dict[Spot, Iterator[Spot]] = {start: precedents.of(start)}
+        while path:
+            cell, ahead = next(reversed(path.items()))
+            following = next(ahead, None)
+            if following is None:
+                done.add(cell)
+                del path[cell]
+            elif following in path:
+                steps = list(path)
+                circle = steps[steps.index(following) :]
+                if found.isdisjoint(circle):
+                    yield circle
+                found.update(circle)
+            elif following not in done:
+                path[following] = precedents.of(following)
+
+
+def _rows_in_circles(book: Book) -> set[RowOf]:
+    """The rows that a circle of formulas may run through: rows are far fewer than cells, and most are in no circle."""
+    formulas: dict[str, dict[int, dict[int, Pattern]]] = {}
+    for name, sheet in book.sheets.items():
+        rows = formulas.setdefault(name, {})
+        for (row, column), formula in sheet.patterns.items():
+            rows.setdefault(row, {})[column] = formula
+    numbers = {name: sorted(rows) for name, rows in formulas.items()}
+    reads: dict[RowOf, set[RowOf]] = {}
+    ahead: set[RowOf] = set()  # rows of which a cell reads the row itself where it stands or further right
+    for name, rows in formulas.items():
+        prefixes: dict[str, str] = {}  # what stands before a reference, and the sheet that it names
+        for row, cells in rows.items():
+            found: set[RowOf] = set()
+            for formula in set(cells.values()):
+                for reference in formula.references:
+                    source = prefixes.get(reference.prefix)
+                    if source is None:
+                        source = prefixes[reference.prefix] = reference.sheet or name
+                    if known := numbers.get(source):
+                        top, bottom = rows_of(reference, row)
+                        span = known[bisect_left(known, top) : bisect_right(known, bottom)]
+                        found.update([(source, number) for number in span])
+            if (name, row) in found:
+                found.discard((name, row))
+                if _reads_ahead(name, row, cells):
+                    ahead.add((name, row))
+            reads[name, row] = found
+    return ahead | _left_of(_left_of(reads)).keys()
+
+
+def _reads_ahead(sheet: str, row: int, cells: Mapping[int, Pattern]) -> bool:
+    """Whether a formula reads its own row where it stands or further right; reading only leftwards is no circle."""
+    for column, formula in cells.items():
+        for reference in formula.references:
+            top, bottom = rows_of(reference, row)
+            if top <= row <= bottom and reference.sheet in ("", sheet):
+                ends = reference.first.seen_from(row, column), reference.last.seen_from(row, column)
+                if max(end for _, end in ends) >= column:
+                    return True
+    return False
+
+
+def rows_of(reference: RelativeReference, row: int) -> tuple[int, int]:
+    """The first and the last row that a formula in this row reads by a reference."""
+    first, last = reference.first, reference.last
+    one, other = first.row + row * (not first.row_fixed), last.row + row * (not last.row_fixed)
+    return (one, other) if one <= other else (other, one)
+
+
+def _left_of(reads: Mapping[RowOf, set[RowOf]]) -> dict[RowOf, set[RowOf]]:
+    """What is left when rows that read none of those left are taken away; by each row those that it is read by.
+
+    Called twice it goes along the readers and then back, so that only circles are left, and what lies between two.
+    """
+    readers: dict[RowOf, set[RowOf]] = defaultdict(set)
+    for row, others in reads.items():
+        for other in others:
+            readers[other].add(row)
+    counts = {row: len(others) for row, others in reads.items()}
+    waiting = [row for row, count in counts.items() if not count]
+    while waiting:
+        row = waiting.pop()
+        del counts[row]
+        for reader in readers[row]:
+            counts[reader] -= 1
+            if not counts[reader]:
+                waiting.append(reader)
+    return {row: readers[row] & counts.keys() for row in counts}

@@ -1,0 +1,147 @@
+"""Rules of what formulas refer to: nothing that is gone, nothing ahead, no circle, no names (15, 19)."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from planner.book.sheet import Sheet
+from planner.book.workbook import Book
+from planner.check.findings import Fault, rule
+from planner.check.precedents import circles, rows_of
+from planner.xlsx.address import Area, Position, address
+from planner.xlsx.cellvalue import CellError
+from planner.xlsx.pattern import Pattern, RelativeReference
+from planner.xlsx.tables import tables
+from planner.xlsx.xmltree import local_name
+
+REMEDY = "point it at a cell, or undo the deletion or the renaming that broke it"
+_LOCAL_NAMES = re.compile(r"\b(LET|LAMBDA)\(")
+_BAD_NAME = CellError("#NAME?")
+_LEGAL = re.compile(r"[^\W\d][\w.?\\]{0,254}|\\[\w.?\\]{1,254}")
+_ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}|R|C|R[0-9]*C[0-9]*|TRUE|FALSE", re.IGNORECASE)
+
+
+@rule(
+    15,
+    "Within a sheet references point up or left (the header's master check excepted); between sheets to an "
+    "earlier one, Cover and Dashboard excepted; no cycle of cells.",
+)
+def direction(book: Book) -> Iterator[Fault]:
+    """A broken reference, one that points down, right or to a later sheet, and a circle."""
+    yield from broken(book)
+    for (sheet_name, row, column), formula in book.formulas.items():
+        if sheet_name != book.dashboard.sheet.name:
+            for reference in formula.references:
+                if what := _astray(book, book.sheets[sheet_name], reference, row, column):
+                    remedy = "read from above, from the left or from an earlier sheet"
+                    moved = _is_among_cases(book, sheet_name, reference, row, column)
+                    yield Fault(sheet_name, address(row, column), what, remedy, "note" if moved else "fault")
+    for circle in circles(book):
+        steps = " -> ".join(f"{name}!{address(row, column)}" for name, row, column in (*circle[:6], circle[0]))
+        what = f"{len(circle)} cells read each other in a circle: {steps}"
+        name, row, column = circle[0]
+        yield Fault(name, address(row, column), what, "take one of the steps out")
+
+
+def _astray(book: Book, sheet: Sheet, reference: RelativeReference, row: int, column: int) -> str:
+    """What is wrong with where a reference points; blank where nothing is."""
+    name = reference.sheet
+    if not name or name == sheet.name:
+        if rows_of(reference, row)[1] < row:
+            return ""
+        area = reference.area(row, column)
+        ahead = area.bottom > row or area.right >= column
+        return f"{_corner(area)} lies below or to the right" if ahead else ""
+    other = book.sheets.get(name)
+    if other is None or not book.is_later(other, sheet):
+        return ""  # a sheet that isn't there is a broken reference, one of another file rule 18's
+    return f"{name}!{_corner(reference.area(row, column))} is on a later sheet"
+
+
+def _is_among_cases(book: Book, sheet: str, reference: RelativeReference, row: int, column: int) -> bool:
+    """Whether a formula of the Comparison reads a fixed case of it: where that one stands is a person's to choose."""
+    cases = next((table for table in book.cases if table.sheet.name == sheet and row in table.rows), None)
+    is_sorted_by_people = cases is not None and "template" in cases.columns.values()
+    area = reference.area(row, column)
+    fixed = reference.first.row_fixed and reference.last.row_fixed
+    return (
+        cases is not None
+        and is_sorted_by_people
+        and fixed
+        and {area.top, area.bottom} <= set(cases.rows)
+        and (not reference.sheet or reference.sheet == sheet)
+    )
+
+
+def _corner(area: Area) -> str:
+    return address(area.bottom, area.right)
+
+
+def broken(book: Book) -> Iterator[Fault]:
+    """The broken formulas, those of one column that are broken in one way together: the first and all cells."""
+    known = {name.lower() for name, _, _ in defined(book)} | {table.name.lower() for table in tables(book.package)}
+    for sheet in book.sheets.values():
+        ways = {formula: _broken_by(book, formula, known) for formula in set(sheet.patterns.values())}
+        groups: dict[tuple[str, int], list[Position]] = defaultdict(list)
+        for at, formula in sorted(sheet.patterns.items()) if any(ways.values()) else ():
+            what, is_name = ways[formula] or ("", False)
+            if what and (not is_name or book.value(sheet.name, *at) in (None, _BAD_NAME)):
+                groups[what, at[1]].append(at)
+        for (what, _), cells in groups.items():
+            first = cells[0]
+            text = f"{what}: ={sheet.patterns[first].at(*first)}"
+            if len(cells) > 1:
+                text += f", and so do {len(cells) - 1:,} more formulas below it"
+            refs = tuple(address(*at) for at in cells)
+            yield Fault(sheet.name, refs[0], text, REMEDY, kind="broken_reference", cells=refs)
+
+
+def _broken_by(book: Book, formula: Pattern, known: set[str]) -> tuple[str, bool] | None:
+    """How a formula is broken, and whether by a name that isn't known, as its value must say too; else None."""
+    if formula.is_broken:
+        return "the formula reads a cell that is gone", False
+    for name in (reference.sheet for reference in formula.references):
+        if name and name not in book.sheets and not name.startswith("[") and ":" not in name:
+            return f"the formula reads the sheet {name}, which is not there", False
+    if formula.names and "[" not in formula.text and not _LOCAL_NAMES.search(formula.text):
+        missing = sorted(name for name in formula.names if name.lower() not in known)
+        if missing:
+            return f"the formula reads the name {missing[0]}, which is not defined", True
+    return None
+
+
+def defined(book: Book) -> Iterator[tuple[str, str, str]]:
+    """Each defined name, the sheet that it belongs to or blank, and what it stands for."""
+    for element in book.package.tree(book.package.workbook_part()).iter():
+        if local_name(element) == "definedName":
+            yield element.get("name", ""), element.get("localSheetId", ""), element.text or ""
+
+
+@rule(
+    19,
+    "No defined name inside a cell formula; defined names are legal, unique ignoring case, never shaped like an "
+    "address, never #REF!.",
+)
+def defined_names(book: Book) -> Iterator[Fault]:
+    """A name that hides which cell a formula reads, and a defined name that a spreadsheet would repair."""
+    for (sheet, row, column), formula in book.formulas.items():
+        for name in sorted(formula.names):
+            remedy = "write the cell's address, which traces by a click"
+            yield Fault(sheet, address(row, column), f"the formula reads the name {name}", remedy)
+    seen: set[tuple[str, str]] = set()
+    for name, scope, text in defined(book):
+        if "#REF!" in text:
+            remedy = "delete it, or point it at cells"
+            yield Fault(
+                "", "", f"the defined name {name} is broken: {text}", remedy, kind="broken_reference", name=name
+            )
+        if name.startswith("_xlnm."):
+            continue
+        if not _LEGAL.fullmatch(name) or _ADDRESS.fullmatch(name):
+            remedy = "begin with a letter and use an underscore: weight_bytes"
+            yield Fault("", "", f"{name!r} can't be a defined name, or reads as an address", remedy)
+        if (scope, name.lower()) in seen:
+            yield Fault("", "", f"the defined name {name} exists twice, but for its capitals", "rename one of the two")
+        seen.add((scope, name.lower()))

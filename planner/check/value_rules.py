@@ -1,0 +1,159 @@
+"""Rules of cached values: present, without untraced errors, and what an independent recalculation gives (22, 23)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from planner.book.workbook import Book
+from planner.check.findings import Fault, rule, shown
+from planner.check.precedents import Precedents, origins, reached
+from planner.recalc.engine import EngineError
+from planner.xlsx.address import Spot, address
+from planner.xlsx.cellvalue import NA, CellError, Value, same_value
+
+EXACT, ROUNDED = 1e-12, 1e-9
+RECALCULATE = "run planner recalc on the file, or save it in a spreadsheet program"
+_ROUNDED = re.compile(r"\^|\b(LOG|EXP)\(")
+_CLOCK_OR_DICE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY"})
+
+
+@rule(
+    22,
+    "Every formula cell has a cached value. No error but #N/A, and each #N/A traces to a blank database cell or "
+    "a formula's NA(), or stands in chart data.",
+)
+def cached_values(book: Book) -> Iterator[Fault]:
+    """A formula without a value, and the first cell of every chain of errors that no missing number explains."""
+    for sheet in book.sheets.values():
+        blank = [at for at in sheet.patterns if at not in sheet.values]
+        if blank:
+            rest = f", nor have {len(blank) - 1:,} others here" if len(blank) > 1 else ""
+            what, cells = f"the formula has no cached value{rest}", tuple(address(*at) for at in blank)
+            after = book.value(sheet.name, *blank[0])
+            yield Fault(sheet.name, cells[0], what, RECALCULATE, kind="stale_value", after=after, cells=cells)
+    errors = _errors(book)
+    precedents = Precedents(book, errors)
+    causes = [cell for cell in errors if next(precedents.of(cell), cell) == cell]
+    told = [cell for cell in causes if not _is_explained(book, cell, errors[cell])]
+    reaches = reached(book, errors, told)
+    for cell in told:
+        (name, *at), error = cell, errors[cell]
+        formula = book.sheets[name].patterns.get((at[0], at[1]))
+        what = f"{error} comes from here: ={formula.at(*at)}" if formula else f"{error} is typed"
+        if others := len(reaches[cell]) - 1:
+            what += f", and reaches {others:,} more cell{'s' * (others > 1)}"
+        remedy = "is what it looks up there?" if error == NA else "correct the formula, or what it reads"
+        yield Fault(name, address(*at), what, remedy, kind="error_value", after=error)
+
+
+def _errors(book: Book) -> dict[Spot, CellError]:
+    """The cells with an error, sheet by sheet: as computed now, else as saved."""
+    fresh = book.fresh
+    found: dict[Spot, CellError] = {}
+    for name, sheet in book.sheets.items():
+        for at in sheet.cells:
+            value = fresh.get(Spot(name, *at), ...)
+            if value is ...:
+                value = sheet.values.get(at)
+            if isinstance(value, CellError):
+                found[Spot(name, *at)] = value
+    return found
+
+
+def _is_explained(book: Book, cell: Spot, error: CellError) -> bool:
+    """Whether an error says that a number is missing, or is another rule's: a reference that is broken."""
+    name, *at = cell
+    formula = book.sheets[name].patterns.get((at[0], at[1]))
+    if formula is not None and (
+        formula.is_broken
+        or any(reference.sheet and reference.sheet not in book.sheets for reference in formula.references)
+    ):
+        return True
+    return error == NA and _is_missing(book, cell)
+
+
+def _is_missing(book: Book, cell: Spot) -> bool:
+    """Whether #N/A says here that a number is missing: typed, pasted, called NA(), or looked up by a blank cell."""
+    name, row, column = cell
+    formula = book.sheets[name].patterns.get((row, column))
+    if formula is None or "NA" in formula.functions or formula.is_pasted:
+        return True
+    areas = ((reference.sheet or name, reference.area(row, column)) for reference in formula.references)
+    return any(
+        area.top == area.bottom and area.left == area.right and book.sheets[sheet].value(*area[:2]) in (None, "")
+        for sheet, area in areas
+        if sheet in book.sheets
+    )
+
+
+@rule(
+    23,
+    "Cached values equal an independent recalculation (1e-12 relative; any error equals any other; strip the "
+    "cached values first, since LibreOffice trusts them).",
+)
+def recalculated(book: Book) -> Iterator[Fault]:
+    """The first cells whose saved value is not what their formula gives, and how many could not be computed."""
+    try:
+        verdict = book.computed
+    except EngineError as error:
+        yield Fault("", "", f"nothing was recalculated: {error}", "recalculate in a spreadsheet program", "note")
+        return
+    fresh = book.fresh
+    stale = {cell for cell, value in fresh.items() if not _is_current(book, cell, value)}
+    stale -= _moving(book, stale)
+    first = origins(book, stale)
+    rest = Counter(name for name, *_ in stale) - Counter(name for name, *_ in first)
+    for name, row, column in first:
+        old, new = book.sheets[name].value(row, column), fresh[Spot(name, row, column)]
+        what = f"the saved value is {shown(old)}, the formula gives {shown(new)}"
+        yield Fault(
+            name,
+            address(row, column),
+            what,
+            RECALCULATE,
+            kind="stale_value",
+            before=old,
+            after=fresh[Spot(name, row, column)],
+        )
+    if rest:
+        also = ", ".join(f"{count:,} on {name}" for name, count in rest.items())
+        yield Fault("", "", f"further stale cells depend on these: {also}", "", "note")
+    if verdict.doubts:
+        (name, ref), reason = next(iter(verdict.doubts.items()))
+        what = f"{len(verdict.doubts):,} cells were not recalculated, such as {name}!{ref}: {reason}"
+        yield Fault("", "", what, "recalculate in a spreadsheet program", "note")
+
+
+def _is_current(book: Book, cell: Spot, new: Value) -> bool:
+    """Whether a saved value is the recalculated one; one that is missing is rule 22's."""
+    name, *at = cell
+    sheet = book.sheets[name]
+    old = sheet.value(*at)
+    if old is None or (old == new and type(old) is type(new)):
+        return True
+    if isinstance(old, CellError) and isinstance(new, CellError):
+        return True
+    formula = sheet.patterns.get((at[0], at[1]))
+    tolerance = ROUNDED if formula and _ROUNDED.search(formula.text) else EXACT
+    return same_value(old, "" if new is None else new, tolerance)
+
+
+def _moving(book: Book, stale: Collection[Spot]) -> set[Spot]:
+    """Those of the stale cells that a clock or dice moves, themselves or through others."""
+    precedents = Precedents(book, stale)
+    moving: set[Spot] = set()
+    while more := {
+        cell
+        for cell in stale
+        if cell not in moving and (_has_clock(book, cell) or not moving.isdisjoint(precedents.of(cell)))
+    }:
+        moving |= more
+    return moving
+
+
+def _has_clock(book: Book, cell: Spot) -> bool:
+    name, *at = cell
+    formula = book.sheets[name].patterns.get((at[0], at[1]))
+    return formula is not None and not formula.functions.isdisjoint(_CLOCK_OR_DICE)

@@ -1,0 +1,192 @@
+"""New rows of a Comparison: the formulas of a row of the same template copied down.
+
+Where the sheet has no row of that template there is nothing to copy: the prediction is typed in as
+values, and the row's note says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from planner.catalog import Value as Known
+from planner.compare.comparison_cases import label_of
+from planner.compare.comparison_sheet import KEY, NOTE, CaseRow, ComparisonSheet
+from planner.errors import UserError, nearest
+from planner.formulas import library
+from planner.measure.keys import case_key, parse_key
+from planner.measure.records import Measurement
+from planner.xlsx.address import Area, address
+from planner.xlsx.cellvalue import Formula, Value
+from planner.xlsx.newrows import NewRow, TemplateCell
+from planner.xlsx.references import pieces, references
+from planner.xlsx.sheetedit import Content
+from planner.xlsx.sheetxml import SheetXml
+
+VALUES_ONLY = "values only: the sheet had no row of this template to copy"
+LOOKED_UP = "hardware_row"  # the column whose formula finds the chip in the workbook's list
+
+
+@dataclass(frozen=True)
+class AppendedRows:
+    """Appended rows: copies of another row, and of others what each cell holds and looks like."""
+
+    measured: dict[int, Measurement] = field(default_factory=dict)  # by row number
+    copies: list[NewRow] = field(default_factory=list)
+    contents: dict[str, Content] = field(default_factory=dict)
+    like: dict[str, str] = field(default_factory=dict)
+
+
+def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[str, Value]]]) -> AppendedRows:
+    """The rows of measurements, each with the cells that it types, below the table."""
+    new = AppendedRows()
+    if not cases:
+        return new
+    last = {row.text("template"): row for row in sheet.rows}  # the last row of each template
+    held, labels = set(sheet.xml.row_numbers), _labels(sheet)
+    templates: dict[int, dict[int, TemplateCell]] = {}
+    for number, (one, cells) in zip(_free_rows(sheet), cases, strict=False):
+        template, inputs = _case_of(one, sheet)
+        label = labels.get(case_key(template, inputs)) or label_of(template, inputs)
+        named = {KEY: one.case_key, "hardware_id": one.hardware_id or None, "case_label": label}
+        typed = {**named, "template": template, **inputs, **cells}
+        new.measured[number] = one
+        source = last.get(template)
+        if source is None:
+            typed |= _prediction(template, inputs, one) | {NOTE: VALUES_ONLY}
+            _type(sheet, number, typed, sheet.rows[-1] if sheet.rows else None, new)
+            continue
+        if source.number not in templates:
+            templates[source.number] = {cell.column: cell for cell in sheet.xml.template(source.number)}
+        copied = templates[source.number]
+        if number not in held:
+            new.copies.append(NewRow(number, source.number, _typed(sheet, typed, copied)))
+            continue
+        _copy_down(copied, source.number, number, new)
+        _type(sheet, number, typed, source, new)
+    return new
+
+
+def _labels(sheet: ComparisonSheet) -> dict[str, str]:
+    """What the sheet calls the cases that it has, by key; the first row of a case counts."""
+    sheet.load(["case_label"])
+    return {key: label for row in reversed(sheet.rows) if (label := row.text("case_label")) for key in row.keys}
+
+
+def _case_of(measured: Measurement, sheet: ComparisonSheet) -> tuple[str, Mapping[str, Known]]:
+    """The template and inputs of a measurement. Raises UserError for a key that means no case."""
+    try:
+        template, inputs = parse_key(measured.case_key)
+        known = _inputs_of(template)
+    except (ValueError, UserError) as error:
+        what = f"no row of {sheet.name} has the key {measured.case_key!r}, and it is no case: {error}"
+        raise UserError(what, remedy="give the row that it is meant for this key") from None
+    unknown = next((name for name in inputs if name not in known), None)
+    if unknown:
+        raise UserError(f"{measured.case_key!r}: {template} has no input {unknown}", remedy=nearest(unknown, known))
+    return template, inputs
+
+
+@cache
+def _inputs_of(template: str) -> tuple[str, ...]:
+    """The names of a template. Raises UserError for one that is unknown."""
+    return tuple(library.load(template).by_name)
+
+
+def _free_rows(sheet: ComparisonSheet) -> Iterator[int]:
+    """The rows below the last case in which no cell holds anything."""
+    held = set(sheet.xml.row_numbers)
+    number = max((row.number for row in sheet.rows), default=sheet.header)
+    while True:
+        number += 1
+        cells = sheet.xml.row(number).values() if number in held else ()
+        if all(cell.value is None and cell.formula is None for cell in cells):
+            yield number
+
+
+def _typed(sheet: ComparisonSheet, values: Mapping[str, Value], cells: Mapping[int, TemplateCell]) -> dict[int, Value]:
+    """What is typed into a copied row, by column: all but what a formula gives there."""
+    at = {sheet.columns[name]: value for name, value in values.items() if name in sheet.columns}
+    return {column: value for column, value in at.items() if column not in cells or cells[column].formula is None}
+
+
+def _copy_down(cells: Mapping[int, TemplateCell], source: int, number: int, new: AppendedRows) -> None:
+    """Every formula of a row, its references moved; of typed cells the format alone."""
+    for column, cell in cells.items():
+        target = address(number, column)
+        new.like[target] = address(source, column)
+        new.contents[target] = None if cell.formula is None else Formula(cell.formula.at(number))
+
+
+def _type(
+    sheet: ComparisonSheet,
+    number: int,
+    typed: Mapping[str, Value],
+    like: CaseRow | None,
+    new: AppendedRows,
+) -> None:
+    """Type values by machine name, but not over copied formulas; formats as in the row `like`."""
+    for name, value in typed.items():
+        if name in sheet.columns:
+            target = address(number, sheet.columns[name])
+            if not isinstance(new.contents.get(target), Formula):
+                new.contents[target] = value
+            if like is not None:
+                new.like[target] = address(like.number, sheet.columns[name])
+
+
+def _prediction(template: str, inputs: Mapping[str, Known], measured: Measurement) -> dict[str, Known]:
+    """The prediction as values, by machine name; nothing where the template is unknown."""
+    from planner.compare.prediction import judge, predict  # here, for it loads numpy
+
+    try:
+        known = predict(template, inputs, measured.hardware_id)
+    except UserError:
+        return {}
+    rows = [row for row in known.template.rows if row.kind not in ("constant", "check")]
+    return {row.name: known.value(row.name) for row in rows} | judge(known, measured.t_median)
+
+
+def unknown_chips(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml], appended: Iterable[Measurement]) -> list[str]:
+    """A line for each chip of new rows that the workbook hasn't: these rows predict nothing.
+
+    Rows without a formula, for the sheet had none to copy, are left out; so are all where no list
+    can be told.
+    """
+    computed = {row.text("template") for row in sheet.rows}
+    rows = Counter(one.hardware_id for one in appended if one.hardware_id and parse_key(one.case_key)[0] in computed)
+    found = _listed_chips(sheet, parsed) if rows else None
+    if found is None:
+        return []
+    on, known = found
+    lowered = {name.lower() for name in known}  # as the formula compares them
+    return [
+        f"{chip} is not on {on}: the prediction of {count} {'row' if count == 1 else 'rows'} is N/A until it is; "
+        + (nearest(chip, known) or f"add it to {on}")
+        for chip, count in rows.items()
+        if chip.lower() not in lowered
+    ]
+
+
+def _listed_chips(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml]) -> tuple[str, list[str]] | None:
+    """The sheet with the chips and their ids: what a row's formula matches its chip with, or None."""
+    if LOOKED_UP not in sheet.columns:
+        return None
+    for row in sheet.rows:
+        cell = sheet.xml.cell(address(row.number, sheet.columns[LOOKED_UP]))
+        formula = (cell.formula if cell is not None else None) or ""
+        if not any(piece.text.upper() == "MATCH(" for piece in pieces(formula)):
+            continue
+        for reference in references(formula):
+            if reference.is_range and reference.sheet in parsed:
+                return reference.sheet, list(_ids(parsed[reference.sheet], reference.area))
+    return None
+
+
+def _ids(xml: SheetXml, area: Area) -> Iterator[str]:
+    for number in xml.row_numbers:
+        cell = xml.cell(address(number, area.left)) if area.top <= number <= area.bottom else None
+        if cell is not None and isinstance(cell.value, str) and cell.value.strip():
+            yield cell.value.strip()

@@ -1,0 +1,144 @@
+"""The cases that a Comparison starts with (templates/comparison.csv), and what cases are called."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from planner import catalog, csvfile, data
+from planner.catalog import Value
+from planner.errors import Place, UserError, closest, nearest
+from planner.formulas import library
+from planner.formulas.include import Scope, parse_include
+from planner.formulas.template import Row, Template
+from planner.formulas.text import Formula, Number, Text
+from planner.measure.keys import case_key
+
+COLUMNS = ("label", "suite", "on", "model", "operation", "source")
+SUITES = ("quick", "full")  # the full one has the quick one's cases too
+SHAPES = {
+    "matmul_activation": (("n_matmuls", "tokens", "d_in", "d_out"), "compute_dtype"),
+    "mlp": (("tokens", "d_model", "d_ff"), "compute_dtype"),
+    "step": (("n_layers", "batch", "query_len", "kv_len", "d_model"), "compute_dtype"),
+    "matmul": (("n_matmuls", "tokens", "d_in", "d_out"), "compute_dtype"),
+    "host_copy": (("n_elements",), "element_bytes"),
+    "elementwise": (("n_ops", "n_elements"), "element_bytes"),
+    "attention": (("batch", "query_len", "kv_len", "n_heads", "head_dim"), "activation_dtype"),
+}  # the sizes of a template's cases that a person knows them by, and what its numbers are
+
+
+@dataclass(frozen=True)
+class ComparisonCase:
+    """A case to predict and to measure: a template with every input typed."""
+
+    label: str
+    template: Template
+    inputs: Mapping[str, Value]
+    source: str
+    on: str = ""  # cpu or accelerator: the other is too slow, or too fast, for its size
+
+    @property
+    def key(self) -> str:
+        """What tells the case from every other, in a workbook and in measurements.csv."""
+        return case_key(self.template.name, self.inputs)
+
+
+def load(suite: str = "quick", template: str = "") -> list[ComparisonCase]:
+    """The shipped cases of a suite, or of one template; a workbook starts with the quick one's.
+
+    Raises UserError with file and line for a case that its template can't take.
+    """
+    path = data.folder("templates") / "comparison.csv"
+    sheet = csvfile.read(path, required=COLUMNS, known=COLUMNS)
+    meant = SUITES[: SUITES.index(suite) + 1]
+    begin = f"{template}(" if template else ""
+    with library.one_reading():
+        return [
+            _case(cells, Place(path, line))
+            for line, cells in sheet.records()
+            if cells["suite"] in meant and cells["operation"].strip().startswith(begin)
+        ]
+
+
+def _case(cells: Mapping[str, str], place: Place) -> ComparisonCase:
+    row = Row("operation", cells["label"], "", "include", cells["operation"], place=place)
+    name, bindings = parse_include(row, Scope())
+    template = library.load(name)
+    known = {inner.name: inner for inner in template.of_kind("input")}
+    for bound in bindings:
+        if bound not in known:
+            raise row.fault(f"{name} has no input {bound}", nearest(bound, known))
+    typed = _of_model(cells["model"], known) | {bound: _literal(row, formula) for bound, formula in bindings.items()}
+    inputs = {inner: typed.get(inner, known[inner].default) for inner in known}
+    return ComparisonCase(cells["label"], template, inputs, cells["source"], cells["on"])
+
+
+def _of_model(model: str, inputs: Container[str]) -> dict[str, Value]:
+    """The dimensions of a model of the CSV that are inputs of a template by the same name."""
+    if not model:
+        return {}
+    row = catalog.load_models().row(model)
+    return {name: value for name, value in row.items() if name in inputs}
+
+
+def _literal(row: Row, formula: Formula) -> Value:
+    match formula.root:
+        case Number(value=value):
+            return value
+        case Text(value=text):
+            return text
+    raise row.fault(f"{formula.text} is no number or text")
+
+
+def label_of(template: str, inputs: Mapping[str, Value]) -> str:
+    """A case for a person: as a shipped case is called, or else `Matmul 1 x 768 x 768 x 768 bf16`."""
+    listed = _listed(template).get(case_key(template, inputs))
+    if listed:
+        return listed
+    sizes, element = SHAPES.get(template, ((), ""))
+    shape = " x ".join(_said(inputs[name]) for name in sizes if inputs.get(name) is not None)
+    unit = " bytes" if element.endswith("_bytes") else ""
+    kind = f"{_said(inputs[element])}{unit}" if inputs.get(element) is not None else ""
+    return " ".join(filter(None, [template.replace("_", " ").capitalize(), shape, kind]))
+
+
+@cache
+def _listed(template: str) -> Mapping[str, str]:
+    """The labels of a template's shipped cases, by key."""
+    return {case.key: case.label for case in load("full", template)}
+
+
+def _said(value: Value) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def refuse_blank(text: str) -> None:
+    """Raise UserError for a text that would mean every case."""
+    if not text.strip():
+        raise UserError("--case is blank", remedy="give a row's label, its key or its number")
+
+
+def is_meant(text: str, label: str, keys: Iterable[str]) -> bool:
+    """Whether a text means the case of this label and these keys, whatever the capitals.
+
+    It does as a part of the label, of the template's name or of a key that a person made up, as the
+    whole key, and as a value or a `name=value` of the key; the name of a parameter means nothing,
+    for every case has it.
+    """
+    wanted = text.strip().lower()
+    return wanted in label.lower() or any(_is_in_key(wanted, key.lower()) for key in keys)
+
+
+def _is_in_key(wanted: str, key: str) -> bool:
+    template, *groups = key.split("|")
+    pieces = ",".join(groups).split(",")
+    values = (word for piece in pieces for word in piece.partition("=")[2].split())
+    return wanted in template or wanted in (key, *pieces, *values)
+
+
+def likest(text: str, labels: Iterable[str]) -> str:
+    """The labels most like a text that means no case, for a remedy; or the first few."""
+    known = list(dict.fromkeys(filter(None, labels)))
+    found = closest(text, known)
+    return f"the closest: {', '.join(found)}" if found else f"there are {', '.join(known[:4])} and others"

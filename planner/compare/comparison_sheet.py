@@ -1,0 +1,244 @@
+"""The Comparison sheet of a workbook on disk: found, and its cases read.
+
+The sheet is found by its name or by its marker, rows by what stands in them, columns by their
+machine names, or else by their labels or markers: an analyst may move, rename, sort and add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import chain
+from typing import Any
+
+from planner.errors import Place, UserError
+from planner.formulas import library
+from planner.formulas.template import Template
+from planner.measure.keys import case_key
+from planner.xlsx.address import Area, address, column_letters
+from planner.xlsx.cell import Cell
+from planner.xlsx.cellvalue import CellError, Value
+from planner.xlsx.opc import Package
+from planner.xlsx.sheetname import unquoted
+from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import parse_sheets
+from planner.xlsx.xmltree import local_name
+
+SHEET, KEY, RESULTS = "Comparison", "case_key", "measured"
+MARKER = "comparison_keys"  # a defined name over the keys: it follows the column when an analyst moves or renames
+MARKERS = "comparison_"  # and so do those of the other columns that are written: with the machine name behind
+IDENTITY = {
+    KEY: "Case key",
+    "case_label": "Case",
+    "template": "Template",
+    "hardware_id": "Chip",
+    "hardware_row": "Row of Hardware",
+}
+NOTE, NOTE_LABEL = "note", "Your note"
+ENOUGH = 3  # machine names in one row make it the header
+
+
+class RowCells(Mapping[str, Value]):
+    """The values of a row's cells by machine name, each read when it is asked for."""
+
+    def __init__(self, xml: SheetXml, number: int, columns: Mapping[str, int]) -> None:
+        self._xml, self._number, self._columns = xml, number, columns
+
+    def __getitem__(self, name: str) -> Value:
+        cell = self._xml.cell(f"{column_letters(self._columns[name])}{self._number}")
+        return None if cell is None else cell.value
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value in this column, None where the sheet hasn't the column."""
+        column = self._columns.get(name)
+        if column is None:
+            return default
+        cell = self._xml.cell(f"{column_letters(column)}{self._number}")
+        return None if cell is None else cell.value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """One row of the Comparison: its row number and its cells by machine name."""
+
+    number: int
+    cells: Mapping[str, Value]
+
+    def text(self, name: str) -> str:
+        """A cell's text, blank where it is empty or an error."""
+        value = self.cells.get(name)
+        return value.strip() if isinstance(value, str) else ""
+
+    def number_in(self, name: str) -> float | None:
+        """A cell's number; None where it is empty, an error or a text."""
+        value = self.cells.get(name)
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+    @cached_property
+    def template(self) -> Template | None:
+        """The row's template; None where it names none that is known."""
+        return _template(self.text("template"))
+
+    @cached_property
+    def inputs(self) -> dict[str, float | str | None]:
+        """The inputs of its template that stand in its cells."""
+        names = _inputs(self.template.name) if self.template else ()
+        return {name: self.text(name) or self.number_in(name) for name in names}
+
+    @cached_property
+    def keys(self) -> set[str]:
+        """What the row's case is called: the key of its inputs, and a text of the analyst's own.
+
+        A text in the form of a key that the inputs contradict is a left-over of the row that was
+        copied.
+        """
+        typed = self.text(KEY)
+        if self.template is None:
+            return {typed} - {""}
+        computed = case_key(self.template.name, self.inputs)
+        return {computed} if typed.startswith(f"{self.template.name}|") else {computed, typed} - {""}
+
+
+@cache
+def _template(name: str) -> Template | None:
+    """A shipped template; loading them all takes longer than a small backfill."""
+    return library.load(name) if name in library.names() else None
+
+
+@cache
+def _inputs(name: str) -> tuple[str, ...]:
+    return tuple(row.name for row in library.load(name).of_kind("input"))
+
+
+@dataclass(frozen=True)
+class ComparisonSheet:
+    """Where the Comparison is in a package, its columns by machine name, and its rows."""
+
+    part: str
+    name: str
+    xml: SheetXml
+    header: int
+    columns: Mapping[str, int]
+    rows: tuple[CaseRow, ...]
+    sized_to: int = 0  # the last row of the marker, and of the charts that were built with it; 0 without one
+
+    def load(self, written: Iterable[str]) -> None:
+        """Read at once what every row is known by and what a measurement is typed into."""
+        templates = {row.text("template"): row.template for row in self.rows}
+        inputs = {row.name for template in templates.values() if template for row in template.of_kind("input")}
+        wanted = inputs | {"hardware_id", *written}
+        self.xml.load(self.columns[name] for name in wanted if name in self.columns)
+
+    def is_computed(self, row: int, name: str) -> bool:
+        """Whether a formula stands in a row's cell; it is not overwritten."""
+        return name in self.columns and self.xml.is_computed(address(row, self.columns[name]))
+
+
+def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> ComparisonSheet:
+    """The Comparison of a workbook. Raises UserError for none, or where its columns can't be told."""
+    sheets, names = sheets or parse_sheets(package), dict(_markers(package))
+    told = chain((SHEET, names.get(MARKER, ("",))[0]), _looking_like_one(sheets))
+    found = _first_with_heads(package, sheets, (name for name in told if name in sheets))
+    if found is None:
+        remedy = "build one with planner build"
+        raise UserError("the workbook has no Comparison sheet", place=Place(package.name), remedy=remedy)
+    name, header, columns = found
+    xml = sheets[name]
+    columns |= _else_by_label(_values(xml.row(header - 1)), columns)
+    columns |= _else_by_marker(names, name, columns)
+    rows = (CaseRow(number, RowCells(xml, number, columns)) for number in xml.row_numbers if number > header)
+    kept = tuple(row for row in rows if row.text("template") or row.text(KEY))
+    on, area = names.get(MARKER, ("", Area(0, 0, 0, 0)))
+    sized_to = area.bottom if on == name else 0
+    return ComparisonSheet(package.sheets()[name], name, xml, header, columns, kept, sized_to)
+
+
+def _first_with_heads(
+    package: Package, sheets: Mapping[str, SheetXml], told: Iterable[str]
+) -> tuple[str, int, dict[str, int]] | None:
+    """The first of these sheets with the heads of a Comparison: an analyst's may be called so too.
+
+    Raises UserError for the first one where none has.
+    """
+    refusals: list[UserError] = []
+    for name in told:
+        try:
+            return (name, *_header(package, name, sheets[name]))
+        except UserError as error:
+            refusals.append(error)
+    if refusals:
+        raise refusals[0]
+    return None
+
+
+def _values(cells: Mapping[int, Cell]) -> dict[int, Value]:
+    return {column: cell.value for column, cell in cells.items()}
+
+
+def _looking_like_one(sheets: Mapping[str, SheetXml]) -> Iterator[str]:
+    """The sheets that hold the heads of a Comparison, whatever they are called."""
+    for name, xml in sheets.items():
+        if len(IDENTITY.keys() & {cell.value for cell in xml.cells.values() if not cell.kind}) >= ENOUGH:
+            yield name
+
+
+def _header(package: Package, sheet: str, xml: SheetXml) -> tuple[int, dict[str, int]]:
+    """The first row with enough machine names, and the column of each: the first of two alike."""
+    known = set(_labels())
+    for number in xml.row_numbers:
+        values = _values(xml.row(number))
+        texts = [(value.strip(), column) for column, value in sorted(values.items()) if isinstance(value, str)]
+        if len(known & {text for text, _ in texts}) >= ENOUGH:
+            return number, dict(reversed([pair for pair in texts if pair[0]]))
+    remedy = f"keep the header row with the machine names, such as {KEY}"
+    raise UserError(f"no row holds {KEY} and its like", place=Place(package.name, cell=f"{sheet}!A5"), remedy=remedy)
+
+
+def _labels() -> dict[str, str]:
+    """The label of each column that is read or written here, by machine name."""
+    rows = library.load(RESULTS).rows
+    return {**IDENTITY, **{row.name: f"{row.label} ({row.unit})" for row in rows}, NOTE: NOTE_LABEL}
+
+
+def _else_by_label(titles: Mapping[int, Value], known: Mapping[str, int]) -> dict[str, int]:
+    """The columns whose machine name was overwritten and whose label, one row above, was not."""
+    at = {str(value).strip(): column for column, value in titles.items()}
+    return {name: at[label] for name, label in _labels().items() if name not in known and label in at}
+
+
+def _else_by_marker(names: Mapping[str, tuple[str, Area]], sheet: str, known: Mapping[str, int]) -> dict[str, int]:
+    """The columns that only their defined name still tells."""
+    wanted = {KEY: MARKER} | {name: f"{MARKERS}{name}" for name in _labels() if name != KEY}
+    return {
+        name: names[marker][1].left
+        for name, marker in wanted.items()
+        if name not in known and marker in names and names[marker][0] == sheet
+    }
+
+
+def _markers(package: Package) -> Iterator[tuple[str, tuple[str, Area]]]:
+    """Our defined names with the sheet and the range of each that still leads somewhere.
+
+    Those of one sheet, as a copied one has them, come first: the workbook's own count.
+    """
+    named = [each for each in package.tree(package.workbook_part()).iter() if local_name(each) == "definedName"]
+    for element in sorted(named, key=lambda each: each.get("localSheetId") is None):
+        name = element.get("name", "")
+        if name.startswith(MARKERS):
+            sheet, _, area = (element.text or "").rpartition("!")
+            try:
+                yield name, (unquoted(sheet), Area.parse(area))
+            except ValueError:
+                continue  # #REF!: its cells were deleted
+
+
+def is_missing(value: Value) -> bool:
+    """Whether a cell's value stands for N/A."""
+    return value is None or isinstance(value, CellError)

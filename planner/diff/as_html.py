@@ -1,0 +1,87 @@
+"""A Difference as one HTML file that asks for nothing else: no script, no font, no picture from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from planner.diff.as_text import NOTHING, each, percent, sections
+from planner.diff.differences import Difference, OutcomeChange
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1f2937; --quiet: #4b5563; --paper: #ffffff; --line: #d1d5db;
+  --more: #11734b; --less: #b42318; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e5e7eb; --quiet: #b6bcc6; --paper: #111827; --line: #374151; --more: #5fd39b; --less: #ff8f85; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 64rem; padding: 1.5rem 1rem 3rem; background: var(--paper); color: var(--ink);
+  font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+.files, caption { color: var(--quiet); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+caption { text-align: left; padding-bottom: .4rem; }
+th, td { border-bottom: 1px solid var(--line); padding: .35rem .6rem; text-align: left; vertical-align: top; }
+td.n, th.n { text-align: right; white-space: nowrap; overflow-wrap: normal; }
+.more { color: var(--more); } .less { color: var(--less); }
+li { margin: .2rem 0; }
+@media print { body { max-width: none; padding: 0; } .scroll { overflow: visible; } tr { break-inside: avoid; } }
+"""
+
+
+def as_html(found: Difference) -> str:
+    """The whole page. Every text of a workbook is escaped."""
+    return "\n".join(
+        (
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+            f"<title>{escape(f'{found.old} and {found.new}')}</title>",
+            f"<style>{_STYLE}</style>",
+            "</head>",
+            "<body>",
+            "<main>",
+            "<h1>What changed</h1>",
+            f'<p class="files">from <b>{escape(found.old)}</b> to <b>{escape(found.new)}</b></p>',
+            *_body(found),
+            "</main>",
+            "</body>",
+            "</html>",
+            "",
+        )
+    )
+
+
+def _body(found: Difference) -> Iterator[str]:
+    if found.is_empty:
+        yield f"<p>There are {NOTHING}.</p>"
+    else:
+        yield "<h2>Headlines</h2>"
+        yield from _headlines(found.headlines) if found.headlines else ("<p>No headline moved.</p>",)
+    for title, texts in sections(found):
+        yield f"<h2>{escape(title)}</h2>"
+        yield "<ul>"
+        yield from (f"<li>{escape(text)}</li>" for text in texts)
+        yield "</ul>"
+    yield from (f"<p>{escape(text)}</p>" for text in found.unsure)
+
+
+def _headlines(changes: list[OutcomeChange]) -> Iterator[str]:
+    yield '<div class="scroll"><table>'
+    yield "<caption>What moved, largest relative change first</caption>"
+    titles = (("Change", "n"), ("Headline", ""), ("Scenario", ""), ("Before", "n"), ("After", "n"))
+    heads = "".join(f'<th scope="col" class="{kind}">{title}</th>' for title, kind in titles)
+    yield f"<thead><tr>{heads}</tr></thead><tbody>"
+    for change in changes:
+        way = "" if not change.relative else "more" if change.relative > 0 else "less"
+        before, after = each(change.old, change.new, change.unit)
+        label = (change.label or change.name) + (f" ({change.sheet})" if change.sheet else "")
+        cells = (
+            (percent(change), f"n {way}"), (label, ""), (change.scenario, ""),
+            (before, "n"), (after, "n"),
+        )  # fmt: skip
+        yield "<tr>" + "".join(f'<td class="{kind}">{escape(text)}</td>' for text, kind in cells) + "</tr>"
+    yield "</tbody></table></div>"

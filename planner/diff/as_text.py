@@ -1,0 +1,190 @@
+"""A Difference for a reader of a terminal, or as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from textwrap import wrap
+
+from planner.diff.differences import (
+    CheckChange,
+    Difference,
+    FormulaChange,
+    InputChange,
+    OutcomeChange,
+    Structure,
+    plain,
+)
+from planner.report.figures import EXACT, shown
+from planner.xlsx.cellvalue import CellError, Value
+
+MOST = 40
+"""The changes of one heading that are listed; --all and JSON have them all."""
+
+NOTHING = "no differences"
+SMALL = 5e-4  # a share that a tenth of a percent would show as nothing
+UNCOUNTED = "-"  # a check of what a scenario isn't meant for
+NOW = ("holds", "fails", "isn't counted", "can't be told")
+BEFORE = ("held", "failed", "wasn't counted", "couldn't be told")
+
+
+def number(value: Value, unit: str = "", *, exact: bool = False) -> str:
+    """A value for a reader: a blank is said to be one, a number is scaled to its unit as in a report.
+
+    `exact`: to the last digit, where a reader's few digits don't tell two numbers apart.
+    """
+    if value in (None, ""):
+        return "(blank)"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return "N/A" if value == CellError("#N/A") else str(value)
+    if not exact:
+        return shown(value, unit).replace("\N{NO-BREAK SPACE}", " ")
+    text = f"{value:,.0f}" if value == int(value) and abs(value) < EXACT else repr(float(value))
+    return f"{text} {unit}" if unit and unit not in ("1", "text") else text
+
+
+def both(old: Value, new: Value, unit: str = "") -> str:
+    """`old -> new`; to the last digit where a few don't tell them apart."""
+    before, after = each(old, new, unit)
+    return f"{before} -> {after}"
+
+
+def each(old: Value, new: Value, unit: str = "") -> tuple[str, str]:
+    """Both values for a reader, so that they can be told apart."""
+    if isinstance(new, str) != isinstance(old, str) and number(old) == number(new):
+        return _kinded(old), _kinded(new)
+    exact = number(old, unit) == number(new, unit)
+    return number(old, unit, exact=exact), number(new, unit, exact=exact)
+
+
+def _kinded(value: Value) -> str:
+    return f"the text '{value}'" if isinstance(value, str) else f"the number {number(value)}"
+
+
+def percent(change: OutcomeChange) -> str:
+    """A headline's relative change; what happened where there is none."""
+    if change.relative is not None:
+        if 0 < abs(change.relative) < SMALL:
+            return f"{100 * change.relative:+.1g}%"
+        return f"{change.relative:+.1%}" if abs(change.relative) < 10 else f"x{1 + change.relative:,.4g}"
+    if isinstance(change.new, CellError):
+        return "lost"
+    return "now there" if isinstance(change.old, CellError) else "changed"
+
+
+def structure(change: Structure) -> str:
+    """A structural change in words."""
+    was = f" (was {change.old_name})" if change.old_name else ""
+    if change.what == "sheet":
+        return f"sheet {change.how}: {change.name}{was}"
+    if change.what == "scenario":
+        return f"scenario {change.how}: {change.name}{was}"
+    name = f": {change.name}" if change.name else ""
+    return f"{change.what} {change.how}: {change.sheet}, {change.what} {change.at}{name}"
+
+
+def typed(change: InputChange) -> str:
+    """A changed input in words."""
+    who = f"{change.scenario}: " if change.scenario else ""
+    label = f" ({change.label})" if change.label else ""
+    return f"{who}{change.name or change.cell}{label}  {both(change.old, change.new, change.unit)}"
+
+
+def formula(change: FormulaChange) -> str:
+    """A changed formula in words."""
+    called = " of ".join(part for part in (change.name, change.scenario) if part)
+    return f"{change.cell}{f', {called}' if called else ''}, {change.how}: {number(change.old)} -> {number(change.new)}"
+
+
+def check(change: CheckChange) -> str:
+    """A check that comes out differently, in words."""
+    now, before = _verdict(change.new, NOW), _verdict(change.old, BEFORE)
+    who = f"{change.scenario}: " if change.scenario else ""
+    return f"{who}{change.label} {now} now, {before} before"
+
+
+def _verdict(value: Value, words: tuple[str, str, str, str]) -> str:
+    holds, fails, uncounted, unknown = words
+    return holds if value == 1 else fails if value == 0 else uncounted if value == UNCOUNTED else unknown
+
+
+def as_text(found: Difference, width: int | None = None, *, whole: bool = False) -> str:
+    """The difference as lines of text, of at most `width` characters where it is given, the headlines last."""
+    lines = [f"--- {found.old}", f"+++ {found.new}"]
+    for title, texts in sections(found):
+        lines += ["", title, *_listed(texts, width, whole=whole)]
+    if found.headlines:
+        lines += ["", "Headlines that moved, largest relative change first", *_outcomes(found.headlines, width, whole)]
+    elif not found.is_empty:
+        lines += ["", "No headline moved."]
+    if found.is_empty:
+        lines = [f"{found.old} and {found.new}: {NOTHING}"]
+    return "\n".join([*lines, *(f"Note: {text}" for text in found.unsure)])
+
+
+def sections(found: Difference) -> Iterator[tuple[str, list[str]]]:
+    """Each heading that has something below it, with its changes in words; the headlines are a table of their own."""
+    parts: list[tuple[str, list[str]]] = [
+        ("Sheets, scenarios, rows and columns", [structure(change) for change in found.structure]),
+        ("Inputs that changed", [typed(change) for change in found.inputs]),
+        ("Formulas overridden or edited", [formula(change) for change in found.formulas]),
+        ("Checks that come out differently", [check(change) for change in found.checks]),
+        ("Notes", [f"{note.cell} {note.how}: {note.new or note.old}" for note in found.notes]),
+        ("Other cells", [f"{change.cell}: {both(change.old, change.new)}" for change in found.cells]),
+        ("Formats", [f"{change.sheet}: {change.cells:,} cell{'s' * (change.cells > 1)}, such as {change.first} "
+                     f"({change.old} -> {change.new})" for change in found.formats]),
+    ]  # fmt: skip
+    return ((title, texts) for title, texts in parts if texts)
+
+
+def _listed(texts: Sequence[str], width: int | None, *, whole: bool) -> Iterator[str]:
+    listed = texts if whole else texts[:MOST]
+    for text in listed:
+        yield from _wrapped(text, width, "  ", "      ")
+    if len(listed) < len(texts):
+        yield f"  and {len(texts) - len(listed):,} more; --all lists them"
+
+
+def _wrapped(text: str, width: int | None, first: str, others: str) -> list[str]:
+    """A text on one line, or on as many as its width asks for."""
+    one = " ".join(text.splitlines())
+    return [first + one] if width is None else wrap(one, width, initial_indent=first, subsequent_indent=others) or [""]
+
+
+def _outcomes(changes: Sequence[OutcomeChange], width: int | None, whole: bool) -> Iterator[str]:
+    """The headlines as a table, of which long scenarios and names wrap into the line below."""
+    listed = changes if whole else changes[:MOST]
+    first = max(len(percent(change)) for change in listed)
+    second = max(len(change.called) for change in listed)
+    for change in listed:
+        moved = "  ".join(part for part in (change.scenario, both(change.old, change.new, change.unit)) if part)
+        line = f"  {percent(change):>{first}}  {change.called:<{second}}  {moved}"
+        if width is None or len(line) <= width:
+            yield line
+        else:
+            yield f"  {percent(change):>{first}}  {change.called}"
+            yield from _wrapped(moved, width, " " * (first + 4), " " * (first + 6))
+    if len(listed) < len(changes):
+        yield f"  and {len(changes) - len(listed):,} more; --all lists them"
+
+
+def as_object(found: Difference) -> str:
+    """The difference as one JSON object: a list for each kind of change, empty where there is none."""
+    record: Callable[[tuple[object, ...]], dict[str, object]] = _record
+    return json.dumps({
+        "old": found.old, "new": found.new, "same": found.is_empty,
+        "structure": [record(change) for change in found.structure],
+        "inputs": [record(change) for change in found.inputs],
+        "formulas": [record(change) for change in found.formulas],
+        "checks": [record(change) for change in found.checks],
+        "notes": [record(change) for change in found.notes],
+        "cells": [record(change) for change in found.cells],
+        "formats": [record(change) for change in found.formats],
+        "headlines": [{**record(change), "relative": change.relative} for change in found.headlines],
+        "unsure": found.unsure,
+    }, indent=2)  # fmt: skip
+
+
+def _record(change: tuple[object, ...]) -> dict[str, object]:
+    names: tuple[str, ...] = change._fields  # type: ignore[attr-defined]
+    return {name: plain(value) for name, value in zip(names, change, strict=True)}  # type: ignore[arg-type]

@@ -1,0 +1,295 @@
+"""Two workbooks become their Difference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from planner.align.likeness import Pairs, pairs
+from planner.align.matching import Matched, Token, matched
+from planner.align.meaning import Comparer, Meanings, Placed
+from planner.book.plan import Plan, Quantity
+from planner.book.reading import read_workbook
+from planner.diff.cell_formats import Formats
+from planner.diff.differences import (
+    CellChange,
+    CheckChange,
+    Difference,
+    FormatChange,
+    FormulaChange,
+    How,
+    InputChange,
+    NoteChange,
+    OutcomeChange,
+    Structure,
+)
+from planner.xlsx.address import Position, Spot, address, column_letters, coordinates
+from planner.xlsx.cellvalue import Value, same_value
+from planner.xlsx.opc import Package
+
+TYPED_AGREE = 1e-14  # some programs save 15 digits of what was typed
+OUTCOMES_AGREE = 1e-12
+
+
+def read_both(old: Path, new: Path) -> tuple[Plan, Plan]:
+    """Two workbooks, recalculated in memory; the same one twice is read once. Raises UserError as `read_workbook`."""
+    one, two = Package.read(old), Package.read(new)
+    plan = read_workbook(one)
+    return plan, replace(plan, file=two.name) if one.parts == two.parts else read_workbook(two)
+
+
+def compare(old: Plan, new: Plan) -> Difference:
+    """All that differs between two workbooks, each recalculated in memory."""
+    if old.book is new.book:
+        return Difference(old.file, new.file, unsure=[text for plan in (old, new) for text in _unsure(plan)])
+    return _Comparison(old, new).difference
+
+
+class _Comparison:
+    def __init__(self, old: Plan, new: Plan) -> None:
+        self.old, self.new = old, new
+        self.pairs: Pairs = pairs(old, new)
+        self.difference = Difference(old.file, new.file)
+        self.formulas = Comparer({
+            name: matched(old, new, old.book.sheets[name], new.book.sheets[other], self.pairs.scenarios)
+            for name, other in self.pairs.sheets.items()
+        })  # fmt: skip
+        self.difference.structure += [*self._sheets(), *self._scenarios()]
+        for one, two in self.formulas.sheets.values():
+            self._sheet(one, two)
+        self._notes()
+        self.difference.headlines = sorted(self._headlines(), key=lambda change: -change.size)
+        self.difference.checks = list(self._checks())
+        self.difference.unsure = [text for plan in (old, new) for text in _unsure(plan)]
+
+    def _sheets(self) -> Iterator[Structure]:
+        old, new = self.old.sheets, self.new.sheets
+        for name in old:
+            if name not in self.pairs.sheets:
+                yield Structure("sheet", "removed", name, name)
+        for name in new:
+            if name not in self.pairs.sheets.values():
+                yield Structure("sheet", "added", name, name)
+        for name, other in self.pairs.sheets.items():
+            if name != other:
+                yield Structure("sheet", "renamed", other, other, name)
+        yield from (Structure("sheet", "moved", name, name) for name in _moved(old, new, self.pairs.sheets))
+
+    def _scenarios(self) -> Iterator[Structure]:
+        old, new, inputs = list(self.old.by_key), list(self.new.by_key), self.new.book.inputs.sheet.name
+        for key in old:
+            if key not in self.pairs.scenarios:
+                yield Structure("scenario", "removed", inputs, key)
+        for key in new:
+            if key not in self.pairs.scenarios.values():
+                at = column_letters(self.new.by_key[key].column)
+                yield Structure("scenario", "added", inputs, key, at=at)
+        for key, other in self.pairs.scenarios.items():
+            if key != other:
+                yield Structure("scenario", "renamed", inputs, other, key)
+        yield from (Structure("scenario", "moved", inputs, key) for key in _moved(old, new, self.pairs.scenarios))
+
+    def _sheet(self, one: Matched, two: Matched) -> None:
+        """Rows and columns added and removed, and the cells that both sheets have."""
+        self.difference.structure += [*_lines_of(one, two, "removed"), *_lines_of(two, one, "added")]
+        cells = list(_cells(one, two))
+        for here, there in cells:
+            self._cell(one, two, here, there)
+        before, after = self._formats
+        if before.all_same(one.sheet, after, two.sheet):
+            return
+        pairs = [(here, there) for here, there in cells if here and there]
+        formats = [(there, was, now) for here, there in pairs
+                   if (was := before.of(one.sheet, here)) != (now := after.of(two.sheet, there))]  # fmt: skip
+        if formats:
+            first, was, now = formats[0]
+            name = two.sheet.name
+            self.difference.formats.append(FormatChange(name, len(formats), address(*first), str(was), str(now)))
+
+    @cached_property
+    def _formats(self) -> tuple[Formats, Formats]:
+        return Formats(self.old.book.package), Formats(self.new.book.package)
+
+    def _cell(self, one: Matched, two: Matched, here: Position | None, there: Position | None) -> None:
+        formula = one.sheet.patterns.get(here) if here else None
+        other = two.sheet.patterns.get(there) if there else None
+        if formula and other and here and there:
+            if self.formulas.is_same(Placed(one.sheet.name, *here, formula), Placed(two.sheet.name, *there, other)):
+                return
+            how: How = "edited"
+        elif not formula and not other and _same_typed(_typed(one, here), _typed(two, there)):
+            return
+        old = f"={formula.at(*here)}" if formula and here else _typed(one, here)
+        new = f"={other.at(*there)}" if other and there else _typed(two, there)
+        side, at = (two, there) if there else (one, here)
+        assert at is not None, "a change is of a cell"
+        cell = f"{side.sheet.name}!{address(*at)}"
+        name, scenario = self._called(one.sheet.name, side, at)
+        if formula or other:
+            if not (formula and other):
+                is_input = two.sheet is self.new.book.inputs.sheet
+                how = _how(formula is not None, old, new, is_input=is_input)
+            self.difference.formulas.append(FormulaChange(how, scenario, name, cell, old, new))
+        elif what := _input(side, at, scenario, name):
+            label, unit = what
+            self.difference.inputs.append(InputChange(scenario, name, label, unit, cell, old, new))
+        else:
+            self.difference.cells.append(CellChange(cell, old, new))
+
+    def _called(self, sheet: str, side: Matched, at: Position) -> tuple[str, str]:
+        """The name of a cell's row, with the column of a database behind it, and its scenario as it is called now."""
+        row, column = side.names.get(at[0], ""), side.column(at[1])
+        if row and isinstance(column, tuple) and column[0] == "column":
+            return f"{sheet}[{row}].{column[1]}", ""
+        scenario = side.scenarios.get(at[1], "")
+        return row, self.pairs.scenarios.get(scenario, scenario)
+
+    def _notes(self) -> None:
+        ours, theirs = _noted(self.old, self.formulas.before), _noted(self.new, self.formulas.after)
+        for key in (*ours, *(key for key in theirs if key not in ours)):
+            before, after = ours.get(key), theirs.get(key)
+            if before is None and after is not None:
+                self.difference.notes.append(NoteChange("added", after[0], "", after[1]))
+            elif after is None and before is not None:
+                self.difference.notes.append(NoteChange("removed", before[0], before[1], ""))
+            elif before and after and before[1] != after[1]:
+                self.difference.notes.append(NoteChange("changed", after[0], before[1], after[1]))
+
+    def _headlines(self) -> Iterator[OutcomeChange]:
+        """The headlines of both workbooks that moved, and what binds them where that is another."""
+        rows = {(row.origin, row.name): row for row in self.new.headlines}
+        known = Counter(row.name for row in self.new.headlines)
+        for row in self.old.headlines:
+            other = rows.get((self.pairs.sheets.get(row.origin, row.origin), row.name))
+            for key, now in self._keys(row) if other else ():
+                assert other is not None, "there is one here"
+                sheet = other.origin if known[other.name] > 1 else ""
+                values = row.value(key), other.value(now)
+                if not same_value(*values, OUTCOMES_AGREE):
+                    yield OutcomeChange(now, row.name, other.title, other.unit, *values, sheet)
+                bound = (row.bound_by or {}).get(key), (other.bound_by or {}).get(now)
+                if bound[0] != bound[1] and None not in bound:
+                    yield OutcomeChange(now, f"{row.name}.bound_by", f"{other.title}: bound by", "text", *bound, sheet)
+
+    def _keys(self, row: Quantity) -> Iterator[tuple[str, str]]:
+        """The keys of a row's values in both workbooks; one that belongs to no scenario has the same in both."""
+        known = self.pairs.scenarios if row.cells.keys() != {""} else {"": ""}
+        yield from known.items()
+
+    def _checks(self) -> Iterator[CheckChange]:
+        rows = {row.name: row for row in self.new.checks}
+        for row in self.old.checks:
+            if other := rows.get(row.name):
+                for key, now in self._keys(row):
+                    if not same_value(row.value(key), other.value(now)):
+                        yield CheckChange(now, row.name, other.title, row.value(key), other.value(now))
+
+
+def _cells(one: Matched, two: Matched) -> Iterator[tuple[Position | None, Position | None]]:
+    """The filled cells of both sheets, each with the one that it is in the other.
+
+    Those of a row or a column that only one of the sheets has are left out.
+    """
+    if one.stands_as(two):
+        yield from ((at, at if at in two.filled else None) for at in one.filled)
+        yield from ((None, at) for at in two.filled if at not in one.filled)
+        return
+    ours, theirs = (
+        {(side.row(row), side.column(column)): (row, column) for row, column in side.filled} for side in (one, two)
+    )
+    for mine, other, side in ((ours, theirs, two), (theirs, ours, one)):
+        rows, columns = set(side.rows.values()), set(side.columns.values())
+        for key, at in mine.items():
+            there = other.get(key)
+            if mine is theirs and there is not None:
+                continue
+            if there is not None or (key[0] in rows and key[1] in columns):
+                yield (at, there) if mine is ours else (None, at)
+
+
+def _typed(side: Matched, at: Position | None) -> Value:
+    return None if at is None else side.sheet.value(*at)
+
+
+def _same_typed(old: Value, new: Value) -> bool:
+    return same_value("" if old is None else old, "" if new is None else new, TYPED_AGREE)
+
+
+def _input(side: Matched, at: Position, scenario: str, name: str) -> tuple[str, str] | None:
+    """Label and unit of a cell that a person types a value into; None for a text of planner's or an own cell."""
+    token = side.column(at[1])
+    kind, text = token[:2] if isinstance(token, tuple) and len(token) > 1 else ("", "")
+    if kind == "column" and name:
+        return "", ""
+    if at[0] not in side.lines:
+        return None
+    table, line = side.lines[at[0]]
+    is_choice = table.kind == "dashboard" and line.name.startswith("shown_")
+    typed_here = kind == "text" and text == ("given" if table.kind == "problem" else "fourth")
+    if scenario or (typed_here and (line.section == "Constants" or is_choice or table.kind == "problem")):
+        return line.label, line.unit
+    return None
+
+
+def _how(was_formula: bool, old: Value, new: Value, *, is_input: bool) -> How:
+    if is_input and old not in (None, "") and new not in (None, ""):
+        return "edited"  # there, nothing is meant to be a formula
+    if was_formula:
+        return "removed" if new in (None, "") else "overridden"
+    return "added" if old in (None, "") else "restored"
+
+
+def _lines_of(side: Matched, other: Matched, how: Literal["added", "removed"]) -> Iterator[Structure]:
+    """The rows and columns of a sheet that the other one hasn't."""
+    sheet, known = side.sheet, set(other.rows.values())
+    for row in side.filled_rows:
+        if side.rows.get(row) not in known:
+            said = (sheet.text(row, column) for column in side.filled_columns)
+            name = side.names.get(row) or next((text for text in said if text), "")
+            yield Structure("row", how, sheet.name, name, at=str(row))
+    known = set(other.columns.values())
+    for column in side.filled_columns:
+        if column not in side.scenarios and side.columns.get(column) not in known:
+            said = (sheet.text(row, column) for row in side.filled_rows)
+            yield Structure("column", how, sheet.name, next((text for text in said if text), ""),
+                            at=column_letters(column))  # fmt: skip
+
+
+def _moved(old: list[str], new: list[str], known: Mapping[str, str]) -> list[str]:
+    """The fewest of what both have that must move to come from the old order to the new."""
+    before = [known[name] for name in old if name in known]
+    after = [name for name in new if name in known.values()]
+    places = [before.index(name) for name in after]
+    best: list[list[int]] = []
+    for place in places:
+        best.append([*_longest([run for run in best if run[-1] < place]), place])
+    kept = set(_longest(best))
+    return [name for name, place in zip(after, places, strict=True) if place not in kept]
+
+
+def _longest(runs: list[list[int]]) -> list[int]:
+    return max(runs, key=lambda run: len(run), default=[])
+
+
+def _noted(plan: Plan, meanings: Meanings) -> dict[tuple[str, Token, Token], tuple[str, str]]:
+    """The notes of a workbook by the tokens of their cells: where they stand, and what they say."""
+    found: dict[tuple[str, Token, Token], tuple[str, str]] = {}
+    for note in plan.notes:
+        side = meanings.sheets.get(note.sheet)
+        row, column = coordinates(note.ref)
+        key = (side.row(row), side.column(column)) if side else (row, column)
+        found[meanings.names.get(note.sheet, note.sheet), *key] = (f"{note.sheet}!{note.ref}", note.text)
+    return found
+
+
+def _unsure(plan: Plan) -> Iterator[str]:
+    """What of a workbook could not be recalculated."""
+    if plan.not_computed:
+        yield f"{plan.file}: nothing was recalculated, values are as saved: {plan.not_computed}"
+    elif plan.unknown:
+        spot: Spot = next(iter(plan.unknown))
+        yield f"{plan.file}: {len(plan.unknown):,} cells are as saved, such as {spot}: {plan.unknown[spot]}"

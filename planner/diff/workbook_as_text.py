@@ -1,0 +1,141 @@
+"""A workbook as lines of text that differ where it differs: rows by name and scenario, not by where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Literal
+
+from planner.align.matching import Matched, alone
+from planner.book.plan import Plan
+from planner.xlsx.address import address, coordinates
+from planner.xlsx.cellvalue import Value
+from planner.xlsx.pattern import Pattern, RelativeReference, renamed
+from planner.xlsx.sheetxml import SheetXml
+
+Shown = Literal["formulas", "values", "both"]
+TYPED_DIGITS, COMPUTED_DIGITS = 15, 12
+_CLOCKS = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY"})
+
+
+def lines(plan: Plan, sheets: Collection[str], shown: Shown) -> Iterator[str]:
+    """The sheets of a plan, row by row. Values are recalculated; what a clock or dice move is left out."""
+    sides = {name: alone(plan, sheet) for name, sheet in plan.book.sheets.items()}
+    for name in plan.sheets:
+        if name in sheets:
+            yield f"# {name}"
+            yield from _Printer(plan, sides, shown).sheet(sides[name])
+            yield from _notes(plan, sides[name])
+            yield ""
+
+
+def plain_lines(name: str, sheet: SheetXml, shown: Shown) -> Iterator[str]:
+    """A sheet of a workbook that planner did not build, cell by cell, with the values that it has saved."""
+    yield f"# {name}"
+    for cell in sheet.cells.values():
+        said = _content(f"={cell.formula}" if cell.formula else "", text(cell.value, TYPED_DIGITS), shown)
+        if said:
+            yield f"{cell.ref}: {said}"
+    yield ""
+
+
+def text(value: Value, digits: int) -> str:
+    """A value on one line, a number to so many digits."""
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value).replace("\\", "\\\\").replace("\r", "").replace("\n", "\\n")
+    return f"{value:.{digits}g}"
+
+
+def _content(formula: str, value: str, shown: Shown) -> str:
+    if not formula or shown == "values":
+        return value
+    return formula if shown == "formulas" or not value else f"{value}  {formula}"
+
+
+class _Printer:
+    def __init__(self, plan: Plan, sides: dict[str, Matched], shown: Shown) -> None:
+        self.plan, self.sides, self.shown = plan, sides, shown
+
+    def sheet(self, side: Matched) -> Iterator[str]:
+        """A sheet's rows: a line for each cell, or for a named row one formula for all scenarios that have it."""
+        tables = (self.plan.book.inputs, *self.plan.book.lines)
+        named = {line.row for table in tables if table.sheet is side.sheet for line in table.lines}
+        columns: dict[int, list[int]] = {}
+        for row, column in sorted(side.sheet.cells):
+            columns.setdefault(row, []).append(column)
+        for row, found in columns.items():
+            yield from self._line(side, row, found) if row in named else self._cells(side, row, found)
+
+    def _line(self, side: Matched, row: int, columns: list[int]) -> Iterator[str]:
+        """A row of planner's: its name and texts, its formulas, and a value for each scenario."""
+        texts = {token[1]: column for column, token in side.columns.items()
+                 if isinstance(token, tuple) and token[0] == "text"}  # fmt: skip
+        label, unit = (side.sheet.text(row, texts[name]) for name in ("label", "unit"))
+        yield f"{side.names.get(row, '')}  {label} ({unit})"
+        for column in (texts[name] for name in ("given", "fourth", "fifth") if name in texts):
+            if (row, column) in side.sheet.cells and (said := self._said(side, row, column)):
+                yield f"  {said}"
+        formulas: dict[str, list[int]] = {}
+        for column in columns:
+            if column in side.scenarios and (row, column) in side.sheet.patterns:
+                formulas.setdefault(self._formula(side, row, column), []).append(column)
+        for formula, having in formulas.items() if self.shown != "values" else ():
+            whose = "" if len(having) == len(side.scenarios) else f"{', '.join(side.scenarios[at] for at in having)}: "
+            yield f"  {whose}{formula}"
+        for column in (column for column in columns if column not in texts.values()):
+            is_live = (row, column) in side.sheet.patterns
+            if column not in side.scenarios:
+                said = self._said(side, row, column)
+            else:
+                said = "" if is_live and self.shown == "formulas" else self._value(side, row, column)
+            if said:
+                yield f"  {side.scenarios.get(column, address(row, column))}: {said}"
+
+    def _cells(self, side: Matched, row: int, columns: list[int]) -> Iterator[str]:
+        """Any other row, cell by cell: by the names of a database's row and column, else by address."""
+        for column in columns:
+            if said := self._said(side, row, column):
+                token = side.columns.get(column)
+                known = row in side.names and isinstance(token, tuple) and token[0] == "column"
+                called = f"{side.names[row]}.{token[1]}" if known and token else address(row, column)  # type: ignore[index]
+                yield f"{called}: {said}"
+
+    def _said(self, side: Matched, row: int, column: int) -> str:
+        formula = self._formula(side, row, column) if (row, column) in side.sheet.patterns else ""
+        return _content(formula, self._value(side, row, column), self.shown)
+
+    def _value(self, side: Matched, row: int, column: int) -> str:
+        formula = side.sheet.patterns.get((row, column))
+        if formula is None:
+            return text(side.sheet.value(row, column), TYPED_DIGITS)
+        if not formula.functions.isdisjoint(_CLOCKS):
+            return ""
+        return text(self.plan.at(side.sheet.name, row, column), COMPUTED_DIGITS)
+
+    def _formula(self, side: Matched, row: int, column: int) -> str:
+        """A formula with the names of rows where it reads named ones, so that inserted rows change nothing."""
+        formula: Pattern = side.sheet.patterns[row, column]
+
+        def told(reference: RelativeReference) -> str:
+            area, other = reference.area(row, column), self.sides.get(reference.sheet or side.sheet.name)
+            sheet = f"{reference.sheet}!" if reference.sheet else ""
+            if other is None or (area.top, area.left) != (area.bottom, area.right) or area.top not in other.names:
+                single = (area.top, area.left) == (area.bottom, area.right)
+                return sheet + (address(area.top, area.left) if single else str(area))
+            scenario, own = other.scenarios.get(area.left), side.scenarios.get(column)
+            name = other.names[area.top]
+            if scenario is None:
+                return sheet + address(area.top, area.left)
+            called = f"{reference.sheet}[{name}]" if reference.sheet else name
+            return called if scenario == own else f"{called}@{scenario}"
+
+        return f"={renamed(formula, told)}"
+
+
+def _notes(plan: Plan, side: Matched) -> Iterator[str]:
+    for note in plan.notes:
+        if note.sheet == side.sheet.name:
+            row, column = coordinates(note.ref)
+            name, scenario = side.names.get(row), side.scenarios.get(column)
+            yield f"note on {f'{name} of {scenario}' if name and scenario else note.ref}: {text(note.text, 0)}"

@@ -1,0 +1,178 @@
+"""What an input may be, told from its row, and values as a user types them: `name=value`.
+
+The same limits hold on the command line and in a workbook's validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from planner import catalog
+from planner.errors import UserError
+from planner.formulas.template import CALCULATED, NUMBER, Row, Template
+from planner.formulas.text import Binary, Name, Text, walk
+
+LARGEST = 1e30  # beyond it products overflow
+VERBS = ("is_", "has_", "keeps_", "shares_", "scatters_")  # how the name of a yes or no begins
+SWITCHES = ("axes_overlap", "kv_head_sharding")  # and those of the field's own terms
+BOUNDED = frozenset({"efficiency", "mfu", "offload", "rate", "fraction"})  # of these, the inputs that are at most 1
+SHARES = frozenset({"efficiency", "fraction", "share", "mfu", "offload", "rate"})  # words of a share's name
+COUNTED = ("1", "chip")  # units in which things are counted
+OR_ZERO = ("hop_latency", "zero_stage")  # inputs whose 0 means something, though their default is above it
+STAGES = {"zero_stage": 3.0}  # inputs that name one of a few stages, from 0 to the last
+PARTS = {"hbm_reserve_bytes": "hbm_bytes"}  # inputs that take a part of a whole, and leave something of it
+
+
+class Limits(NamedTuple):
+    """A flag is 0 or 1; a number is not below 0, above 0 where `is_positive`, and not above `most`.
+
+    `is_stage`: one of the whole numbers from 0 to `most`.
+    """
+
+    is_flag: bool
+    is_positive: bool
+    most: float = LARGEST
+    is_stage: bool = False
+
+    def fault(self, number: float) -> str:
+        """What is wrong with a number, or nothing."""
+        if self.is_flag:
+            return "" if number in (0, 1) else "1 is yes and 0 is no"
+        if self.is_stage:
+            fits = 0 <= number <= self.most and number == int(number)
+            return "" if fits else f"a whole number from 0 to {self.most:g} is wanted"
+        if number < 0 or (self.is_positive and number == 0):
+            return "a number above 0 is wanted" if self.is_positive else "a number of at least 0 is wanted"
+        return "" if number <= self.most else f"a number of at most {self.most:g} is wanted"
+
+
+def limits(row: Row) -> Limits:
+    """The limits of a row's value: what has a default above 0 is itself above 0; anything else may be 0.
+
+    An efficiency, a rate or another such share of a plan is at most 1; one that is read off a profile may be more.
+    """
+    is_positive = row.kind == "input" and isinstance(row.default, float) and row.default > 0
+    is_bounded = row.kind == "input" and is_share(row) and not BOUNDED.isdisjoint(row.name.split("_"))
+    if row.kind == "input" and (last := stages(row.name)):
+        return Limits(is_flag=False, is_positive=False, most=last, is_stage=True)
+    most = 1.0 if is_bounded else LARGEST
+    return Limits(is_flag(row.name, row.unit), is_positive and not row.name.endswith(OR_ZERO), most)
+
+
+def stages(name: str) -> float | None:
+    """The last stage, where a row of this name says one of a few."""
+    return next((last for known, last in STAGES.items() if name.endswith(known)), None)
+
+
+def wholes(given: Iterable[str]) -> list[str]:
+    """The names of the numbers that some inputs are a part of."""
+    return [PARTS[name] for name in given if name in PARTS]
+
+
+def beyond(given: Iterable[str], values: Mapping[str, float | str | None]) -> str:
+    """What is wrong with inputs beside other numbers, or nothing: a part that leaves nothing of its whole.
+
+    `given` are the inputs that a user typed; `values` has those and what they are a part of, by name.
+    """
+    for name in given:
+        part, whole = values.get(name), values.get(PARTS.get(name, ""))
+        if isinstance(part, float) and isinstance(whole, float) and part >= whole:
+            return f"{name}={part:,.0f}: nothing is left of {PARTS[name]}, which is {whole:,.0f}"
+    return ""
+
+
+def is_flag(name: str, unit: str) -> bool:
+    """Whether a row of this name and unit is a yes or a no."""
+    return unit == "1" and (name.startswith(VERBS) or name in SWITCHES)
+
+
+def is_share(row: Row) -> bool:
+    """Whether a row is a part of a whole, from 0 to 1, as an efficiency is."""
+    return row.unit == "1" and not SHARES.isdisjoint(row.name.split("_"))
+
+
+def is_whole(row: Row) -> bool:
+    """Whether a row counts something, so that only whole numbers mean anything: chips, sequences, tokens, layers."""
+    if row.unit not in COUNTED or is_share(row):
+        return False
+    if row.kind != "input":
+        return row.kind == "model"
+    return row.default is None or (isinstance(row.default, float) and row.default == int(row.default))
+
+
+def with_choices(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    """The rows, each text input with its choices in the order of their first use; a dtype's are dtypes.csv's."""
+    choices: dict[str, dict[str, None]] = {
+        row.name: {} for row in rows if row.kind == "input" and row.unit == "text" and not row.name.endswith("dtype")
+    }
+    for name, text in _compared(rows, choices) if choices else ():
+        choices[name][text] = None
+    return tuple(replace(row, choices=tuple(choices[row.name])) if choices.get(row.name) else row for row in rows)
+
+
+def _compared(rows: tuple[Row, ...], names: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """Each `name="text"` of the formulas, for these names."""
+    for row in rows:
+        if row.kind in CALCULATED and '"' in row.formula and any(name in row.reads for name in names):
+            for node in walk(row.expression.root):
+                if isinstance(node, Binary) and node.op in ("=", "<>"):
+                    for one, other in ((node.left, node.right), (node.right, node.left)):
+                        if isinstance(one, Name) and isinstance(other, Text) and one.name in names:
+                            yield one.name, other.value
+
+
+def parsed(settings: Iterable[str]) -> dict[str, str]:
+    """`name=value` texts as a mapping. Raises UserError for a text without a name or an equals sign."""
+    pairs: dict[str, str] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip():
+            raise UserError(f"--set {setting!r} is not name=value", remedy="write --set batch=32")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def typed(row: Row, text: str) -> float | str | None:
+    """A value as typed by a user for a row: a number, a text, or N/A.
+
+    Raises UserError for what is no number where a number is wanted: never guessed from a decimal comma.
+    """
+    if text in ("", "#N/A", "N/A", "NA"):
+        return None
+    if row.unit == "text":
+        return _known(row, text)
+    if not NUMBER.fullmatch(text):
+        counted = "a plain number" if row.unit == "1" else f"in {row.unit}"
+        remedy = "write a decimal point, not a comma" if "," in text else f"{row.name} is {counted}"
+        raise UserError(f"{row.name}={text}: {text!r} is no number", remedy=remedy)
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise UserError(f"{row.name}={text}: not a finite number", remedy="write N/A for a missing number")
+    if fault := limits(row).fault(number):
+        raise UserError(f"{row.name}={text}: {fault}")
+    return number
+
+
+def _known(row: Row, text: str) -> str:
+    """The dtype as the database writes it; a choice as the template writes it; any other text as it is."""
+    if row.name.endswith("dtype"):
+        return catalog.load_dtypes().identify(text)
+    if not row.choices:
+        return text
+    written = {choice.lower(): choice for choice in row.choices}
+    if text.lower() not in written:
+        raise UserError(f"{row.name}={text}: no such choice", remedy=f"choose one of {', '.join(row.choices)}")
+    return written[text.lower()]
+
+
+def values(template: Template, settings: Iterable[str]) -> dict[str, float | str | None]:
+    """The --set options as values of a template's rows. Raises UserError for an unknown name."""
+    return {name: typed(template.row(name), text) for name, text in parsed(settings).items()}
+
+
+def check_together(given: Iterable[str], known: Mapping[str, float | str | None]) -> None:
+    """Raise UserError where inputs that a user typed can't be beside other numbers of the plan."""
+    if fault := beyond(given, known):
+        raise UserError(fault, remedy="type less")

@@ -1,0 +1,281 @@
+"""Dense families: Llama and what each after it changed (a gated feed-forward block), GPT-2 and after (two matrices).
+
+What a config may leave out is as transformers' configuration_*.py has it, or as the checkpoint's own code has it.
+"""
+
+from __future__ import annotations
+
+from planner.hf.config import Config
+from planner.hf.layers import (
+    after_first_full,
+    all_local,
+    attention,
+    check_length,
+    local_where_no_rope,
+    one_full_in,
+    window,
+)
+from planner.hf.rules import (
+    ColumnRule,
+    ColumnValue,
+    Family,
+    ModelRow,
+    divided,
+    flag,
+    head_dim,
+    kv_heads,
+    kv_heads_said,
+    layers,
+    maybe,
+    of,
+    size,
+    tied,
+    times,
+    where,
+)
+
+GENERAL: Family = {
+    "n_layers": layers("num_hidden_layers", "n_layer", "n_layers"),
+    "d_model": size("hidden_size", "n_embd", "d_model"),
+    "n_heads": size("num_attention_heads", "n_head", "n_heads"),
+    "n_kv_heads": kv_heads,
+    "head_dim": head_dim(),
+    "vocab": size("vocab_size"),
+    "d_ff": size("intermediate_size"),
+    "tied_embeddings": tied(False),
+    "mlp_gated": True,
+    "max_context": maybe("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"),
+    "mtp_layers": maybe("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules"),
+}
+ATTENTION_BIAS: Family = {"qkv_bias": flag("attention_bias"), "o_bias": flag("attention_bias")}
+KV_SAID: Family = {"n_kv_heads": kv_heads_said}
+
+LLAMA: Family = {**GENERAL, **ATTENTION_BIAS, "mlp_bias": flag("mlp_bias")}
+
+
+def _first_of_four_full(_: Config, row: ModelRow) -> list[str]:
+    return ["local" if index % 4 else "full" for index in range(row.count("n_layers"))]
+
+
+CWM: Family = {**LLAMA, **KV_SAID, **attention(_first_of_four_full, window(8192)), "head_dim": head_dim(128)}
+
+MISTRAL: Family = {**GENERAL, **KV_SAID, **attention(all_local, window(4096))}
+MINISTRAL3: Family = {**MISTRAL, **attention(all_local, window(None)), "head_dim": head_dim(128)}
+PHI3: Family = {**GENERAL, **attention(all_local, window(None))}
+# Its sparse layers see blocks of the context, which is counted as the whole.
+PHI3_SMALL: Family = {
+    **GENERAL, **KV_SAID, "d_ff": size("ff_intermediate_size", "intermediate_size"), "tied_embeddings": tied(True),
+    "norm": "layernorm", "qkv_bias": True, "o_bias": True, "mlp_bias": True,
+}  # fmt: skip
+PHI4_MULTIMODAL: Family = {**PHI3, **KV_SAID}
+
+QWEN2: Family = {**GENERAL, **KV_SAID, **attention(after_first_full, window(4096)), "qkv_bias": True}
+QWEN3: Family = {**QWEN2, **ATTENTION_BIAS, "head_dim": head_dim(128), "qk_norm": "per_head"}
+# The first Qwen: its intermediate_size is that of the two input matrices together.
+QWEN: Family = {
+    **GENERAL, "n_kv_heads": of("n_heads"), "head_dim": maybe("kv_channels", default=128), "qkv_bias": True,
+    "o_bias": where("no_bias", False, True, default=True), "mlp_bias": where("no_bias", False, True, default=True),
+    "d_ff": lambda config, _: config.said("intermediate_size", least=2) // 2,
+}  # fmt: skip
+
+# OLMo's norms have no parameters; OLMo 2 norms all queries together and all keys, and after each block.
+OLMO: Family = {**GENERAL, **ATTENTION_BIAS, "norms_per_layer": 0, "final_norm": False}
+OLMO2: Family = {**GENERAL, **ATTENTION_BIAS, "qk_norm": "full"}
+OLMO3: Family = {**OLMO2, **attention(one_full_in(4), window(4096))}
+
+GLM: Family = {**GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", default=True)}
+GLM4: Family = {**GLM, "norms_per_layer": 4}
+
+
+def _chatglm_kv_heads(config: Config, row: ModelRow) -> ColumnValue:
+    grouped = config.flag("multi_query_attention")
+    return config.said("multi_query_group_num", least=1) if grouped else row["n_heads"]
+
+
+def _chatglm_qkv_bias(config: Config, _: ModelRow) -> ColumnValue:
+    return config.flag("add_bias_linear", default=True) or config.flag("add_qkv_bias")
+
+
+CHATGLM: Family = {
+    **GENERAL, "n_layers": layers("num_layers", "num_hidden_layers"), "n_kv_heads": _chatglm_kv_heads,
+    "head_dim": maybe("kv_channels", default=128), "vocab": size("padded_vocab_size"), "d_ff": size("ffn_hidden_size"),
+    "norm": where("rmsnorm", "rmsnorm", "layernorm", default=True),
+    "final_norm": flag("post_layer_norm", default=True), "qkv_bias": _chatglm_qkv_bias,
+    "o_bias": flag("add_bias_linear", default=True), "mlp_bias": flag("add_bias_linear", default=True),
+}  # fmt: skip
+
+# One norm for attention and the feed-forward block, which work side by side.
+COHERE: Family = {
+    **GENERAL, **ATTENTION_BIAS, "tied_embeddings": tied(True), "norm": "layernorm_nobias", "norms_per_layer": 1,
+    "qk_norm": where("use_qk_norm", "full", "none"),
+    "max_context": maybe("model_max_length", "max_position_embeddings"),
+}  # fmt: skip
+COHERE2: Family = {
+    **COHERE, **attention(one_full_in(4, "sliding_window_pattern"), window(4096)), "qk_norm": "none",
+}  # fmt: skip
+
+SMOLLM3: Family = {
+    **LLAMA, **KV_SAID, **attention(local_where_no_rope, window(None)), "tied_embeddings": tied(True),
+}  # fmt: skip
+BAICHUAN: Family = {
+    **GENERAL, "n_kv_heads": of("n_heads"), "max_context": maybe("max_position_embeddings", "model_max_length"),
+}  # fmt: skip
+INTERNLM: Family = {**GENERAL, "qkv_bias": flag("bias", default=True), "o_bias": flag("bias", default=True)}
+INTERNLM3: Family = {
+    **GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("qkv_bias", "attention_bias"),
+    "o_bias": flag("bias", "attention_bias"), "mlp_bias": flag("bias", "mlp_bias"),
+}  # fmt: skip
+EXAONE4: Family = {
+    **GENERAL, **KV_SAID, "qk_norm": "per_head", **attention(one_full_in(4, "sliding_window_pattern"), window(4096)),
+}  # fmt: skip
+HUNYUAN: Family = {**GENERAL, **ATTENTION_BIAS, "qk_norm": "per_head"}
+SEED_OSS: Family = {
+    **LLAMA, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", default=True),
+    "o_bias": flag("attention_out_bias"),
+}  # fmt: skip
+ERNIE: Family = {
+    **GENERAL, **KV_SAID, "head_dim": head_dim(128), "tied_embeddings": tied(True),
+    "qkv_bias": flag("use_bias"), "o_bias": flag("use_bias"), "mlp_bias": flag("use_bias"),
+}  # fmt: skip
+STABLELM: Family = {
+    **GENERAL, **KV_SAID, "norm": "layernorm", "norms_per_layer": where("use_parallel_residual", 1, 2),
+    "qkv_bias": flag("use_qkv_bias"), "qk_norm": where("qk_layernorm", "full", "none"),
+}  # fmt: skip
+
+
+def biases(rule: ColumnValue | ColumnRule) -> Family:
+    """One yes or no for the biases of attention and of the feed-forward block."""
+    return {"qkv_bias": rule, "o_bias": rule, "mlp_bias": rule}
+
+
+PLAIN: Family = {**GENERAL, "mlp_gated": False, "norm": "layernorm", "head_dim": divided}
+
+GPT2: Family = {
+    **PLAIN, **biases(True), "n_layers": layers("n_layer", "num_hidden_layers"),
+    "d_model": size("n_embd", "hidden_size"), "n_heads": size("n_head", "num_attention_heads"),
+    "n_kv_heads": of("n_heads"), "d_ff": times(4, "d_model", "n_inner"), "tied_embeddings": tied(True),
+    "max_context": size("n_positions", "max_position_embeddings", "n_ctx"), "pos_emb_rows": of("max_context"),
+}  # fmt: skip
+GPT_BIGCODE: Family = {
+    **GPT2, "n_kv_heads": lambda config, row: 1 if config.flag("multi_query", default=True) else row["n_heads"],
+}  # fmt: skip
+GPTJ: Family = {
+    **GPT2, "tied_embeddings": tied(False), "norms_per_layer": 1, "qkv_bias": False, "o_bias": False,
+    "lm_head_bias": True, "pos_emb_rows": 0,
+}  # fmt: skip
+
+
+def _neo_kinds(config: Config, row: ModelRow) -> list[str]:
+    """`attention_layers` names each layer's; `attention_types` has patterns with the number of their turns."""
+    names = config.items("attention_layers", str)
+    if names is None:
+        types = config.value("attention_types") or [[["global", "local"], row.count("n_layers") // 2]]
+        try:
+            names = [str(name) for pattern, turns in types for _ in range(turns) for name in pattern]
+        except (TypeError, ValueError):
+            what = "is no list of patterns with the number of their turns"
+            raise config.fault("attention_types", what, "correct it in the config") from None
+    check_length(config, row, "attention_layers" if config.says("attention_layers") else "attention_types", len(names))
+    return ["local" if name == "local" else "full" for name in names]
+
+
+GPT_NEO: Family = {
+    **PLAIN, **attention(_neo_kinds, window(256, "window_size")), "n_layers": layers("num_layers", "num_hidden_layers"),
+    "n_heads": size("num_heads", "num_attention_heads"), "n_kv_heads": of("n_heads"),
+    "d_ff": times(4, "d_model", "intermediate_size"), "tied_embeddings": tied(True), "o_bias": True, "mlp_bias": True,
+    "max_context": size("max_position_embeddings"), "pos_emb_rows": of("max_context"),
+}  # fmt: skip
+GPT_NEOX: Family = {
+    **PLAIN, "n_kv_heads": of("n_heads"), "mlp_bias": True,
+    "qkv_bias": flag("attention_bias", default=True), "o_bias": flag("attention_bias", default=True),
+}  # fmt: skip
+BLOOM: Family = {
+    **PLAIN, **biases(True), "n_layers": layers("n_layer", "num_hidden_layers"),
+    "d_model": size("hidden_size", "n_embed"), "n_heads": size("n_head", "num_attention_heads"),
+    "n_kv_heads": of("n_heads"), "d_ff": times(4, "d_model"), "tied_embeddings": tied(True), "embed_norm": True,
+    "max_context": maybe("seq_length"),
+}  # fmt: skip
+
+
+def _opt_d_model(config: Config, _: ModelRow) -> ColumnValue:
+    hidden, embedded = config.said("hidden_size", least=1), config.count("word_embed_proj_dim", least=1)
+    if embedded not in (None, hidden):
+        what = f"differs from hidden_size {hidden}: projections between the two have no column"
+        raise config.fault("word_embed_proj_dim", what, "type the row by hand")
+    return hidden
+
+
+def _opt_final_norm(config: Config, row: ModelRow) -> ColumnValue:
+    kept = config.flag("do_layer_norm_before", default=True) and not config.flag("_remove_final_layer_norm")
+    return bool(row["norms_per_layer"]) and kept
+
+
+# Two rows of positions stand before the first (OPTLearnedPositionalEmbedding.offset).
+OPT: Family = {
+    **PLAIN, **biases(flag("enable_bias", default=True)), "d_model": _opt_d_model, "n_kv_heads": of("n_heads"),
+    "d_ff": size("ffn_dim"), "tied_embeddings": tied(True), "max_context": size("max_position_embeddings"),
+    "pos_emb_rows": lambda _, row: row.count("max_context") + 2,
+    "norms_per_layer": where("layer_norm_elementwise_affine", 2, 0, default=True), "final_norm": _opt_final_norm,
+}  # fmt: skip
+
+PHI: Family = {
+    **PLAIN, **biases(True), "n_layers": layers("num_hidden_layers", "n_layer"), "lm_head_bias": True,
+    "n_kv_heads": lambda config, row: config.count("num_key_value_heads", "n_head_kv", least=1) or row["n_heads"],
+    "d_ff": lambda config, row: (
+        times(4, "d_model", "n_inner") if config.says("n_embd") else size("intermediate_size")
+    )(config, row),
+    "norms_per_layer": 1,
+    "qk_norm_params": lambda config, row: 4 * row.count("head_dim") if config.flag("qk_layernorm") else None,
+}  # fmt: skip
+
+
+def _is_new(config: Config) -> bool:
+    """The architecture of Falcon 40B and 180B. As RefinedWeb, 40B alone said how many key and value heads it has."""
+    return config.flag("new_decoder_architecture", default=config.count("n_head_kv") is not None)
+
+
+def _falcon_kv_heads(config: Config, row: ModelRow) -> ColumnValue:
+    if _is_new(config):
+        return config.count("num_kv_heads", "n_head_kv", least=1) or row["n_heads"]
+    return 1 if config.flag("multi_query", default=True) else row["n_heads"]
+
+
+def _falcon_norms(config: Config, _: ModelRow) -> ColumnValue:
+    """One norm where attention and feed-forward block share it; two where each has its own."""
+    if not config.flag("parallel_attn", default=True):
+        return 2
+    said = config.count("num_ln_in_parallel_attn", least=1)
+    return (2 if _is_new(config) else 1) if said is None else min(said, 2)
+
+
+FALCON: Family = {
+    **PLAIN, **biases(flag("bias")), "n_layers": layers("num_hidden_layers", "n_layer"),
+    "d_model": size("hidden_size", "n_embed"), "n_heads": size("num_attention_heads", "n_head"),
+    "n_kv_heads": _falcon_kv_heads, "d_ff": times(4, "d_model", "ffn_hidden_size"), "tied_embeddings": tied(True),
+    "norms_per_layer": _falcon_norms, "max_context": maybe("max_position_embeddings", default=2048),
+}  # fmt: skip
+
+STARCODER2: Family = {
+    **PLAIN, **KV_SAID, **biases(flag("use_bias", default=True)), **attention(all_local, window(None)),
+    "tied_embeddings": tied(True),
+}  # fmt: skip
+
+
+def _mpt(config: Config, _: ModelRow) -> ColumnValue:
+    return not config.flag("no_bias", default=True)
+
+
+MPT: Family = {
+    **PLAIN, **biases(_mpt), "n_layers": layers("n_layers"), "d_model": size("d_model"), "n_heads": size("n_heads"),
+    "n_kv_heads": of("n_heads"), "tied_embeddings": tied(True),
+    "d_ff": lambda config, row: config.said("expansion_ratio", least=1) * row.count("d_model"),
+    "norm": where("no_bias", "layernorm_nobias", "layernorm", default=True),
+    "max_context": size("max_seq_len"),
+    "pos_emb_rows": lambda config, row: (
+        0 if config.part("attn_config").flag("alibi", default=True) or not config.flag("learned_pos_emb", default=True)
+        else row["max_context"]
+    ),
+}  # fmt: skip
+
+NEMOTRON: Family = {**LLAMA, "mlp_gated": False, "norm": "layernorm"}
+ARCEE: Family = {**LLAMA, "mlp_gated": False}

@@ -1,0 +1,203 @@
+"""Families with experts (mixture of experts): Mixtral, and what each after it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planner.hf.config import Config, UnsaidError
+from planner.hf.dense import ATTENTION_BIAS, ERNIE, GENERAL, KV_SAID, LLAMA, OLMO2, QWEN2, QWEN3
+from planner.hf.layers import (
+    all_local,
+    all_where_used,
+    attention,
+    check_length,
+    first_odd_local,
+    local_where_rope,
+    one_full_in,
+    window,
+)
+from planner.hf.rules import (
+    ColumnRule,
+    ColumnValue,
+    Family,
+    ModelRow,
+    flag,
+    head_dim,
+    layers,
+    maybe,
+    size,
+    where,
+    within,
+)
+
+Sparse = Callable[[Config, ModelRow], list[bool]]  # whether each layer has experts
+
+
+def experts(
+    number: ColumnRule, chosen: ColumnRule, width: ColumnRule, sparse: Sparse, d_ff: ColumnRule | None = None
+) -> Family:
+    """The columns of a family with experts. A list `mlp_layer_types` goes before `sparse`.
+
+    `d_ff` is the width of the layers without experts; where there is no such layer the config needn't say it.
+    """
+
+    def has_experts(config: Config, row: ModelRow) -> list[bool]:
+        listed = config.items("mlp_layer_types", str)
+        if listed is None:
+            return sparse(config, row)
+        check_length(config, row, "mlp_layer_types", len(listed))
+        return [kind != "dense" for kind in listed]
+
+    def dense_layers(config: Config, row: ModelRow) -> ColumnValue:
+        return has_experts(config, row).count(False) if row["moe_experts"] else 0
+
+    def dense_width(config: Config, row: ModelRow) -> ColumnValue:
+        if row["moe_experts"] and not row["n_dense_layers"]:
+            return config.count("intermediate_size", least=1)
+        return (d_ff or size("intermediate_size"))(config, row)
+
+    return {
+        "moe_experts": number, "moe_top_k": where_experts(chosen), "moe_d_ff": where_experts(width),
+        "n_dense_layers": dense_layers, "d_ff": dense_width,
+    }  # fmt: skip
+
+
+def where_experts(rule: ColumnRule) -> ColumnRule:
+    """A rule for models with experts, blank for others. Where the config doesn't say how many, both are asked for."""
+
+    def guarded(config: Config, row: ModelRow) -> ColumnValue:
+        try:
+            number = row["moe_experts"]
+        except UnsaidError:
+            rule(config, row)
+            raise
+        return rule(config, row) if number else None
+
+    return guarded
+
+
+def all_sparse(_: Config, row: ModelRow) -> list[bool]:
+    """Every layer has experts."""
+    return [True] * row.count("n_layers")
+
+
+def after_first_dense(config: Config, row: ModelRow) -> list[bool]:
+    """DeepSeek: from layer `first_k_dense_replace` on, each whose number `moe_layer_freq` divides."""
+    first = config.said("first_k_dense_replace")
+    step = config.count("moe_layer_freq", least=1) or 1
+    return [index >= first and index % step == 0 for index in range(row.count("n_layers"))]
+
+
+def by_step(config: Config, row: ModelRow) -> list[bool]:
+    """Qwen: each `decoder_sparse_step`-th, but those that `mlp_only_layers` lists."""
+    step = config.count("decoder_sparse_step", least=1) or 1
+    dense = config.items("mlp_only_layers", int) or []
+    return [index not in dense and (index + 1) % step == 0 for index in range(row.count("n_layers"))]
+
+
+def interleaved(config: Config, row: ModelRow) -> list[bool]:
+    """Llama 4: those that `moe_layers` lists, else each `interleave_moe_layer_step`-th."""
+    listed = config.items("moe_layers", int)
+    step = config.count("interleave_moe_layer_step", least=1) or 1
+    layers = range(row.count("n_layers"))
+    return [index in listed if listed is not None else (index + 1) % step == 0 for index in layers]
+
+
+def between(config: Config, row: ModelRow) -> list[bool]:
+    """ERNIE 4.5: each `moe_layer_interval`-th from `moe_layer_start_index` to `moe_layer_end_index`."""
+    layers = row.count("n_layers")
+    step = config.count("moe_layer_interval", least=1) or 1
+    first, last = config.said("moe_layer_start_index"), config.count("moe_layer_end_index", least=-1)
+    beyond = layers if last is None or last == -1 else last + 1
+    return [first <= index < beyond and (index + 1) % step == 0 for index in range(layers)]
+
+
+_CHOSEN = size("num_experts_per_tok", "experts_per_token")
+# In the first families with experts the dense width is an expert's.
+_LOCAL = experts(size("num_local_experts", "num_experts"), _CHOSEN, size("intermediate_size"), all_sparse)
+
+MIXTRAL: Family = {**GENERAL, **KV_SAID, **attention(all_local, window(None)), **_LOCAL}
+PHIMOE: Family = {**MIXTRAL, **ATTENTION_BIAS, "norm": "layernorm", "lm_head_bias": flag("lm_head_bias")}
+OLMOE: Family = {**OLMO2, **_LOCAL}
+GPT_OSS: Family = {
+    **MIXTRAL, **attention(one_full_in(2), window(128)), "head_dim": head_dim(64), "attn_sinks": True,
+    "qkv_bias": flag("attention_bias", default=True), "o_bias": flag("attention_bias", default=True),
+    "router_bias": True, "expert_bias": True,
+}  # fmt: skip
+MINIMAX_M2: Family = {
+    **MIXTRAL, "head_dim": head_dim(128), "qk_norm": where("use_qk_norm", "full", "none", default=True),
+    "router_score_bias": flag("use_routing_bias", default=True),
+}  # fmt: skip
+LLAMA4: Family = {
+    **LLAMA, **KV_SAID, **attention(local_where_rope, window(8192, "attention_chunk_size")),
+    **experts(
+        size("num_local_experts"), _CHOSEN, size("intermediate_size"), interleaved, size("intermediate_size_mlp")
+    ),
+    "head_dim": head_dim(128), "moe_shared_experts": 1,
+}  # fmt: skip
+
+
+def one_shared(name: str) -> Family:
+    """A shared expert with a width of its own; none where that is 0 or not said."""
+    return {
+        "moe_shared_experts": lambda _, row: 1 if row["moe_shared_d_ff"] else None,
+        "moe_shared_d_ff": where_experts(lambda config, _: config.count(name) or None),
+    }
+
+
+GRANITEMOE: Family = {**GENERAL, **ATTENTION_BIAS, **_LOCAL}
+GRANITEMOESHARED: Family = {**GRANITEMOE, **one_shared("shared_intermediate_size")}
+
+_QWEN = experts(size("num_experts", "num_local_experts"), _CHOSEN, size("moe_intermediate_size"), by_step)
+QWEN2_MOE: Family = {
+    **QWEN2, **attention(first_odd_local, window(4096)), **_QWEN, "qkv_bias": flag("qkv_bias", default=True),
+    "moe_shared_gate": True, "moe_shared_experts": 1, "moe_shared_d_ff": size("shared_expert_intermediate_size"),
+}  # fmt: skip
+QWEN3_MOE: Family = {**QWEN3, **attention(all_where_used, window(4096)), **_QWEN, "head_dim": head_dim()}
+
+
+def n_shared(config: Config, _: ModelRow) -> ColumnValue:
+    """`n_shared_experts` as wide as the routed ones; null is none."""
+    return config.count("n_shared_experts") if config.says("n_shared_experts") else config.said("n_shared_experts")
+
+
+def n_routed(config: Config, _: ModelRow) -> ColumnValue:
+    """`n_routed_experts`; null is a dense model."""
+    if config.says("n_routed_experts") and config.value("n_routed_experts") is None:
+        return 0
+    return config.said("n_routed_experts", "num_experts", "num_local_experts")
+
+
+ROUTED: Family = {
+    **experts(n_routed, _CHOSEN, size("moe_intermediate_size"), after_first_dense),
+    "moe_shared_experts": where_experts(n_shared),
+}  # fmt: skip
+DEEPSEEK: Family = {**GENERAL, **ATTENTION_BIAS, **ROUTED}  # the first: DeepSeekMoE
+GLM4_MOE: Family = {
+    **GENERAL, **KV_SAID, **ROUTED, "qkv_bias": flag("attention_bias"), "router_score_bias": True,
+    "qk_norm": where("use_qk_norm", "per_head", "none"),
+}  # fmt: skip
+DOTS1: Family = {**DEEPSEEK, "qk_norm": "per_head", "router_score_bias": True}
+
+
+def _no_bias(config: Config, _: ModelRow) -> ColumnValue:
+    if config.flag("use_bias"):
+        raise config.fault("use_bias", "gives the shared experts biases, which have no column", "type the row by hand")
+    return False
+
+
+ERNIE_MOE: Family = {
+    **ERNIE, "head_dim": head_dim(),
+    **experts(size("moe_num_experts"), size("moe_k"), size("moe_intermediate_size"), between),
+    "moe_shared_experts": lambda config, _: config.count("moe_num_shared_experts") or 0,
+    "expert_bias": _no_bias, "router_score_bias": True,
+}  # fmt: skip
+DBRX: Family = {
+    **GENERAL, **ATTENTION_BIAS, "n_layers": layers("n_layers"), "d_model": size("d_model"), "n_heads": size("n_heads"),
+    "n_kv_heads": within("attn_config", size("kv_n_heads")), "norm": "layernorm_nobias",
+    **experts(
+        within("ffn_config", size("moe_num_experts")), within("ffn_config", size("moe_top_k")),
+        within("ffn_config", size("ffn_hidden_size")), all_sparse,
+    ),
+    "d_ff": within("ffn_config", size("ffn_hidden_size")), "max_context": maybe("max_seq_len"),
+}  # fmt: skip

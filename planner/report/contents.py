@@ -1,0 +1,237 @@
+"""What a report says, as plain data: every format is made of one `ReportData` and of nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from planner.xlsx.cellvalue import Value
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number or text of the workbook.
+
+    `value` is the cell's, None for what is not there; `text` is what a reader sees, with its unit; `cell` is where it
+    stands (`Dashboard!F27`), or the cells it is made of where `is_derived`. `why` says why it is N/A.
+    """
+
+    value: Value
+    unit: str
+    text: str
+    cell: str = ""
+    why: str = ""
+    is_derived: bool = False
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is nothing to show."""
+        return self.value is None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a text."""
+        return isinstance(self.value, str)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number."""
+        return isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
+
+    @property
+    def number(self) -> float:
+        """Its number for a drawing; 0 where there is none."""
+        return float(self.value) if self.is_number and isinstance(self.value, (int, float)) else 0.0
+
+    @property
+    def exact(self) -> str:
+        """The number to the last digit, as a cell holds it; blank where there is none."""
+        return repr(float(self.value)).removesuffix(".0") if isinstance(self.value, (int, float)) else ""
+
+
+@dataclass(frozen=True)
+class FigureRow:
+    """A quantity with a figure for each scenario. `differs`: the scenarios don't agree on it."""
+
+    name: str
+    label: str
+    unit: str
+    figures: tuple[Figure, ...]
+    note: str = ""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the scenarios have different values."""
+        return len({figure.value for figure in self.figures}) > 1
+
+
+@dataclass(frozen=True)
+class Section:
+    """Lines below one heading; `is_detail`: of interest to those who look closer."""
+
+    title: str
+    lines: tuple[FigureRow, ...]
+    is_detail: bool = False
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """What stands in memory and what there is; `what` says of which plan. `fits` is None where it can't be told."""
+
+    what: str
+    fits: bool | None
+    needed: Figure
+    room: Figure
+
+    @property
+    def share(self) -> float:
+        """How much is taken, in percent; for a drawing."""
+        needed, room = self.needed.value, self.room.value
+        return 100 * needed / room if isinstance(needed, float) and isinstance(room, float) and room > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class ScenarioSummary:
+    """A scenario: who it is, whether it fits, what binds it, and the few numbers that one asks for first."""
+
+    id: str
+    name: str
+    model: str
+    chip: str
+    chips: Figure
+    fits: bool | None  # None: can't be told
+    memory: tuple[MemoryUse, ...]
+    binds: tuple[tuple[str, str], ...]  # of which quantity, what binds it
+    main: tuple[FigureRow, ...]
+    failed: int
+    untold: int
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """A check that fails in a scenario, or that can't be told; `why` is then the reason.
+
+    `numbers` are those that a failed check compares, in words; `meaning` is what the sheet says of it.
+    """
+
+    scenario: str
+    label: str
+    meaning: str
+    cell: str
+    fails: bool
+    why: str = ""
+    numbers: str = ""
+
+
+@dataclass(frozen=True)
+class FigureColumn:
+    """A column of a table: a machine name or a title, its label and unit."""
+
+    name: str
+    label: str
+    unit: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds no numbers."""
+        return self.unit == "text"
+
+
+@dataclass(frozen=True)
+class FigureTable:
+    """Rows of figures below columns. `notes` stand below the table."""
+
+    columns: tuple[FigureColumn, ...]
+    rows: tuple[tuple[Figure, ...], ...]
+    notes: tuple[str, ...] = ()
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing with what it shows in words (`alt`), and the numbers that it is drawn from."""
+
+    id: str
+    title: str
+    svg: str
+    alt: str
+    caption: str
+    table: FigureTable
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where something comes from: a file with its SHA-256, or a model, a chip with the page that describes it."""
+
+    what: str
+    detail: str
+    kind: str = "file"
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A number typed over a formula, or a formula that is not its row's: which, and what stands there."""
+
+    cell: str
+    label: str
+    scenario: str
+    what: str
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """A whole report. Lists are empty and tables None where the workbook has nothing of the kind."""
+
+    title: str
+    file: str
+    file_digest: str
+    date: str  # of the report, ISO
+    planner: str  # the version that wrote the report
+    workbook: Mapping[str, str]  # what the Cover says of the workbook: its version, its date
+    scenarios: tuple[ScenarioSummary, ...]
+    n_checks: int  # over all scenarios
+    failed: tuple[CheckResult, ...]
+    untold: tuple[CheckResult, ...]
+    headlines: tuple[Section, ...]
+    pictures: tuple[Picture, ...]
+    sweeps: tuple[FigureTable, ...]
+    swept: str  # the scenario that the sweeps are of
+    comparison: FigureTable | None
+    accuracy: str  # the comparison in a sentence
+    assumptions: tuple[Section, ...]
+    typed: tuple[Typed, ...]
+    notes: tuple[tuple[str, str], ...]  # an analyst's notes: cell, text
+    sources: tuple[Source, ...]
+    warnings: tuple[str, ...] = field(default=())
+
+
+_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+"""Control characters, halves of characters, and marks that turn the direction of what follows."""
+
+
+def cleaned(value: Any) -> Any:
+    """A report, or any part of one, whose texts hold no unfit character; the same object where it had none."""
+    if isinstance(value, str):
+        return _UNFIT.sub("", value)
+    if isinstance(value, tuple):
+        made = tuple(cleaned(item) for item in value)
+        same = all(new is old for new, old in zip(made, value, strict=True))
+        return value if same else type(value)(*made) if hasattr(value, "_fields") else made
+    if isinstance(value, dict):
+        return {cleaned(key): cleaned(item) for key, item in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        old = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        new = {name: item for name, own in old.items() if (item := cleaned(own)) is not own}
+        return dataclasses.replace(value, **new) if new else value
+    return value
+
+
+def report_time() -> datetime:
+    """When the report is made: SOURCE_DATE_EPOCH where set, so that a report can be repeated to the byte."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)

@@ -1,0 +1,118 @@
+"""A report for other programs: JSON, and CSV for a spreadsheet.
+
+JSON holds the plain data that every format is made of, numbers as they are and null for N/A. CSV has a line for each
+number, and no text that a spreadsheet takes for a formula.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from planner.report.contents import Figure, FigureTable, ReportData, Section
+
+SCHEMA = 1  # raised when a field is renamed or taken away
+
+
+def as_json(report: ReportData) -> str:
+    """The text. A picture is its title, words and table; the drawing itself is left to HTML and PDF."""
+    return json.dumps({"schema": SCHEMA, **plain(report)}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def plain(value: Any) -> Any:
+    """Data classes as objects, what is empty in a figure left out."""
+    if isinstance(value, Figure):
+        kept = {"value": value.value, "unit": value.unit, "text": value.text, "cell": value.cell}
+        return kept | ({"why": value.why} if value.why else {}) | ({"derived": True} if value.is_derived else {})
+    if dataclasses.is_dataclass(value):
+        return {
+            field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value) if field.name != "svg"
+        }
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+HEADER = ("section", "scenario", "name", "label", "value", "unit", "shown", "cell", "note")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}",
+            "\N{FULLWIDTH HYPHEN-MINUS}", "\N{FULLWIDTH COMMERCIAL AT}")  # fmt: skip
+CsvRecord = tuple[str, str, str, str, Figure, str]
+
+
+def as_csv(report: ReportData) -> str:
+    """The text, with the mark that tells a spreadsheet that it is UTF-8. Numbers are to the last digit."""
+    stream = io.StringIO()
+    stream.write("\N{ZERO WIDTH NO-BREAK SPACE}")
+    writer = csv.writer(stream, lineterminator="\r\n")
+    writer.writerow(HEADER)
+    for section, scenario, name, label, figure, note in _records(report):
+        value = figure.exact if figure.is_number else as_text(figure.value if figure.is_text else "")
+        why = "; ".join(text for text in (figure.why and f"N/A: {figure.why}", note.strip()) if text)
+        unit = "" if figure.is_text else figure.unit
+        row = (section, scenario, name, label, unit, figure.text, figure.cell, why)
+        texts = [as_text(text) for text in row]
+        writer.writerow([*texts[:4], value, *texts[4:]])
+    return stream.getvalue()
+
+
+def as_text(text: object) -> str:
+    """A text that stays a text: one that begins as a formula does gets an apostrophe before it."""
+    words = str(text)
+    return f"'{words}" if words.lstrip(" ").startswith(_FORMULA) or words.startswith(_FORMULA) else words
+
+
+def _records(report: ReportData) -> Iterator[CsvRecord]:
+    for label, value in (("title", report.title), ("file", report.file), ("file SHA-256", report.file_digest),
+                         ("date of the report", report.date), ("planner", report.planner),
+                         *((name.lower(), value) for name, value in report.workbook.items())):  # fmt: skip
+        yield "report", "", "", label, _text(value), ""
+    for warning in report.warnings:
+        yield "report", "", "", "note", _text(warning), ""
+    for check in (*report.failed, *report.untold):
+        state = "failed" if check.fails else "can't be told"
+        figure = Figure(state, "text", state, check.cell, check.why or check.numbers)
+        yield "checks", check.scenario, "", check.label, figure, check.meaning
+    for typed in report.typed:
+        yield "changed by hand", typed.scenario, "", typed.label, Figure(typed.what, "text", typed.what, typed.cell), ""
+    for scenario in report.scenarios:
+        fits = "can't be told" if scenario.fits is None else "fits" if scenario.fits else "doesn't fit"
+        yield "summary", scenario.name, "", "Fits", _text(fits), ""
+        for memory in scenario.memory:
+            yield "summary", scenario.name, "", f"Memory needed for {memory.what}", memory.needed, ""
+            yield "summary", scenario.name, "", f"Memory there for {memory.what}", memory.room, ""
+        for what, bound in scenario.binds:
+            yield "summary", scenario.name, "", f"{what}: bound by", _text(bound), ""
+    for section in report.headlines:
+        yield from _section(report, "headlines", section)
+    for sweep in report.sweeps:
+        yield from _table(f"sweep {sweep.title}".strip(), sweep, report.swept)
+    if report.comparison:
+        yield from _table("comparison", report.comparison, "")
+    for section in report.assumptions:
+        yield from _section(report, f"assumptions: {section.title}", section)
+    for source in report.sources:
+        yield "provenance", "", "", source.what, _text(source.detail), source.kind
+    for where, note in report.notes:
+        yield "notes", "", "", where, Figure(note, "text", note, where), ""
+
+
+def _section(report: ReportData, title: str, section: Section) -> Iterator[CsvRecord]:
+    for line in section.lines:
+        for index, figure in enumerate(line.figures):
+            scenario = report.scenarios[index].name if len(line.figures) == len(report.scenarios) else ""
+            yield title, scenario, line.name, line.label, figure, line.note
+
+
+def _table(title: str, table: FigureTable, scenario: str) -> Iterator[CsvRecord]:
+    """Each number of a table with what its row begins with."""
+    for row in table.rows:
+        for column, figure in list(zip(table.columns, row, strict=True))[1:]:
+            yield title, scenario, column.name, f"{row[0].text}: {column.label}", figure, ""
+
+
+def _text(words: str) -> Figure:
+    return Figure(words, "text", words)

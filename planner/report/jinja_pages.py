@@ -1,0 +1,207 @@
+"""A report as a page of text through Jinja: one HTML file, or Markdown; ours, or a house style that extends it.
+
+HTML has style, script and drawings within it and asks nothing of a network. Markdown is what code hosts render: tables,
+and drawings from files beside it; without those the memory as bars of characters. Each format escapes its own texts.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from planner.errors import Place, UserError
+from planner.regularfile import SMALL, read_bytes
+from planner.report import svg
+from planner.report.contents import CheckResult, Figure, FigureTable, Picture, ReportData
+from planner.report.svg import Drawing
+
+PAGES = Path(__file__).parent / "pages"
+_SAID = "variable_begin", "block_begin"  # how what a page says of a report begins, as Jinja calls it
+
+
+def page(name: str) -> str:
+    """The text of one of our own pages."""
+    return (PAGES / name).read_text(encoding="utf-8")
+
+
+def rendered(
+    name: str,
+    template: Path | None,
+    values: Mapping[str, Any],
+    filters: Mapping[str, Callable[..., Any]],
+    *,
+    escapes: bool,
+) -> str:
+    """Our page `name`, or the `template` in its place, filled with `values`.
+
+    A template of the house finds ours by name, and those beside it. It runs in a sandbox.
+    Raises UserError with file and line where it can't be read or filled.
+    """
+    import jinja2
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    data = b"" if template is None else read_bytes(template, "a Jinja page", SMALL)
+    folders = [PAGES] if template is None else [template.resolve().parent, PAGES]
+    environment = ImmutableSandboxedEnvironment(
+        loader=jinja2.ChoiceLoader([jinja2.FileSystemLoader(folder) for folder in folders]),
+        autoescape=escapes, undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.filters |= dict(filters)
+    wanted = template.name if template is not None else name
+    try:
+        if template is not None:
+            lexed = environment.lex(data.decode(), filename=str(template))
+            if not any(kind in _SAID for _, kind, _ in lexed):
+                what = "this is no Jinja page: nothing of the report stands in it"
+                remedy = 'begin with {% extends "' + name + '" %}, or say {{ report.title }}'
+                raise UserError(what, place=Place(template), remedy=remedy)
+        return environment.get_template(wanted).render(**values)
+    except jinja2.TemplateSyntaxError as error:
+        raise UserError(str(error.message), place=Place(error.filename or wanted, error.lineno)) from error
+    except (jinja2.TemplateError, TypeError, ValueError, AttributeError, UnicodeDecodeError, RecursionError) as error:
+        if template is None:
+            raise
+        raise UserError(f"{error}", place=Place(template, _line(error, template))) from error
+
+
+def _line(error: BaseException, template: Path) -> int | None:
+    """The last line of the template that the error passed through."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(template.resolve()):
+            found = trace.tb_lineno
+        trace = trace.tb_next
+    return found
+
+
+_URL = re.compile(r"(https?://[^\s<>\"'();,]+[^\s<>\"'();,.])")
+_CODE = re.compile(r"`([^`]+)`")
+
+
+def html(report: ReportData, template: Path | None = None) -> str:
+    """The page. Raises UserError as `rendered` does."""
+    from markupsafe import Markup, escape
+
+    script = page("report.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    ids = [scenario.id for scenario in report.scenarios]
+
+    def scenario_of(table: FigureTable, row: tuple[Figure, ...]) -> int | None:
+        """The scenario that a row is of, in a table that has one for each."""
+        own = row[0].value
+        return (
+            ids.index(own) if table.columns[0].name == "scenario" and ids.count(str(own)) == 1 and own in ids else None
+        )
+
+    def linked(text: str) -> Markup:
+        parts = _URL.split(text)
+        return Markup("").join(
+            Markup('<a href="{0}" rel="noopener noreferrer">{0}</a>').format(part) if at % 2 else escape(part)
+            for at, part in enumerate(parts)
+        )
+
+    def code(text: str) -> Markup:
+        parts = _CODE.split(text)
+        return Markup("").join(
+            Markup("<code>{}</code>").format(part) if at % 2 else escape(part) for at, part in enumerate(parts)
+        )
+
+    values = {
+        "report": report,
+        "sections": _sections(report),
+        "untold": grouped(report.untold),
+        "swatches": [Markup(swatch(index)) for index in range(len(report.scenarios))],
+        "scenario_of": scenario_of,
+        "css": Markup(page("report.css")),
+        "script": Markup(script),
+        "script_digest": f"sha256-{digest}",
+    }
+    return rendered("report.html", template, values, {"linked": linked, "code": code, "drawing": Markup}, escapes=True)
+
+
+def grouped(checks: tuple[CheckResult, ...]) -> list[tuple[str, str, list[str]]]:
+    """Checks that can't be told for the same reason, with the scenarios that they are of."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for check in checks:
+        found.setdefault((check.label, check.why), []).append(check.scenario)
+    return [(label, why, names) for (label, why), names in found.items()]
+
+
+def swatch(index: int) -> str:
+    """A scenario's mark, as its points have it."""
+    drawing = Drawing(14)
+    svg.mark(drawing, index, 7, 7, 4.6, class_=f"f{index % len(svg.PALETTE)}")
+    return f'<svg class="swatch" viewBox="0 0 14 14" aria-hidden="true">{"".join(drawing.parts)}</svg>'
+
+
+def _sections(report: ReportData) -> list[tuple[str, str]]:
+    """The links of the page's navigation, to the sections that it has."""
+    found = [
+        ("checks", "Checks", True), ("summary", "Summary", True), ("pictures", "Pictures", bool(report.pictures)),
+        ("headlines", "Numbers", bool(report.headlines)), ("sweep", "Sweep", bool(report.sweeps)),
+        ("comparison", "Measured", report.comparison is not None), ("assumptions", "Assumptions", True),
+        ("provenance", "Provenance", True),
+    ]  # fmt: skip
+    return [(id, title) for id, title, there in found if there]
+
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~$@&])")
+_BEGINS = re.compile(r"^(\s*)([-+=]|\d+[.)])")
+_SCHEME = re.compile(r"\b(https?|ftp)(?=://)|\b(www)(?=\.)", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
+_TICKS = re.compile(r"`{3,}")
+BAR = 40  # characters
+SHARES = {"memory-serving": "█▓▒░▞▚", "step-time-decode": "", "memory-training": "█▓▒░▞▚"}
+
+
+def markdown(report: ReportData, template: Path | None = None, links: Mapping[str, str] | None = None) -> str:
+    """The text; `links` are those to the drawings, by the pictures' ids. Raises UserError as `rendered` does."""
+    sketches = {} if links else _sketches(report)
+    values = {"report": report, "untold": grouped(report.untold), "sketches": sketches, "links": links or {}}
+    filters = {
+        "md": escaped,
+        "mdcode": lambda text: text.replace("`", "'"),
+        "mdfence": lambda text: _TICKS.sub("'''", text),
+    }
+    text = rendered("report.md", template, values, filters, escapes=False)
+    return re.sub(r"\n{3,}", "\n\n", text).lstrip("\n")
+
+
+def escaped(text: str) -> str:
+    """A text that shows as it is, in a cell of a table or elsewhere: one line, nothing in it is markup or a link."""
+    line = _CONTROL.sub(" ", str(text)).strip()
+    line = _SPECIAL.sub(r"\\\1", line).replace("\\&", "&amp;").replace("\\<", "&lt;").replace("\\>", "&gt;")
+    line = line.replace("\\@", "@\N{WORD JOINER}") if "@" in line else line
+    line = _BEGINS.sub(r"\1\\\2", line) if not re.match(r"\d", line) else re.sub(r"^(\d+)([.)])(\s)", r"\1\\\2\3", line)
+    return _SCHEME.sub(lambda match: f"{match[0]}\N{WORD JOINER}", line)
+
+
+def _sketches(report: ReportData) -> dict[str, str]:
+    """The memory as bars of characters, where there is a capacity to fill."""
+    return {picture.id: _bars(picture) for picture in report.pictures if SHARES.get(picture.id)}
+
+
+def _bars(picture: Picture) -> str:
+    """A bar for each scenario: each part in its own character, up to the capacity, which the last column holds."""
+    columns, marks = picture.table.columns, SHARES[picture.id]
+    sums = ("memory_bytes_total", "memory_bytes_per_chip")
+    parts = [at for at, column in enumerate(columns) if 0 < at < len(columns) - 1 and column.name not in sums]
+    wide = min(36, max(len(row[0].text) for row in picture.table.rows))
+    lines = ["  ".join(f"{marks[at % len(marks)]} {columns[part].label}" for at, part in enumerate(parts))]
+    for row in picture.table.rows:
+        room = row[-1].value
+        name = " ".join(row[0].text.split())[:wide].ljust(wide)
+        if not isinstance(room, float) or room <= 0:
+            lines.append(f"{name} N/A")
+            continue
+        bar, sum_of = "", 0.0
+        for at, part in enumerate(parts):
+            value = row[part].value
+            sum_of += value if isinstance(value, float) else 0.0
+            bar += marks[at % len(marks)] * (min(2 * BAR, round(BAR * sum_of / room)) - len(bar))
+        lines.append(f"{name} {bar.ljust(BAR)[:BAR]}|{bar[BAR:]}")
+    return "\n".join(lines)

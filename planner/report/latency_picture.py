@@ -1,0 +1,183 @@
+"""The picture of latency against throughput: what a larger batch buys and what it costs.
+
+The curve is the sheet's own formulas at other batch sizes, computed as array functions. It is drawn only where the
+template gives exactly what the workbook's cells say, so that an edited formula or a number typed over one shows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from planner.book.plan import Quantity, Scenario
+from planner.errors import UserError
+from planner.formulas.template import Template
+from planner.report import svg
+from planner.report.contents import Figure, Picture
+from planner.report.figures import CellFigures, shown
+from planner.report.label_placement import DrawnPoint, Labels
+from planner.report.svg import Drawing, Scale
+from planner.xlsx.cellvalue import CellError
+
+HEIGHT, LEFT, RIGHT = 320.0, 52.0, svg.WIDTH - 12
+_LIMITS = "\nthe largest that fits", "\nmore than fits in memory"
+WIDE = 8.0  # a range of more than this factor is drawn on a logarithmic axis
+TITLE = "Latency and throughput of decode"
+CURVES = " The line is the sheet's formulas at other batch sizes, from 1 to the largest that fits in memory."
+
+
+@dataclass(frozen=True)
+class Point:
+    """What the workbook says of a scenario, and how it goes on at other batches where that can be told."""
+
+    index: int
+    scenario: Scenario
+    batch: Figure
+    latency: Figure
+    throughput: Figure
+    curve: Curve | None
+
+    @property
+    def name(self) -> str:
+        return self.scenario.name or self.scenario.id
+
+    @property
+    def at(self) -> tuple[float, float]:
+        """Latency and throughput; 0 where there is none."""
+        return self.latency.number, self.throughput.number
+
+
+def latency_pictures(cells: CellFigures) -> Iterator[Picture]:
+    """The picture, where the workbook has a decode step."""
+    table = next(cells.table_with(LATENCY, SWEPT, THROUGHPUT), None)
+    if table is None:
+        return
+    found = [_point(cells, table, *place) for place in cells.meant(table[LATENCY])]
+    if drawn := [point for point in found if min(point.at) > 0]:
+        rows = [table[name] for name in (SWEPT, LATENCY, THROUGHPUT, MOST) if name in table]
+        numbers = cells.table(rows, cells.meant(table[LATENCY]))
+        yield Picture("latency-throughput", TITLE, _svg(drawn), _alt(drawn), _caption(drawn), numbers)
+
+
+def _point(cells: CellFigures, table: dict[str, Quantity], index: int, scenario: Scenario) -> Point:
+    batch, latency, throughput = (cells.of(table[name], scenario.key) for name in (SWEPT, LATENCY, THROUGHPUT))
+    return Point(index, scenario, batch, latency, throughput, curve(table, scenario))
+
+
+def _svg(points: Sequence[Point]) -> str:
+    drawing = Drawing(HEIGHT)
+    top = svg.legend(drawing, [(point.index, point.name) for point in points]) + 16
+    curves = [point.curve for point in points if point.curve]
+    times = [point.at[0] for point in points] + [time for each in curves for time in each.latency]
+    rates = [point.at[1] for point in points] + [rate for each in curves for rate in each.throughput]
+    x = svg.spanning(times, LEFT, RIGHT, max(times) > WIDE * min(times))
+    y = svg.spanning(rates, HEIGHT - 46, top, max(rates) > WIDE * min(rates))
+    svg.axes(drawing, x, y, "Decode step: time of a token", "Tokens a second of a chip", "s")
+    for point in points:
+        drawing.open(class_="series", data_s=str(point.index))
+        if point.curve:
+            _draw_curve(drawing, x, y, point, point.curve)
+        said = f"{point.name}\nbatch {point.batch.text} (the workbook's)\n{point.latency.text}, {point.throughput.text}"
+        if point.curve and point.curve.most is not None and point.batch.number > point.curve.most:
+            said += _LIMITS[1]
+        svg.mark(drawing, point.index, x(point.at[0]), y(point.at[1]), 7.0, said, stroke=svg.INK, stroke_width=1.6,
+                 class_=f"f{point.index % len(svg.PALETTE)} point own")  # fmt: skip
+        drawing.close()
+    lines = [[DrawnPoint(x(a), y(b)) for a, b in zip(each.latency, each.throughput, strict=True)] for each in curves]
+    own = [DrawnPoint(x(point.at[0]), y(point.at[1])) for point in points]
+    names = Labels(top, HEIGHT - 52, [*own, *(spot for line in lines for spot in line)], lines, LEFT + 2, RIGHT)
+    for point, spot in zip(points, own, strict=True):
+        words = f"batch {point.batch.text}"
+        if box := names.place(spot, words, 11.0):
+            drawing.open(class_="series", data_s=str(point.index))
+            drawing.name(box.left, box.middle, words)
+            drawing.close()
+    return drawing.svg(_alt(points))
+
+
+def _draw_curve(drawing: Drawing, x: Scale, y: Scale, point: Point, found: Curve) -> None:
+    kind = point.index % len(svg.PALETTE)
+    line = svg.path([(x(time), y(rate)) for time, rate in zip(found.latency, found.throughput, strict=True)])
+    drawing.add("path", d=line, fill="none", stroke=svg.colour(point.index), stroke_width=2.0, class_=f"k{kind}")
+    for batch, time, rate in zip(found.batches, found.latency, found.throughput, strict=True):
+        last = "" if found.most is None or batch < found.most else _LIMITS[batch > found.most]
+        said = f"{point.name}\nbatch {shown(batch, '1')}{last}\n{shown(time, 's')}, {shown(rate, '1/s/chip')}"
+        svg.mark(drawing, point.index, x(time), y(rate), 3.0, said)
+
+
+def _alt(points: Sequence[Point]) -> str:
+    each = (f"{p.name} at batch {p.batch.text}: {p.latency.text} a step, {p.throughput.text}" for p in points)
+    return f"{TITLE}: {'; '.join(each)}."
+
+
+def _caption(points: Sequence[Point]) -> str:
+    return "The ringed point is the workbook's batch." + (CURVES if any(point.curve for point in points) else "")
+
+
+TEMPLATE = "inference"
+SWEPT, LATENCY = "batch", "decode_step_time_calibrated"
+THROUGHPUT, MOST = "decode_tokens_per_second_per_chip", "max_batch"
+AGREEMENT = 1e-9
+BEYOND = 4  # times the scenario's batch, where the memory sets no limit
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Latency and throughput for each batch size, the smallest first."""
+
+    batches: tuple[float, ...]
+    latency: tuple[float, ...]
+    throughput: tuple[float, ...]
+    most: float | None  # the largest batch that the memory holds
+
+
+def curve(table: Mapping[str, Quantity], scenario: Scenario) -> Curve | None:
+    """The curve up to the largest batch in memory; None where the template doesn't reproduce the workbook."""
+    from planner.formulas.evaluation import Facts, evaluate
+
+    try:
+        template = _template()
+        given = {
+            row.name: _plain(table[row.name], scenario)
+            for row in template.rows
+            if row.kind in ("input", "constant", "model", "hardware", "dtype") and row.name in table
+        }
+        if not isinstance(given.get(SWEPT), float):
+            return None
+        results = evaluate(template, Facts(), given)
+        if any(not _same(results.value(name), table[name].value(scenario.key)) for name in (LATENCY, THROUGHPUT)):
+            return None
+        most = table[MOST].value(scenario.key) if MOST in table else None
+        batches = _batches(given[SWEPT], most)
+        swept = evaluate(template, Facts(), {**given, SWEPT: batches})
+    except (UserError, KeyError, TypeError, ValueError):
+        return None  # rows of another template than ours: nothing to sweep with
+    times, rates = (tuple(map(float, swept[name])) for name in (LATENCY, THROUGHPUT))
+    return Curve(tuple(batches), times, rates, most if isinstance(most, float) else None)
+
+
+@cache
+def _template() -> Template:
+    """Read once for all scenarios."""
+    from planner.formulas import library
+
+    return library.load(TEMPLATE)
+
+
+def _plain(row: Quantity, scenario: Scenario) -> float | str | None:
+    value = row.value(scenario.key)
+    return None if value is None or isinstance(value, (CellError, bool)) else value
+
+
+def _same(ours: object, cell: object) -> bool:
+    return isinstance(ours, float) and isinstance(cell, (int, float)) and math.isclose(ours, cell, rel_tol=AGREEMENT)
+
+
+def _batches(own: object, most: object) -> list[float]:
+    """Powers of two to the largest batch in memory, that batch, and the scenario's own, which may be larger."""
+    assert isinstance(own, float)
+    last = (most if most >= 1 else own) if isinstance(most, float) else own * BEYOND
+    powers = [2.0**power for power in range(int(math.log2(max(last, 1))) + 1)]
+    return sorted({*powers, last, own})

@@ -1,0 +1,184 @@
+"""Predicted beside measured times: the cases of the workbook's Comparison, their ratio and error, and their picture."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from planner.compare.comparison_sheet import find
+from planner.errors import UserError
+from planner.report import svg
+from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
+from planner.report.figures import CellFigures, shown
+from planner.report.svg import Drawing, Scale
+
+COLUMNS = (
+    ("case_label", "Case", "text"), ("shape", "Shape", "text"), ("dtype", "Dtype", "text"),
+    ("hardware_id", "Chip", "text"), ("device", "Measured on", "text"), ("bound", "Bound by", "text"),
+    ("predicted_time", "Predicted", "s"), ("calibrated_time", "Predicted with efficiencies", "s"),
+    ("measured_time", "Measured", "s"), ("time_ratio", "Measured over predicted", "1"),
+    ("roofline_share", "Share of the roofline", "%"), ("spread", "Spread", "%"), ("flags", "Flags", "text"),
+)  # fmt: skip
+ERROR = FigureColumn("error", "Error of the prediction", "%")
+ERROR_NOTE = "Error: how far the measured time is from the predicted one, measured over predicted less 1."
+MEASURED, NOT_MEASURED = ("measured_time", "time_ratio", "roofline_share"), "not measured"
+ALWAYS = ("case_label", "predicted_time", "measured_time")
+CLOSE = 1.4  # measured over predicted, as the sheet colours it
+
+
+@dataclass(frozen=True)
+class MeasuredCase:
+    """One case: its figures by column name."""
+
+    template: str
+    figures: dict[str, Figure]
+
+    @property
+    def label(self) -> Figure:
+        return self.figures["case_label"]
+
+    @property
+    def predicted(self) -> Figure:
+        return self.figures["predicted_time"]
+
+    @property
+    def measured(self) -> Figure:
+        return self.figures["measured_time"]
+
+    @property
+    def ratio(self) -> Figure:
+        return self.figures["time_ratio"]
+
+    @property
+    def flags(self) -> str:
+        """The guards that the measurement failed."""
+        figure = self.figures.get("flags")
+        return str(figure.value).strip() if figure is not None and isinstance(figure.value, str) else ""
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether both times are there."""
+        return self.predicted_time > 0 and self.measured_time > 0
+
+    @property
+    def predicted_time(self) -> float:
+        """In seconds; 0 where there is none."""
+        return self.predicted.number
+
+    @property
+    def measured_time(self) -> float:
+        """In seconds; 0 where there is none."""
+        return self.measured.number
+
+    @property
+    def error(self) -> Figure:
+        """The ratio less 1."""
+        if self.ratio.number <= 0:
+            return Figure(None, "%", self.ratio.text, self.ratio.cell, self.ratio.why, True)
+        value = self.ratio.number - 1
+        return Figure(value, "%", f"{value * 100:+.1f}%", self.ratio.cell, "", True)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """All cases of the Comparison."""
+
+    cases: tuple[MeasuredCase, ...]
+
+    def table(self, measured_only: bool = False) -> FigureTable:
+        """The cases; columns that hold nothing are left out, and the calibrated time where it is the ideal one."""
+        cases = [case for case in self.cases if case.is_measured or not measured_only]
+        kept = [FigureColumn(*column) for column in COLUMNS if column[0] in ALWAYS or _says_something(column[0], cases)]
+        at = next((index for index, column in enumerate(kept, 1) if column.name == "time_ratio"), len(kept))
+        columns = (*kept[:at], ERROR, *kept[at:]) if any(case.is_measured for case in cases) else tuple(kept)
+        rows = tuple(
+            tuple(case.error if column is ERROR else case.figures[column.name] for column in columns) for case in cases
+        )
+        return FigureTable(columns, rows, (ERROR_NOTE,) if any(case.is_measured for case in cases) else ())
+
+    @property
+    def accuracy(self) -> str:
+        """How good the predictions are, in a sentence."""
+        measured = [case for case in self.cases if case.is_measured]
+        if not measured:
+            return "Nothing is measured yet: run `planner measure` on the machine in question."
+        sound = [case.ratio.number for case in measured if not case.flags and case.ratio.number > 0]
+        words = f"{len(measured)} of {len(self.cases)} cases are measured"
+        if len(sound) < len(measured):
+            words += f", {len(measured) - len(sound)} of them flagged"
+        if not sound:
+            return f"{words}."
+        close = sum(ratio <= CLOSE for ratio in sound)
+        middle = shown(statistics.median(sound), "1")
+        return f"{words}; the median took {middle} times the prediction, {close} at most {CLOSE} times."
+
+
+def compared(cells: CellFigures) -> Compared | None:
+    """The cases; None where the workbook has no Comparison."""
+    try:
+        sheet = find(cells.plan.book.package, cells.plan.book.parsed)
+    except UserError:
+        return None
+    cases = []
+    for row in sheet.rows:
+        figures = {
+            name: _figure(cells, sheet.name, row.number, sheet.columns[name], name, unit)
+            for name, _, unit in COLUMNS if name in sheet.columns
+        }  # fmt: skip
+        for name, _, unit in COLUMNS:
+            figures.setdefault(name, Figure(None, unit, "N/A", "", f"the sheet has no column {name}"))
+        cases.append(MeasuredCase(row.text("template"), figures))
+    return Compared(tuple(cases)) if cases else None
+
+
+def _figure(cells: CellFigures, sheet: str, row: int, column: int, name: str, unit: str) -> Figure:
+    figure = cells.at(sheet, row, column, unit)
+    if not figure.is_missing or figure.value == "":
+        return figure
+    if unit == "text" or name == "spread":
+        return Figure(None, unit, "", figure.cell)
+    if name in MEASURED:
+        return Figure(None, unit, NOT_MEASURED, figure.cell)
+    return Figure(None, unit, "N/A", figure.cell, figure.why)
+
+
+def _says_something(name: str, cases: list[MeasuredCase]) -> bool:
+    if name == "calibrated_time":
+        return any(case.figures[name].value != case.predicted.value for case in cases)
+    return any(case.figures[name].value not in (None, "") for case in cases)
+
+
+HEIGHT, LEFT, RIGHT = 320.0, 58.0, svg.WIDTH - 12
+
+
+def measured_pictures(compared: Compared | None) -> Iterator[Picture]:
+    """The picture, where something was measured."""
+    cases = [] if compared is None else [case for case in compared.cases if case.is_measured]
+    if not cases or compared is None:
+        return
+    drawing = Drawing(HEIGHT)
+    kinds = list(dict.fromkeys(case.template for case in cases))
+    top = svg.legend(drawing, list(enumerate(kinds)), of_scenarios=False) + 16
+    times = [time for case in cases for time in (case.predicted_time, case.measured_time)]
+    low, high = min(times) / 2, max(times) * 2
+    x, y = Scale(low, high, LEFT, RIGHT, True), Scale(low, high, HEIGHT - 46, top, True)
+    svg.axes(drawing, x, y, "Predicted time", "Measured time", "s", "s")
+    drawing.line(x(low), y(low), x(high), y(high), stroke=svg.INK, stroke_width=1.4, class_="limit")
+    drawing.line(x(low), y(2 * low), x(high / 2), y(high), stroke=svg.MUTED, stroke_dasharray="4 3", class_="axis")
+    drawing.text(x(high / 2) - 24, y(high) + 8, "twice as long", "end")
+    drawing.text(x(high) - 4, y(high / 12), "as predicted", "end")
+    for case in cases:
+        said = f"{case.label.text}\npredicted {case.predicted.text}\nmeasured {case.measured.text}"
+        said += f"\n{case.ratio.text} times the prediction" + (f"\nflagged: {case.flags}" if case.flags else "")
+        index = kinds.index(case.template)
+        hollow = (
+            {"fill_opacity": 0.15, "stroke": svg.colour(index), "class_": f"h{index % 8} point"} if case.flags else {}
+        )
+        svg.mark(drawing, index, x(case.predicted_time), y(case.measured_time), 5.0, said, **hollow)
+    title = "Predicted and measured time"
+    alt = f"{title} of {len(cases)} cases. {compared.accuracy}"
+    caption = "On the line the measurement took as long as predicted, above it longer." + (
+        " Hollow points failed a guard of the measurement." if any(case.flags for case in cases) else ""
+    )
+    yield Picture("predicted-measured", title, drawing.svg(alt), alt, caption, compared.table(measured_only=True))

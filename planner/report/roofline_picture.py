@@ -1,0 +1,230 @@
+"""The picture of the roofline: the operations of the scenario that the workbook shows, below the roof of each chip."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from planner.book.plan import Plan
+from planner.report import svg
+from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
+from planner.report.figures import CellFigures, shown
+from planner.report.label_placement import DrawnPoint, Labels
+from planner.report.svg import Drawing, Scale
+
+TITLES = ("Operation", "Intensity", "Bound", "Time of all", "Attained")
+SHARES = ("Operation", "Share of the step")
+COLUMNS = (
+    ("Operation", "text"), ("Times", "1"), ("Intensity", "FLOP/byte"), ("Attained", "FLOP/s/chip"),
+    ("Time of all", "s"), ("Bound", "text"),
+)  # fmt: skip
+CAPTION = (
+    "The larger a point, the larger its share of the step. A point on the slope is bound by memory, "
+    "one below the flat part by compute."
+)
+LABELLED = 0.02  # of the step: operations above it are named in the drawing
+NEAR = 12.0  # points that are nearer are in one place
+HEIGHT, LEFT, RIGHT = 320.0, 58.0, svg.WIDTH - 10
+
+
+@dataclass(frozen=True)
+class DrawnOperation:
+    """An operation that takes part in the step, as the sheet has it."""
+
+    figures: tuple[Figure, ...]  # as COLUMNS
+    share: Figure
+
+    @property
+    def name(self) -> str:
+        return self.figures[0].text
+
+    @property
+    def intensity(self) -> float:
+        return self.figures[2].number
+
+    @property
+    def rate(self) -> float:
+        return self.figures[3].number
+
+    @property
+    def weight(self) -> float:
+        """Its share of the step; 0 where the sheet has none."""
+        return max(self.share.number, 0.0)
+
+    @property
+    def said(self) -> str:
+        _, _, intensity, rate, time, bound = (figure.text for figure in self.figures)
+        share = f"\n{self.share.text} of the step, {time}" if self.share.text else ""
+        return f"{self.name}\n{intensity}, {rate}\nbound by {bound}{share}"
+
+
+@dataclass(frozen=True)
+class Roof:
+    """The roof of a scenario's chip."""
+
+    index: int
+    name: str
+    peak: float
+    bandwidth: float
+
+
+def roofline_pictures(cells: CellFigures) -> Iterator[Picture]:
+    """The picture, where the workbook has a roofline."""
+    found = next((found for found in find(cells, TITLES) if all(title in found.columns for title, _ in COLUMNS)), None)
+    roofs = _roofs(cells)
+    if found is None or not roofs:
+        return
+    if operations := [each for each in _operations(cells, found) if min(each.intensity, each.rate) > 0]:
+        yield _picture(cells, found, operations, roofs)
+
+
+def _operations(cells: CellFigures, found: TitledTable) -> Iterator[DrawnOperation]:
+    table = next(find(cells, SHARES, (found.sheet,)), None)
+    names, share = SHARES
+    shares = (
+        {table.figure(row, names, "text").text: table.figure(row, share, "%") for row in table.rows()} if table else {}
+    )
+    for row in found.rows():
+        figures = tuple(found.figure(row, title, unit) for title, unit in COLUMNS)
+        yield DrawnOperation(figures, shares.get(figures[0].text, Figure(None, "%", "")))
+
+
+def _roofs(cells: CellFigures) -> list[Roof]:
+    peak, bandwidth = cells.row("peak_flops"), cells.row("hbm_bandwidth")
+    if peak is None or bandwidth is None:
+        return []
+    found = [
+        Roof(index, each.name or each.id, cells.of(peak, each.key).number, cells.of(bandwidth, each.key).number)
+        for index, each in enumerate(cells.plan.scenarios)
+    ]
+    return [roof for roof in found if roof.peak > 0 and roof.bandwidth > 0]
+
+
+def _picture(
+    cells: CellFigures, found: TitledTable, operations: Sequence[DrawnOperation], roofs: Sequence[Roof]
+) -> Picture:
+    chosen, phase = _said_above(found, "Scenario"), _said_above(found, "Phase")
+    index = next((at for at, each in enumerate(cells.plan.scenarios) if each.id == chosen), 0)
+    name = next((each.name for each in cells.plan.scenarios if each.id == chosen), chosen) or chosen
+    title = f"Roofline of {name}, {phase}" if phase else f"Roofline of {name}"
+    points = (f"{each.name} at {each.figures[2].text} is bound by {each.figures[-1].text}" for each in operations)
+    tops = (f"{roof.name} {shown(roof.peak, 'FLOP/s/chip')}" for roof in roofs)
+    alt = f"{title}: {'; '.join(points)}. Roofs: {'; '.join(tops)}."
+    columns = (*(FigureColumn(each, each, unit) for each, unit in COLUMNS), FigureColumn(SHARES[1], SHARES[1], "%"))
+    table = FigureTable(columns, tuple((*each.figures, each.share) for each in operations))
+    return Picture("roofline", title, _svg(index, operations, roofs, alt), alt, CAPTION, table)
+
+
+def _said_above(found: TitledTable, label: str) -> str:
+    """What stands beside a label above the table."""
+    plan, first = found.cells.plan, min(found.columns.values())
+    rows = (row for row in range(1, found.header) if plan.at(found.sheet, row, first) == label)
+    return next((str(plan.at(found.sheet, row, first + 1) or "") for row in rows), "")
+
+
+def _svg(index: int, operations: Sequence[DrawnOperation], roofs: Sequence[Roof], alt: str) -> str:
+    drawing = Drawing(HEIGHT)
+    top = svg.legend(drawing, [(roof.index, roof.name) for roof in roofs]) + 16
+    intensities = [each.intensity for each in operations] + [roof.peak / roof.bandwidth for roof in roofs]
+    rates = [each.rate for each in operations] + [roof.peak for roof in roofs]
+    x = Scale(min(intensities) / 2, max(intensities) * 8, LEFT, RIGHT, True)
+    y = Scale(min(rates) / 3, max(rates) * 2.2, HEIGHT - 46, top, True)
+    svg.axes(drawing, x, y, "Arithmetic intensity (FLOP/byte)", "Attained by a chip (FLOP/s)")
+    for roof in roofs:
+        _roof(drawing, x, y, roof)
+    heaviest = sorted(operations, key=lambda each: -each.weight)
+    drawing.open(class_="series", data_s=str(index))
+    for each in heaviest:
+        size = 3.5 + 9 * math.sqrt(each.weight)
+        svg.mark(drawing, index, x(each.intensity), y(each.rate), size, each.said, fill_opacity=0.75)
+    lines = [[DrawnPoint(x(at), y(rate)) for at, rate in _corners(x, y, roof)] for roof in roofs]
+    own = [DrawnPoint(x(each.intensity), y(each.rate)) for each in heaviest]
+    names = Labels(top, HEIGHT - 52, own, lines, LEFT + 2, RIGHT)
+    _names(drawing, names, list(zip(own, heaviest, strict=True)))
+    drawing.close()
+    return drawing.svg(alt)
+
+
+def _roof(drawing: Drawing, x: Scale, y: Scale, roof: Roof) -> None:
+    """The line, and a wider one that can't be seen for the pointer."""
+    line = svg.path([(x(at), y(rate)) for at, rate in _corners(x, y, roof)])
+    kind = f"k{roof.index % len(svg.PALETTE)}"
+    said = f"{roof.name}\nroof: {shown(roof.peak, 'FLOP/s/chip')}, {shown(roof.bandwidth, 'byte/s/chip')}"
+    drawing.open(class_="series", data_s=str(roof.index))
+    drawing.add("path", d=line, fill="none", stroke=svg.colour(roof.index), stroke_width=2.0, class_=kind)
+    drawing.add("path", title=said, d=line, fill="none", stroke="#000", stroke_opacity=0, stroke_width=10,
+                class_="point")  # fmt: skip
+    drawing.close()
+
+
+def _corners(x: Scale, y: Scale, roof: Roof) -> Iterator[tuple[float, float]]:
+    """Where a roof begins, its ridge, and where the drawing ends."""
+    for at in (max(x.low, y.low / roof.bandwidth), roof.peak / roof.bandwidth, x.high):
+        yield at, min(roof.peak, at * roof.bandwidth)
+
+
+def _names(drawing: Drawing, names: Labels, places: list[tuple[DrawnPoint, DrawnOperation]]) -> None:
+    """The names of the heavy points; of those in one place that of the heaviest, with the number of the others."""
+    while places:
+        spot, heaviest = places[0]
+        near = [place for place in places if math.dist(place[0], spot) < NEAR]
+        places = [place for place in places if place not in near]
+        if heaviest.weight < LABELLED and names.placed:
+            continue
+        words = f"{heaviest.name} +{len(near) - 1}" if len(near) > 1 else heaviest.name
+        if box := names.place(spot, words, 9 + 7 * math.sqrt(heaviest.weight)):
+            drawing.name(box.left, box.middle, words)
+
+
+@dataclass(frozen=True)
+class TitledTable:
+    """A table: its sheet, the row of its titles, and the column of each title, from left to right."""
+
+    sheet: str
+    header: int
+    columns: dict[str, int]
+    cells: CellFigures
+
+    def rows(self) -> Iterator[int]:
+        """The rows below the titles, to the first that has nothing in the table's first column."""
+        sheet, first = self.cells.plan.book.sheets[self.sheet], min(self.columns.values())
+        row = self.header + 1
+        while (row, first) in sheet.cells and self.cells.plan.at(self.sheet, row, first) not in (None, ""):
+            yield row
+            row += 1
+
+    def figure(self, row: int, title: str, unit: str) -> Figure:
+        """A cell of the table."""
+        return self.cells.at(self.sheet, row, self.columns[title], unit)
+
+    def above(self, title: str) -> str:
+        """What stands above a column's title."""
+        return self.cells.plan.book.sheets[self.sheet].text(self.header - 1, self.columns[title])
+
+
+def find(cells: CellFigures, titles: Collection[str], sheets: Collection[str] = ()) -> Iterator[TitledTable]:
+    """The tables whose titles are among others all of these; on `sheets` alone where some are given."""
+    plan: Plan = cells.plan
+    wanted = set(titles)
+    for name, sheet in plan.book.sheets.items():
+        if sheets and name not in sheets:
+            continue
+        at: dict[int, dict[str, int]] = defaultdict(dict)
+        for row, column in sheet.cells:
+            if sheet.text(row, column) in wanted and (row, column) not in sheet.patterns:
+                at[row].setdefault(sheet.text(row, column), column)
+        for row, columns in at.items():
+            if columns.keys() == wanted:
+                yield TitledTable(name, row, _titles(cells, name, row, min(columns.values())), cells)
+
+
+def _titles(cells: CellFigures, name: str, row: int, first: int) -> dict[str, int]:
+    """The titles side by side from a column on."""
+    sheet, column = cells.plan.book.sheets[name], first
+    found: dict[str, int] = {}
+    while text := sheet.text(row, column):
+        found.setdefault(text, column)
+        column += 1
+    return found

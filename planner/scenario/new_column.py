@@ -1,0 +1,216 @@
+"""One column of a sheet filled like another: what is typed on Inputs, and the formulas that every row is meant to have.
+
+Formulas come from what their row says, not from the cell beside: what was typed over one is not copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+
+from planner.book.line_tables import HEADER, LineItem, LineTable
+from planner.book.row_formulas import NOTHING, named_formula
+from planner.book.workbook import Book
+from planner.errors import Place, UserError, nearest
+from planner.formulas import library
+from planner.formulas.input_values import typed
+from planner.formulas.template import Row
+from planner.scenario.existing_scenarios import CHIP, ID, MODEL, NAME, said, scenario_of
+from planner.xlsx.address import address
+from planner.xlsx.cellvalue import NA, Formula, Value
+from planner.xlsx.pattern import Pattern
+from planner.xlsx.sheetedit import Content
+
+OVERRIDES, CONSTANTS = "Overrides", "Constants"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the new scenario is: a name, and what differs from the scenario that it is made like (the last one)."""
+
+    name: str
+    model: str | None = None
+    hardware: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    like: str | None = None
+    keeps_overrides: bool = False
+
+
+@dataclass
+class Column:
+    """A column of a table about to be filled like another one."""
+
+    book: Book
+    table: LineTable
+    source: int
+    column: int
+    remarks: list[str]
+
+    def like(self) -> dict[str, str]:
+        """The format of every cell of the source, empty ones too: new cell -> old cell."""
+        return {address(row, self.column): address(row, column)
+                for row, column in self.table.sheet.cells if column == self.source}  # fmt: skip
+
+    def formulas(self) -> dict[str, Content]:
+        """A formula for each line of the table, and for each row of an analyst's own that has one in the source."""
+        contents = self._blank()
+        lines = {line.row: line for line in self.table.lines}
+        for row in sorted({row for row, column in self.table.sheet.cells if column == self.source}):
+            own = self.table.sheet.patterns.get((row, self.source))
+            formula = self._pristine(lines[row]) if row in lines else own
+            if formula is not None:
+                contents[address(row, self.column)] = Formula(self._text(formula, row))
+            elif self.table.sheet.is_typed(row, self.source):
+                name = lines[row].name or lines[row].label if row in lines else "a row of yours"
+                self.remarks.append(f"{self._place(row)} ({name}) is blank: a number is typed there for {self._like()}")
+        return contents
+
+    def inputs(self, request: Request, identifier: str) -> dict[str, Content]:
+        """The typed cells of Inputs: those of the source, but for overrides, and what the request sets."""
+        contents = self._blank()
+        names: dict[str, LineItem] = {}
+        sheet, known = self.table.sheet, {line.row: line for line in self.table.lines}
+        for row in sorted({row for row, column in sheet.cells if column == self.source}):
+            line = known.get(row)
+            if line is None or line.name not in HEADER:
+                if line is not None and line.section.startswith(CONSTANTS):
+                    continue
+                if line is not None:
+                    names[line.name] = line
+                self._copy(contents, row, line, request.keeps_overrides)
+        header = self._header(request, identifier)
+        contents |= {address(self.table.by_name[name].row, self.column): value
+                     for name, value in header.items() if name in self.table.by_name}  # fmt: skip
+        for name, text in request.settings.items():
+            line = names.get(name)
+            if line is None:
+                raise self._unknown(name, names)
+            contents[address(line.row, self.column)] = content(self.book, line, text)
+        return contents
+
+    def _copy(self, contents: dict[str, Content], row: int, line: LineItem | None, keeps_overrides: bool) -> None:
+        """One cell of Inputs as the source has it."""
+        sheet, target = self.table.sheet, address(row, self.column)
+        formula, value = sheet.patterns.get((row, self.source)), sheet.value(row, self.source)
+        is_override = line is not None and line.section.startswith(OVERRIDES)
+        if is_override and not keeps_overrides:
+            if value not in (None, "") or formula is not None:
+                self.remarks.append(f"{line.name if line else ''} is not overridden as it is in {self._like()}")
+        elif formula is not None:
+            contents[target] = Formula(self._text(formula, row))
+        elif line is not None or value not in (None, ""):
+            contents[target] = value
+
+    def _header(self, request: Request, identifier: str) -> dict[str, Value]:
+        chosen = ((MODEL, "models", request.model), (CHIP, "hardware", request.hardware))
+        header: dict[str, Value] = {ID: identifier, NAME: request.name.strip()}
+        for name, kind, wanted in chosen:
+            there = said(self.book, name, self.source)
+            header[name] = identified(self.book, kind, wanted) if wanted else (there or None)
+        return header
+
+    def _blank(self) -> dict[str, Content]:
+        """Every cell that the source has a format in, empty."""
+        return dict.fromkeys(self.like())
+
+    def _text(self, formula: Pattern, row: int) -> str:
+        """A formula of the source's row as it reads in the new column."""
+        return formula.at(row, self.column)
+
+    def _pristine(self, line: LineItem) -> Pattern | None:
+        """The formula that a line is meant to have here: what its names say where they do, else what most cells have.
+
+        None where no scenario has a formula in this row.
+        """
+        patterns = self.table.sheet.patterns
+        live = [found for at in self._alike if (found := patterns.get((line.row, at))) is not None]
+        for formula in dict.fromkeys(live):
+            if named_formula(self.book, self.table, line, self.column, formula) is formula:
+                return formula
+        named = named_formula(self.book, self.table, line, self.column, self._far_reaching)
+        return named or (max(live, key=live.count) if live else None)
+
+    @cached_property
+    def _far_reaching(self) -> Pattern:
+        """A formula that reads a database: its ranges reach as far as those of one that is written anew should."""
+        sheets = {table.sheet.name for table in self.book.databases.values()}
+        column = (formula for (_, at), formula in self.table.sheet.patterns.items() if at == self.source)
+        wide = (formula for formula in column
+                if any(each.sheet in sheets and each.first != each.last for each in formula.references))  # fmt: skip
+        return next(wide, NOTHING)
+
+    @cached_property
+    def _alike(self) -> list[int]:
+        """The columns that read the same column of Inputs, seen from their own, as the new one does."""
+        offset = self.book.inputs.columns[-1] + 1 - self.column
+        return [at for at in self.table.columns if scenario_of(self.book, self.table, at) == at + offset]
+
+    def _unknown(self, name: str, known: Iterable[str]) -> UserError:
+        calculated = {line.name for table in self.book.calculations for line in table.lines}
+        what = f"{self.table.sheet.name} has no row {name!r} to type into"
+        remedy = nearest(name, known)
+        if name in calculated:
+            remedy = f"{name} is calculated: build with --set {name}=... to have an override cell for it"
+        return UserError(what, place=Place(self.book.package.name), remedy=remedy)
+
+    def _place(self, row: int) -> str:
+        return f"{self.table.sheet.name}!{address(row, self.column)}"
+
+    def _like(self) -> str:
+        return said(self.book, ID, scenario_of(self.book, self.table, self.source) or self.source)
+
+
+def identified(book: Book, kind: str, text: str) -> str:
+    """An id of the workbook's `models`, `hardware` or `dtypes` sheet as it stands there, whatever its capitals.
+
+    Raises UserError with the nearest id.
+    """
+    known = {one.lower(): one for one in ids(book, kind)}
+    found = known.get(text.strip().lower())
+    if found is None:
+        what = f"no {text!r} on the sheet {kind.capitalize()} of this workbook"
+        raise UserError(what, place=Place(book.package.name), remedy=nearest(text, known.values()))
+    return found
+
+
+def ids(book: Book, kind: str) -> list[str]:
+    """The ids of a database sheet, from top to bottom."""
+    table = book.databases.get(kind)
+    if table is None:
+        return []
+    rows = range(table.first_row, table.last_row + 1)
+    return [text for row in rows if (text := table.sheet.text(row, table.id_column))]
+
+
+def content(book: Book, line: LineItem, text: str) -> Value:
+    """What `--set` types into a row of Inputs; N/A is a blank input, and #N/A where blank means the looked-up number.
+
+    Raises UserError for what the row can't hold.
+    """
+    row = described(line)
+    if line.name.endswith("dtype") and text and ids(book, "dtypes"):
+        return identified(book, "dtypes", text)
+    value = typed(row, text)
+    if value is None:
+        return NA if line.section.startswith(OVERRIDES) else None
+    return value
+
+
+def described(line: LineItem) -> Row:
+    """The row of a template that a line of Inputs stands for; a template that isn't ours is told by its unit alone."""
+    found = _known().get(line.name)
+    if found is not None and found.unit == line.unit:
+        return found
+    return Row(line.name, line.label, line.unit, "input", "")
+
+
+@cache
+def _known() -> dict[str, Row]:
+    """The inputs and lookups of the shipped templates by name, of two the first."""
+    rows = (row for name in library.names() for row in library.load(name).rows)
+    found: dict[str, Row] = {}
+    for row in rows:
+        if row.kind not in ("include",):
+            found.setdefault(row.name, row)
+    return found

@@ -1,0 +1,348 @@
+"""What planner wrote last into a workbook: the base of the merge, and where each cell of the file stood in it.
+
+The rows and columns of the file are found in the memory by their keys. A formula is planner's where it is what planner
+wrote there, once its references are led back to where their cells were built.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from planner.align.keys import COMPARISON, COVER, DATABASES, LOG, MEMORY, SCENARIO, KeyedSheet, plain_sheet
+from planner.align.tracks import is_filled
+from planner.book.workbook import Book
+from planner.update.fresh import FIRST_CASE, Fresh, FreshSheet
+from planner.workbook.memory import (
+    NOTHING,
+    BuiltSheet,
+    Memory,
+    Remembered,
+    of_formula,
+    of_text,
+    of_value,
+)
+from planner.workbook.remembering import is_by_scenario, of_rule
+from planner.xlsx.address import Area, Position
+from planner.xlsx.pattern import Pattern, pattern
+from planner.xlsx.references import Corner, Reference, rewritten
+from planner.xlsx.sheet_rules import areas, formulas
+from planner.xlsx.sheetname import folded
+from planner.xlsx.styles import Look
+from planner.xlsx.xmltree import Element
+
+FAR_ROW, FAR_COLUMN = 500_000, 8_000  # where a person's rows and columns are led to: no built cell is there
+
+
+@dataclass(frozen=True)
+class Led:
+    """Where the rows and columns of a sheet stood as built: of those that were built, and of a person's among them.
+
+    A row behind the last one stood at `end`, where ranges over a database end, a column at `reach`.
+    """
+
+    name: str
+    rows: Mapping[int, int]
+    columns: Mapping[int, int]
+    own_rows: frozenset[int] = frozenset()
+    own_columns: frozenset[int] = frozenset()
+    first: tuple[int, int] = (0, 0)  # the first row of a database and where it was built
+    end: int = 0
+    reach: int = 0
+
+    @cached_property
+    def is_idle(self) -> bool:
+        """Whether every cell that was built stands where it was."""
+        stays = all(at == was for known in (self.rows, self.columns) for at, was in known.items())
+        within = any(row < max(self.rows, default=0) for row in self.own_rows)
+        beside = any(column < max(self.columns, default=0) for column in self.own_columns)
+        return stays and not within and not beside
+
+    def row(self, row: int) -> int:
+        """Where a row was built."""
+        if row in self.own_rows:
+            return row + FAR_ROW
+        return _led(row, self.rows, self._rows, self.end)
+
+    def column(self, column: int) -> int:
+        """Where a column was built."""
+        if column in self.own_columns:
+            return column + FAR_COLUMN
+        return _led(column, self.columns, self._columns, self.reach)
+
+    @cached_property
+    def _rows(self) -> list[int]:
+        return sorted(self.rows)
+
+    @cached_property
+    def _columns(self) -> list[int]:
+        return sorted(self.columns)
+
+    def corner(self, corner: Corner) -> Corner:
+        """An end of a reference as it was built; whole rows and columns stay whole."""
+        row = corner.row and self.row(corner.row)
+        return corner._replace(row=row, column=corner.column and self.column(corner.column))
+
+
+def _led(number: int, known: Mapping[int, int], ordered: list[int], end: int) -> int:
+    if number in known:
+        return known[number]
+    at = bisect_right(ordered, number)
+    if at == len(ordered) and end:
+        return end
+    return number if at == 0 else known[ordered[at - 1]] + number - ordered[at - 1]
+
+
+@dataclass(frozen=True)
+class Leads:
+    """What a workbook's formulas read as, once each reference leads to where its cells were built."""
+
+    sheets: Mapping[str, Led]  # by the sheet's name without capitals
+
+    def of(self, sheet: str) -> Led | None:
+        """Where the cells of a sheet were built; None for a sheet that planner didn't build."""
+        return self.sheets.get(folded(sheet))
+
+    def is_idle(self, sheet: str, formula: Pattern) -> bool:
+        """Whether all that a formula reads stands where it was built, under the same name."""
+        names = {reference.sheet or sheet for reference in formula.references} | {sheet}
+        found = [self.of(name) for name in names]
+        return all(led is None or (led.is_idle and led.name == name) for led, name in zip(found, names, strict=True))
+
+    def formula(self, text: str, sheet: str) -> str:
+        """A formula of a sheet, without its =, as it would read where it was built."""
+
+        def change(reference: Reference) -> Reference:
+            led = None if reference.is_foreign else self.of(reference.sheet or sheet)
+            if led is None:
+                return reference
+            first, last = led.corner(reference.first), led.corner(reference.last)
+            if reference.is_range and led.first[0] and reference.first.row == led.first[0]:
+                first = first._replace(row=led.first[1])
+            return reference.to(first, last, led.name if reference.prefix else None)
+
+        return rewritten(text, change)
+
+
+@dataclass
+class Base:
+    """What planner wrote into a workbook that remembers it. `sheets` are those of the file that were built so."""
+
+    memory: Memory
+    sheets: Mapping[str, KeyedSheet]
+    leads: Leads
+    fresh: Fresh
+    fresh_leads: Leads
+    _digests: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, memory: Memory, sheets: Mapping[str, KeyedSheet], fresh: Fresh) -> Base:
+        """Match the sheets of a file, and those of a fresh workbook, with those of the file's memory."""
+        known = {kind: each for kind, each in sheets.items() if kind in memory.sheets}
+        leads = {folded(each.sheet.name): _matched(memory, each) for each in known.values()}
+        back = {folded(each.name): _fresh_matched(memory, each) for kind, each in fresh.sheets.items()
+                if kind in memory.sheets}  # fmt: skip
+        return cls(memory, known, Leads(leads), fresh, Leads(back))
+
+    def before(self, kind: str) -> BuiltSheet | FreshSheet:
+        """The rows of a sheet as built."""
+        return self.memory.sheets.get(kind, self.fresh.sheets[kind])
+
+    def rekeyed(self, keyed: KeyedSheet) -> KeyedSheet:
+        """A sheet of the file whose rows and columns have the keys that they were built with; a person's have none."""
+        built, led = self.memory.sheets.get(keyed.kind), self.leads.of(keyed.sheet.name)
+        if built is None or led is None or keyed.kind in (COMPARISON, COVER, LOG):
+            return keyed
+        rows = {row: built.rows[was] for row, was in led.rows.items() if was in built.rows}
+        if keyed.kind in DATABASES:  # a row that a person added may have come to planner's too
+            rows = {**keyed.rows, **rows}
+        columns = {column: built.columns.get(was) or keyed.columns[column] if built.columns else str(was)
+                   for column, was in led.columns.items()}  # fmt: skip
+        return replace(keyed, rows=dict(sorted(rows.items())), columns=columns)
+
+    def is_same(self, kind: str, wrote: Remembered, at: Position) -> bool:
+        """Whether planner would write into a cell of the fresh workbook what it wrote last."""
+        sheet = self.fresh.sheets[kind]
+        row = sheet.built.row_of.get(f"case {sheet.groups[at[0]]}", at[0]) if at[0] in sheet.groups else at[0]
+        now = sheet.built.cell(row, at[1])
+        if now is None or sheet.cells[at].formula is None:
+            return (NOTHING if now is None else now.digest) == wrote.digest
+        key = "fresh", kind, now.first, wrote.first
+        if key not in self._digests:
+            cell, led = sheet.cells[now.first], self.fresh_leads.of(sheet.name)
+            text = self.fresh_leads.formula(cell.formula or "", sheet.name)
+            built = now.first if led is None else (led.row(now.first[0]), led.column(now.first[1]))
+            self._digests[key] = of_formula(pattern(text, *built).at(*wrote.first))
+        return self._digests[key] == wrote.digest
+
+    def built(self, keyed: KeyedSheet, at: Position) -> Position:
+        """Where a cell of the file stood as built."""
+        led = self.leads.of(keyed.sheet.name)
+        return at if led is None else (led.row(at[0]), led.column(at[1]))
+
+    def wrote(self, keyed: KeyedSheet, at: Position) -> Remembered | None:
+        """What planner wrote into a cell of the file; None for a person's own, and where planner left a blank."""
+        sheet = self.memory.sheets.get(keyed.kind)
+        led = self.leads.of(keyed.sheet.name)
+        if sheet is None or led is None or keyed.kind not in self.sheets or at[1] not in led.columns:
+            return None
+        row, column = self.built(keyed, at)
+        if at[0] in keyed.groups:
+            row = sheet.row_of.get(f"case {keyed.groups[at[0]]}", row)
+        return sheet.cell(row, column)
+
+    def is_row(self, keyed: KeyedSheet, row: int) -> bool:
+        """Whether planner wrote a row of the file."""
+        led = self.leads.of(keyed.sheet.name)
+        return led is not None and row in led.rows
+
+    def is_ours(self, keyed: KeyedSheet, at: Position) -> bool:
+        """Whether a cell of the file holds what planner wrote there."""
+        wrote = self.wrote(keyed, at)
+        formula, value = keyed.sheet.patterns.get(at), keyed.sheet.value(*at)
+        if formula is None:
+            return of_value(value) == (NOTHING if wrote is None else wrote.digest)
+        return wrote is not None and wrote.digest == self._digest(keyed, at, formula, wrote.first)
+
+    def _digest(self, keyed: KeyedSheet, at: Position, formula: Pattern, first: Position) -> int:
+        """The digest of a formula of the file, read at the first cell of those that it was filled from."""
+        name = keyed.sheet.name
+        is_idle = self._is_idle(name, formula)
+        key = (name, formula, first) if is_idle else (name, formula, first, at)
+        if key not in self._digests:
+            seen = formula
+            if not is_idle:
+                built = self.built(keyed, at)
+                seen = pattern(self.leads.formula(formula.at(*at), name), *built)
+            self._digests[key] = of_formula(seen.at(*first))
+        return self._digests[key]
+
+    def _is_idle(self, name: str, formula: Pattern) -> bool:
+        key = "is idle", name, formula
+        if key not in self._digests:
+            self._digests[key] = self.leads.is_idle(name, formula)
+        return bool(self._digests[key])
+
+    def is_our_rule(self, keyed: KeyedSheet, rule: Element) -> bool:
+        """Whether planner wrote a validation or a conditional format of the file."""
+        sheet = self.memory.sheets.get(keyed.kind)
+        if sheet is None:
+            return False
+        first = next(iter(areas(rule)), Area(1, 1, 1, 1))
+        top, left = self.built(keyed, (first.top, first.left))
+        led = [self.leads.formula(text, keyed.sheet.name) for text in formulas(rule)]
+        told = rule.get("type", ""), rule.get("promptTitle", "")
+        return of_rule(told, led, Area(top, left, top, left)) in sheet.rules
+
+    def is_our_look(self, keyed: KeyedSheet, at: Position, look: Look) -> bool:
+        """Whether a cell of the file looks as planner made it."""
+        wrote = self.wrote(keyed, at)
+        return wrote is not None and self.memory.looks[wrote.look] == of_text(repr(look))
+
+
+def remembered(book: Book) -> Memory | None:
+    """What a workbook's Cover remembers; None where it has no memory, or a damaged one."""
+    found = book.designed.get("Cover")
+    cover = plain_sheet(COVER, found) if found else None
+    lines: list[tuple[str, str]] = []
+    for row in (row for row, key in (cover.rows.items() if cover else ()) if key.startswith(MEMORY)):
+        assert cover is not None, "its rows were read"
+        columns = sorted(column for column in cover.columns_by_row.get(row, ()) if column > 1)
+        if text := "".join(cover.sheet.text(row, column) for column in columns):
+            lines.append((cover.sheet.text(row, 1), text))
+    return Memory.of_texts(lines)
+
+
+def _matched(memory: Memory, keyed: KeyedSheet) -> Led:
+    """Where the rows and columns of a sheet of the file stood as built."""
+    built = memory.sheets[keyed.kind]
+    columns = _columns(keyed, built)
+    rows = {row: built.row_of[key] for row, key in keyed.rows.items() if key in built.row_of}
+    rows |= {row: FIRST_CASE + at for at, row in enumerate(keyed.groups)} if keyed.kind == COMPARISON else {}
+    rows |= _between(keyed, built, rows, columns)
+    filled = {row for row, column in keyed.sheet.cells if is_filled(keyed, row, column)}
+    own = frozenset(filled - rows.keys()) if keyed.kind not in (COVER, LOG) else frozenset()
+    beside = {column for row, column in keyed.sheet.cells if is_filled(keyed, row, column)} - columns.keys()
+    first = (keyed.first_row, built.row_of.get("above 0", 0) + 1) if keyed.kind in DATABASES else (0, 0)
+    reach = memory.last_scenario if keyed.line_table is not None else 0
+    return Led(built.name, rows, columns, own, frozenset(beside), first, built.end, reach)
+
+
+def _fresh_matched(memory: Memory, fresh: FreshSheet) -> Led:
+    """Where the rows and columns of a sheet of the fresh workbook stood as built last; new ones stood nowhere."""
+    built = memory.sheets[fresh.kind]
+    rows = {row: built.row_of[key] for row, key in fresh.rows.items() if key in built.row_of}
+    rows |= {row: row for row in fresh.groups}
+    known = built.column_of if built.columns else {}
+    columns = {column: known.get(key, column) for column, key in fresh.columns.items()}
+    new = frozenset(column for column, key in fresh.columns.items() if known and key not in known
+                    and not key.startswith(SCENARIO))  # fmt: skip
+    first = (fresh.row_of["above 0"] + 1, built.row_of["above 0"] + 1) if fresh.kind in DATABASES else (0, 0)
+    reach = memory.last_scenario if is_by_scenario(fresh.kind) else 0
+    new_rows = frozenset(fresh.rows.keys() - rows.keys())
+    return Led(built.name, rows, {column: at for column, at in columns.items() if column not in new}, new_rows, new,
+               first, built.end, reach)  # fmt: skip
+
+
+def _columns(keyed: KeyedSheet, built: BuiltSheet) -> dict[int, int]:
+    if built.columns:
+        scenarios = {column: int(key.split()[1]) for column, key in keyed.scenario_columns.items()}
+        return {column: built.column_of[key] for column, key in keyed.columns.items()
+                if key in built.column_of} | scenarios  # fmt: skip
+    return _plain_columns(keyed, built)
+
+
+def _plain_columns(keyed: KeyedSheet, built: BuiltSheet) -> dict[int, int]:
+    """The columns of a sheet of several tables: a person's have a text of planner's in none of their cells."""
+    theirs: dict[int, set[tuple[str, int]]] = {}
+    for (row, column), cell in built.cells():
+        if row in built.rows and cell.digest != NOTHING:
+            theirs.setdefault(column, set()).add((built.rows[row], cell.digest))
+    ours: dict[int, set[tuple[str, int]]] = {}
+    for row, column in keyed.sheet.cells:
+        if row in keyed.rows and (text := keyed.sheet.text(row, column)) and (row, column) not in keyed.sheet.patterns:
+            ours.setdefault(column, set()).add((keyed.rows[row], of_value(text)))
+    found: dict[int, int] = {}
+    shift = 0
+    for column in sorted(keyed.columns):
+        wanted = theirs.get(column - shift, set())
+        if wanted and ours.get(column, set()).isdisjoint(wanted):
+            later = [other for other in range(column + 1, column + 6) if not ours.get(other, set()).isdisjoint(wanted)]
+            if later:
+                shift += 1
+                continue
+        if column - shift in theirs or column <= max(theirs, default=0):
+            found[column] = column - shift
+    return {column: was for column, was in found.items() if was <= max(theirs, default=0)}
+
+
+def _between(
+    keyed: KeyedSheet, built: BuiltSheet, rows: Mapping[int, int], columns: Mapping[int, int]
+) -> dict[int, int]:  # fmt: skip
+    """Rows whose key a person changed: between the same neighbours, with at least half of what planner wrote there."""
+    found: dict[int, int] = {}
+    missing = sorted(built.rows.keys() - set(rows.values()))
+    unknown = sorted(keyed.rows.keys() - rows.keys())
+    if not missing or keyed.kind in (LOG, COMPARISON, *DATABASES):
+        return found
+    for row in unknown:
+        above = max((other for other in rows if other < row), default=0)
+        below = min((other for other in rows if other > row), default=0)
+        gap = range(rows.get(above, 0) + 1, rows[below] if below else max(built.rows) + 1)
+        best = next((was for was in missing if was in gap and _is_alike(keyed, built, row, was, columns)), None)
+        if best is not None:
+            found[row] = best
+            missing.remove(best)
+    return found
+
+
+def _is_alike(keyed: KeyedSheet, built: BuiltSheet, row: int, was: int, columns: Mapping[int, int]) -> bool:
+    same = of_all = 0
+    for column, built_column in columns.items():
+        cell = built.cell(was, built_column)
+        if cell is not None and cell.digest != NOTHING and (row, column) not in keyed.sheet.patterns:
+            of_all += 1
+            same += of_value(keyed.sheet.value(row, column)) == cell.digest
+    return of_all > 0 and 2 * same >= of_all

@@ -1,0 +1,274 @@
+"""One sheet of the merge: the fresh workbook's cells, and among them what a person put into the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from planner.align.keys import COMPARISON, COVER, DATABASES, MEMORY, KeyedSheet
+from planner.align.tracks import is_filled
+from planner.update.outcome import Kept
+from planner.update.threeway import ThreeWay
+from planner.xlsx.address import Area, Position, address
+from planner.xlsx.cell import Cell
+from planner.xlsx.cellvalue import Value, same_value
+from planner.xlsx.cellxml import prefixed, readdressed, row_tags, says_something
+from planner.xlsx.columns import take_widths
+from planner.xlsx.markup import element_end, retagged
+from planner.xlsx.moves import Lost
+from planner.xlsx.pattern import pattern
+from planner.xlsx.sheet_moves import move_around_rows
+from planner.xlsx.sheet_rules import part_rules, renew_rules, rules
+from planner.xlsx.worksheet import Worksheet
+
+
+def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> bytes:
+    """The XML of a sheet that the file has: cells, rules, links, widths. `styles` and `dxfs` are the numbers that the
+    fresh workbook's formats have in the file.
+    """  # fmt: skip
+    old, fresh, track, moves = merge.ours.sheets[kind], merge.fresh.sheets[kind], merge.tracks[kind], merge.ours.moves
+    rows, area = SheetMerge(merge, kind, styles, moved_in(merge, kind)).sheet_data()
+    sheet, theirs = Worksheet(old.sheet.xml.xml), Worksheet(fresh.xml)
+    part_rules(sheet.root)
+    own = [rule for rule in rules(sheet.root) if not merge.base.is_our_rule(old, rule)]
+    merge.done.remarks += map(str, move_around_rows(sheet.root, old.sheet.name, moves))
+    move_around_rows(theirs.root, fresh.name, merge.fresh.moves)
+    merge.done.rules += renew_rules(sheet, theirs, own, dxfs)
+    take_widths(sheet.root, theirs.root, track.columns, track.fresh_columns)
+    sheet.fill(rows, area)
+    return sheet.xml()
+
+
+@dataclass
+class SheetMerge:
+    """One sheet. `styles` are the numbers that the fresh workbook's formats have in the file."""
+
+    merge: ThreeWay
+    kind: str
+    styles: Mapping[int, int]
+    moved_in: Mapping[Position, tuple[KeyedSheet, Position]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        merge, kind = self.merge, self.kind
+        self.old, self.fresh = merge.ours.sheets[kind], merge.fresh.sheets[kind]
+        self.tracks, self.name = merge.tracks[kind], merge.names[kind]
+        self.places = {(self.tracks.fresh_rows(row), self.tracks.fresh_columns(column)): (row, column)
+                       for row, column in self.fresh.cells}  # fmt: skip
+        self.gone, self.own_rows = frozenset(self.tracks.gone_rows), frozenset(self.tracks.own_rows)
+
+    @property
+    def kept(self) -> Kept:
+        """What is noted of a person's work."""
+        return self.merge.done.kept
+
+    def sheet_data(self) -> tuple[bytes, Area]:
+        """The rows as XML, and the area that they fill."""
+        cells: dict[int, dict[int, bytes]] = {}
+        taken: set[Position] = set()
+        for at in sorted(self.old.sheet.cells):
+            if at[0] in self.gone or self._is_dropped(at):
+                continue
+            final = self.tracks.old_rows(at[0]), self.tracks.columns(at[1])
+            xml = self._merged(at, self.places.get(final), final)
+            if xml:
+                cells.setdefault(final[0], {})[final[1]] = xml
+                taken.add(final)
+        for final, at in self.places.items():
+            if final not in taken:
+                self._note_filled(at)
+                style = self.styles.get(self.fresh.cells[at].style, 0)
+                cells.setdefault(final[0], {})[final[1]] = self._fresh_cell(at, final, style)
+        for final, (source, at) in self.moved_in.items():
+            style = self.styles.get(self.fresh.cells[self.places[final]].style, 0) if final in self.places else 0
+            cells.setdefault(final[0], {})[final[1]] = self._old_cell(source, at, final, style)
+        return self._rows(cells), _extent(cells)
+
+    def _is_dropped(self, at: Position) -> bool:
+        """Whether a cell is of a column of planner's that is no more, or of its memory."""
+        if self.kind == COVER and self.old.rows.get(at[0], "").startswith(MEMORY):
+            return True
+        known = at[1] in self.tracks.columns.known
+        return not known and self.old.columns.get(at[1], "") != "" and at[1] not in self.tracks.own_columns
+
+    def _merged(self, at: Position, other: Position | None, final: Position) -> bytes:
+        """The XML of a cell that the file has: its own, or the fresh one in its look; or nothing."""
+        ours = self.merge.ours
+        is_formatted = self._is_formatted(at, other)
+        self.kept.formats += is_formatted
+        style = ours.style(self.old, at)
+        if other is not None and not is_formatted:
+            style = self.styles.get(self.fresh.cells[other].style, 0)
+        if self._keeps(at, other, final):
+            return self._old_cell(self.old, at, final, style)
+        if other is not None:
+            return self._fresh_cell(other, final, style)
+        return self._blank_cell(final, style) if is_formatted else b""
+
+    def _is_formatted(self, at: Position, other: Position | None) -> bool:
+        look = self.merge.ours.look(self.old, at)
+        if other is not None and self.merge.fresh.looks[self.fresh.cells[other].style] == look:
+            return False
+        if look == self.merge.ours.looks[0] and self.merge.base.wrote(self.old, at) is None:
+            return False
+        return not self.merge.base.is_our_look(self.old, at, look)
+
+    def _keeps(self, at: Position, other: Position | None, final: Position) -> bool:
+        """Whether the file's content stays; what became of it is noted."""
+        filled = is_filled(self.old, *at)
+        place = f"{self.name}!{address(*final)}"
+        if self._is_open(at, other):
+            if filled:
+                self.kept.typed.append(place)
+            return True
+        if at[0] in self.own_rows:
+            return True
+        if not filled:
+            return self._is_cleared(at, other, place)
+        if self.merge.base.is_ours(self.old, at):
+            self._note_renewal(at, other, place)
+            return False
+        if self.kind == COVER and at[1] > 1:
+            return other is None
+        if other is None:
+            self.kept.own_cells += 1
+            return True
+        if self._is_same(at, other, final):
+            return False
+        self._note_kept(at, other, place)
+        return True
+
+    def _is_cleared(self, at: Position, other: Position | None, place: str) -> bool:
+        """Whether a person emptied a cell that planner had filled."""
+        if other is None or self.kind == COVER or self.merge.base.is_ours(self.old, at):
+            return False
+        self.kept.cleared.append(place)
+        return True
+
+    def _is_open(self, at: Position, other: Position | None) -> bool:
+        """Whether a cell is there to be typed into: a scenario's on Inputs, a case's on Comparison."""
+        if self.kind == "inputs":
+            named = self.old.rows.get(at[0], "")
+            is_open = at[1] in self.old.scenario_columns and bool(named) and at[0] not in self.own_rows
+            return is_open and not named.startswith(("above", "titles", "label"))
+        if self.kind == COMPARISON:
+            live = at in self.old.sheet.patterns or (other is not None and self.fresh.cells[other].formula is not None)
+            return at[0] in self.old.groups and not live
+        return False
+
+    def _is_same(self, at: Position, other: Position, final: Position) -> bool:
+        """Whether a person's content is what planner writes now."""
+        mine = self.merge.ours.formula(self.old, at, self.name)
+        yours = self._fresh_formula(other)
+        if mine is None or yours is None:
+            return mine is yours and same_value(self.old.sheet.value(*at), self.fresh.value(*other), 0.0)
+        return pattern(mine, *final) is pattern(yours, *final)
+
+    def _note_kept(self, at: Position, other: Position, place: str) -> None:
+        formula, value = self.old.sheet.patterns.get(at), self.old.sheet.value(*at)
+        wrote = self.merge.base.wrote(self.old, at)
+        if wrote is not None and not self.merge.base.is_same(self.kind, wrote, other):
+            theirs = self._fresh_formula(other)
+            now = _said(self.fresh.value(*other)) if theirs is None else f"={theirs}"
+            mine = _said(value) if formula is None else f"={self.merge.ours.formula(self.old, at, self.name)}"
+            self.kept.both.append(f"{place}: yours is {mine}, planner's now {now}")
+        if self.fresh.cells[other].formula is not None:
+            said = f"{place} ({self.old.rows.get(at[0], '')})"
+            (self.kept.typed_over if formula is None else self.kept.formulas).append(said)
+        else:
+            (self.kept.texts if isinstance(value, str) else self.kept.typed).append(place)
+
+    def _note_renewal(self, at: Position, other: Position | None, place: str) -> None:
+        if other is None or self.kind == COVER:
+            return
+        wrote = self.merge.base.wrote(self.old, at)
+        if wrote is not None and self.merge.base.is_same(self.kind, wrote, other):
+            return
+        before, after = self.old.sheet.value(*at), self.fresh.value(*other)
+        if wrote is None and self._is_same(at, other, (self.tracks.old_rows(at[0]), self.tracks.columns(at[1]))):
+            return
+        if self.kind in DATABASES and self.fresh.cells[other].formula is None:
+            column = self.old.columns.get(at[1], "")
+            self.kept.numbers.append(f"{self.old.rows.get(at[0], '')} {column}: {_said(before)} is now {_said(after)}")
+        else:
+            self.kept.renewed.append(place)
+
+    def _note_filled(self, at: Position) -> None:
+        """Note a number of a database for which the file had a blank."""
+        row, column, value = self.fresh.rows.get(at[0], ""), self.fresh.columns.get(at[1], ""), self.fresh.value(*at)
+        is_known = self.kind in DATABASES and row in self.old.row_of and column in self.old.column_of
+        if is_known and not row.startswith("above ") and value not in (None, ""):
+            self.kept.numbers.append(f"{row} {column}: blank is now {_said(value)}")
+
+    def _fresh_formula(self, at: Position) -> str | None:
+        """A fresh cell's formula as it reads in the end."""
+        formula = self.fresh.cells[at].formula
+        return None if formula is None else self.merge.fresh.moves.formula(formula, self.fresh.name, to=self.name)
+
+    def _fresh_cell(self, at: Position, final: Position, style: int) -> bytes:
+        moves = self.merge.fresh.moves.of(self.fresh.name)
+        xml = readdressed(self.fresh.cells[at].xml, final, style, self._fresh_formula(at), moves)
+        return prefixed(xml, self.old.sheet.xml.prefix)
+
+    def _old_cell(self, source: KeyedSheet, at: Position, final: Position, style: int) -> bytes:
+        cell = source.sheet.cells[at]
+        formula, moves = self.merge.ours.formula(source, at, self.name), self.merge.ours.moves
+        if formula is not None:
+            text = cell.formula or source.sheet.patterns[at].at(*at)
+            lost = (Lost(self.name, address(*final), read) for read in moves.lost(text, source.sheet.name))
+            self.merge.done.remarks += map(str, lost)
+        return readdressed(_raw(source, cell), final, style, formula, moves.of(source.sheet.name))
+
+    def _blank_cell(self, final: Position, style: int) -> bytes:
+        return b'<%bc r="%b" s="%d"/>' % (self.old.sheet.xml.prefix, address(*final).encode(), style)
+
+    def _rows(self, cells: Mapping[int, Mapping[int, bytes]]) -> bytes:
+        old, prefix = self.old.sheet.xml, self.old.sheet.xml.prefix
+        tags = {self.tracks.fresh_rows(number): prefixed(tag, prefix) for number, tag in row_tags(self.fresh.xml)}
+        tags |= {self.tracks.old_rows(number): tag for number, tag in row_tags(old.xml)
+                 if number not in self.gone}  # fmt: skip
+        rows: list[bytes] = []
+        for number in sorted(cells.keys() | tags.keys()):
+            tag = tags.get(number, b"<%brow>" % prefix)
+            inner = b"".join(xml for _, xml in sorted(cells.get(number, {}).items()))
+            if not inner and not says_something(tag):
+                continue
+            opened = retagged(tag, (b"spans",), {b"r": b"%d" % number})
+            opened = opened[:-2].rstrip() + b">" if opened.endswith(b"/>") else opened
+            rows.append(opened + inner + b"</%brow>" % prefix)
+        return b"".join(rows)
+
+
+def moved_in(merge: ThreeWay, kind: str) -> dict[Position, tuple[KeyedSheet, Position]]:
+    """What a person put into rows that stand on this sheet now, and on another before."""
+    found: dict[Position, tuple[KeyedSheet, Position]] = {}
+    for other in merge.kinds:
+        homes, sheet = merge.homes(other), merge.ours.sheets[other]
+        for row in merge.tracks[other].gone_rows:
+            if homes.get(sheet.rows.get(row, "")) != kind:
+                continue
+            target = merge.tracks[kind].fresh_rows(merge.fresh.sheets[kind].row_of[sheet.rows[row]])
+            for column in sheet.scenario_columns:
+                at = row, column
+                if at in sheet.sheet.cells and merge.is_own(sheet, at):
+                    said = f"{sheet.sheet.name}!{address(*at)} ({sheet.rows[row]})"
+                    if sheet.columns[column] not in merge.fresh.sheets[kind].column_of:
+                        merge.done.remarks.append(f"{said} is no more: its scenario is not on Inputs")
+                        continue
+                    final = target, merge.column(kind, sheet.columns[column])
+                    found[final] = sheet, at
+                    merge.done.remarks.append(f"{said} stands at {merge.names[kind]}!{address(*final)} now")
+    return found
+
+
+def _raw(keyed: KeyedSheet, cell: Cell) -> bytes:
+    xml = keyed.sheet.xml.xml
+    return xml[cell.span[0] : element_end(xml, *cell.span)]
+
+
+def _extent(cells: Mapping[int, Mapping[int, bytes]]) -> Area:
+    rows, columns = list(cells), [column for row in cells.values() for column in row]
+    return Area(1, 1, max(rows, default=1), max(columns, default=1))
+
+
+def _said(value: Value) -> str:
+    return "blank" if value in (None, "") else f"{value:.12g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,191 @@
+"""The three workbooks of a merge: the file, what planner wrote into it last, and what it would write now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from planner.align.keys import CALCULATION, COVER, DATABASES, LOG, MEMORY, KeyedSheet, keyed
+from planner.align.tracks import Tracks, is_filled, tracks
+from planner.book.rowkeys import is_heading
+from planner.book.workbook import Book
+from planner.errors import Place, UserError
+from planner.update.base import Base
+from planner.update.fresh import Fresh
+from planner.update.outcome import Updated
+from planner.update.unremembered import Unremembered
+from planner.workbook.memory import Memory
+from planner.xlsx.address import Position, column_letters
+from planner.xlsx.moves import Moves, SheetMoves, Track
+from planner.xlsx.opc import Package
+from planner.xlsx.styles import Look, Stylesheet, style_of
+
+
+@dataclass
+class Ours:
+    """The file: planner's sheets by kind, how its cells look, and where its references lead in the end."""
+
+    book: Book
+    sheets: Mapping[str, KeyedSheet]
+    looks: list[Look]
+    moves: Moves
+
+    def style(self, sheet: KeyedSheet, at: Position) -> int:
+        """The number of a cell's format."""
+        return style_of(sheet.sheet.xml.xml, sheet.sheet.cells[at])
+
+    def look(self, sheet: KeyedSheet, at: Position) -> Look:
+        """How a cell looks."""
+        number = self.style(sheet, at)
+        return self.looks[number] if number < len(self.looks) else Look()
+
+    def formula(self, sheet: KeyedSheet, at: Position, to: str) -> str | None:
+        """A cell's formula as it reads in the end, on the sheet `to`."""
+        cell = sheet.sheet.cells.get(at)
+        if cell is None or cell.formula is None:
+            return None
+        text = cell.formula or (found.at(*at) if (found := sheet.sheet.patterns.get(at)) else "")
+        return self.moves.formula(text, sheet.sheet.name, to=to)
+
+
+@dataclass
+class ThreeWay:
+    """The merge. `names` are the sheets' names in the end by kind, `tracks` where their rows and columns go.
+
+    What is found of a person's work is noted in `done`.
+    """
+
+    ours: Ours
+    base: Base
+    fresh: Fresh
+    done: Updated
+    given: Container[str] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    tracks: Mapping[str, Tracks] = field(default_factory=dict)
+
+    @property
+    def package(self) -> Package:
+        """The edited workbook, which becomes the new one."""
+        return self.ours.book.package
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of sheets that both have, but for the Log."""
+        return [kind for kind in self.fresh.sheets if kind in self.ours.sheets and kind != LOG]
+
+    @property
+    def new_kinds(self) -> list[str]:
+        """The kinds of sheets that the edited workbook hasn't."""
+        return [kind for kind in self.fresh.sheets if kind not in self.ours.sheets]
+
+    def homes(self, kind: str) -> dict[str, str]:
+        """The rows that a calculation sheet has no more and another one has: name -> kind of sheet."""
+        if not kind.startswith(CALCULATION):
+            return {}
+        own = self.fresh.sheets[kind].row_of
+        return {key: other for other, each in reversed(list(self.fresh.sheets.items()))
+                if other.startswith(CALCULATION) and other != kind and other in self.ours.sheets
+                for key in each.row_of if key not in own and not is_heading(key)}  # fmt: skip
+
+    def column(self, kind: str, scenario: str) -> int:
+        """The column of a scenario on a sheet in the end."""
+        return self.tracks[kind].fresh_columns(self.fresh.sheets[kind].column_of[scenario])
+
+    def is_own(self, sheet: KeyedSheet, at: Position) -> bool:
+        """Whether a person filled a cell: it holds something, and not what planner wrote there."""
+        if sheet.kind == COVER and sheet.rows.get(at[0], "").startswith(MEMORY):
+            return False
+        return is_filled(sheet, *at) and not self.base.is_ours(sheet, at)
+
+
+def merge_of(
+    book: Book, memory: Memory | None, fresh: Fresh, done: Updated, given: Container[str] = ()
+) -> ThreeWay:  # fmt: skip
+    """The three workbooks with all that moves in them. `given` are the kinds of databases that a person's tables are
+    for: of another one, rows that planner hasn't stay. Raises UserError for a file without formats.
+    """  # fmt: skip
+    styles = Stylesheet.of(book.package)
+    if styles is None:
+        raise UserError("the workbook has no styles", place=Place(book.package.name), remedy="save it once more")
+    sheets, looks = keyed(book), styles[1].looks
+    ours = Ours(book, sheets, looks, Moves({}))
+    if memory is not None:
+        base = Base.of(memory, sheets, fresh)
+    else:
+        counted = Counter(ours.look(each, at) for each in sheets.values() for at in each.sheet.cells)
+        base = Unremembered.of_fresh(sheets, fresh, counted)
+    ours.sheets = {kind: base.rekeyed(each) for kind, each in sheets.items()}
+    merge = ThreeWay(ours, base, fresh, done, given)
+    merge.names = dict(_names(merge))
+    merge.tracks = {kind: _tracks(merge, kind) for kind in merge.kinds}
+    ours.moves = Moves(_led(merge))
+    merge.fresh = replace(fresh, moves=Moves(dict(_fresh_led(merge))))
+    return merge
+
+
+def _names(merge: ThreeWay) -> Iterator[tuple[str, str]]:
+    """The name of each kind of sheet in the end: the file's, or a fresh one that no sheet has."""
+    taken = {name.lower() for name in merge.ours.book.sheets}
+    for kind, each in merge.fresh.sheets.items():
+        is_new = kind not in merge.ours.sheets
+        name = each.name if is_new else merge.ours.sheets[kind].sheet.name
+        number = 1
+        while is_new and name.lower() in taken:
+            number += 1
+            name = f"{each.name}_{number}"
+        taken.add(name.lower())
+        yield kind, name
+
+
+def _tracks(merge: ThreeWay, kind: str) -> Tracks:
+    old, fresh, done = merge.ours.sheets[kind], merge.fresh.sheets[kind], merge.done
+    stays = kind in DATABASES and kind not in merge.given
+
+    def is_own(row: int, column: int) -> bool:
+        return (stays and column in old.columns) or merge.is_own(old, (row, column))
+
+    found = tracks(old, fresh, merge.base.before(kind), is_own, merge.homes(kind))
+    name = merge.names[kind]
+    kept = [row for row in found.own_rows if merge.base.is_row(old, row) and not stays]
+    done.kept_rows += [f"{name}: {old.rows.get(row, row)}" for row in kept]
+    done.own_rows += [f"{name} row {found.old_rows(row)}" for row in found.own_rows if row not in kept]
+    done.own_columns += [f"{name}!{column_letters(found.columns(column))}" for column in found.own_columns]
+    if kind != COVER:
+        done.new_rows += [f"{name}: {fresh.rows[row]}" for row in found.new_rows if not is_heading(fresh.rows[row])]
+        done.gone_rows += [f"{name}: {old.rows.get(row, row)}" for row in found.gone_rows
+                           if not is_heading(old.rows.get(row, ""))]  # fmt: skip
+    return found
+
+
+def _led(merge: ThreeWay) -> dict[str, SheetMoves]:
+    """Where every reference of the file leads in the end."""
+    led: dict[str, SheetMoves] = {name: SheetMoves(name) for name in merge.ours.book.sheets}
+    for kind, track in merge.tracks.items():
+        sheet, elsewhere = merge.ours.sheets[kind], {}
+        homes = merge.homes(kind)
+        for row in track.gone_rows:
+            home = homes.get(sheet.rows.get(row, ""))
+            if home is not None:
+                target = merge.fresh.sheets[home].row_of[sheet.rows[row]]
+                elsewhere[row] = (merge.names[home], merge.tracks[home].fresh_rows(target))
+        there = {merge.names[home]: Track(_columns_there(merge, kind, home)) for home in set(homes.values())}
+        tops = {sheet.first_row: track.old_rows(sheet.first_row - 1) + 1} if sheet.first_row else {}
+        led[sheet.sheet.name] = SheetMoves(merge.names[kind], track.old_rows, track.columns, elsewhere, there, tops)
+    return led
+
+
+def _columns_there(merge: ThreeWay, kind: str, home: str) -> dict[int, int]:
+    """Where a sheet's scenarios stand on another one in the end."""
+    own, there = merge.ours.sheets[kind], merge.fresh.sheets[home].column_of
+    return {column: merge.column(home, key) for column, key in own.columns.items() if key in there}
+
+
+def _fresh_led(merge: ThreeWay) -> Iterator[tuple[str, SheetMoves]]:
+    """Where every reference of the fresh workbook leads in the end."""
+    for kind, each in merge.fresh.sheets.items():
+        found = merge.tracks.get(kind)
+        rows, columns = (found.fresh_rows, found.fresh_columns) if found else (Track(), Track())
+        first = each.row_of.get("above 0", 0) + 1 if kind in DATABASES else 0
+        tops = {first: rows(first - 1) + 1} if first else {}
+        yield each.name, SheetMoves(merge.names[kind], rows, columns, tops=tops)

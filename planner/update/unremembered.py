@@ -1,0 +1,104 @@
+"""A workbook without a memory of what planner wrote: of an earlier version, or one whose Cover was deleted.
+
+What planner writes as labels, formulas and notes is taken for its own; a number that was typed, what stands beside
+planner's cells, and what looks like none of them is a person's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property
+
+from planner.align.keys import COMPARISON, COVER, DATABASES, TEXTS, KeyedSheet
+from planner.align.tracks import is_filled
+from planner.update.base import Base
+from planner.update.fresh import Fresh
+from planner.workbook.memory import Remembered
+from planner.xlsx.address import Position
+from planner.xlsx.styles import Look
+from planner.xlsx.xmltree import Element
+
+PLANNERS = "plan_"  # how the names of planner's cell styles begin
+MANY = 3  # cells that look alike and are of one of these styles: a version of planner made them so
+
+
+class Unremembered(Base):
+    """What can be told of a file by a fresh workbook alone: rows and columns of the same keys are the same."""
+
+    looks: Counter[Look]
+
+    @classmethod
+    def of_fresh(cls, sheets: Mapping[str, KeyedSheet], fresh: Fresh, looks: Counter[Look]) -> Unremembered:
+        """Match the sheets of a file with those of a fresh workbook. `looks` says how many cells look each way."""
+        base = Base.of(fresh.draft.memory, sheets, fresh)
+        found = cls(base.memory, base.sheets, base.leads, base.fresh, base.fresh_leads)
+        found.looks = looks
+        return found
+
+    def rekeyed(self, keyed: KeyedSheet) -> KeyedSheet:
+        """The sheet with the keys that it has, its columns as they were built."""
+        found = super().rekeyed(keyed)
+        return keyed if found.line_table is not None or keyed.kind in DATABASES else found
+
+    def wrote(self, keyed: KeyedSheet, at: Position) -> Remembered | None:
+        """What planner wrote is not known."""
+        del keyed, at
+        return None
+
+    def is_row(self, keyed: KeyedSheet, row: int) -> bool:
+        """Whether planner has a row too."""
+        sheet = self.fresh.sheets.get(keyed.kind)
+        return sheet is not None and keyed.rows.get(row, "") in sheet.row_of
+
+    def is_ours(self, keyed: KeyedSheet, at: Position) -> bool:
+        """Whether a cell is of the kind that planner writes: a formula, a label or a note of a row that it names."""
+        fresh, key, column = self.fresh.sheets.get(keyed.kind), keyed.rows.get(at[0], ""), keyed.columns.get(at[1], "")
+        if fresh is None or not is_filled(keyed, *at):
+            return True
+        is_live, value = at in keyed.sheet.patterns, keyed.sheet.value(*at)
+        if key not in fresh.row_of:
+            is_text = is_live or isinstance(value, str)
+            return self._is_gone(keyed, at[0]) and (is_live or column in TEXTS or (is_text and not keyed.line_table))
+        theirs = fresh.row_of[key], fresh.column_of.get(column, 0)
+        cell = fresh.cells.get(theirs)
+        if cell is None or is_live:
+            return is_live and column in fresh.column_of
+        if keyed.kind == COVER:
+            return theirs != (1, 1) or value == fresh.value(1, 1)
+        is_number = cell.formula is None and value == fresh.value(*theirs)
+        return is_number or (cell.formula is None and isinstance(value, str))
+
+    def _is_gone(self, keyed: KeyedSheet, row: int) -> bool:
+        """Whether a row that planner has no more was planner's: a person's line has no machine name."""
+        table = keyed.line_table
+        if table is None:
+            return keyed.kind not in (COMPARISON, *DATABASES)
+        if any(line.row == row and line.name for line in table.lines):
+            return True
+        values = [column for column in keyed.scenario_columns if is_filled(keyed, row, column)]
+        return not values and row < max(line.row for line in table.lines)
+
+    def is_our_rule(self, keyed: KeyedSheet, rule: Element) -> bool:
+        """Whether planner writes such a rule now, or one with the same prompt."""
+        prompts = {prompt for _, _, prompt, *_ in self.fresh.sheets[keyed.kind].page.rules if prompt}
+        return rule.get("promptTitle") in prompts or super().is_our_rule(keyed, rule)
+
+    def is_our_look(self, keyed: KeyedSheet, at: Position, look: Look) -> bool:
+        """Whether a look is one of a named style of planner's: as most of its cells look, or as many do."""
+        del keyed, at
+        bare, usual = look._replace(number_format=""), self._usual.get(look.style)
+        return look.style.startswith(PLANNERS) and (look in self._fresh_looks or self.looks[look] >= MANY) and (
+            usual is None or bare == usual)  # fmt: skip
+
+    @cached_property
+    def _fresh_looks(self) -> frozenset[Look]:
+        return frozenset(self.fresh.looks)
+
+    @cached_property
+    def _usual(self) -> dict[str, Look]:
+        """How most cells of each named style look, but for their number formats."""
+        counted: dict[str, Counter[Look]] = {}
+        for look, count in self.looks.items():
+            counted.setdefault(look.style, Counter())[look._replace(number_format="")] += count
+        return {style: looks.most_common(1)[0][0] for style, looks in counted.items()}

@@ -1,0 +1,180 @@
+"""What a workbook is to be built of: templates, tables and scenarios, and the inputs that they share.
+
+A workbook that plans training and serving calculates both for each scenario. A template that is swept is a workload;
+where there are two or more, Inputs has a row that says which of them a scenario is meant for, and the checks of the
+others are shown as not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from planner.catalog import Table, Value
+from planner.compare.comparison_cases import ComparisonCase
+from planner.errors import UserError, nearest
+from planner.formulas.layer_ops import LayerOps
+from planner.formulas.sweeps import Sweep, sweeps
+from planner.formulas.template import Row, Template
+from planner.workbook.layout import ScenarioColumns, sheet_name
+from planner.workbook.template_rows import Shares, shares
+
+OVERRIDABLE = ("model", "hardware")
+
+
+@dataclass(frozen=True)
+class BuildScenario:
+    """One column of the workbook: an id and a name, a model and a chip, and the values typed for it.
+
+    A name that nobody gave (`is_named`) is that of the model on the chip, and follows when another is chosen.
+    """
+
+    id: str
+    name: str
+    model: str | None = None
+    hardware: str | None = None
+    values: Mapping[str, Value] = field(default_factory=dict)
+    is_named: bool = True
+
+
+@dataclass(frozen=True)
+class BuildPlan:
+    """A workbook to be built. Raises UserError where two templates want one input differently."""
+
+    templates: Sequence[Template]
+    scenarios: Sequence[BuildScenario]
+    models: Table
+    hardware: Table
+    dtypes: Table
+    layer_ops: LayerOps | None = None
+    comparison: Sequence[ComparisonCase] = ()
+    last_scenario: int = 0  # the last column that ranges reach, where an older workbook says so
+    axes: Mapping[str, Sequence[float]] = field(default_factory=dict)  # the values of a sweep, where one says so
+
+    @property
+    def columns(self) -> ScenarioColumns:
+        return ScenarioColumns(len(self.scenarios), self.last_scenario)
+
+    @cached_property
+    def sheets(self) -> dict[str, str]:
+        """Template name -> sheet name."""
+        return {template.name: sheet_name(template.name) for template in self.templates}
+
+    @cached_property
+    def shares(self) -> dict[str, Shares]:
+        """Template name -> what its sheet shows, and what it calls up from an earlier sheet."""
+        return shares(self.templates)
+
+    @cached_property
+    def sweeps(self) -> list[Sweep]:
+        """What is swept of the templates, by templates/sweep.csv."""
+        return sweeps(self.templates)
+
+    @cached_property
+    def workloads(self) -> Workloads:
+        """What a scenario may be meant for."""
+        return workloads(self.templates, self.sweeps)
+
+    @cached_property
+    def inputs(self) -> dict[str, Row]:
+        """Every input of every template, once; first what the scenario is meant for, where that is a choice."""
+        chosen = self.workloads.row
+        return ({chosen.name: chosen} if chosen else {}) | _shared("input", self._rows())
+
+    @cached_property
+    def constants(self) -> dict[str, Row]:
+        """Every constant of every template, of the scenarios or of the cases, once."""
+        cases = [case.template for case in self.comparison]
+        templates = [*(self.layer_ops.templates if self.layer_ops else []), *cases]
+        return _shared("constant", [*self._rows(), *(row for template in templates for row in template.rows)])
+
+    @cached_property
+    def overrides(self) -> dict[str, Row]:
+        """The rows that have an override cell: every lookup, and each calculated row that a scenario sets."""
+        typed = {name for scenario in self.scenarios for name in scenario.values}
+        rows: dict[str, Row] = {}
+        for row in self._rows():
+            is_calculated = row.kind not in OVERRIDABLE and row.name not in self.inputs
+            if row.kind in OVERRIDABLE or (is_calculated and row.name in typed):
+                rows.setdefault(row.name, row)
+        return rows
+
+    def _rows(self) -> list[Row]:
+        return [row for template in self.templates for row in template.rows]
+
+    def check_values(self) -> None:
+        """Raise UserError for a value that no template has a row for."""
+        known = {row.name for row in self._rows()} | self.inputs.keys()
+        for scenario in self.scenarios:
+            for name in scenario.values:
+                if name not in known:
+                    raise UserError(
+                        f"scenario {scenario.id}: no template has a row {name!r}", remedy=nearest(name, known)
+                    )
+
+
+def _shared(kind: str, candidates: Sequence[Row]) -> dict[str, Row]:
+    """The rows of a kind, each name once. Raises UserError where two mean different things by one name."""
+    rows: dict[str, Row] = {}
+    for row in candidates:
+        if row.kind != kind:
+            continue
+        first = rows.setdefault(row.name, row)
+        if (first.unit, first.formula) != (row.unit, row.formula):
+            here, there = f"{row.formula or 'blank'} {row.unit}", f"{first.formula or 'blank'} {first.unit}"
+            raise row.fault(
+                f"this {kind} is {here} here and {there} in {first.place}",
+                "a name stands for one quantity in a workbook",
+            )
+    return rows
+
+
+WORKLOAD = "workload"
+ALL_WORKLOADS = "all"
+NOT_COUNTED = "-"
+
+
+@dataclass(frozen=True)
+class Workloads:
+    """The workloads of a workbook, in the order of its sheets; fewer than two are no choice."""
+
+    templates: tuple[Template, ...] = ()
+
+    @cached_property
+    def row(self) -> Row | None:
+        """The input that says what a scenario is meant for; None where there is nothing to choose."""
+        if len(self.templates) < 2:
+            return None
+        names = (*(template.name for template in self.templates), ALL_WORKLOADS)
+        note = f"whose checks count: {' '.join(names)}"
+        return Row(WORKLOAD, "Workload", "text", "input", ALL_WORKLOADS, note=note, template=WORKLOAD, choices=names)
+
+    def meant(self, values: Mapping[str, Value]) -> str:
+        """The workload that a scenario's values are meant for: the one whose own inputs it sets, else the last."""
+        own = zip(self.templates, self._own_inputs, strict=True)
+        named = [template.name for template, names in own if names & values.keys()]
+        return named[0] if len(named) == 1 else ALL_WORKLOADS if named else self.templates[-1].name
+
+    @cached_property
+    def _own_inputs(self) -> list[set[str]]:
+        """Of each workload the inputs that no other has."""
+        inputs = [{row.name for row in template.of_kind("input")} for template in self.templates]
+        return [names - set().union(*(other for other in inputs if other is not names)) for names in inputs]
+
+    def having(self, name: str) -> list[Template]:
+        """The workloads that have a row of this name."""
+        return [template for template in self.templates if name in template.by_name]
+
+    def guarded(self, meant: Sequence[Template], typed: str, formula: str, otherwise: str) -> str:
+        """A formula that counts where `typed`, the cell of the choice, says one of these workloads."""
+        if self.row is None or not meant or len(meant) == len(self.templates):
+            return formula
+        names = ",".join(f'{typed}="{name}"' for name in (ALL_WORKLOADS, *(template.name for template in meant)))
+        return f"IF(OR({names}),{formula},{otherwise})"
+
+
+def workloads(templates: Sequence[Template], sweeps: Sequence[Sweep]) -> Workloads:
+    """The workloads among a workbook's templates: those that its sweeps are of."""
+    swept = {sweep.template.name for sweep in sweeps}
+    return Workloads(tuple(template for template in templates if template.name in swept))

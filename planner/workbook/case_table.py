@@ -1,0 +1,91 @@
+"""A table with one case per row: the columns are a template's quantities, or those of several templates joined.
+
+The same text of a row that serves a column of scenarios serves a row of cases here. In a table of several templates
+a column holds one formula for each template, and stays blank where a case's template hasn't the quantity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from planner.formulas.template import CALCULATED, Row, Template
+from planner.workbook.cell_styles import row_format
+from planner.workbook.formula_texts import Databases, bytes_of_dtype, calculated, looked_up
+from planner.workbook.page import Live, Page
+from planner.xlsx.address import address
+
+Leaf = Callable[[Row, int], tuple[object, str]]  # an input or shared lookup at a sheet row -> content, style
+GROUPS = {"input": 0, "hardware": 1, "dtype": 2}
+
+
+def joined(templates: Sequence[Template]) -> list[Row]:
+    """The quantities of several templates, each name once: inputs, lookups, then calculations after what they read."""
+    first: dict[str, Row] = {}
+    reads: dict[str, set[str]] = {}
+    for template in templates:
+        for row in template.rows:
+            if row.kind not in ("constant", "check"):
+                first.setdefault(row.name, row)
+                reads.setdefault(row.name, set()).update(row.reads)
+    waiting = sorted(first.values(), key=lambda row: GROUPS.get(row.kind, 3))
+    ordered: list[Row] = []
+    placed: set[str] = set()
+    while waiting:
+        ready = next(row for row in waiting if reads[row.name] & set(first) <= placed)
+        waiting.remove(ready)
+        ordered.append(ready)
+        placed.add(ready.name)
+    return ordered
+
+
+class CaseColumns:
+    """The columns of a table of cases, from `first_column` on, and the writing of a case's row."""
+
+    def __init__(
+        self, page: Page, templates: Sequence[Template], header_row: int, first_column: int,
+        constant: Callable[[str], str], databases: Databases, hardware_row: Callable[[int], str],
+    ) -> None:  # fmt: skip
+        self.page, self.header_row, self.constant, self.databases = page, header_row, constant, databases
+        self.hardware_row = hardware_row
+        self.templates = {template.name: template for template in templates}
+        self.rows = joined(templates)
+        self.columns = {row.name: index for index, row in enumerate(self.rows, start=first_column)}
+
+    @property
+    def end(self) -> int:
+        """The first column right of the table's quantities."""
+        return max(self.columns.values()) + 1
+
+    def header(self) -> None:
+        """Two rows: the labels with units above, the machine names below."""
+        for row in self.rows:
+            column = self.columns[row.name]
+            self.page.put(self.header_row - 1, column, f"{row.label} ({row.unit})", "plan_note_right")
+            self.page.put(self.header_row, column, row.name, "plan_header_right")
+
+    def case(self, at: int, template: str, leaf: Leaf) -> None:
+        """Write one case: `leaf` gives what stands in an input's cell, or None to look a number up."""
+        own = self.templates[template]
+        for name, column in self.columns.items():
+            if name not in own.by_name:
+                continue
+            row = own.by_name[name]
+            content, style = self._content(row, own.by_name, at, leaf)
+            self.page.put(at, column, content, style, row_format(row))
+
+    def _content(self, row: Row, own: Mapping[str, Row], at: int, leaf: Leaf) -> tuple[object, str]:
+        if row.kind in CALCULATED:
+            text = calculated(row, lambda name: self.reference(own[name], at))
+            return Live(text), "plan_output" if row.kind == "output" else "plan_formula"
+        given, style = leaf(row, at)
+        if given is not None or row.kind == "input":
+            return given, style
+        if row.kind == "dtype":
+            return Live(bytes_of_dtype(self.databases, self.reference(own[row.formula], at))), "plan_formula"
+        selector = row.column[1]
+        chosen = self.reference(own[selector], at) if selector else None
+        return Live(looked_up(row, self.databases, self.hardware_row(at), chosen)), "plan_formula"
+
+    def reference(self, row: Row, at: int) -> str:
+        """The cell of a quantity in a case's row; a constant's is its one cell on Inputs."""
+        return self.constant(row.name) if row.kind == "constant" else address(at, self.columns[row.name])

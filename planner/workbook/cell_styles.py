@@ -1,0 +1,204 @@
+"""Named cell styles that say what a cell is, the number format of each unit, and the numbers that cells bear for both.
+
+Formats scale what is shown and never the value. A format with conditions drops a minus sign, so it serves only
+units whose values can't be negative. A format scales by thousands, and down only: a second's fractions are shown as
+decimals, to the millisecond from a second up, to the microsecond below, and to the nanosecond below a millisecond.
+"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from openpyxl.descriptors.nested import NestedBool
+from openpyxl.styles import Alignment, Border, Font, NamedStyle, PatternFill, Protection, Side
+from openpyxl.styles.differential import DifferentialStyle
+from openpyxl.styles.styleable import StyleableObject
+from openpyxl.workbook import Workbook
+from openpyxl.worksheet.worksheet import Worksheet
+from openpyxl.xml.functions import Element
+
+from planner.formulas.template import CALCULATED, Row
+
+FONT = "Calibri"
+COUNT = "[>=1000]#,##0;General"
+RATIO = "[>=1000]#,##0;[>=0.001]0.00##;General"
+SECONDS = '[>=1]#,##0.000" s";[>=0.001]0.000000" s";0.0########" s"'
+ENGINEERING = "##0.000E+0"
+SMALL = 1e-3
+
+
+def _scaled(unit: str, digits: str = "0.000") -> str:
+    """Tera and giga of a unit, plain below."""
+    tera, giga = "1000000000000", "1000000000"
+    return f'[>={tera}]#,##{digits},,,," T{unit}";[>={giga}]{digits},,," G{unit}";#,##0.###" {unit}"'
+
+
+FORMATS = {
+    "1": COUNT,
+    "text": "@",
+    "chip": "[>=1000]#,##0;General",
+    "byte": '[>=1000000000]#,##0.000,,," GB";[>=1000000]0.000,," MB";#,##0.###" byte"',
+    "byte/chip": '[>=1000000000]#,##0.000,,," GB/chip";[>=1000000]0.000,," MB/chip";#,##0.###" byte/chip"',
+    "byte/s": _scaled("B/s"),
+    "byte/s/chip": _scaled("B/s/chip"),
+    "FLOP": _scaled("FLOP"),
+    "FLOP/s": _scaled("FLOP/s"),
+    "FLOP/s/chip": _scaled("FLOP/s/chip"),
+    "s": SECONDS,
+    "h": "#,##0.00",
+    "USD": "[>=1000]#,##0;[>=0.01]0.000;General",
+    "USD/h": "#,##0.00",
+    "USD/h/chip": "#,##0.00",
+    "FLOP/chip": _scaled("FLOP/chip"),
+    "1/chip": COUNT,
+    "1/s": COUNT,
+    "1/s/chip": COUNT,
+    "FLOP/byte": COUNT,
+    "s/h": COUNT,
+    "W/chip": COUNT,
+    "W": COUNT,
+}
+
+
+def number_format(unit: str) -> str:
+    """The number format of a unit; engineering format for one that has no format of its own."""
+    return FORMATS.get(unit, ENGINEERING)
+
+
+def row_format(row: Row) -> str:
+    """The number format of a row: a quotient shows two decimals where a count shows what it is."""
+    form = number_format(row.unit)
+    if row.kind == "constant" and isinstance(row.default, float) and 0 < abs(row.default) < SMALL:
+        return ENGINEERING
+    is_quotient = row.kind in CALCULATED and "/" in row.formula and "ROUND" not in row.formula and row.unit != "chip"
+    return RATIO if form == COUNT and is_quotient else form
+
+
+_GREY, _BLUE, _DARK, _GREEN, _RED = "FF6B7280", "FF1F4FBF", "FF1F2937", "FF11734B", "FFB42318"
+UNLINED = (
+    "plan_title", "plan_header", "plan_header_right", "plan_column", "plan_column_right", "plan_note",
+    "plan_note_right",
+)  # fmt: skip
+_THIN = Border(bottom=Side(style="hair", color="FFD1D5DB"))
+
+
+def _style(
+    name: str, *, fill: str | None = None, locked: bool = True, wrap: bool = False, side: str | None = None,
+    indent: int = 0, **font: object,
+) -> NamedStyle:  # fmt: skip
+    style = NamedStyle(name=name)
+    style.font = Font(**{"name": FONT, "size": 10, "color": _DARK, **font})
+    if fill:
+        style.fill = PatternFill("solid", fgColor=fill)
+    style.alignment = Alignment(vertical="center", wrap_text=wrap, horizontal=side, indent=indent)
+    style.protection = Protection(locked=locked)
+    return style
+
+
+def styles() -> list[NamedStyle]:
+    """Every named style of a workbook. Inputs are blue on pale yellow, links green, formulas black."""
+    made = [
+        _style("plan_title", size=16, bold=True),
+        _style("plan_link", color=_BLUE, underline="single"),
+        _style("plan_note", side="left", indent=1, color=_GREY, wrap=True),
+        _style("plan_header", bold=True, color="FFFFFFFF", fill="FF1F3A5F"),
+        _style("plan_header_right", side="right", bold=True, color="FFFFFFFF", fill="FF1F3A5F"),
+        _style("plan_section", bold=True, fill="FFE5EAF2"),
+        _style("plan_label"),
+        _style("plan_unit", side="right", color=_GREY),
+        _style("plan_note_right", side="right", color=_GREY, wrap=True),
+        _style("plan_text", color=_GREY),
+        _style("plan_wrapped", wrap=True),
+        _style("plan_told", wrap=True, side="left", indent=1, color=_GREY),
+        _style("plan_told_link", wrap=True, side="left", indent=1, color=_BLUE, underline="single"),
+        _style("plan_beside", side="left", indent=1, color=_GREY),
+        _style("plan_verdict", side="left", indent=1),
+        _style("plan_fact", side="left", color=_GREY),
+        _style("plan_input", side="right", color=_BLUE, fill="FFFFFBE6", locked=False),
+        _style("plan_case", side="left", color=_BLUE, fill="FFFFFBE6", locked=False),
+        _style("plan_constant", side="right", color=_BLUE),
+        _style("plan_data", color=_DARK),
+        _style("plan_formula", side="right"),
+        _style("plan_formula_text", side="left"),
+        _style("plan_words", side="left", indent=1, wrap=True),
+        _style("plan_column", side="left", indent=1, bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
+        _style("plan_column_right", side="right", bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
+        _style("plan_output", side="right", bold=True),
+        _style("plan_answer", side="right", bold=True, fill="FFE3F1E9"),
+        _style("plan_cross", side="right", color=_GREEN),
+        _style("plan_check", side="right", bold=True),
+        _style("plan_measured", side="right", color="FF5B2A86", fill="FFF5F0FA", locked=False),
+        # what conditional formats make of cells, for the Cover to show: their colours are those of page.py
+        _style("plan_overridden", bold=True, color="FF8A4B08", fill="FFFDE9CF"),
+        _style("plan_failed", bold=True, color=_RED, fill="FFFEE4E2"),
+        _style("plan_absent", color="FF9CA3AF"),
+        _style("plan_key", bold=True, color="FF000000"),
+    ]
+    for style in made:
+        if style.name not in UNLINED:
+            style.border = _THIN
+    return made
+
+
+def install(book: Workbook) -> None:
+    """Give a new workbook its named styles."""
+    for style in styles():
+        book.add_named_style(style)
+
+
+class _Regular(Font):  # type: ignore[misc]  # openpyxl has no types
+    """A font that says that it isn't bold: openpyxl's leaves that out, and a bold cell stays bold."""
+
+    b = NestedBool(to_tree=lambda tag, value, namespace=None: Element(tag, val="0"))  # noqa: ARG005
+    __elements__, __nested__, __attrs__ = Font.__elements__, Font.__nested__, Font.__attrs__
+
+
+class StyleNumbers(dict[tuple[str, str | None], int]):
+    """The number that a cell's attribute s has, by its named style and its number format, None for the style's own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._quoted: dict[tuple[str, str | None], int] = {}
+        self._conditional: dict[tuple[str, str | None, bool], int] = {}
+
+    def add(self, sheet: Worksheet, style: str, number_format: str | None) -> int:
+        """Make a look one of the workbook of `sheet`; returns its number, which is above 0."""
+        self[style, number_format] = number = int(_probe(sheet, style, number_format).style_id)
+        return number
+
+    def quoted(self, sheet: Worksheet, style: str, number_format: str | None) -> int:
+        """The number of the same look for a text that begins as a formula does, and is none."""
+        key = (style, number_format)
+        if key not in self._quoted:
+            cell = _probe(sheet, style, number_format)
+            cell.quotePrefix = True
+            self._quoted[key] = int(cell.style_id)
+        return self._quoted[key]
+
+    def conditional(self, book: Workbook, ink: str, fill: str | None, bold: bool) -> int:
+        """The number of what a conditional format changes: the colour of the text and of the cell, and its weight.
+
+        A bold cell stays bold where it is filled; ink alone, as grey is, takes that away.
+        """
+        key = (ink, fill, bold)
+        if key not in self._conditional:
+            filled = PatternFill("solid", bgColor=fill) if fill else None
+            change = DifferentialStyle(font=(Font if bold or fill else _Regular)(color=ink, bold=bold), fill=filled)
+            self._conditional[key] = int(book._differential_styles.add(change))
+        return self._conditional[key]
+
+
+def _probe(sheet: Worksheet, style: str, number_format: str | None) -> StyleableObject:
+    cell = StyleableObject(sheet)
+    cell.style = style
+    if number_format:
+        cell.number_format = number_format
+    return cell
+
+
+_STYLE_NUMBERS: WeakKeyDictionary[Workbook, StyleNumbers] = WeakKeyDictionary()
+
+
+def style_numbers(book: Workbook) -> StyleNumbers:
+    """The style_numbers of a workbook's cells, which its pages share."""
+    return _STYLE_NUMBERS.setdefault(book, StyleNumbers())

@@ -1,0 +1,98 @@
+"""The chosen scenario's values, a block of rows at the top of Operations and of Sweep: what their tables read."""
+
+from __future__ import annotations
+
+from planner.formulas.sweeps import Sweep
+from planner.workbook import inputs_sheet, layout
+from planner.workbook.build_plan import BuildPlan
+from planner.workbook.calculation import Calculation
+from planner.workbook.cell_styles import number_format, row_format
+from planner.workbook.formula_texts import overridable
+from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.page import Live, Page
+from planner.xlsx.address import column_letters
+
+VALUE = 4  # the column of the values
+STYLES = {1: "plan_label", VALUE + 1: "plan_beside"}
+
+
+class ChosenBlock:
+    """Rows from `first_row` on: label, unit, name, value and formula in names; the chosen scenario's id comes first."""
+
+    def __init__(self, page: Page, plan: BuildPlan, first_row: int) -> None:
+        self.page, self.plan = page, plan
+        self.last = first_row - 1
+        page.header(["Quantity", "Unit", "Name", "Value", "Formula in names"])
+
+    def put(self, name: str, label: str, unit: str, form: str, formula: str, names: str, style: str) -> str:
+        """Write a row: a live formula with its text in names. Returns the value's cell, `$D$5`."""
+        self.last += 1
+        for column, text in ((1, label), (2, unit), (3, name), (VALUE + 1, names)):
+            self.page.put(self.last, column, text, STYLES.get(column, "plan_text"))
+        self.page.put(self.last, VALUE, Live(formula), style, form)
+        return f"${column_letters(VALUE)}${self.last}"
+
+    def put_id(self, selector: str) -> str:
+        """Write the id of the scenario that the cell `selector` of Dashboard chooses."""
+        return self.put("chosen_scenario", "Scenario", "text", "@", selector, "Dashboard[scenario]", "plan_cross")
+
+    def put_index(self, chosen: str, style: str) -> str:
+        """Write which of the scenario columns has the id in the cell `chosen`."""
+        formula = f"MATCH({chosen},{self.plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)},0)"
+        names = "MATCH(chosen_scenario, scenario_id, 0)"
+        label = "Column of the scenario"
+        return self.put("scenario_index", label, "1", number_format("1"), formula, names, style)
+
+
+class ChosenScenario(ChosenBlock):
+    """The values that Sweep's tables read, one row each: from the scenario's column on the sheet that has the quantity.
+
+    `places` holds the cell of each, by template and name.
+    """
+
+    FIRST_ROW = 4
+
+    def __init__(self, page: Page, plan: BuildPlan, inputs: Inputs, selector: str) -> None:
+        super().__init__(page, plan, self.FIRST_ROW)
+        self.inputs = inputs
+        self.places: dict[tuple[str, str], str] = {}
+        self.chosen = self.put_id(selector)
+        self.index = self.put_index(self.chosen, "plan_cross")
+
+    def look_up(self, sweep: Sweep, sheet: Calculation) -> None:
+        """A row for each quantity of the template that the sweep's tables read or compare with."""
+        for name in self.names(sweep):
+            row, home = sweep.rows[name], sheet.home(name)
+            across = self.plan.columns.across(home.page.name, home.rows[name])
+            formula, names = f"INDEX({across},{self.index})", f"{home.page.name}[{name}]"
+            label = f"{sheet.page.name}: {row.label}"
+            full_name = f"{sweep.template.name}.{name}"
+            place = self.put(full_name, label, row.unit, row_format(row), formula, names, "plan_cross")
+            self.places[sweep.template.name, name] = place
+
+    @staticmethod
+    def names(sweep: Sweep) -> list[str]:
+        """The template's rows that a sweep's tables need of the scenario."""
+        moved = {name for axis in sweep.axes for name in sweep.depends(axis)}
+        calculated = {*moved, *sweep.bounds, *(set(sweep.used) - sweep.template.by_name.keys())}
+        read = {name for row in calculated for name in sweep.reads(row)} | set(sweep.used) | moved
+        read |= {axis.row.name for axis in sweep.axes}
+        return [name for name in sweep.template.by_name if name in read]
+
+    def __call__(self, sweep: Sweep, name: str) -> str:
+        """The cell of a value."""
+        return self.places[sweep.template.name, name]
+
+    def overridden(self, name: str, formula: str) -> str:
+        """A formula that gives way to the scenario's override, where the workbook has a cell for one."""
+        if name not in self.inputs.override_rows:
+            return formula
+        typed = self.plan.columns.across(inputs_sheet.NAME, self.inputs.override_rows[name])
+        return overridable(f"INDEX({typed},{self.index})", formula)
+
+    def close(self) -> None:
+        """Group the rows of the block below the scenario's own, closed."""
+        for row in range(self.FIRST_ROW + 2, self.last + 1):
+            group = self.page.sheet.row_dimensions[row]
+            group.outlineLevel, group.hidden = 1, True
+        self.page.sheet.row_dimensions[self.last + 1].collapsed = True

@@ -1,0 +1,128 @@
+"""The columns of Comparison that hold a case's results: shape, dtype, the rows of templates/measured.csv, bound, note.
+
+They stand right of the case's own quantities (its FLOPs, its times), which their formulas read in the same row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from planner.compare.comparison_cases import SHAPES, ComparisonCase
+from planner.compare.comparison_sheet import NOTE, NOTE_LABEL, RESULTS
+from planner.formulas import library
+from planner.formulas.template import CALCULATED, Row, Template
+from planner.workbook.cell_styles import number_format, row_format
+from planner.workbook.formula_texts import calculated, or_blank
+from planner.workbook.page import Live, Page
+from planner.xlsx.address import address
+
+# of a case whose template hasn't the row
+ABSENT = {"flops": "0", "compute_time": "0", "memory_time": "lower_bound_time"}
+NEEDS = {"mfu": "compute_time"}  # the column stays blank in such a row
+PERCENT = ("roofline_share", "mfu", "spread")
+OWN = {"shape": "Shape", "dtype": "Dtype", "bound": "Bound by", NOTE: NOTE_LABEL}
+
+
+@dataclass(frozen=True)
+class ResultColumns:
+    """The columns from `first` on; `working` are those of the case's own quantities."""
+
+    page: Page
+    first: int
+    working: Mapping[str, int]
+    efficiencies: Mapping[str, str]  # of the chosen scenario, where the plan has them
+
+    @cached_property
+    def template(self) -> Template:
+        """The rows that are laid across."""
+        return library.load(RESULTS)
+
+    @cached_property
+    def columns(self) -> dict[str, int]:
+        """Machine name -> column, from left to right."""
+        laid = [row.name for row in self.template.rows if row.name not in self.working]
+        names = ["shape", "dtype", *laid, "bound", NOTE]
+        return {name: column for column, name in enumerate(names, start=self.first)}
+
+    @property
+    def typed(self) -> list[str]:
+        """The columns that measure and backfill write."""
+        return [name for name in self.columns if self._kind(name) == "input" and not name.endswith("_efficiency")]
+
+    def header(self, at: int) -> None:
+        """Labels with units in row `at`, machine names below."""
+        for name, column in self.columns.items():
+            row = self.template.by_name.get(name)
+            side = "_right" if row else ""
+            self.page.put(at, column, f"{row.label} ({row.unit})" if row else OWN[name], f"plan_note{side}")
+            self.page.put(at + 1, column, name, f"plan_header{side}")
+
+    def case(self, at: int, case: ComparisonCase) -> None:
+        """Write the columns of one case; a column is blank where the case's template can't fill it."""
+        cells = _Cells(self, case.template, at)
+        for name, column in self.columns.items():
+            for value, style, form in self._content(name, cells):
+                self.page.put(at, column, value, style, form)
+
+    def _content(self, name: str, cells: _Cells) -> Iterator[tuple[object, str, str | None]]:
+        own = {"shape": cells.shape, "dtype": cells.dtype, "bound": cells.bound}
+        if name in own:
+            yield (Live(own[name]) if own[name] else None), "plan_formula_text", "@"
+        elif name == NOTE:
+            yield None, "plan_case", "@"
+        else:
+            row = self.template.by_name[name]
+            form = "0.0%" if name in PERCENT else row_format(row)
+            if row.kind in CALCULATED:
+                is_blank = NEEDS.get(name, "") not in ("", *cells.template.by_name)
+                yield (None if is_blank else Live(calculated(row, cells))), "plan_output", form
+            elif name in self.efficiencies:
+                yield Live(self.efficiencies[name]), "plan_cross", form
+            elif name.endswith("_efficiency"):
+                yield 1, "plan_input", form
+            else:
+                yield None, "plan_measured", "@" if row.unit == "text" else number_format(row.unit)
+
+    def _kind(self, name: str) -> str:
+        return self.template.by_name[name].kind if name in self.template.by_name else ""
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of one case's row: called with a name, the reference that a formula has for it."""
+
+    results: ResultColumns
+    template: Template
+    at: int
+
+    def __call__(self, name: str) -> str:
+        if name in self.template.by_name:
+            return address(self.at, self.results.working[name])
+        if name in ABSENT:
+            absent = ABSENT[name]
+            return self(absent) if absent.isidentifier() else absent
+        reference = address(self.at, self.results.columns[name])
+        return or_blank(reference) if name == "measured_time" else reference
+
+    @property
+    def shape(self) -> str:
+        names, _ = SHAPES.get(self.template.name, ((), ""))
+        return '&" x "&'.join(self(name) for name in names)
+
+    @property
+    def dtype(self) -> str:
+        _, name = SHAPES.get(self.template.name, ((), ""))
+        if not name:
+            return ""
+        return f'{self(name)}&" bytes"' if self._row(name).unit == "byte" else self(name)
+
+    @property
+    def bound(self) -> str:
+        if "compute_time" not in self.template.by_name:
+            return '"memory"'
+        return f'IF({self("compute_time")}>={self("memory_time")},"compute","memory")'
+
+    def _row(self, name: str) -> Row:
+        return self.template.by_name[name]

@@ -1,0 +1,234 @@
+"""The Comparison sheet: a row is a template, its inputs and a key; predicted and measured stand side by side.
+
+Its two charts are measured over predicted, and time over dimension with the roofline as a line. What they draw stands
+in columns of its own, right of the note: N/A is not drawn, and x is always a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from openpyxl.chart import Reference
+from openpyxl.workbook import Workbook
+from openpyxl.workbook.defined_name import DefinedName
+
+from planner.compare.comparison_cases import ComparisonCase
+from planner.compare.comparison_sheet import IDENTITY, KEY, MARKER, MARKERS
+from planner.compare.comparison_sheet import SHEET as NAME
+from planner.formulas.template import Row, Template
+from planner.workbook import charts, dashboard, layout
+from planner.workbook.build_plan import BuildPlan
+from planner.workbook.case_table import CaseColumns
+from planner.workbook.cell_styles import number_format
+from planner.workbook.comparison_results import ResultColumns
+from planner.workbook.formula_texts import Databases, or_blank
+from planner.workbook.inputs_sheet import NAME as INPUTS
+from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.page import GREY, Live, Page
+from planner.xlsx.address import address, column_letters
+
+PURPOSE = "Copy a row down to add a case, change its inputs, then run: planner measure on this file."
+HEADER_ROW, FIRST_ROW = 5, 6
+EFFICIENCIES = ("compute_efficiency", "memory_efficiency")
+RED, YELLOW, GREEN, INK = "FFFBD5D5", "FFFFF4CC", "FFD1F0DD", "FF1F2937"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The sheet and where its rows and columns are."""
+
+    page: Page
+    table: CaseColumns
+    results: ResultColumns
+    last: int  # the last row that ranges and validations reach
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """Machine name -> column, from left to right."""
+        identity = {name: index for index, name in enumerate(IDENTITY, start=1)}
+        return identity | self.table.columns | self.results.columns
+
+    def reach(self, name: str) -> str:
+        """The range of a column over all rows, sized ahead."""
+        return f"{address(FIRST_ROW, self.columns[name])}:{address(self.last, self.columns[name])}"
+
+
+def write(
+    book: Workbook, plan: BuildPlan, cases: Sequence[ComparisonCase], inputs: Inputs, databases: Databases
+) -> Comparison:  # fmt: skip
+    """Write the sheet: identity, inputs, working, and the measured numbers beside the predicted ones."""
+    page = Page(book, NAME, "Comparison", PURPOSE, corner="C6")
+    templates = list({case.template.name: case.template for case in cases}.values())
+    matched = column_letters(len(IDENTITY))
+    table = CaseColumns(
+        page, templates, HEADER_ROW, len(IDENTITY) + 1, inputs.constant, databases, lambda at: f"${matched}{at}"
+    )  # fmt: skip
+    results = ResultColumns(page, table.end, table.columns, _efficiencies(plan, inputs))
+    sheet = Comparison(page, table, results, FIRST_ROW + len(cases) + layout.SPARE_ROWS)
+    drawn = chart_columns(max(results.columns.values()) + 1)
+    _header(sheet)
+    chart_header(page, drawn, HEADER_ROW - 1)
+    chip = next((scenario.hardware for scenario in plan.scenarios if scenario.hardware), None)
+    for at, case in enumerate(cases, start=FIRST_ROW):
+        _row(sheet, at, case, chip, databases)
+        chart_case(page, drawn, results, at, case, FIRST_ROW)
+    draw_charts(page, drawn, FIRST_ROW, sheet.last)
+    _validate(sheet, databases, templates)
+    _colour(sheet, max(drawn.values()))
+    _mark(book, sheet)
+    first, end = column_letters(sheet.columns["predicted_time"]), column_letters(sheet.columns["achieved_bandwidth"])
+    page.sheet.print_area = f"{first}{HEADER_ROW - 1}:{end}{FIRST_ROW + len(cases) - 1}"
+    page.sheet.print_title_cols = "B:B"  # the working between the case and its results stays off the paper
+    page.widths(34, 30, 18, 14, 13, *[14] * len(table.columns), *[22] * (len(results.columns) + len(drawn)))
+    return sheet
+
+
+def _mark(book: Workbook, sheet: Comparison) -> None:
+    """A defined name over each column that is read or written later: it follows the column."""
+    for name in (*IDENTITY, *sheet.results.typed, "note"):
+        marker, column = MARKER if name == KEY else f"{MARKERS}{name}", column_letters(sheet.columns[name])
+        area = f"{NAME}!${column}${FIRST_ROW}:${column}${sheet.last}"
+        book.defined_names[marker] = DefinedName(marker, attr_text=area)
+
+
+def _efficiencies(plan: BuildPlan, inputs: Inputs) -> Mapping[str, str]:
+    """The efficiencies of the scenario that is chosen on Dashboard."""
+    if plan.layer_ops is None:
+        return {}  # Dashboard chooses no scenario
+    chosen = f"MATCH({dashboard.SELECTORS['scenario']},{plan.columns.across(INPUTS, layout.ID_ROW)},0)"
+    return {
+        name: or_blank(f"INDEX({plan.columns.across(INPUTS, inputs.input_rows[name])},{chosen})")
+        for name in EFFICIENCIES if name in inputs.input_rows
+    }  # fmt: skip
+
+
+def _header(sheet: Comparison) -> None:
+    page = sheet.page
+    for column, (name, label) in enumerate(IDENTITY.items(), start=1):
+        page.put(HEADER_ROW - 1, column, label, "plan_note")
+        page.put(HEADER_ROW, column, name, "plan_header")
+    sheet.table.header()
+    sheet.results.header(HEADER_ROW - 1)
+    page.sheet.row_dimensions[HEADER_ROW - 1].height = 42
+
+
+def _row(sheet: Comparison, at: int, case: ComparisonCase, chip: str | None, databases: Databases) -> None:
+    page, columns = sheet.page, sheet.columns
+    identity = (case.key, case.label, case.template.name, chip)
+    for column, value in enumerate(identity, start=1):
+        page.put(at, column, value, "plan_case", "@")
+    matched = f"MATCH({address(at, columns['hardware_id'])},{databases['hardware'].ids},0)"
+    page.put(at, columns["hardware_row"], Live(matched), "plan_formula", "0")
+    sheet.table.case(at, case.template.name, lambda row, at: _typed(case, row))  # noqa: ARG005 (a Leaf)
+    sheet.results.case(at, case)
+
+
+def _typed(case: ComparisonCase, row: Row) -> tuple[object, str]:
+    if row.kind != "input":
+        return None, ""
+    value = case.inputs[row.name]
+    return int(value) if isinstance(value, float) and value == int(value) else value, "plan_input"
+
+
+def _colour(sheet: Comparison, last: int) -> None:
+    """Green is near the prediction, red is far from it; what is not known, up to column `last`, is grey."""
+    bands = {
+        "roofline_share": ((">=0.7", GREEN), (">=0.4", YELLOW), (">=0", RED)),
+        "time_ratio": (("<=1.4", GREEN), ("<=2.5", YELLOW), (">2.5", RED)),
+        "calibrated_ratio": (("<=1.4", GREEN), ("<=2.5", YELLOW), (">2.5", RED)),
+    }
+    for name, rules in bands.items():
+        first = address(FIRST_ROW, sheet.columns[name])
+        for condition, fill in rules:
+            sheet.page.colour(sheet.reach(name), f"IFERROR({first}{condition},FALSE)", ink=INK, fill=fill)
+    sheet.page.colour(f"A{FIRST_ROW}:{address(sheet.last, last)}", f"ISNA(A{FIRST_ROW})", ink=GREY)
+
+
+def _validate(sheet: Comparison, databases: Databases, templates: Sequence[Template]) -> None:
+    lists = {
+        "hardware_id": databases["hardware"].ids,
+        "template": f'"{",".join(template.name for template in templates)}"',
+    }
+    lists |= {name: databases["dtypes"].ids for name in sheet.table.columns if name.endswith("_dtype")}
+    for name, source in lists.items():
+        sheet.page.validate(sheet.reach(name), type="list", formula1=source, error="Choose from the list.",
+                            errorTitle=name, promptTitle=name, prompt="Choose from the list.")  # fmt: skip
+
+
+TIMES = (1e-7, 1e2)  # s, what the axes span
+DIMENSIONS = (10.0, 1e5)
+CHART_COLUMNS = {
+    "chart_predicted": ("Chart: predicted time", "s"),
+    "chart_measured": ("Chart: measured time", "s"),
+    "chart_dimension": ("Chart: dimension of a square matmul", "1"),
+    "chart_roofline": ("Chart: its predicted time", "s"),
+    "chart_point": ("Chart: its measured time", "s"),
+}
+EQUAL_ROWS = (1, 2)  # above the headers: the ends of the line on which measured is predicted
+
+
+def chart_columns(first: int) -> dict[str, int]:
+    """Machine name -> column, from left to right."""
+    return {name: column for column, name in enumerate(CHART_COLUMNS, start=first)}
+
+
+def chart_header(page: Page, places: dict[str, int], at: int) -> None:
+    """Labels with units in row `at`, machine names below, and the line of equality above."""
+    for name, column in places.items():
+        label, unit = CHART_COLUMNS[name]
+        page.put(at, column, f"{label} ({unit})", "plan_note")
+        page.put(at + 1, column, name, "plan_header")
+    for row, end in zip(EQUAL_ROWS, TIMES, strict=True):
+        for name in ("chart_predicted", "chart_measured"):
+            page.put(row, places[name], end, "plan_constant", number_format("s"))
+        page.put(row, places["chart_dimension"], "end of the line: measured is predicted", "plan_text")
+
+
+def chart_case(
+    page: Page, places: dict[str, int], results: ResultColumns, at: int, row: ComparisonCase, first: int
+) -> None:
+    """The chart data of one case; only square matmuls in the dtype of the first row have a place by dimension."""
+    predicted = f"{column_letters(results.columns['predicted_time'])}{at}"
+    measured = or_blank(f"{column_letters(results.columns['measured_time'])}{at}")
+    square = "NA()"
+    if row.template.name == "matmul":
+        tokens, d_in, d_out, count, dtype = (
+            column_letters(results.working[name]) for name in ("tokens", "d_in", "d_out", "n_matmuls", "compute_dtype")
+        )
+        same = f"{dtype}{at}=${dtype}${first}"
+        square = f"IF(AND({tokens}{at}={d_in}{at},{d_in}{at}={d_out}{at},{count}{at}=1,{same}),{d_in}{at},NA())"
+    size = f"{column_letters(places['chart_dimension'])}{at}"
+    contents = {
+        "chart_predicted": f"IFERROR({predicted},1)",
+        "chart_measured": f"{measured}+0*{predicted}",
+        "chart_dimension": f"IFERROR({square},1)",
+        "chart_roofline": f"IF({size}>1,{predicted},NA())",
+        "chart_point": f"IF({size}>1,{measured},NA())",
+    }
+    for name, text in contents.items():
+        page.put(at, places[name], Live(text), "plan_formula", number_format(CHART_COLUMNS[name][1]))
+
+
+def draw_charts(page: Page, places: dict[str, int], first: int, last: int) -> None:
+    """Both charts, right of their data."""
+
+    def reach(name: str) -> Reference:
+        return charts.column(page, places[name], first, last)
+
+    anchor = column_letters(max(places.values()) + 2)
+    scatter = charts.log_log("Measured over predicted")
+    charts.axis(scatter.x_axis, "Predicted time (s)", "0.E+0", *TIMES)
+    charts.axis(scatter.y_axis, "Measured time (s)", "0.E+0", *TIMES)
+    along, up = (charts.column(page, places[name], *EQUAL_ROWS) for name in ("chart_predicted", "chart_measured"))
+    scatter.series.append(charts.line(along, up, "Measured is predicted"))
+    scatter.series.append(charts.markers(reach("chart_predicted"), reach("chart_measured"), "Cases"))
+    page.sheet.add_chart(scatter, f"{anchor}4")
+    growth = charts.log_log("Time of a square matmul")
+    charts.axis(growth.x_axis, "Dimension", "General", *DIMENSIONS)
+    charts.axis(growth.y_axis, "Time (s)", "0.E+0", *TIMES)
+    growth.series.append(charts.line(reach("chart_dimension"), reach("chart_roofline"), "Roofline"))
+    growth.series.append(
+        charts.markers(reach("chart_dimension"), reach("chart_point"), "Measured", charts.PALETTE[1])
+    )  # fmt: skip
+    page.sheet.add_chart(growth, f"{anchor}31")

@@ -1,0 +1,137 @@
+"""The Constraints sheet: for every MAX and MIN on the way to a headline, what binds and how far the next part is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from openpyxl.workbook import Workbook
+
+from planner.formulas.binding import Constraint, on_the_way
+from planner.formulas.text import parse
+from planner.workbook import layout
+from planner.workbook.build_plan import BuildPlan
+from planner.workbook.calculation import Calculation, header_rows
+from planner.workbook.cell_styles import RATIO, number_format, row_format
+from planner.workbook.formula_texts import Ranking
+from planner.workbook.layout import within
+from planner.workbook.page import GREY, LINE_HEIGHT, PER_WIDTH, Page, lines_of
+from planner.workbook.template_rows import headlines
+from planner.xlsx.address import address, column_letters
+from planner.xlsx.grid import HERE
+
+NAME = "Constraints"
+WIDTHS = (40, 11, 28, 30, 28)  # all of it is frozen: scenarios must still be seen beside it on a laptop
+LETTERS = int((layout.SCENARIO_WIDTH - 2) * PER_WIDTH)  # of a line in a scenario's column, beside the indent
+MARGIN = "100.01x"  # how far apart two parts are, as wide as most
+PURPOSE = "What binds each scenario, and how far the next part is: every MAX and MIN on the way to a headline."
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Where each constraint is told in words, `rows` by the sheet and the row's name; their `heights` in points."""
+
+    page: Page
+    rows: dict[tuple[str, str], int]
+    heights: dict[int, float]
+
+    def place(self, sheet: Calculation, name: str) -> int | None:
+        """The row that says in words what binds a row of a calculation sheet; None where nothing competes in it."""
+        return self.rows.get((sheet.home(name).page.name, name))
+
+    def words(self, sheet: Calculation, name: str, column: int) -> str:
+        """A reference to those words in a scenario's column."""
+        at = self.place(sheet, name)
+        assert at is not None, "the caller asked for its place"
+        return f"{NAME}!{address(at, column)}"
+
+
+def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation]) -> Constraints | None:
+    """Write the sheet; None, and no sheet, where nothing competes on the way to any headline."""
+    found = list(_found(sheets))
+    if not found:
+        return None
+    page = Page(book, NAME, "Constraints", PURPOSE)
+    header_rows(page, plan, ("Read from", "What it is"))
+    constraints = Constraints(page, {}, {})
+    at = layout.FIRST_ROW
+    several = {each.row.label for each, _ in found if sum(each.row.label == other.row.label for other, _ in found) > 1}
+    for each, sheet in found:
+        title = f"{sheet.page.name}: {each.row.label}" if each.row.label in several else each.row.label
+        at = _block(page, plan, each, sheet, title, at)
+        constraints.rows[sheet.page.name, each.row.name] = at - 1
+        page.sheet.row_dimensions[at - 1].height = constraints.heights[at - 1] = _height(each)
+        at += 1
+    first = layout.FIRST_SCENARIO
+    page.colour(f"{address(layout.FIRST_ROW, first)}:{address(at, plan.columns.last)}",
+                f"ISNA({address(layout.FIRST_ROW, first)})", ink=GREY)  # fmt: skip
+    layout.scenario_widths(page, plan.columns, WIDTHS)
+    return constraints
+
+
+def _found(sheets: Sequence[Calculation]) -> Iterator[tuple[Constraint, Calculation]]:
+    """Every constraint on the way to a headline, once, with the sheet that computes its row."""
+    seen: set[tuple[str, str]] = set()
+    for sheet in sheets:
+        for each in on_the_way(sheet.template, headlines(sheet.template)):
+            home = sheet.home(each.row.name)
+            if (key := (home.page.name, each.row.name)) not in seen:
+                seen.add(key)
+                yield each, home
+
+
+def _block(page: Page, plan: BuildPlan, each: Constraint, sheet: Calculation, title: str, at: int) -> int:
+    """One constraint: its parts, then what binds, the next part, how far it is, and all in words; the row below."""
+    page.section(at, title, layout.FIRST_SCENARIO + plan.columns.filled - 1)
+    first, last = at + 1, at + len(each.parts)
+    for row, part in enumerate(each.parts, start=first):
+        label = f"{title}: {within(_beside(part.label, each.row.label))}"
+        name, read = f"{each.row.name}.{part.name}", f"{sheet.page.name}[{part.text}]"
+        layout.describe(page, row, (label, each.unit, name, read, part.label))
+        page.across(row, plan.columns, parse(part.text).substitute(sheet.here), "plan_cross", _format(each))
+    largest, over = ("largest", "above") if each.is_largest else ("smallest", "below")
+    said = (
+        ("what binds", "text", "binds", f"the {largest} of the {len(each.parts)}"),
+        ("the next", each.unit, "next", f"the second {largest} of the {len(each.parts)}"),
+        ("how far the next is", "1", "margin", "the larger of the two over the smaller"),
+        ("in words", "text", "words", f"what binds, and how far it is {over} the next"),
+    )
+    for row, (label, unit, name, text) in enumerate(said, start=last + 1):
+        layout.describe(page, row, (f"{title}: {label}", unit, f"{each.row.name}.{name}", text, ""))
+    for row, (formula, style, form) in enumerate(_said(each, first, last), start=last + 1):
+        page.across(row, plan.columns, formula, style, form)
+    return last + len(said) + 1
+
+
+def _height(each: Constraint) -> float:
+    """The points that the longest of the texts takes: any part may bind, and any other come next."""
+    over = "above" if each.is_largest else "below"
+    texts = (f"{one.label}, {MARGIN} {over} {other.label}" for one, other in permutations(each.parts, 2))
+    return LINE_HEIGHT * max((lines_of(text, LETTERS) for text in texts), default=1) + 2
+
+
+def _format(each: Constraint) -> str:
+    """How the parts are shown: as their row, where they are of its unit."""
+    return row_format(each.row) if each.unit == each.row.unit else number_format(each.unit)
+
+
+def _said(each: Constraint, first: int, last: int) -> Iterator[tuple[str, str, str]]:
+    """What stands below the parts in a scenario's column, from top to bottom: formula, style and number format."""
+    ranking = Ranking(
+        [f"{HERE}{row}" for row in range(first, last + 1)],
+        f"{HERE}{first}:{HERE}{last}",
+        f"${column_letters(layout.SOURCE)}${first}:${column_letters(layout.SOURCE)}${last}",
+        each.function,
+    )
+    binding, following, margin = (f"{HERE}{last + step}" for step in (1, 2, 3))
+    yield ranking.binding, "plan_formula", "@"
+    yield ranking.following, "plan_formula", _format(each)
+    yield ranking.margin(following), "plan_output", RATIO
+    yield ranking.words(binding, following, margin), "plan_words", "@"
+
+
+def _beside(label: str, title: str) -> str:
+    """A part's label without the include that the title names already: `FSDP: ` of `FSDP: time by latency`."""
+    prefix, colon, _ = title.partition(": ")
+    return label.removeprefix(prefix + colon) if colon else label

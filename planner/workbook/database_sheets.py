@@ -1,0 +1,105 @@
+"""The Models, Hardware and Dtypes sheets: a row for each id, a column for each number, their sources beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from openpyxl.workbook import Workbook
+
+from planner.catalog import Table, Value
+from planner.workbook import layout
+from planner.workbook.cell_styles import number_format
+from planner.workbook.page import Page
+from planner.xlsx.address import column_letters
+
+TITLES = {
+    "models": ("Models", "The architecture of each model; add a row below for a model of your own."),
+    "hardware": (
+        "Hardware",
+        "Peaks are dense and per chip; bandwidths are one-way. Add a row below for your own chip.",
+    ),
+    "dtypes": ("Dtypes", "Bytes of an element of each dtype."),
+}
+
+
+PRINTED = 14  # columns of a database on paper; the rest is for the screen
+WIDEST = 120.0  # of a column; the last one may run over, since nothing stands right of it
+
+
+@dataclass(frozen=True)
+class DatabaseSheet:
+    """Where a table's columns stand on its sheet, and ranges over them that leave room for more rows."""
+
+    page: Page
+    columns: dict[str, int]
+    last_row: int
+
+    def range(self, column: str) -> str:
+        """All cells of a column: `Hardware!$H$6:$H$152`."""
+        return self._range(self.columns[column], self.columns[column])
+
+    @property
+    def ids(self) -> str:
+        """The ids, for MATCH and for dropdowns."""
+        return self._range(1, 1)
+
+    @property
+    def header(self) -> str:
+        """The header row: the machine names of all columns."""
+        row = layout.TABLE_HEADER_ROW
+        return f"{self.page.name}!$A${row}:${column_letters(max(self.columns.values()))}${row}"
+
+    @property
+    def body(self) -> str:
+        """All cells below the header."""
+        return self._range(1, max(self.columns.values()))
+
+    def _range(self, first: int, last: int) -> str:
+        left, right = column_letters(first), column_letters(last)
+        return f"{self.page.name}!${left}${layout.TABLE_FIRST_ROW}:${right}${self.last_row}"
+
+
+def write(book: Workbook, table: Table) -> DatabaseSheet:
+    """Write a table's sheet: units above the header, one row for each id."""
+    title, purpose = TITLES[table.kind]
+    page = Page(book, title, title, purpose)
+    columns = {column.name: index for index, column in enumerate(table.columns, start=2)}
+    page.put(3, 1, "", "plan_text")
+    page.put(4, 1, "unit", "plan_text")
+    page.put(layout.TABLE_HEADER_ROW, 1, "id", "plan_header")
+    for column in table.columns:
+        is_text = column.unit == "text"
+        page.put(3, columns[column.name], column.label, "plan_note" if is_text else "plan_note_right")
+        page.put(4, columns[column.name], column.unit, "plan_text" if is_text else "plan_unit")
+        header = "plan_header" if is_text else "plan_header_right"
+        page.put(layout.TABLE_HEADER_ROW, columns[column.name], column.name, header)
+    rows = dict(table.rows)  # each is completed when it is asked for: once
+    for at, (identifier, cells) in enumerate(rows.items(), start=layout.TABLE_FIRST_ROW):
+        page.put(at, 1, identifier, "plan_key")
+        for column in table.columns:
+            value = cells.get(column.name)
+            if value is not None:
+                whole = isinstance(value, float) and value == int(value) and abs(value) < 2**53
+                kept = int(value) if whole else value
+                page.put(
+                    at,
+                    columns[column.name],
+                    kept,
+                    "plan_data",
+                    "0" if column.name == "year" else number_format(column.unit),
+                )
+    page.sheet.row_dimensions[3].height = 42
+    last = layout.TABLE_FIRST_ROW + len(table.rows) - 1
+    page.sheet.print_area = f"A1:{column_letters(min(len(table.columns) + 1, PRINTED))}{last}"
+    page.widths(20, *[_width(rows.values(), column.name, column.unit) for column in table.columns])
+    return DatabaseSheet(page, columns, layout.TABLE_FIRST_ROW + len(table.rows) - 1 + layout.SPARE_ROWS)
+
+
+def _width(rows: Iterable[Mapping[str, Value]], name: str, unit: str) -> float:
+    """As wide as a column's longest text, up to a limit; of numbers, as wide as they get with their unit."""
+    if unit == "text":
+        texts = (str(cells.get(name) or "") for cells in rows)
+        return min(WIDEST, max(len(name) * 1.2, 0.95 * max(map(len, texts), default=0)) + 2.0)
+    scaled = 21.0 if unit.startswith(("FLOP", "byte")) else 13.0  # room for `1,979.000 TFLOP/s/chip`
+    return max(scaled, len(name) * 1.05)

@@ -1,0 +1,111 @@
+"""The texts of formula cells: blanks, overrides, lookups, calculations, and formulas that rank competing cells.
+
+Ranking is made of MIN, MAX, IF, ROUND, INDEX and MATCH alone, which every spreadsheet program computes alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from planner.formulas.binding import FAR, LARGE
+from planner.formulas.template import CALCULATED, Row
+from planner.workbook.database_sheets import DatabaseSheet
+
+Databases = dict[str, DatabaseSheet]
+
+
+def looked_up(row: Row, databases: Databases, matched_row: str, selector: str | None = None) -> str:
+    """A number out of Models or Hardware at a row already matched; N/A where the database is blank.
+
+    `selector` is the cell that holds a dtype, for `peak[compute_dtype]`.
+    """
+    database = databases["models" if row.kind == "model" else "hardware"]
+    column, wants_selector = row.column
+    if wants_selector:
+        which = f'MATCH("{column}_"&{selector},{database.header},0)'
+        number = f"INDEX({database.body},{matched_row},{which})"
+    else:
+        number = f"INDEX({database.range(column)},{matched_row})"
+    return f'IF({number}="",NA(),{number})'
+
+
+def bytes_of_dtype(databases: Databases, dtype_cell: str) -> str:
+    """The bytes per element of the dtype that a cell names."""
+    dtypes = databases["dtypes"]
+    return f"INDEX({dtypes.range('bytes_per_element')},MATCH({dtype_cell},{dtypes.ids},0))"
+
+
+def calculated(row: Row, reference: Callable[[str], str]) -> str:
+    """A calculated row's own text, its names replaced by cells."""
+    assert row.kind in CALCULATED
+    return row.expression.substitute(reference)
+
+
+def or_blank(cell: str) -> str:
+    """A typed cell's value; N/A where it is blank."""
+    return f'IF({cell}="",NA(),{cell})'
+
+
+def overridable(override_cell: str, formula: str) -> str:
+    """The override where one is typed, else the formula."""
+    return f'IF({override_cell}<>"",{override_cell},{formula})'
+
+
+ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The cells of the competing parts in order, their range, the range of their labels, and MAX or MIN."""
+
+    cells: Sequence[str]
+    values: str
+    labels: str
+    function: str
+
+    @property
+    def best(self) -> str:
+        """The value that binds."""
+        return f"{self.function}({self.values})"
+
+    @property
+    def binding(self) -> str:
+        """The label of what binds; the smallest of some parts binds at 0 too."""
+        which = self._label(self.best)
+        return f'IF({self.best}=0,"{NONE}",{which})' if self.function == "MAX" else which
+
+    @property
+    def following(self) -> str:
+        """The second largest, or smallest.
+
+        The second largest of all is the largest, over each cell, of the smaller of it and the largest after it.
+        """
+        other = "MIN" if self.function == "MAX" else "MAX"
+        pairs = []
+        for index, one in enumerate(self.cells[:-1]):
+            rest = self.cells[index + 1 :]
+            after = rest[0] if len(rest) == 1 else f"{self.function}({rest[0]}:{rest[-1]})"
+            pairs.append(f"{other}({one},{after})")
+        return pairs[0] if len(pairs) == 1 else f"{self.function}({','.join(pairs)})"
+
+    def margin(self, following: str) -> str:
+        """The larger of the two over the smaller; N/A where the smaller is 0. `following` is the cell of the second."""
+        small, large = self._ends(following)
+        return f"IF({small}>0,{large}/{small},NA())"
+
+    def words(self, binding: str, following: str, margin: str) -> str:
+        """`Compute, 1.8x above the next`; the arguments are the cells of the three formulas above."""
+        over = "above" if self.function == "MAX" else "below"
+        rounded = f"ROUND({margin},IF({margin}>={LARGE},0,2))"
+        times = f'IF({margin}>={FAR},"more than {FAR:,}",{rounded})'
+        distance = f'{times}&"x {over} "&{self._label(following)}'
+        said = f'IF(ROUND({margin},2)=1,"{LEVEL}",{distance})'
+        alone = f'{binding}&IF({binding}="{NONE}","",", {ALONE}")'
+        return f'IF({self._ends(following)[0]}>0,{binding}&", "&{said},{alone})'
+
+    def _ends(self, following: str) -> tuple[str, str]:
+        return (following, self.best) if self.function == "MAX" else (self.best, following)
+
+    def _label(self, value: str) -> str:
+        return f"INDEX({self.labels},MATCH({value},{self.values},0))"

@@ -1,0 +1,262 @@
+"""What planner wrote into a workbook, remembered on its Cover: the base of the three-way merge of `planner update`.
+
+Of each sheet it has the key and the place of every row and column, and of every cell a short digest of what stood in it
+and the number of its look. A formula is remembered as it read at the first cell of those that are filled from one
+another, so that a row takes one digest however many scenarios there are. What a person is meant to type has none.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from planner.xlsx.address import Position, column_letters
+from planner.xlsx.cellvalue import Value
+from planner.xlsx.grid import HERE
+
+FORMAT = 1  # of the memory itself: another one isn't read
+HEADING = "What planner wrote, for planner update"
+UNREAD = ("cover", "log")  # the sheets that are other with every build
+CHUNK = 20_000  # characters of a cell; the most that programs keep are 32,767
+PACKED = "eJ"  # how every packed text begins
+FIRST_SCENARIO = 6
+SCENARIOS = 0  # columns of a formula that stands in every scenario's
+NOTHING = 0  # the digest of an empty cell, and of one that is a person's to fill
+_SPELLING = re.compile(
+    r"""(?P<text>"(?:[^"]|"")*") | (?P<space>\s+) | '(?P<sheet>(?:[^']|'')*)'(?=!)
+      | (?<![\w.$])(?P<number>(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)""",
+    re.VERBOSE,
+)
+_PLAIN_SHEET = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+
+
+class Filled(NamedTuple):
+    """Cells that planner filled from one another, `down` rows and `across` columns (SCENARIOS: of each scenario).
+
+    `digest` is that of what the first of them holds, `look` the number of their look.
+    """
+
+    row: int
+    column: int
+    down: int
+    across: int
+    look: int
+    digest: int
+
+
+class Remembered(NamedTuple):
+    """A cell that planner filled: the digest of what stood in it as it reads at the cell `first`, and its look."""
+
+    first: Position
+    look: int
+    digest: int
+
+
+@dataclass(frozen=True)
+class BuiltSheet:
+    """A sheet as it was built: its rows and columns by key, and what stood in them. `rules` are digests of its rules.
+
+    `end` is the last row that ranges over a database reach.
+    """
+
+    kind: str
+    name: str
+    rows: Mapping[int, str]
+    columns: Mapping[int, str]
+    filled: Sequence[Filled]
+    rules: frozenset[int] = frozenset()
+    end: int = 0
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """The row of each key."""
+        return {key: row for row, key in self.rows.items()}
+
+    @cached_property
+    def column_of(self) -> dict[str, int]:
+        """The column of each key; scenarios have none."""
+        return {key: column for column, key in self.columns.items()}
+
+    @cached_property
+    def _cells(self) -> dict[Position, Remembered]:
+        found: dict[Position, Remembered] = {}
+        for each in sorted(self.filled, key=lambda each: each.down, reverse=True):  # a single cell within a run counts
+            first = each.row, each.column
+            for row in range(each.row, each.row + each.down):
+                for column in range(each.column, each.column + max(each.across, 1)):
+                    found[row, column] = Remembered(first, each.look, each.digest)
+        return found
+
+    @cached_property
+    def _scenarios(self) -> frozenset[int]:
+        return frozenset(each.row for each in self.filled if each.across == SCENARIOS)
+
+    def cell(self, row: int, column: int) -> Remembered | None:
+        """What planner wrote into a cell; None where it wrote nothing."""
+        if column > FIRST_SCENARIO and row in self._scenarios:
+            column = FIRST_SCENARIO
+        return self._cells.get((row, column))
+
+    def is_same(self, other: BuiltSheet) -> bool:
+        """Whether planner wrote the same on two sheets. Of the cases those of templates that both have count."""
+        if self.kind == "comparison":
+            cases = self._by_case(other) == other._by_case(self)
+            return cases and (self.columns, self.rules) == (other.columns, other.rules)
+        if (self.rows, self.columns, self.rules) != (other.rows, other.columns, other.rules):
+            return False
+        return self._without_defaults() == other._without_defaults()
+
+    def _by_case(self, other: BuiltSheet) -> list[tuple[str, list[tuple[int, ...]]]]:
+        """What stands in the rows that another sheet has too; cases of a template may stand anywhere."""
+        found: dict[str, list[tuple[int, ...]]] = {}
+        for each in self.filled:
+            key = self.rows.get(each.row, "")
+            if key in other.row_of:
+                same = each.row == other.row_of[key]
+                found.setdefault(key, []).append((each.column, each.look, each.digest if same else NOTHING))
+        return sorted(found.items())
+
+    def _without_defaults(self) -> list[Filled]:
+        is_open = self.kind == "inputs"
+        return [each._replace(digest=NOTHING) if is_open and each.across == SCENARIOS else each for each in self.filled]
+
+    def cells(self) -> Iterator[tuple[Position, Remembered]]:
+        """Every cell, of the scenarios' the first."""
+        return iter(self._cells.items())
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What planner wrote: its sheets by kind, the digests of its looks by number, the values that each axis is swept
+    over by template and input, and the last column that ranges over scenarios reach.
+    """  # fmt: skip
+
+    sheets: Mapping[str, BuiltSheet]
+    looks: Sequence[int]
+    axes: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    last_scenario: int = 0
+
+    def texts(self) -> Iterator[tuple[str, list[str]]]:
+        """What the Cover holds of it: for each line its name and the texts of its cells."""
+        common = [FORMAT, self.last_scenario, dict(self.axes), _packed(self.looks, 4)]
+        yield "all sheets", _chunks(common)
+        for sheet in self.sheets.values():
+            yield sheet.name, _chunks([sheet.kind, *_plain(sheet)])
+
+    def is_same(self, other: Memory) -> bool:
+        """Whether planner would write the same: but for Cover and Log, whatever is a person's to type, and cases that
+        were added since.
+        """  # fmt: skip
+        if self.sheets.keys() != other.sheets.keys() or list(self.looks) != list(other.looks):
+            return False
+        return all(sheet.is_same(other.sheets[kind]) for kind, sheet in self.sheets.items() if kind not in UNREAD)
+
+    @classmethod
+    def of_texts(cls, lines: Iterable[tuple[str, str]]) -> Memory | None:
+        """The memory in the lines of a Cover, each its name and its text; None where it is none, or damaged."""
+        try:
+            (_, first), *rest = ((name, _unpacked_text(text)) for name, text in lines)
+            if first[0] != FORMAT:
+                return None
+            sheets = [_sheet(name, *plain) for name, plain in rest]
+            return cls({sheet.kind: sheet for sheet in sheets}, _unpacked(first[3], 4), first[2], first[1])
+        except (ValueError, TypeError, IndexError, KeyError, zlib.error):
+            return None
+
+
+def is_packed(text: str) -> bool:
+    """Whether a text is one that a memory begins with."""
+    return text.startswith(PACKED)
+
+
+def of_formula(text: str) -> int:
+    """The digest of a formula, without its `=`; blanks don't count, nor how a number or a sheet is spelt."""
+    return zlib.crc32(f"={_SPELLING.sub(_spelt, text)}".encode()) & 0xFFFFFF or 1
+
+
+def of_value(value: Value) -> int:
+    """The digest of a typed value."""
+    if value is None or value == "":
+        return NOTHING
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)  # programs save 15 digits
+    return zlib.crc32((f"{value:.15g}" if is_number else f"'{value}").encode()) & 0xFFFFFF or 1
+
+
+def of_text(text: str) -> int:
+    """A digest of four bytes: of a look or a rule."""
+    return zlib.crc32(text.encode())
+
+
+def filled_across(row: int, column: int, count: int, pattern: str, look: int) -> Filled:
+    """Cells of one formula copied to the right."""
+    return Filled(row, column, 1, count, look, of_formula(pattern.replace(HERE, column_letters(column))))
+
+
+def filled_down(row: int, column: int, count: int, pattern: str, look: int) -> Filled:
+    """Cells of one formula copied downward."""
+    return Filled(row, column, count, 1, look, of_formula(pattern.replace(HERE, str(row))))
+
+
+def _spelt(match: re.Match[str]) -> str:
+    if match["text"]:
+        return match[0]
+    if match["number"]:
+        return repr(float(match[0])).removesuffix(".0")
+    name = match["sheet"]
+    return "" if name is None else name if _PLAIN_SHEET.fullmatch(name) else match[0]
+
+
+def _plain(sheet: BuiltSheet) -> list[object]:
+    """A sheet as lists of numbers and texts. Places are counted from the one before, so that they pack well."""
+    numbers: list[int] = []
+    row = column = 0
+    for each in sheet.filled:
+        numbers += (each.row - row, each.column - column, each.down, each.across, each.look)
+        row, column = each.row, each.column
+    parts = [numbers[at::5] for at in range(5)]
+    digests = _packed([each.digest for each in sheet.filled], 3)
+    return [list(sheet.rows), list(sheet.rows.values()), list(sheet.columns), list(sheet.columns.values()),
+            *parts, digests, _packed(sorted(sheet.rules), 4), sheet.end]  # fmt: skip
+
+
+def _sheet(
+    name: str, kind: str, rows: list[int], keys: list[str], columns: list[int], names: list[str],
+    downs: list[int], rights: list[int], down: list[int], across: list[int], looks: list[int],
+    digests: str, rules: str, end: int,
+) -> BuiltSheet:  # fmt: skip
+    filled: list[Filled] = []
+    row = column = 0
+    several = zip(downs, rights, down, across, looks, _unpacked(digests, 3), strict=True)
+    for by_row, by_column, *rest in several:
+        row, column = row + by_row, column + by_column
+        filled.append(Filled(row, column, *rest))
+    by_row_key, by_column_key = dict(zip(rows, keys, strict=True)), dict(zip(columns, names, strict=True))
+    return BuiltSheet(kind, name, by_row_key, by_column_key, filled, frozenset(_unpacked(rules, 4)), end)
+
+
+def _chunks(plain: object) -> list[str]:
+    packed = zlib.compress(json.dumps(plain, separators=(",", ":")).encode(), 6)
+    text = base64.b64encode(packed).decode()
+    return [text[at : at + CHUNK] for at in range(0, len(text), CHUNK)]
+
+
+def _unpacked_text(text: str) -> list:  # type: ignore[type-arg]  # whatever JSON holds
+    plain = json.loads(zlib.decompress(base64.b64decode(text, validate=True)))
+    if not isinstance(plain, list):
+        raise ValueError("not a list")
+    return plain
+
+
+def _packed(numbers: Iterable[int], size: int) -> str:
+    return base64.b64encode(b"".join(number.to_bytes(size, "big") for number in numbers)).decode()
+
+
+def _unpacked(text: str, size: int) -> list[int]:
+    data = base64.b64decode(text, validate=True)
+    return [int.from_bytes(data[at : at + size], "big") for at in range(0, len(data), size)]

@@ -1,0 +1,132 @@
+"""The Operations sheet: the working of the Roofline, a table of cases for each operation template."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from openpyxl.workbook import Workbook
+
+from planner.formulas.explanation import in_names
+from planner.formulas.layer_ops import PHASES, LayerOps, Operation
+from planner.formulas.template import Row
+from planner.workbook import inputs_sheet, layout
+from planner.workbook.build_plan import BuildPlan
+from planner.workbook.calculation import Calculation
+from planner.workbook.case_table import CaseColumns, Leaf
+from planner.workbook.cell_styles import number_format, row_format
+from planner.workbook.chosen_scenario import VALUE, ChosenBlock
+from planner.workbook.formula_texts import Databases
+from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.page import Live, Page
+from planner.xlsx.address import address
+
+NAME = "Operations"
+PURPOSE = "The working behind Roofline: one row for each operation of the scenario chosen on Dashboard."
+FIRST_STEP_ROW = 5
+
+
+@dataclass(frozen=True)
+class Operations:
+    """Where each operation's quantities stand."""
+
+    page: Page
+    ops: LayerOps
+    tables: dict[str, CaseColumns]
+    rows: dict[str, int]
+    counts: dict[str, str]
+
+    def of(self, operation: Operation, name: str) -> str | None:
+        """A reference to an operation's quantity; None where its template hasn't it."""
+        columns = self.tables[operation.template.name].columns
+        return f"{NAME}!{address(self.rows[operation.row.name], columns[name])}" if name in columns else None
+
+
+def write(
+    book: Workbook, plan: BuildPlan, ops: LayerOps, step: Calculation, inputs: Inputs, databases: Databases,
+    selectors: dict[str, str],
+) -> Operations:  # fmt: skip
+    """Write the sheet. `selectors` are the cells of the chosen `scenario` and `phase`."""
+    page = Page(book, NAME, "Operations", PURPOSE, corner="B4", titles="3:3")
+    names = _Step(page, plan, ops, step, databases, selectors)
+    at = names.last + 3
+    tables: dict[str, CaseColumns] = {}
+    rows: dict[str, int] = {}
+    counts: dict[str, str] = {}
+    for template in ops.templates:
+        page.section(at, f"{template.name.capitalize()}: the operations of a step", 3)
+        table = CaseColumns(
+            page, [template], at + 2, 4, inputs.constant, databases, lambda _: names.places["hardware_row"]
+        )
+        for column, title in enumerate(("Operation", "Times", "Name"), start=1):
+            page.put(at + 2, column, title, "plan_header")
+        table.header()
+        page.sheet.row_dimensions[at + 1].height = 42
+        at += 3
+        for operation in ops.operations:
+            if operation.template is template or operation.template.name == template.name:
+                page.put(at, 1, operation.row.label, "plan_label")
+                page.put(at, 2, Live(operation.count.substitute(names)), "plan_formula", number_format("1"))
+                page.put(at, 3, operation.row.name, "plan_beside")
+                table.case(at, template.name, _leaf(operation, names))
+                rows[operation.row.name], counts[operation.row.name] = at, f"{NAME}!{address(at, 2)}"
+                at += 1
+        tables[template.name] = table
+        at += 1
+    page.sheet.print_area = f"A1:L{at - 1}"  # the operations and their shapes; the rest is for the screen
+    page.widths(34, 12, 24, 22, *[20] * 40)
+    return Operations(page, ops, tables, rows, counts)
+
+
+def _leaf(operation: Operation, names: _Step) -> Leaf:
+    def leaf(row: Row, at: int) -> tuple[object, str]:  # noqa: ARG001 (a Leaf)
+        if row.name in operation.bindings:
+            return Live(operation.bindings[row.name].substitute(names)), "plan_formula"
+        if row.name in names.step.template.by_name or row.name in names.places:
+            return Live(names(row.name)), "plan_cross"
+        if row.kind != "input":
+            return None, ""
+        value = f'"{row.default}"' if row.unit == "text" else f"{row.default:g}"
+        return Live(value), "plan_formula"
+
+    return leaf
+
+
+class _Step(ChosenBlock):
+    """The chosen step: its own quantities on this sheet, the scenario's others looked up in its column.
+
+    `places` holds the cell of each quantity of the block, by name. Called with a name, it gives the name's reference.
+    """
+
+    def __init__(
+        self,
+        page: Page,
+        plan: BuildPlan,
+        ops: LayerOps,
+        step: Calculation,
+        databases: Databases,
+        selectors: dict[str, str],
+    ) -> None:
+        super().__init__(page, plan, FIRST_STEP_ROW)
+        page.put(layout.HEADER_ROW, VALUE, "Value", "plan_header_right")
+        self.step = step
+        self.places: dict[str, str] = {"chosen_scenario": self.put_id(selectors["scenario"])}
+        phases = f"Dashboard[phase]: {' or '.join(PHASES)}"
+        self.places["phase"] = self.put("phase", "Phase", "text", "@", selectors["phase"], phases, "plan_cross")
+        self.places["scenario_index"] = self.put_index(self.places["chosen_scenario"], "plan_formula")
+        chips = plan.columns.across(inputs_sheet.NAME, layout.HARDWARE_ROW)
+        matched = f"MATCH(INDEX({chips},{self.places['scenario_index']}),{databases['hardware'].ids},0)"
+        names = "MATCH(hardware_id, hardware, 0)"
+        self.places["hardware_row"] = self.put(
+            "hardware_row", "Row of Hardware", "1", number_format("1"), matched, names, "plan_formula"
+        )
+        for row in ops.steps:
+            formula, names = row.expression.substitute(self), in_names(row)
+            form = row_format(row)
+            self.places[row.name] = self.put(row.name, row.label, row.unit, form, formula, names, "plan_formula")
+
+    def __call__(self, name: str) -> str:
+        if name in self.places:
+            return self.places[name]
+        home = self.step.home(name)
+        values = self.plan.columns.across(home.page.name, home.rows[name])
+        return f"INDEX({values},{self.places['scenario_index']})"

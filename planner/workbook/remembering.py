@@ -1,0 +1,166 @@
+"""The memory of a workbook that is being built, made of what was put on its pages, and its place on the Cover."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from openpyxl.styles.stylesheet import write_stylesheet
+from openpyxl.workbook import Workbook
+from openpyxl.xml.functions import tostring
+
+from planner.book import rowkeys
+from planner.workbook import comparison_writer, layout
+from planner.workbook.build_plan import BuildPlan
+from planner.workbook.memory import (
+    HEADING,
+    NOTHING,
+    SCENARIOS,
+    BuiltSheet,
+    Filled,
+    Memory,
+    filled_across,
+    filled_down,
+    of_formula,
+    of_text,
+    of_value,
+)
+from planner.workbook.page import Live, Page
+from planner.xlsx.address import Area
+from planner.xlsx.pattern import pattern
+from planner.xlsx.styles import Stylesheet
+from planner.xlsx.xmltree import parse
+
+TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
+DATABASES = ("models", "hardware", "dtypes")
+BY_SCENARIO = ("dashboard", "inputs", "constraints", "checks")
+
+
+def memory_of(plan: BuildPlan, book: Workbook, pages: Mapping[str, Page]) -> Memory:
+    """What planner wrote on the pages, which are named by their kinds."""
+    styles = Stylesheet(parse(tostring(write_stylesheet(book))))
+    axes = {key: values for page in pages.values() for key, values in page.swept.items()}
+    sheets = {kind: _sheet(plan, kind, page) for kind, page in pages.items()}
+    return Memory(sheets, [of_text(repr(look)) for look in styles.looks], axes, plan.columns.last)
+
+
+def kinds_of(plan: BuildPlan, names: list[str]) -> dict[str, str]:
+    """The kind of each sheet by its name as built."""
+    calculated = {sheet: f"calculation {template}" for template, sheet in plan.sheets.items()}
+    return {name: calculated.get(name, name.lower()) for name in names}
+
+
+def write(page: Page, memory: Memory) -> None:
+    """Write the memory below all else on the Cover: a closed group, a row for each sheet."""
+    heading = page.grid.size[0] + 2
+    page.section(heading, HEADING, 2)
+    lines = list(memory.texts())
+    for at, (name, texts) in enumerate(lines, start=heading + 1):
+        page.put(at, 1, name, "plan_label")
+        for column, text in enumerate(texts, start=2):
+            page.put(at, column, text, "plan_text")
+        group = page.sheet.row_dimensions[at]
+        group.outlineLevel, group.hidden = 1, True
+    page.sheet.row_dimensions[heading + len(lines) + 1].collapsed = True
+
+
+def is_by_scenario(kind: str) -> bool:
+    """Whether a sheet has a column for each scenario."""
+    return kind in BY_SCENARIO or kind.startswith("calculation ")
+
+
+def _sheet(plan: BuildPlan, kind: str, page: Page) -> BuiltSheet:
+    typed = _typed(page)
+    end = 0
+    columns: dict[int, str] = {}
+    if is_by_scenario(kind):
+        rows = rowkeys.line_keys(typed, layout.HEADER_ROW, layout.LABEL, layout.NAME)
+        columns = dict(enumerate(TEXTS, start=1))
+        filled = list(_lines(plan, kind, page))
+    elif kind in DATABASES:
+        rows = rowkeys.database_keys(typed, layout.TABLE_HEADER_ROW, 1)
+        columns = _names(typed[layout.TABLE_HEADER_ROW])
+        filled, end = list(_all(page)), max(rows) + layout.SPARE_ROWS
+    elif kind == "comparison":
+        rows = {
+            row: f"above {comparison_writer.HEADER_ROW - row}" for row in typed if row <= comparison_writer.HEADER_ROW
+        }
+        columns = _names(typed[comparison_writer.HEADER_ROW])
+        filled = list(_cases(plan, page, rows))
+    else:
+        rows = rowkeys.plain_keys(typed, kind)
+        filled = list(_all(page))
+    return BuiltSheet(kind, page.name, rows, columns, filled, frozenset(_rules(page)), end)
+
+
+def _typed(page: Page) -> dict[int, dict[int, str | None]]:
+    """What is typed into each row."""
+    rows: dict[int, dict[int, str | None]] = {}
+    for (row, column), (down, _, _, value) in page.filled.items():
+        text = "" if value is None else value if isinstance(value, str) and not isinstance(value, Live) else None
+        rows.setdefault(row, {})[column] = text
+        for below in range(row + 1, row + down):
+            rows.setdefault(below, {}).setdefault(column, None)
+    return rows
+
+
+def _names(texts: Mapping[int, str | None]) -> dict[int, str]:
+    return {column: text for column, text in sorted(texts.items()) if text}
+
+
+def _all(page: Page, is_wanted: Callable[[int], bool] | None = None) -> Iterator[Filled]:
+    """All that was put on a page, or in some columns of it, from top to bottom."""
+    for row, column in sorted(page.filled):
+        if is_wanted is not None and not is_wanted(column):
+            continue
+        down, across, look, value = page.filled[row, column]
+        if not isinstance(value, Live):
+            yield Filled(row, column, 1, 1, look, of_value(value))
+        elif down > 1:
+            yield filled_down(row, column, down, value, look)
+        elif across > 1:
+            yield filled_across(row, column, across, value, look)
+        else:
+            yield Filled(row, column, 1, 1, look, of_formula(value))
+
+
+def _lines(plan: BuildPlan, kind: str, page: Page) -> Iterator[Filled]:
+    """A table of line items: of the scenarios the first stands for all; of an input its default."""
+    names = {page.filled[at][3]: at[0] for at in page.filled if at[1] == layout.NAME}
+    defaults = {names[name]: of_value(row.default) for name, row in plan.inputs.items() if name in names}
+    first, last = layout.FIRST_SCENARIO, layout.FIRST_SCENARIO + plan.columns.filled - 1
+    for each in _all(page, lambda column: column <= first or column > last):
+        if each.column != first:
+            is_choice = kind == "dashboard" and each.column == layout.FORMULA and page.is_choice(each.row, each.column)
+            yield each._replace(digest=NOTHING) if is_choice else each
+        else:
+            is_open = kind == "inputs" and each.row > layout.HEADER_ROW
+            usual = defaults.get(each.row, NOTHING) if is_open else each.digest
+            yield each._replace(across=SCENARIOS, digest=usual)
+
+
+def _cases(plan: BuildPlan, page: Page, rows: dict[int, str]) -> Iterator[Filled]:
+    """The titles of the Comparison, and the first case of each template: what is typed there is a person's."""
+    first = comparison_writer.HEADER_ROW + 1
+    templates: dict[str, int] = {}
+    for row, case in enumerate(plan.comparison, start=first):
+        templates.setdefault(case.template.name, row)
+    rows |= {row: f"case {name}" for name, row in templates.items()}
+    for each in _all(page):
+        if each.row < first:
+            yield each
+        elif each.row in rows:
+            is_live = isinstance(page.filled[each.row, each.column][3], Live)
+            yield each if is_live else each._replace(digest=NOTHING)
+
+
+def _rules(page: Page) -> Iterator[int]:
+    """The digests of validations and conditional formats, each as it reads at its first cell."""
+    for reference, *told in page.rules:
+        first = Area.parse(reference.split()[0])
+        yield of_rule((told[0], told[1]), told[2:4], first)
+
+
+def of_rule(told: tuple[str, str], formulas: list[str], first: Area) -> int:
+    """The digest of a rule of this kind and prompt: its formulas are seen from the first cell that it counts for."""
+    seen = [pattern(text, first.top, first.left).text for text in formulas if text]
+    return of_text("\0".join((*told, *seen)))

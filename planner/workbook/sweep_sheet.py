@@ -1,0 +1,94 @@
+"""The Sweep sheet: tables over an input of the chosen scenario, one formula for each column and a case for each row.
+
+Only what depends on a table's own axis is calculated again; all else is the scenario's value, in a block above the
+tables. The working of a table is a group of columns, closed; what it shows stands to the right of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from openpyxl.workbook import Workbook
+from openpyxl.worksheet.pagebreak import Break
+
+from planner.formulas.sweeps import Sweep
+from planner.workbook.build_plan import BuildPlan
+from planner.workbook.calculation import Calculation
+from planner.workbook.chosen_scenario import ChosenScenario
+from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.layout import within
+from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of
+from planner.workbook.sweep_table import SweepColumns, SweepTable, TableWriter
+from planner.xlsx.address import column_letters
+
+NAME = "Sweep"
+PURPOSE = "The scenario chosen on Dashboard, swept: blue values are yours to change; the + signs open the working."
+WIDTHS, WIDTH, WORDS_WIDTH = (20.0, 15.0, 15.0, 24.0, 16.0), 16.0, 66.0  # WIDTH: of a narrow column
+PER_LETTER = 0.76  # units of width of a letter of a machine name, which is small and bold
+NAMES_HEIGHT = 24.0  # points: two lines
+LINES = 2.5  # of most labels
+
+
+@dataclass
+class Sweeps:
+    """Where the tables stand."""
+
+    page: Page
+    tables: list[SweepTable] = field(default_factory=list)
+
+    def drawn(self, chart: str) -> Iterator[SweepTable]:
+        """The tables along whose axis a chart is drawn."""
+        return (table for table in self.tables if chart in table.axis.charts)
+
+
+def write(
+    book: Workbook, plan: BuildPlan, sweeps: Sequence[tuple[Sweep, Calculation]], inputs: Inputs, selector: str
+) -> Sweeps:  # fmt: skip
+    """Write the sheet for each sweep with its template's sheet. `selector` is the cell of the chosen scenario."""
+    page = Page(book, NAME, "Sweep", PURPOSE, corner="B4", titles="1:2")
+    done = Sweeps(page)
+    scenario = ChosenScenario(page, plan, inputs, selector)
+    for sweep, sheet in sweeps:
+        scenario.look_up(sweep, sheet)
+    scenario.close()
+    right = max(SweepColumns(sweep, sweep.axes[0]).end for sweep, _ in sweeps)  # where what is shown begins
+    last = right + max(len(sweep.shown) + len(sweep.bounds) for sweep, _ in sweeps) - 1
+    at, drawn_from = scenario.last + 2, last + 2
+    for index, (sweep, sheet) in enumerate(sweeps):
+        if index:
+            page.sheet.row_breaks.append(Break(id=at - 1))
+        for axis in sweep.axes:
+            table = TableWriter(page, plan, sweep, axis, scenario, right, drawn_from)
+            page.section(at, f"{sheet.page.name}: over {within(axis.row.label)}", table.last_column)
+            done.tables.append(table.write(at + 1))
+            at = done.tables[-1].rows.stop + 1
+    opened = max(SweepColumns(sweep, sweep.axes[0]).first for sweep, _ in sweeps)
+    words = max(len(sweep.bounds) for sweep, _ in sweeps)
+    _fit(done, range(right, right + words))
+    for column in range(opened, right):
+        group = page.sheet.column_dimensions[column_letters(column)]
+        group.outlineLevel, group.hidden = 1, True
+    page.sheet.column_dimensions[column_letters(right)].collapsed = True
+    page.sheet.print_area = f"A1:{column_letters(last)}{at}"
+    return done
+
+
+def _fit(done: Sweeps, words: range) -> None:
+    """Make columns as wide as their names, which have no blanks to break at, and the row above as high as labels."""
+    width: dict[int, float] = dict(enumerate(WIDTHS, start=1))
+    for table in done.tables:
+        for column, (label, name) in table.titles.items():
+            if column > len(WIDTHS):
+                needed = math.ceil(max(PER_LETTER * len(name), len(label) / PER_WIDTH / LINES)) + 1.0
+                width[column] = max(width.get(column, WIDTH), needed)
+    width |= dict.fromkeys(words, WORDS_WIDTH)
+    for column, wide in width.items():
+        done.page.sheet.column_dimensions[column_letters(column)].width = wide
+    for table in done.tables:
+        labels = ((label, int(width[column] * PER_WIDTH) - 1) for column, (label, _) in table.titles.items())
+        lines = max(lines_of(label, letters) for label, letters in labels)
+        rows = done.page.sheet.row_dimensions
+        rows[table.rows.start - 2].height = LINE_HEIGHT * lines + 3
+        rows[table.rows.start - 1].height = NAMES_HEIGHT

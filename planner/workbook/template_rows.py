@@ -1,0 +1,89 @@
+"""Which rows of its templates a workbook shows: those that no earlier sheet computes already, and the headlines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from planner import csvfile, data
+from planner.formulas.template import Row, Template
+
+TYPED = ("input", "constant")  # called up from Inputs by every sheet that reads them
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Of one template in a workbook: the rows that its sheet shows, and whose sheet computes the shared ones.
+
+    `owners` holds, for every row that an earlier sheet has with the same meaning, that sheet's template by name.
+    """
+
+    shown: tuple[Row, ...]
+    owners: Mapping[str, str]
+
+    def computes(self, row: Row) -> bool:
+        """Whether the sheet calculates or looks up the row itself."""
+        return row.name not in self.owners
+
+
+def shares(templates: Sequence[Template]) -> dict[str, Shares]:
+    """For each template, in the order of the sheets, what it shares with those that it includes."""
+    found: dict[str, Shares] = {}
+    for index, template in enumerate(templates):
+        owners: dict[str, str] = {}
+        for earlier in templates[:index]:
+            if earlier.name in template.digests:
+                theirs = found[earlier.name].owners
+                for name in same_rows(template, earlier):
+                    owners.setdefault(name, theirs.get(name, earlier.name))
+        found[template.name] = Shares(_shown(template, owners), owners)
+    return found
+
+
+def same_rows(here: Template, there: Template) -> set[str]:
+    """The names that mean the same in both: the same formula over names that mean the same."""
+    same: set[str] = set()
+    for row in here.rows:
+        other = there.by_name.get(row.name)
+        if other is not None and _text(row) == _text(other) and same.issuperset(row.reads):
+            same.add(row.name)
+    return same
+
+
+def _text(row: Row) -> tuple[str, str, str]:
+    """What a row says: an output becomes a calc row where its template is included; a typed row's value is typed."""
+    if row.kind in TYPED:
+        return row.kind, row.unit, ""
+    return "calc" if row.kind == "output" else row.kind, row.unit, row.formula or row.name
+
+
+def _shown(template: Template, owners: Mapping[str, str]) -> tuple[Row, ...]:
+    """The rows that the template computes or declares itself, and those that they read."""
+    own = [row for row in template.rows if row.template == template.name]
+    own += [row for row in template.rows if row.name not in owners and row.kind not in TYPED]
+    wanted = {row.name for row in own} | {name for row in own for name in row.reads if row.name not in owners}
+    return tuple(row for row in template.rows if not owners or row.name in wanted) if own else template.rows
+
+
+def included_first(templates: Sequence[Template]) -> list[Template]:
+    """The templates as they are given, but each after those that it wholly contains: references point backward."""
+    ordered: dict[str, Template] = {}
+    for template in templates:
+        for part in (other for other in templates if other is not template):
+            if part.name in template.digests and part.by_name.keys() <= template.by_name.keys():
+                ordered.setdefault(part.name, part)
+        ordered.setdefault(template.name, template)
+    return list(ordered.values())
+
+
+HEADLINE_COLUMNS = ("template", "name")
+MOST_HEADLINES = 12  # headlines of a template that names none
+
+
+def headlines(template: Template) -> list[str]:
+    """The names of a template's headline rows, in the order in which Dashboard shows them."""
+    sheet = csvfile.read(data.folder("templates") / "dashboard.csv", required=HEADLINE_COLUMNS, known=HEADLINE_COLUMNS)
+    named = [cells["name"] for _, cells in sheet.records() if cells["template"] == template.name]
+    return [name for name in named if name in template.by_name] or [
+        row.name for row in template.of_kind("output")[:MOST_HEADLINES]
+    ]

@@ -1,0 +1,229 @@
+"""A workbook's styles: how a cell of it looks, and another workbook's looks taken into it behind its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from functools import cached_property
+from typing import NamedTuple
+
+from planner.xlsx.cell import Cell
+from planner.xlsx.markup import tag_end
+from planner.xlsx.opc import Package
+from planner.xlsx.xmltree import Element, child, like, local_name, put_in_order
+
+LISTS = ("numFmts", "fonts", "fills", "borders", "cellStyleXfs", "cellXfs", "cellStyles", "dxfs")
+_IDS = {"fonts": "fontId", "fills": "fillId", "borders": "borderId"}
+FIRST_CUSTOM_FORMAT = 164
+BUILT_IN = {"0": "General", "1": "0", "2": "0.00", "3": "#,##0", "4": "#,##0.00", "9": "0%", "10": "0.00%",
+            "11": "0.00E+00", "49": "@"}  # fmt: skip
+_STYLE = re.compile(rb"""\ss\s*=\s*["']([0-9]+)""")
+_UNSEEN = ("charset", "family", "scheme", "bgColor", "font", "fill", "border", "diagonal")
+
+
+class Look(NamedTuple):
+    """How a cell looks, by what a person sees and not by numbers that differ from file to file.
+
+    `font`, `fill` and `border` say their elements in words: `b 1; color FF0000FF; name Calibri; sz 11`.
+    """
+
+    style: str = "Normal"
+    number_format: str = "General"
+    font: str = ""
+    fill: str = ""
+    border: str = ""
+    alignment: str = ""
+    is_locked: bool = True
+
+    @property
+    def is_bold(self) -> bool:
+        """Whether its text is bold."""
+        return "b 1" in self.font.split("; ")
+
+    @property
+    def is_italic(self) -> bool:
+        """Whether its text is italic."""
+        return "i 1" in self.font.split("; ")
+
+    @property
+    def ink(self) -> str:
+        """The six digits of its text's colour; black, a theme's and an automatic one are blank."""
+        return _colour(self.font, "color ")
+
+    @property
+    def ground(self) -> str:
+        """The six digits of the colour that fills it; blank where nothing does, and as `ink`."""
+        return _colour(self.fill, "fgColor ") if "patternFill solid" in self.fill.split("; ") else ""
+
+
+def _colour(said: str, name: str) -> str:
+    rgb = next((part.removeprefix(name) for part in said.split("; ") if part.startswith(name)), "").upper()
+    return rgb[-6:] if len(rgb) >= 6 and rgb[-6:] != "000000" else ""
+
+
+def style_of(xml: bytes, cell: Cell) -> int:
+    """The number of a cell's format, by the XML of its sheet."""
+    start = cell.span[0]
+    match = _STYLE.search(xml, start, tag_end(xml, start))
+    return int(match[1]) if match else 0
+
+
+class Stylesheet:
+    """The styles part of a workbook: its lists, element by element. An index counts from 0."""
+
+    def __init__(self, root: Element) -> None:
+        self.root = root
+
+    @classmethod
+    def of(cls, package: Package) -> tuple[str, Stylesheet] | None:
+        """The name of a workbook's styles part and what is in it; None where it has none. Raises as `tree` does."""
+        for link in package.relationships(package.workbook_part()):
+            if link.kind == "styles" and link.target in package.parts:
+                return link.target, cls(package.tree(link.target))
+        return None
+
+    def all(self, tag: str) -> list[Element]:
+        """The elements of a list."""
+        found = child(self.root, tag)
+        return [one for one in found if local_name(one)] if found is not None else []
+
+    @cached_property
+    def looks(self) -> list[Look]:
+        """The look of each number that a cell's attribute s can have."""
+        names = {found.get("xfId", ""): found.get("name", "") for found in self.all("cellStyles")}
+        formats = {found.get("numFmtId", ""): found.get("formatCode", "") for found in self.all("numFmts")}
+        seen = {tag: [_seen(found) for found in self.all(tag)] for tag in _IDS}
+        return [_look(element, names, formats, seen) for element in self.all("cellXfs")]
+
+    def add(self, tag: str, element: Element) -> None:
+        """Put an element at the end of a list, which is made if need be."""
+        found = child(self.root, tag)
+        if found is None:
+            found = like(self.root, tag)
+            put_in_order(self.root, found, LISTS)
+        found.append(element)
+        found.set("count", str(len(self.all(tag))))
+
+
+def looks_of(package: Package) -> list[Look]:
+    """The look of each number that a cell's attribute s can have; none where the workbook has no styles."""
+    found = Stylesheet.of(package)
+    return found[1].looks if found else []
+
+
+def _look(
+    xf: Element, names: Mapping[str, str], formats: Mapping[str, str], seen: Mapping[str, list[str]]
+) -> Look:  # fmt: skip
+    numbers = {tag: int(xf.get(attribute, "0")) for tag, attribute in _IDS.items()}
+    font, fill, border = (seen[tag][at] if at < len(seen[tag]) else "" for tag, at in numbers.items())
+    number = xf.get("numFmtId", "0")
+    code = formats.get(number) or BUILT_IN.get(number, f"built-in {number}")
+    alignment, protection = child(xf, "alignment"), child(xf, "protection")
+    told = ("horizontal", "wrapText", "textRotation")
+    said = [_truth(alignment.get(name, "")) for name in told] if alignment is not None else []
+    aligned = " ".join(word for word in said if word not in ("", "0", "general"))
+    locked = protection is None or protection.get("locked", "1") not in ("0", "false")
+    style = names.get(xf.get("xfId", "0"), "Normal")
+    return Look(style, code.replace("\\", ""), font, fill, border, aligned, locked)
+
+
+def _seen(element: Element) -> str:
+    """What a person sees of a font, a fill or a border: programs add other things when they save."""
+    said: list[str] = []
+    for one in element.iter():
+        tag = local_name(one)
+        if not tag or tag in _UNSEEN:
+            continue
+        values = [_truth(value) for name, value in sorted(one.attrib.items())
+                  if name in ("val", "rgb", "theme", "patternType", "style")]  # fmt: skip
+        if tag in ("b", "i", "u") and not values:
+            values = ["1"]
+        if values and values not in (["0"], ["none"]):
+            said.append(f"{tag} {' '.join(values)}")
+    return "; ".join(sorted(said))
+
+
+def _truth(value: str) -> str:
+    return {"true": "1", "false": "0"}.get(value, value)
+
+
+class Taken(NamedTuple):
+    """The new number of each of another workbook's cell formats and differential ones."""
+
+    formats: Mapping[int, int]
+    differential: Mapping[int, int]
+
+
+def taken_in(own: Stylesheet, other: Stylesheet, used: Iterable[int], differential: Iterable[int]) -> Taken:
+    """Put the cell formats `used` of `other` and its `differential` ones into `own`; what is there serves again."""
+    merger = _Merger(own, other)
+    formats = {number: merger.format(number) for number in sorted(set(used))}
+    dxfs = {number: merger.append("dxfs", other.all("dxfs")[number]) for number in sorted(set(differential))}
+    return Taken(formats, dxfs)
+
+
+class _Merger:
+    def __init__(self, own: Stylesheet, other: Stylesheet) -> None:
+        self.own = own
+        self._theirs = {tag: other.all(tag) for tag in LISTS}
+        self._known: dict[str, dict[tuple[object, ...], int]] = {
+            tag: {_key(one): at for at, one in reversed(list(enumerate(own.all(tag))))} for tag in LISTS
+        }
+        self._counts = {tag: len(own.all(tag)) for tag in LISTS}
+        self._codes: dict[str, int] = {one.get("formatCode"): int(one.get("numFmtId")) for one in own.all("numFmts")}
+        self._their_codes = {one.get("numFmtId"): one.get("formatCode") for one in other.all("numFmts")}
+        self._styles: dict[str, int] = {one.get("name"): int(one.get("xfId", "0")) for one in own.all("cellStyles")}
+
+    def append(self, tag: str, element: Element) -> int:
+        """The index of an element of a list, put there if it isn't."""
+        key = _key(element)
+        if key not in self._known[tag]:
+            self._known[tag][key] = self._add(tag, deepcopy(element))
+        return self._known[tag][key]
+
+    def _add(self, tag: str, element: Element) -> int:
+        self.own.add(tag, element)
+        self._counts[tag] += 1
+        return self._counts[tag] - 1
+
+    def format(self, number: int) -> int:
+        """The index in `own` of a cell format of the other."""
+        xf = self._renumbered(self._theirs["cellXfs"][number])
+        xf.set("xfId", str(self._style(xf.get("xfId", "0"))))
+        return self.append("cellXfs", xf)
+
+    def _style(self, xf: str) -> int:
+        """The index in `own` of a named style's format, by its name."""
+        named = next((one for one in self._theirs["cellStyles"] if one.get("xfId", "0") == xf), None)
+        name = named.get("name") if named is not None else "Normal"
+        if name not in self._styles:
+            self._styles[name] = self._add("cellStyleXfs", self._renumbered(self._theirs["cellStyleXfs"][int(xf)]))
+            if named is not None:
+                new = deepcopy(named)
+                new.set("xfId", str(self._styles[name]))
+                self._add("cellStyles", new)
+        return self._styles[name]
+
+    def _renumbered(self, xf: Element) -> Element:
+        """A copy of a format that names fonts, fills, borders and number formats by their numbers in `own`."""
+        new = deepcopy(xf)
+        for tag, attribute in _IDS.items():
+            new.set(attribute, str(self.append(tag, self._theirs[tag][int(xf.get(attribute, "0"))])))
+        number = xf.get("numFmtId", "0")
+        if int(number) >= FIRST_CUSTOM_FORMAT:
+            new.set("numFmtId", str(self._format_code(self._their_codes[number])))
+        return new
+
+    def _format_code(self, code: str) -> int:
+        if code not in self._codes:
+            number = max([FIRST_CUSTOM_FORMAT - 1, *self._codes.values()]) + 1
+            self._codes[code] = number
+            self._add("numFmts", like(self.own.root, "numFmt", numFmtId=str(number), formatCode=code))
+        return self._codes[code]
+
+
+def _key(element: Element) -> tuple[object, ...]:
+    """An element's content however it is spelt."""
+    attributes = sorted((name.rpartition("}")[2], value) for name, value in element.attrib.items())
+    return local_name(element), *attributes, *(_key(one) for one in element if local_name(one))

@@ -1,0 +1,25 @@
+"""How xdist shares the tests out: a file's tests in one process, and the longest files first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdist.scheduler import LoadFileScheduling
+
+# Files that take 10 s and more with few tests. By the number of tests, as xdist has it, they would come last, and the
+# other workers would wait for the last of them.
+LONG = (
+    "test_style", "test_diff", "test_report", "test_export_inputs", "test_update_databases", "test_update_notes",
+    "test_scenario_add", "test_update_worked", "test_update", "test_report_drawing", "test_check", "test_sweep",
+    "test_lint_edited", "test_report_command", "test_measuring", "test_edits",
+)  # fmt: skip
+
+
+class LongestFirst(LoadFileScheduling):  # type: ignore[misc]  # xdist's types are not exported
+    """As `--dist loadfile`, so that the workbook that a file's tests share is built once; long files begin first."""
+
+    def _assign_work_unit(self, node: Any) -> None:
+        for name in reversed(LONG):
+            if (file := f"tests/{name}.py") in self.workqueue:
+                self.workqueue.move_to_end(file, last=False)
+        super()._assign_work_unit(node)

@@ -1,0 +1,213 @@
+"""`planner update` merges three ways: what planner wrote last, what it writes now, and what a person did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import openpyxl
+import pytest
+from click.testing import CliRunner
+from openpyxl.comments import Comment
+from openpyxl.styles import PatternFill
+
+from planner.book.plan import Plan
+from planner.book.reading import read_plan
+from planner.check.run import check
+from planner.cli import group
+from planner.recalc import recalculate
+from planner.update.outcome import Updated
+from planner.update.update import update_file
+from planner.xlsx.opc import Package
+from tests.test_update import row_of
+
+HEAD = "name,label,unit,kind,formula,source,note\n"
+BUDGET = (
+    HEAD
+    + """.,Training,,include,training(),,
+budget,Money for the run,USD,input,25000000,The plan's owner,
+lost_share,Share of the work that failures cost,1,input,0.1,"The Llama 3 Herd of Models, section 3.3.4",what repeats
+run_cost,Cost with what is lost,USD,output,train_cost/(1-lost_share),,
+budget_share,Share of the budget,1,output,run_cost/budget,,
+check_budget,The run is within the budget,1,check,"IF(run_cost<=budget,1,0)",,
+"""
+)
+SMALL = (
+    HEAD
+    + """batch_rows,Rows,1,input,4,test,the first
+batch_cost,Cost of a row,USD,input,3,test,
+row_scale,Scale,1,constant,2,test,
+total_rows,All rows,1,output,batch_rows*row_scale,test,said once
+total_cost,All it costs,USD,output,total_rows*batch_cost,test,
+cost_share,Share,1,output,total_cost/batch_cost,test,
+check_rows,Rows are there,1,check,"IF(batch_rows>0,1,0)",test,
+"""
+)
+
+
+def planner(*words: object) -> str:
+    """A command that must succeed; returns what it says."""
+    done = CliRunner().invoke(group, [str(word) for word in words])
+    assert done.exit_code == 0 or (words[0], done.exit_code) == ("diff", 1), done.output
+    return done.output
+
+
+@pytest.fixture(name="small")
+def fixture_small(tmp_path: Path) -> tuple[Path, Path]:
+    """A workbook of a small template, and the template."""
+    own, path = tmp_path / "mine.csv", tmp_path / "plan.xlsx"
+    own.write_text(SMALL)
+    planner("build", "--template", own, "-o", path)
+    return path, own
+
+
+def edit(path: Path, *changes: tuple[str, str, int, object]) -> None:
+    """Type into cells (sheet, machine name, column, value) in a program that saves the values of all formulas."""
+    book = openpyxl.load_workbook(path)
+    for sheet, name, column, value in changes:
+        book[sheet].cell(row_of(book, sheet, name), column).value = value
+    saved(book, path)
+
+
+def saved(book: openpyxl.Workbook, path: Path) -> None:
+    """Save a workbook with the values of its formulas."""
+    book.save(path)
+    package = Package.read(path)
+    recalculate(package)
+    package.write(path)
+
+
+def brought(path: Path, own: Path) -> tuple[Updated, Plan]:
+    """The workbook updated, which is clean then and needs nothing more, and what is in it."""
+    done, _ = update_file(path, [str(own)])
+    assert [found.message for found in check(Package.read(path)).of("fault")] == []
+    assert not update_file(path, [str(own)])[0].is_needed
+    return done, read_plan(path)
+
+
+def is_as_built(path: Path, own: Path, folder: Path, *changes: tuple[str, str, int, object]) -> None:
+    """The workbook is what a fresh build with a person's changes is, but for the Log and the notes."""
+    fresh = folder / "fresh.xlsx"
+    planner("build", "--template", own, "-o", fresh)
+    edit(fresh, *changes)
+    said = planner("diff", path, fresh)
+    assert "row removed: Log" in said
+    assert said.count("\n  ") == 1, said  # every other line is a heading
+
+
+def test_labels_notes_units_and_formulas_come_through(small: tuple[Path, Path], tmp_path: Path) -> None:
+    """What a template says otherwise now is in the workbook, on every sheet, and nothing is said to be a person's."""
+    path, own = small
+    text = SMALL.replace("All it costs", "The whole cost").replace("said once", "said twice")
+    text = text.replace("total_rows*batch_cost", "total_rows*batch_cost*row_scale").replace(
+        "Cost of a row,USD", "Cost,USD"
+    )
+    own.write_text(text)
+    done, plan = brought(path, own)
+    is_as_built(path, own, tmp_path)
+    kept = done.kept
+    assert (kept.texts, kept.formulas, kept.typed_over, kept.cleared, kept.both) == ([], [], [], [], [])
+    cost = next(row for row in plan.tables["Mine"] if row.name == "total_cost")
+    assert (cost.label, cost.text) == ("The whole cost", "total_rows*batch_cost*row_scale")
+    assert f"Mine!D{cost.row}" in kept.renewed
+
+
+def test_rows_come_go_and_are_renamed(small: tuple[Path, Path], tmp_path: Path) -> None:
+    """A new row is there, one that is gone or has another name is not, and an input of before keeps its number."""
+    path, own = small
+    edit(path, ("Inputs", "batch_rows", 6, 7))
+    lines = SMALL.splitlines(keepends=True)
+    lines[4] = "spare_rows,Spare,1,input,1,test,\n"  # in the place of total_rows
+    lines[5] = "every_cost,All it costs,USD,output,(batch_rows*row_scale+spare_rows)*batch_cost,test,\n"
+    lines[6] = "cost_share,Share,1,output,every_cost/batch_cost,test,\n"
+    own.write_text("".join(lines))
+    done, plan = brought(path, own)
+    is_as_built(path, own, tmp_path, ("Inputs", "batch_rows", 6, 7))
+    assert "Mine: total_rows" in done.gone_rows
+    assert "Mine: every_cost" in done.new_rows
+    assert plan.quantity("cost_share").value(plan.scenarios[0].key) == 15  # type: ignore[union-attr]
+
+
+def test_a_persons_work_stays_and_says_where_both_changed(small: tuple[Path, Path]) -> None:
+    """A number over a formula, an edited formula and a text stay; where planner's changed too, both are told."""
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    sheet = book["Mine"]
+    rows = {name: row_of(book, "Mine", name) for name in ("total_rows", "total_cost", "cost_share")}
+    sheet.cell(rows["total_rows"], 6).value = 11
+    sheet.cell(rows["cost_share"], 6).value = f"=F{rows['total_cost']}*5"
+    sheet.cell(rows["total_cost"], 5).value = "agreed in June"
+    sheet.cell(rows["total_cost"], 6).fill = PatternFill("solid", fgColor="FF00FF00")
+    sheet.cell(rows["total_cost"], 8).value = "look here"
+    sheet.cell(rows["total_cost"], 6).comment = Comment("why?", "Ann")
+    saved(book, path)
+    own.write_text(SMALL.replace("total_cost/batch_cost", "total_cost/batch_cost/row_scale").replace("said once", ""))
+    done, _ = update_file(path, [str(own)])
+    after, plan = openpyxl.load_workbook(path)["Mine"], read_plan(path)
+    at = {row.name: row.row for row in plan.tables["Mine"]}
+    assert after.cell(at["total_rows"], 6).value == 11
+    assert after.cell(at["cost_share"], 6).value == f"=F{at['total_cost']}*5"
+    assert after.cell(at["cost_share"], 4).value == "total_cost/batch_cost/row_scale"
+    assert after.cell(at["total_cost"], 5).value == "agreed in June"
+    assert after.cell(at["total_cost"], 6).fill.fgColor.rgb == "FF00FF00"
+    assert after.cell(at["total_cost"], 8).value == "look here"
+    assert after.cell(at["total_cost"], 6).comment.text == "why?"
+    assert done.kept.formats == 1
+    assert done.kept.texts == [f"Mine!E{at['total_cost']}"]
+    assert done.kept.typed_over == [f"Mine!F{at['total_rows']} (total_rows)"]
+    assert done.kept.formulas == [f"Mine!F{at['cost_share']} (cost_share)"]
+    (both,) = done.kept.both
+    assert f"yours is =F{at['total_cost']}*5, planner's now =F{at['total_cost']}/" in both
+
+
+def test_a_row_that_is_gone_stays_where_a_person_typed_over_it(small: tuple[Path, Path]) -> None:
+    """It is named; a row of a person's own, and blank ones, stay where they were, in order."""
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    row = row_of(book, "Mine", "total_cost")
+    book["Mine"].cell(row, 6).value = 99
+    saved(book, path)
+    own.write_text("".join(line for line in SMALL.splitlines(keepends=True) if "total_cost" not in line))
+    done, _ = update_file(path, [str(own)])
+    assert done.kept_rows == ["Mine: total_cost"]
+    sheet = openpyxl.load_workbook(path)["Mine"]
+    found = next(cells for cells in sheet.iter_rows() if cells[2].value == "total_cost")
+    assert found[5].value == 99
+
+
+def test_nothing_is_done_where_only_inputs_were_edited(tmp_path: Path) -> None:
+    """Inputs move the values of sweeps, which are the person's own then; not a byte of the file is changed."""
+    own, path = tmp_path / "budget.csv", tmp_path / "plan.xlsx"
+    own.write_text(BUDGET)
+    planner("build", "llama3-8b", "-H", "tpu-v5p", "--template", own, "-o", path)
+    edit(path, ("Inputs", "n_chips", 6, 512), ("Inputs", "batch_tokens", 6, 2**24))
+    before = path.read_bytes()
+    assert planner("update", path, "--template", own).strip().endswith("nothing to update")
+    assert path.read_bytes() == before
+    planner("scenario", "add", path, "more", "--like", read_plan(path).scenarios[0].id)
+    assert planner("update", path, "--template", own).strip().endswith("nothing to update")
+
+
+def test_planners_own_constraints_are_no_sheet_of_a_persons(tmp_path: Path) -> None:
+    """Constraints that neither Checks nor Dashboard reads are planner's all the same, and brought up to date."""
+    own, path = tmp_path / "mine.csv", tmp_path / "plan.xlsx"
+    text = SMALL.replace("batch_rows*row_scale", '"MAX(batch_rows,batch_cost/batch_cost)"')
+    own.write_text(text.replace("total_rows,All rows,1,output", "total_rows,All rows,1,calc"))
+    planner("build", "--template", own, "-o", path)
+    assert "Constraints" in read_plan(path).book.sheets
+    own.write_text(own.read_text().replace("All rows", "Every row"))
+    done, plan = brought(path, own)
+    assert done.own_sheets == []
+    sheet = plan.book.sheets["Constraints"]
+    assert any("Every row" in str(sheet.value(*at)) for at in sheet.cells)
+
+
+def test_a_damaged_memory_is_none(small: tuple[Path, Path]) -> None:
+    """A text of the memory that a person cut is no reason to refuse: it is as if the workbook had none."""
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    cover = book["Cover"]
+    row = next(row for row in range(1, 99) if str(cover.cell(row, 1).value).startswith("What planner wrote"))
+    cover.cell(row + 1, 2).value = cover.cell(row + 1, 2).value[:-9]
+    saved(book, path)
+    done, _ = brought(path, own)
+    assert done.kept.formulas == done.kept.texts == []
