@@ -224,7 +224,17 @@ def _all(root: ElementTree.Element, tag: str) -> list[ElementTree.Element]:
 
 
 FORM: dict[int, Callable[[Book], Breaches]] = {
-    2: cover, 3: links, 5: sheet_names, 7: panes, 8: whole_tables, 13: literals, 16: limits, 25: styles, 26: formats,
-    28: locks, 29: print_setup, 30: log,
-}  # fmt: skip
+    2: cover,
+    3: links,
+    5: sheet_names,
+    7: panes,
+    8: whole_tables,
+    13: literals,
+    16: limits,
+    25: styles,
+    26: formats,
+    28: locks,
+    29: print_setup,
+    30: log,
+}
 """What is asked of every workbook that planner builds, by the number among the rules of a workbook."""

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 import pytest
 
 from planner.recalc import alike_rows, edit, recalculate
-from planner.recalc.alike_rows import NewRows, row_values
-from planner.recalc.cell_arrays import Column, Fixed, Named
+from planner.recalc.alike_rows import row_values
+from planner.recalc.cell_arrays import Column, Fixed
 from planner.recalc.dependents import dependents
+from planner.recalc.edits import Edits, NewRows
+from planner.recalc.row_formulas import RowFormula
 from planner.xlsx.cellvalue import CellError, Formula, Value
 from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package
@@ -66,7 +68,7 @@ def test_what_a_row_was_copied_from_is_the_evidence(saved: str) -> None:
     def known() -> dict[int, dict[int, Value]]:
         sheets = parse_sheets(book)
         new = NewRows.of(sheets["S"], "S", rows)
-        return row_values(sheets, dependents(book, sheets, [], new.places), "S", {}, set(), new).rows
+        return row_values(sheets, dependents(book, sheets, [], new.places), Edits({}, {}, new)).rows
 
     assert known() == {row: {2: row * 6.0} for row in NEW}
     book.replace(part, book.parts[part].replace(b"<v>48</v>", saved.encode()))
@@ -79,7 +81,7 @@ def test_each_formula_is_computed_once_for_all_copies(monkeypatch: pytest.Monkey
     """However many copies of a row there are: once for the row itself, and once for all of them."""
     n_rows = list[int]()
 
-    def counted(formula: Named, columns: Mapping[int, Column], fixed: Fixed) -> Column | None:
+    def counted(formula: RowFormula, columns: Mapping[int, Column], fixed: Fixed) -> Column | None:
         n_rows.append(len(columns[1].numbers))
         return compute(formula, columns, fixed)
 

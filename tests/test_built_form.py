@@ -9,7 +9,7 @@ import pytest
 
 from planner import catalog
 from planner.book.problem_book import open_book
-from planner.teaching.workbook import build as build_problems
+from planner.teaching.lesson import build as build_problems
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from planner.formulas.text import FormulaError, parse
 from planner.recalc import edit, recalculate
-from planner.recalc.cell_arrays import UNSURE, Column, Fixed, computed, named
+from planner.recalc.cell_arrays import UNSURE, Column, Fixed, computed
+from planner.recalc.row_formulas import row_formula
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import NA, Value, same_value
 from planner.xlsx.newrows import NewRow
@@ -49,8 +50,8 @@ def in_fixed_rows(reference: Reference) -> Reference:
 
 def known(text: str, page: SheetXml) -> list[Value]:
     """What a formula gives, as a list of one; nothing where it is left to the engine."""
-    read = named(rewritten(text, in_fixed_rows), 999, "S")
-    column = computed(read[0], {}, fixed_of(page)) if read else None
+    formula = row_formula(rewritten(text, in_fixed_rows), 999, "S")
+    column = computed(formula, {}, fixed_of(page)) if formula else None
     if column is None or (column.kinds == UNSURE).any():
         return []
     return Column(column.numbers.reshape(-1), column.kinds.reshape(-1)).values()
@@ -90,8 +91,8 @@ def test_templates_may_hold_less_than_cells(text: str) -> None:
 )
 def test_only_cells_of_the_own_row_are_columns(text: str, shared: int | None) -> None:
     """In row 7: how many cells of the row a formula reads; what reads another row without $ is not computed here."""
-    read = named(text, 7, "S")
-    assert (read and read[1]) == shared
+    formula = row_formula(text, 7, "S")
+    assert (formula.n_own if formula and formula.is_alike else None) == shared
 
 
 def large(more: str = "") -> Package:
@@ -169,9 +170,9 @@ def test_columns_are_what_the_engine_gives(rows: list[tuple[Value, ...]], shapes
     page = parse_sheets(book)["S"]
     columns = {at: Column.of([row[at - 1] for row in rows]) for at in range(1, 8)}
     for at, shape in enumerate(shapes):
-        read = named(shape.format(5), 5, "S")
-        assert read is not None, shape
-        found = computed(read[0], columns, fixed_of(page))
+        formula = row_formula(shape.format(5), 5, "S")
+        assert formula is not None, shape
+        found = computed(formula, columns, fixed_of(page))
         assert found is not None, shape
         values = Column(*(np.broadcast_to(each, len(rows)) for each in found))
         for number, value, kind in zip(range(5, last), values.values(), values.kinds.tolist(), strict=True):

@@ -17,7 +17,7 @@ from planner.formulas.binding import Constraint, constraint, on_the_way, told
 from planner.formulas.evaluation import Facts, Results, evaluate
 from planner.formulas.lookups import bytes_of_dtypes
 from planner.formulas.template import Template
-from planner.workbook.cell_formulas import LEVEL, Ranking
+from planner.workbook.formula_texts import LEVEL, Ranking
 from planner.workbook.template_rows import headlines
 from planner.xlsx.cellvalue import CellError
 from tests.workbooks import by_name, cached, write_plan

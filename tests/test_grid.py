@@ -15,7 +15,7 @@ from openpyxl.worksheet.table import Table, TableColumn
 
 from planner.recalc import recalculate
 from planner.recalc.inmemory import values_of
-from planner.workbook import saving, styles
+from planner.workbook import cell_styles, saving
 from planner.workbook.page import GREY, RED, Live, Page
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import HERE, Grid
@@ -119,7 +119,7 @@ def written_pages() -> Package:
     """A page with everything that openpyxl writes elsewhere: a link, a note, a table, a height, a format, a date."""
     book = Workbook()
     book.remove(book.active)
-    styles.install(book)
+    cell_styles.install(book)
     page = Page(book, "Cover", "Title", "Purpose")
     page.put(3, 1, "first", "plan_header")
     page.put(3, 2, "second", "plan_header")

@@ -90,16 +90,16 @@ def test_a_plateau_is_one_stretch(load: Load) -> None:
     template = load(*SPEEDS)
     solution = solve(template, Facts(), {}, "speed", parse_target(template, "total_time<=2"))
     assert solution.answer == pytest.approx(5, rel=1e-12)
-    assert [(stretch.low.is_limit, stretch.high.is_limit) for stretch in solution.stretches] == [(False, True)]
+    assert [(met.low.is_limit, met.high.is_limit) for met in solution.ranges] == [(False, True)]
 
 
 def test_an_answer_stays_where_an_input_makes_sense(load: Load) -> None:
     """No end of a range is narrowed to next to nothing: where the target is N/A or jumps, the input is as swept."""
     template = load(*SPEEDS)
-    (stretch,) = solve(template, Facts(), {}, "speed", parse_target(template, "total_time>=3")).stretches
-    assert stretch.low.is_limit
-    assert stretch.low.at >= 4e-9
-    assert stretch.high.at == pytest.approx(10 / 3)
+    (met,) = solve(template, Facts(), {}, "speed", parse_target(template, "total_time>=3")).ranges
+    assert met.low.is_limit
+    assert met.low.at >= 4e-9
+    assert met.high.at == pytest.approx(10 / 3)
     template = load("rank 1 input 0", "width 1 input 8", "total 1 output IF(rank>0,rank,width)")
     solution = solve(template, Facts(), {}, "rank", parse_target(template, "total<=4"))
     assert [(each.low.at, each.high.at) for each in solution.exact] == [(1, 4)]
@@ -116,10 +116,10 @@ def test_a_hump_has_two_answers(load: Load) -> None:
     template = load("rows 1 input 1", "limit 1 input 100", "hump 1 output rows*(limit-rows)")
     solution = solve(template, Facts(), {}, "rows", parse_target(template, "hump<=900"))
     met = [rows for rows in range(1, 201) if rows * (100 - rows) <= 900]
-    assert len(solution.stretches) == 2
+    assert len(solution.ranges) == 2
     assert solution.answer is None
-    assert next((each.low.at, each.high.at) for each in solution.stretches) == (1, 10)
-    assert solution.stretches[1].low.at == 90
+    assert next((each.low.at, each.high.at) for each in solution.ranges) == (1, 10)
+    assert solution.ranges[1].low.at == 90
     assert met[:11] == [*range(1, 11), 90]
 
 
@@ -127,7 +127,7 @@ def test_what_is_missing_does_not_meet_a_target(load: Load) -> None:
     """Inputs at which the target is N/A are no part of the answer."""
     template = load("rows 1 input 1", "floor 1 input 8", "known 1 output IF(rows>=floor,rows,NA())")
     solution = solve(template, Facts(), {}, "rows", parse_target(template, "known<=20"))
-    assert [(each.low.at, each.high.at) for each in solution.stretches] == [(8, 20)]
+    assert [(each.low.at, each.high.at) for each in solution.ranges] == [(8, 20)]
 
 
 def test_a_time_is_at_most_and_a_rate_at_least() -> None:

@@ -18,7 +18,7 @@ from planner import progress
 from planner.errors import nearest
 
 Value = float | str | None  # None: not known (N/A), which is never 0
-Kind = Literal["text", "number", "count", "flag"]  # a count is a whole number, a flag 1 or 0
+ColumnKind = Literal["text", "number", "count", "flag"]  # a count is a whole number, a flag 1 or 0
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Field:
 
     name: str
     label: str
-    kind: Kind = "count"
+    kind: ColumnKind = "count"
     unit: str = "1"
     blank: Value | Rule = None
     aliases: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ _WILDCARD = re.compile("[*?~]")
 _FLAGS = dict.fromkeys(("true", "yes", "1", "1.0"), 1.0) | dict.fromkeys(("false", "no", "0", "0.0"), 0.0)
 
 
-class CellError(Exception):
+class UnfitCellError(Exception):
     """A cell that its column can't hold: what is wrong, and the remedy."""
 
     def __init__(self, what: str, remedy: str) -> None:
@@ -121,17 +121,17 @@ def parse(field: Field, text: str) -> Value:
     value = _number(text)
     if value < 0 or (field.positive and value == 0):
         least = "more than 0" if field.positive else "0 or more"
-        raise CellError(f"{text} is out of range", f"it must be {least}; leave the cell blank if not known")
+        raise UnfitCellError(f"{text} is out of range", f"it must be {least}; leave the cell blank if not known")
     if field.kind == "count" and (value > LARGEST_COUNT or value != int(value)):
-        raise CellError(f"{text} is not a count", "write a whole number of at most 2^53")
+        raise UnfitCellError(f"{text} is not a count", "write a whole number of at most 2^53")
     return value
 
 
 def _identifier(text: str) -> str:
     if len(text) > LONGEST_ID or not text.isprintable():
-        raise CellError(f"{text[:40]!r} can't be an id", f"use at most {LONGEST_ID} printable characters")
+        raise UnfitCellError(f"{text[:40]!r} can't be an id", f"use at most {LONGEST_ID} printable characters")
     if _WILDCARD.search(text):
-        raise CellError(f'"{text}" can\'t be an id', "avoid * ? and ~: spreadsheets take them for wildcards")
+        raise UnfitCellError(f'"{text}" can\'t be an id', "avoid * ? and ~: spreadsheets take them for wildcards")
     return text
 
 
@@ -146,21 +146,21 @@ def refuse_new_id(text: str) -> None:
         (text == "." or any(mark in text for mark in ("/", "\\", "..")), "it is a path"),
     ):
         if is_so:
-            raise CellError(f"{text[:40]!r} can't be an id: {what}", "write letters, digits, - . and _")
+            raise UnfitCellError(f"{text[:40]!r} can't be an id: {what}", "write letters, digits, - . and _")
     _identifier(text)
 
 
 def _text(text: str, choices: tuple[str, ...]) -> str:
     if _NOT_XML.search(text):
-        raise CellError("the text holds control characters", "delete them")
+        raise UnfitCellError("the text holds control characters", "delete them")
     if choices and text.lower() not in choices:
-        raise CellError(f'"{text}" is not one of {", ".join(choices)}', nearest(text, choices))
+        raise UnfitCellError(f'"{text}" is not one of {", ".join(choices)}', nearest(text, choices))
     return text.lower() if choices else text
 
 
 def _flag(text: str) -> float:
     if text.lower() not in _FLAGS:
-        raise CellError(f'"{text}" is not true or false', "write true or false, yes or no, 1 or 0")
+        raise UnfitCellError(f'"{text}" is not true or false', "write true or false, yes or no, 1 or 0")
     return _FLAGS[text.lower()]
 
 
@@ -170,10 +170,10 @@ def _number(text: str) -> float:
         remedy = "write a number such as 0.5 or 1e12, or leave the cell blank if not known"
         if _GROUPED.search(text):
             remedy = "write a point for decimals and no thousands separators"
-        raise CellError(f'"{text}" is not a number', remedy)
+        raise UnfitCellError(f'"{text}" is not a number', remedy)
     value = float(text)
     if abs(value) > LARGEST:
-        raise CellError(f"{text} is too large", "write it in SI base units: byte, FLOP/s, byte/s")
+        raise UnfitCellError(f"{text} is too large", "write it in SI base units: byte, FLOP/s, byte/s")
     return value
 
 

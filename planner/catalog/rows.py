@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from planner.catalog.columns import CellError, Field, Rule, Value, is_own
+from planner.catalog.columns import Field, Rule, UnfitCellError, Value, is_own
 from planner.catalog.columns import parse as parse
 from planner.catalog.laws import Law, bound
 from planner.csvfile import Sheet
@@ -16,7 +16,7 @@ BATCH = 500  # rows that are checked together
 REMEMBERED = 4096  # texts of a column whose values are kept
 NEAR_MISS = 0.85  # similarity from which an unknown column counts as a misspelt one
 
-Given = tuple[Value, ...]  # what a row's own cells hold
+OwnCells = tuple[Value, ...]  # what a row's own cells hold
 Batch = Sequence[tuple[int, int, Sequence[str]]]  # rows with their lines and the bytes where they begin
 
 
@@ -79,7 +79,7 @@ class Reader:
         try:
             for at, texts in zip(self._places, self._texts, strict=True):
                 texts.learn(columns[at])
-        except CellError:
+        except UnfitCellError:
             for line, _, cells in batch:
                 self._check_cells(line, cells)
         judged: list[tuple[str, ...]] = list(zip(*(columns[self._places[at]] for at in self._judged), strict=True))
@@ -92,7 +92,7 @@ class Reader:
                 if len(self._lawful) < REMEMBERED:
                     self._lawful.add(key)
 
-    def row_at(self, start: int) -> Given:
+    def row_at(self, start: int) -> OwnCells:
         """The row that begins at a byte which `read` gave."""
         return self._parsed(self._sheet.row_at(start))
 
@@ -100,7 +100,7 @@ class Reader:
         """The line of the file in which the row stands that begins at a byte."""
         return self._sheet.line_at(start)
 
-    def complete(self, given: Given) -> dict[str, Value]:
+    def complete(self, given: OwnCells) -> dict[str, Value]:
         """The value of every field: the row's own, what stands for a blank, what follows from the others."""
         row = self._known(given)
         for name, rule in self._rules:
@@ -108,11 +108,11 @@ class Reader:
                 row[name] = rule(row)
         return row
 
-    def _known(self, given: Given) -> dict[str, Value]:
+    def _known(self, given: OwnCells) -> dict[str, Value]:
         own = zip(self.names, given, strict=True)
         return self._shared | {name: value for name, value in own if value is not None}
 
-    def _parsed(self, cells: Sequence[str]) -> Given:
+    def _parsed(self, cells: Sequence[str]) -> OwnCells:
         return tuple(texts[cells[at]] for at, texts in zip(self._places, self._texts, strict=True))
 
     def _check_cells(self, line: int, cells: Sequence[str]) -> None:
@@ -120,7 +120,7 @@ class Reader:
         for header, text in zip(self._sheet.header, cells, strict=True):
             try:
                 parse(self._columns[header], text) if header in self._columns else None
-            except CellError as error:
+            except UnfitCellError as error:
                 raise self._fault(error.what, line, header, error.remedy) from None
 
     def _what_is_judged(self) -> list[int]:
@@ -130,7 +130,7 @@ class Reader:
             wanted |= self._way(name)[0]
         return [at for at, name in enumerate(self.names) if name in wanted and name != "id"]
 
-    def _check(self, line: int, given: Given) -> None:
+    def _check(self, line: int, given: OwnCells) -> None:
         for name in self._required:
             if self._value(given, name) is None and self.complete(given)[name] is None:
                 raise self._fault(f"{name} is blank", line, name, "every row needs it")
@@ -142,7 +142,7 @@ class Reader:
                 typed = next((name for name in law.reads if self._typed(given, name)), law.reads[0])
                 raise self._fault(what, line, self._header(typed), law.remedy)
 
-    def _typed(self, given: Given, name: str) -> bool:
+    def _typed(self, given: OwnCells, name: str) -> bool:
         """Whether a row's own cell holds a field."""
         at = self._at.get(name)
         return at is not None and given[at] is not None
@@ -151,7 +151,7 @@ class Reader:
         """A field under the name that the file has for it."""
         return next((header for header, field in self._columns.items() if field.name == name), name)
 
-    def _completed(self, given: Given, name: str) -> Value:
+    def _completed(self, given: OwnCells, name: str) -> Value:
         """The value of one field, as `complete` has it."""
         own = self._value(given, name)
         if own is not None:
@@ -175,7 +175,7 @@ class Reader:
             self._ways[name] = wanted, rules
         return self._ways[name]
 
-    def _value(self, given: Given, name: str) -> Value:
+    def _value(self, given: OwnCells, name: str) -> Value:
         """What a row has for a field before any rule: its own, or what all rows share."""
         at = self._at.get(name)
         own = None if at is None else given[at]

@@ -32,8 +32,11 @@ def labels(book: Book) -> Iterator[Fault]:
             seen.setdefault(line.label, line.row)
 
 
-@rule(10, "Every row has a unit from the closed list: 1, text, bit, byte, FLOP, s, h, USD, chip, W and their products "
-          "and quotients.")  # fmt: skip
+@rule(
+    10,
+    "Every row has a unit from the closed list: 1, text, bit, byte, FLOP, s, h, USD, chip, W and their products "
+    "and quotients.",
+)
 def units(book: Book) -> Iterator[Fault]:
     """A unit that is missing or unknown, of a row or of a column."""
     for sheet, cell, name, unit in _units(book):
@@ -63,8 +66,11 @@ def _units(book: Book) -> Iterator[tuple[str, str, str, str]]:
                 yield cases.sheet.name, address(cases.header_row - 1, column), name, title[1]
 
 
-@rule(11, "Every typed number has a source (a database row: one per group of columns); a measured row also has run id, "
-          "device, date, number of samples.")  # fmt: skip
+@rule(
+    11,
+    "Every typed number has a source (a database row: one per group of columns); a measured row also has run id, "
+    "device, date, number of samples.",
+)
 def sources(book: Book) -> Iterator[Fault]:
     """A constant, a database row or a measured row that doesn't say where it comes from."""
     for line in book.inputs.section("Constants").values():

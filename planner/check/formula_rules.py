@@ -104,8 +104,16 @@ def _deviations(
             yield Fault(sheet.name, address(*at), f"the cell is blank, and not its {along}'s {wanted}", remedy)
         else:
             what = f"the formula ={sheet.patterns[at].at(*at)} is not its {along}'s, which is {wanted}"
-            yield Fault(sheet.name, address(*at), what, remedy, "override", "override",
-                        before=wanted if usual else None, after=f"={sheet.patterns[at].at(*at)}")  # fmt: skip
+            yield Fault(
+                sheet.name,
+                address(*at),
+                what,
+                remedy,
+                "override",
+                "override",
+                before=wanted if usual else None,
+                after=f"={sheet.patterns[at].at(*at)}",
+            )
 
 
 def _reads_its_row(formula: Pattern) -> bool:
@@ -153,8 +161,9 @@ def _typed_over(book: Book, sheet: Sheet, positions: list[Position], usual: Patt
             formula = f"={book.numbers.shown(sheet.name, at, usual)}" if usual else None
             what = f"{shown(sheet.value(*at))} is typed over {formula or 'a formula'}"
             remedy = "type it on Inputs, in the row's override cell where it has one; copy the formula back"
-            yield Fault(sheet.name, address(*at), what, remedy, "override", "override",
-                        before=formula, after=sheet.value(*at))  # fmt: skip
+            yield Fault(
+                sheet.name, address(*at), what, remedy, "override", "override", before=formula, after=sheet.value(*at)
+            )
 
 
 def _filled(book: Book) -> Iterator[Fault]:

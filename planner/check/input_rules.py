@@ -31,10 +31,15 @@ _HOLDS: dict[str, Callable[[float, float, float], bool]] = {
 }
 
 _SAID = {
-    "between": "from {0} to {1}", "notBetween": "outside {0} to {1}", "equal": "equal to {0}",
-    "notEqual": "other than {0}", "lessThan": "below {0}", "lessThanOrEqual": "of at most {0}",
-    "greaterThan": "above {0}", "greaterThanOrEqual": "of at least {0}",
-}  # fmt: skip
+    "between": "from {0} to {1}",
+    "notBetween": "outside {0} to {1}",
+    "equal": "equal to {0}",
+    "notEqual": "other than {0}",
+    "lessThan": "below {0}",
+    "lessThanOrEqual": "of at most {0}",
+    "greaterThan": "above {0}",
+    "greaterThanOrEqual": "of at least {0}",
+}
 _KINDS = {"decimal": "a number", "whole": "a whole number", "textLength": "a length"}
 
 
@@ -220,5 +225,11 @@ def _validation(element: ElementTree.Element) -> Validation:
     texts = {local_name(child): "".join(child.itertext()).strip() for child in element}
     ranges = pattern(",".join((element.get("sqref") or texts.get("sqref", "")).split()), 1, 1)
     areas = tuple(reference.area(1, 1) for reference in ranges.references)
-    return Validation(areas, element.get("type", "none"), element.get("operator", "between"), texts.get("formula1", ""),
-                      texts.get("formula2", ""), bool(element.get("prompt") or element.get("error")))  # fmt: skip
+    return Validation(
+        areas,
+        element.get("type", "none"),
+        element.get("operator", "between"),
+        texts.get("formula1", ""),
+        texts.get("formula2", ""),
+        bool(element.get("prompt") or element.get("error")),
+    )

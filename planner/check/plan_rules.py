@@ -25,8 +25,11 @@ CHOICES = {"model_row": ("model_id", "model"), "hardware_row": ("hardware_id", "
 """The rows that find the chosen model and chip in their databases: the row of Inputs that chooses, and what."""
 
 
-@rule(24, "Each headline (what Dashboard shows) is named in a check with the shared relative tolerance; the master "
-          "check is on Cover and in every header.")  # fmt: skip
+@rule(
+    24,
+    "Each headline (what Dashboard shows) is named in a check with the shared relative tolerance; the master "
+    "check is on Cover and in every header.",
+)
 def proofs(book: Book) -> Iterator[Fault]:
     """A headline that no check reaches, and a sheet without the count of failed checks."""
     if not book.checks.lines:
@@ -73,13 +76,19 @@ def _counts_failures(book: Book, sheet: Sheet, at: Position) -> bool:
     line, formula = book.checks.by_name.get(FAILED), sheet.patterns.get(at)
     if line is None or formula is None or "SUM" not in formula.functions or not book.checks.columns:
         return False
-    areas = (reference.area(*at) for reference in formula.references
-             if (reference.sheet or sheet.name) == book.checks.sheet.name)  # fmt: skip
+    areas = (
+        reference.area(*at)
+        for reference in formula.references
+        if (reference.sheet or sheet.name) == book.checks.sheet.name
+    )
     return any(area.covers(line.row, book.checks.columns[-1]) for area in areas)
 
 
-@rule(32, "Every check on Checks holds: the mesh fits the chips, the plan fits in memory, and what is computed twice "
-          "agrees; and a scenario has a headline that is not N/A.")  # fmt: skip
+@rule(
+    32,
+    "Every check on Checks holds: the mesh fits the chips, the plan fits in memory, and what is computed twice "
+    "agrees; and a scenario has a headline that is not N/A.",
+)
 def checks_hold(book: Book) -> Iterator[Fault]:
     """A check that fails in a scenario, in words and with the numbers that it compares; a scenario without a number."""
     yield from _unchosen(book)
@@ -119,8 +128,12 @@ def _without_numbers(book: Book) -> Iterator[Fault]:
     Of several scenarios one whose model or chip isn't chosen is meant to wait, and an unknown one is rule 22's.
     """
     sheet, columns = book.dashboard.sheet.name, book.dashboard.columns
-    rows = [line.row for table in book.calculations for line in reading(book.dashboard, table)
-            if line.name and line.unit != "text"]  # fmt: skip
+    rows = [
+        line.row
+        for table in book.calculations
+        for line in reading(book.dashboard, table)
+        if line.name and line.unit != "text"
+    ]
     silent = [column for column in columns if _says_nothing([book.value(sheet, row, column) for row in rows])]
     for column in silent:
         cause = _cause(book, next(Spot(sheet, row, column) for row in rows if book.value(sheet, row, column) == NA))
@@ -135,8 +148,12 @@ def _without_numbers(book: Book) -> Iterator[Fault]:
 def _blank_inputs(book: Book) -> Iterator[Fault]:
     """A blank on Inputs from which headlines of a scenario are N/A that has other numbers."""
     sheet = book.dashboard.sheet.name
-    lines = [line for table in book.calculations for line in reading(book.dashboard, table)
-             if line.name and line.unit != "text"]  # fmt: skip
+    lines = [
+        line
+        for table in book.calculations
+        for line in reading(book.dashboard, table)
+        if line.name and line.unit != "text"
+    ]
     for column in book.dashboard.columns:
         values = {line: book.value(sheet, line.row, column) for line in lines}
         causes: dict[Spot, list[str]] = defaultdict(list)
@@ -185,8 +202,14 @@ def _cause(book: Book, cell: Spot) -> Spot:
 def _in_numbers(book: Book, line: LineItem, scenario: str) -> str:
     """The quantities that a check compares, with their values in a scenario; blank where it can't be told."""
     title, _, name = line.name.rpartition(".")
-    table = next((found for found in book.calculations if found.sheet.name.lower().startswith(title.lower())
-                  and name in found.by_name), None)  # fmt: skip
+    table = next(
+        (
+            found
+            for found in book.calculations
+            if found.sheet.name.lower().startswith(title.lower()) and name in found.by_name
+        ),
+        None,
+    )
     if table is None:
         return ""
     told = []
@@ -199,6 +222,12 @@ def _in_numbers(book: Book, line: LineItem, scenario: str) -> str:
 
 def _value(book: Book, table: LineTable, name: str, scenario: str) -> Value:
     source = table.by_name.get(name)
-    column = next((column for column in table.columns
-                   if source and book.owner(table.sheet.name, source.row, column)[1] == scenario), None)  # fmt: skip
+    column = next(
+        (
+            column
+            for column in table.columns
+            if source and book.owner(table.sheet.name, source.row, column)[1] == scenario
+        ),
+        None,
+    )
     return None if source is None or column is None else book.value(table.sheet.name, source.row, column)

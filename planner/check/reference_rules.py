@@ -23,8 +23,11 @@ _LEGAL = re.compile(r"[^\W\d][\w.?\\]{0,254}|\\[\w.?\\]{1,254}")
 _ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}|R|C|R[0-9]*C[0-9]*|TRUE|FALSE", re.IGNORECASE)
 
 
-@rule(15, "Within a sheet references point up or left (the header's master check excepted); between sheets to an "
-          "earlier one, Cover and Dashboard excepted; no cycle of cells.")  # fmt: skip
+@rule(
+    15,
+    "Within a sheet references point up or left (the header's master check excepted); between sheets to an "
+    "earlier one, Cover and Dashboard excepted; no cycle of cells.",
+)
 def direction(book: Book) -> Iterator[Fault]:
     """A broken reference, one that points down, right or to a later sheet, and a circle."""
     yield from broken(book)
@@ -63,8 +66,13 @@ def _is_among_cases(book: Book, sheet: str, reference: RelativeReference, row: i
     is_sorted_by_people = cases is not None and "template" in cases.columns.values()
     area = reference.area(row, column)
     fixed = reference.first.row_fixed and reference.last.row_fixed
-    return cases is not None and is_sorted_by_people and fixed and {area.top, area.bottom} <= set(cases.rows) and (
-        not reference.sheet or reference.sheet == sheet)  # fmt: skip
+    return (
+        cases is not None
+        and is_sorted_by_people
+        and fixed
+        and {area.top, area.bottom} <= set(cases.rows)
+        and (not reference.sheet or reference.sheet == sheet)
+    )
 
 
 def _corner(area: Area) -> str:
@@ -111,8 +119,11 @@ def defined(book: Book) -> Iterator[tuple[str, str, str]]:
             yield element.get("name", ""), element.get("localSheetId", ""), element.text or ""
 
 
-@rule(19, "No defined name inside a cell formula; defined names are legal, unique ignoring case, never shaped like an "
-          "address, never #REF!.")  # fmt: skip
+@rule(
+    19,
+    "No defined name inside a cell formula; defined names are legal, unique ignoring case, never shaped like an "
+    "address, never #REF!.",
+)
 def defined_names(book: Book) -> Iterator[Fault]:
     """A name that hides which cell a formula reads, and a defined name that a spreadsheet would repair."""
     for (sheet, row, column), formula in book.formulas.items():

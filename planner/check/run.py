@@ -99,18 +99,29 @@ def as_object(report: Report) -> str:
     `note`; `notes` the rest. `clean` is what exit code 0 says.
     """
     overrides = [finding for finding in report.found if finding.kind == "override"]
-    return json.dumps({
-        "file": report.file, "clean": report.is_clean, "findings": _records(report.of("fault")),
-        "overrides": _records(overrides),
-        "notes": _records([note for note in report.of("note") if note.kind != "override"]),
-        "rules_checked": sorted(RULES),
-    }, indent=2)  # fmt: skip
+    return json.dumps(
+        {
+            "file": report.file,
+            "clean": report.is_clean,
+            "findings": _records(report.of("fault")),
+            "overrides": _records(overrides),
+            "notes": _records([note for note in report.of("note") if note.kind != "override"]),
+            "rules_checked": sorted(RULES),
+        },
+        indent=2,
+    )
 
 
 def _records(findings: Sequence[Finding]) -> list[dict[str, object]]:
-    return [{**finding._asdict(), "before": _plain(finding.before), "after": _plain(finding.after),
-             "cells": list(finding.cells or ([finding.cell] if finding.cell else []))}
-            for finding in findings]  # fmt: skip
+    return [
+        {
+            **finding._asdict(),
+            "before": _plain(finding.before),
+            "after": _plain(finding.after),
+            "cells": list(finding.cells or ([finding.cell] if finding.cell else [])),
+        }
+        for finding in findings
+    ]
 
 
 def _plain(value: Value) -> Value:

@@ -19,8 +19,11 @@ _ROUNDED = re.compile(r"\^|\b(LOG|EXP)\(")
 _CLOCK_OR_DICE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY"})
 
 
-@rule(22, "Every formula cell has a cached value. No error but #N/A, and each #N/A traces to a blank database cell or "
-          "a formula's NA(), or stands in chart data.")  # fmt: skip
+@rule(
+    22,
+    "Every formula cell has a cached value. No error but #N/A, and each #N/A traces to a blank database cell or "
+    "a formula's NA(), or stands in chart data.",
+)
 def cached_values(book: Book) -> Iterator[Fault]:
     """A formula without a value, and the first cell of every chain of errors that no missing number explains."""
     for sheet in book.sheets.values():
@@ -63,9 +66,10 @@ def _is_explained(book: Book, cell: Spot, error: CellError) -> bool:
     """Whether an error says that a number is missing, or is another rule's: a reference that is broken."""
     name, *at = cell
     formula = book.sheets[name].patterns.get((at[0], at[1]))
-    if formula is not None and (formula.is_broken or any(
-        reference.sheet and reference.sheet not in book.sheets for reference in formula.references
-    )):  # fmt: skip
+    if formula is not None and (
+        formula.is_broken
+        or any(reference.sheet and reference.sheet not in book.sheets for reference in formula.references)
+    ):
         return True
     return error == NA and _is_missing(book, cell)
 
@@ -79,12 +83,16 @@ def _is_missing(book: Book, cell: Spot) -> bool:
     areas = ((reference.sheet or name, reference.area(row, column)) for reference in formula.references)
     return any(
         area.top == area.bottom and area.left == area.right and book.sheets[sheet].value(*area[:2]) in (None, "")
-        for sheet, area in areas if sheet in book.sheets
-    )  # fmt: skip
+        for sheet, area in areas
+        if sheet in book.sheets
+    )
 
 
-@rule(23, "Cached values equal an independent recalculation (1e-12 relative; any error equals any other; strip the "
-          "cached values first, since LibreOffice trusts them).")  # fmt: skip
+@rule(
+    23,
+    "Cached values equal an independent recalculation (1e-12 relative; any error equals any other; strip the "
+    "cached values first, since LibreOffice trusts them).",
+)
 def recalculated(book: Book) -> Iterator[Fault]:
     """The first cells whose saved value is not what their formula gives, and how many could not be computed."""
     try:
@@ -100,8 +108,15 @@ def recalculated(book: Book) -> Iterator[Fault]:
     for name, row, column in first:
         old, new = book.sheets[name].value(row, column), fresh[Spot(name, row, column)]
         what = f"the saved value is {shown(old)}, the formula gives {shown(new)}"
-        yield Fault(name, address(row, column), what, RECALCULATE, kind="stale_value",
-                    before=old, after=fresh[Spot(name, row, column)])  # fmt: skip
+        yield Fault(
+            name,
+            address(row, column),
+            what,
+            RECALCULATE,
+            kind="stale_value",
+            before=old,
+            after=fresh[Spot(name, row, column)],
+        )
     if rest:
         also = ", ".join(f"{count:,} on {name}" for name, count in rest.items())
         yield Fault("", "", f"further stale cells depend on these: {also}", "", "note")
@@ -129,8 +144,11 @@ def _moving(book: Book, stale: Collection[Spot]) -> set[Spot]:
     """Those of the stale cells that a clock or dice moves, themselves or through others."""
     precedents = Precedents(book, stale)
     moving: set[Spot] = set()
-    while more := {cell for cell in stale if cell not in moving
-                   and (_has_clock(book, cell) or not moving.isdisjoint(precedents.of(cell)))}:  # fmt: skip
+    while more := {
+        cell
+        for cell in stale
+        if cell not in moving and (_has_clock(book, cell) or not moving.isdisjoint(precedents.of(cell)))
+    }:
         moving |= more
     return moving
 

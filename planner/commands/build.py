@@ -84,7 +84,7 @@ def command(
 def _book(output: Path, models_csv: Path | None, hardware_csv: Path | None) -> str:
     """Write the workbook that teaches; returns what it holds, in words."""
     from planner import catalog
-    from planner.teaching.workbook import build
+    from planner.teaching.lesson import build
     from planner.xlsx.atomic import write_atomically
 
     made, count = build(catalog.load_models(models_csv), catalog.load_hardware(hardware_csv), catalog.load_dtypes())

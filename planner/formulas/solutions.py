@@ -8,7 +8,7 @@ from typing import Any
 from planner.catalog import Value
 from planner.formulas.evaluation import Facts, Results
 from planner.formulas.explanation import failed
-from planner.formulas.solving import End, Solution, Stretch, at
+from planner.formulas.solving import End, Solution, TargetRange, at
 from planner.formulas.template import Template
 from planner.table import shown
 
@@ -17,7 +17,7 @@ Answers = dict[float, Results]
 
 def answers(template: Template, facts: Facts, given: Mapping[str, Value], solution: Solution) -> Answers:
     """Every row of the template, for each input at which the target is met just about."""
-    found = [answer for stretch in solution.stretches for answer in stretch.answers]
+    found = [answer for met in solution.ranges for answer in met.answers]
     return {answer: at(template, facts, given, solution, answer) for answer in found}
 
 
@@ -31,8 +31,8 @@ def lines(
         low, high = solution.swept
         return [f"any {name} from {shown(low)} to {shown(high)} gives {target.text}"]
     kind = "whole number" if whole else "value"
-    for stretch, exact in zip(solution.stretches, solution.exact, strict=True):
-        for end, beside, extreme in ((stretch.low, exact.low, "smallest"), (stretch.high, exact.high, "largest")):
+    for met, exact in zip(solution.ranges, solution.exact, strict=True):
+        for end, beside, extreme in ((met.low, exact.low, "smallest"), (met.high, exact.high, "largest")):
             if end.is_limit:
                 continue
             value = answers[end.at].value(target.row.name)
@@ -44,8 +44,8 @@ def lines(
             said.append(line)
             checks = ", ".join(f"{row.label} ({row.name})" for row in failed(answers[end.at]))
             said += [f"  there these checks fail: {checks}"] if checks else []
-    if len(solution.stretches) > 1:
-        where = " and ".join(_range(stretch) for stretch in solution.stretches)
+    if len(solution.ranges) > 1:
+        where = " and ".join(_range(met) for met in solution.ranges)
         said.append(f"{target.row.name} both rises and falls with {name}: the target is met {where}")
     return said
 
@@ -63,9 +63,9 @@ def as_object(solution: Solution, answers: Answers, names: Sequence[str]) -> dic
         "is_whole": solution.is_count,
         "reached": list(solution.reached),
         "ranges": [
-            {"from": _end(stretch.low), "to": _end(stretch.high),
+            {"from": _end(met.low), "to": _end(met.high),
              "exactly_from": _end(exact.low), "exactly_to": _end(exact.high)}
-            for stretch, exact in zip(solution.stretches, solution.exact, strict=True)
+            for met, exact in zip(solution.ranges, solution.exact, strict=True)
         ],
         "answers": [
             {solution.row.name: answer, target.row.name: results.value(target.row.name),
@@ -80,7 +80,7 @@ def _end(end: End) -> float | None:
     return None if end.is_limit else end.at
 
 
-def _range(stretch: Stretch) -> str:
-    if stretch.low.is_limit:
-        return f"up to {shown(stretch.high.at)}"
-    return f"from {shown(stretch.low.at)}" + ("" if stretch.high.is_limit else f" to {shown(stretch.high.at)}")
+def _range(met: TargetRange) -> str:
+    if met.low.is_limit:
+        return f"up to {shown(met.high.at)}"
+    return f"from {shown(met.low.at)}" + ("" if met.high.is_limit else f" to {shown(met.high.at)}")

@@ -1,7 +1,7 @@
 """The input that meets a target: a sweep over what it may sensibly be, then its crossings found to the last digit.
 
-The sweep tells whether the target depends on the input at all, and in how many stretches of its range the target is
-met; a stretch narrower than the step of the sweep (2% of the value) can escape it. Each end of a stretch is then
+The sweep tells whether the target depends on the input at all, and in how many separate ranges of it the target is
+met; a range narrower than the step of the sweep (2% of the value) can escape it. Each end of a range is then
 narrowed down by evaluating the template for a thousand values at a time.
 
 The sweep goes around the value that the input has now: a rate or a size from a billionth of it to a billion times as
@@ -31,7 +31,7 @@ SOLVABLE = ("input", "model", "hardware")
 SAME = 1e-12  # what differs by less is the same but for rounding
 NEAR = 1e-6  # how near to its target a number is where it is met exactly, and not jumped over
 _TARGET = re.compile(r"\s*([A-Za-z_]\w*)\s*(<=|>=|=)\s*(.*?)\s*")
-Sweep = Callable[[np.ndarray], np.ndarray]  # inputs to the target's values
+Sweeper = Callable[[np.ndarray], np.ndarray]  # inputs to the target's values
 _SENSES = {"<=": "at most", ">=": "at least"}
 _COSTS = frozenset({"s", "h", "byte", "bit", "FLOP", "USD", "chip", "W"})
 
@@ -56,7 +56,7 @@ class Target(NamedTuple):
 
 
 class End(NamedTuple):
-    """Where a stretch ends: the last input that meets the target.
+    """Where a range ends: the last input that meets the target.
 
     `is_limit`: beyond it nothing is known, where its range ends or the target is N/A.
     """
@@ -65,7 +65,7 @@ class End(NamedTuple):
     is_limit: bool
 
 
-class Stretch(NamedTuple):
+class TargetRange(NamedTuple):
     """The inputs from one to another all meet the target."""
 
     low: End
@@ -79,12 +79,12 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class Solution:
-    """The stretches of an input in which a target is met; of a count its `exact` ones are those between the wholes."""
+    """The ranges of an input in which a target is met. Of a count, `exact` has their ends as if it needn't be whole."""
 
     row: Row
     target: Target
-    stretches: tuple[Stretch, ...]
-    exact: tuple[Stretch, ...]
+    ranges: tuple[TargetRange, ...]
+    exact: tuple[TargetRange, ...]
     is_count: bool
     reached: tuple[float, float]
     swept: tuple[float, float]
@@ -92,7 +92,7 @@ class Solution:
     @property
     def answer(self) -> float | None:
         """The one input at which the target is met just about; None where there are several, or any would do."""
-        found = [answer for stretch in self.stretches for answer in stretch.answers]
+        found = [answer for met in self.ranges for answer in met.answers]
         return found[0] if len(found) == 1 else None
 
 
@@ -152,14 +152,14 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
         what = f"{target.row.name} is {reached[0]:.7g} {_unit(target.row)}whatever {row.name} is".rstrip()
         why = kept_by(now, beside(float(inputs[-1])), target.row.name)
         raise UserError(f"{what}: {why}" if why else what, remedy="solve for another input, or for another target")
-    stretches = tuple(_stretches(target, inputs, found, of, whole))
-    if not stretches:
+    ranges = tuple(_met_ranges(target, inputs, found, of, whole))
+    if not ranges:
         at_best = _best(target, found)
         there, next_to = (beside(float(inputs[at])) for at in (at_best, at_best + (1 if at_best == 0 else -1)))
         why = kept_by(there, next_to, target.row.name)
         raise UserError(_nothing(row, target, inputs, there) + (f", where {why}" if why else ""))
-    exact = tuple(_between(target, each, of) for each in stretches) if whole else stretches
-    return Solution(row, target, stretches, exact, whole, reached, (float(inputs[0]), float(inputs[-1])))
+    exact = tuple(_between(target, each, of) for each in ranges) if whole else ranges
+    return Solution(row, target, ranges, exact, whole, reached, (float(inputs[0]), float(inputs[-1])))
 
 
 def at(template: Template, facts: Facts, values: Mapping[str, Value], solution: Solution, answer: float) -> Results:
@@ -189,8 +189,10 @@ def _readers(template: Template, target: Row) -> set[str]:
             if template.row(name).kind in SOLVABLE and template.row(name).unit != "text"}  # fmt: skip
 
 
-def _stretches(target: Target, inputs: np.ndarray, found: np.ndarray, of: Sweep, whole: bool) -> Iterator[Stretch]:
-    """The stretches of the sweep in which the target is met, each end narrowed down."""
+def _met_ranges(
+    target: Target, inputs: np.ndarray, found: np.ndarray, of: Sweeper, whole: bool
+) -> Iterator[TargetRange]:
+    """The ranges of the sweep in which the target is met, each end narrowed down."""
     met = target.is_met(found)
     edges = np.flatnonzero(np.diff(met.astype(int)))
     starts = [0, *(edges + 1)]
@@ -205,10 +207,10 @@ def _stretches(target: Target, inputs: np.ndarray, found: np.ndarray, of: Sweep,
         if stop < len(inputs) - 1:
             at = _narrowed(target, of, float(inputs[stop]), float(inputs[stop + 1]), whole)
             high = End(at, not np.isfinite(found[stop + 1]))
-        yield Stretch(low, high)
+        yield TargetRange(low, high)
 
 
-def _narrowed(target: Target, of: Sweep, inside: float, outside: float, whole: bool) -> float:
+def _narrowed(target: Target, of: Sweeper, inside: float, outside: float, whole: bool) -> float:
     """The value nearest to `outside` that meets the target as `inside` does: to a whole number, or the last digit."""
     while True:
         between = np.linspace(inside, outside, 1026)
@@ -223,8 +225,8 @@ def _narrowed(target: Target, of: Sweep, inside: float, outside: float, whole: b
         inside, outside = float(between[first - 1]), float(between[first])
 
 
-def _between(target: Target, stretch: Stretch, of: Sweep) -> Stretch:
-    """The stretch with ends between the whole numbers, where the target is met exactly and not jumped over."""
+def _between(target: Target, met: TargetRange, of: Sweeper) -> TargetRange:
+    """The range with ends between the whole numbers, where the target is met exactly and not jumped over."""
 
     def end(whole: End, outside: float) -> End:
         if whole.is_limit:
@@ -233,7 +235,7 @@ def _between(target: Target, stretch: Stretch, of: Sweep) -> Stretch:
         is_met = math.isclose(float(of(np.array([at]))[0]), target.value, rel_tol=NEAR)
         return End(at, False) if is_met else whole
 
-    return Stretch(end(stretch.low, stretch.low.at - 1), end(stretch.high, stretch.high.at + 1))
+    return TargetRange(end(met.low, met.low.at - 1), end(met.high, met.high.at + 1))
 
 
 def _best(target: Target, found: np.ndarray) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner.catalog import Value
-from planner.catalog.columns import CellError, refuse_new_id
+from planner.catalog.columns import UnfitCellError, refuse_new_id
 from planner.errors import Place, UserError
 from planner.formulas import explanation as trace
 from planner.formulas import library
@@ -67,7 +67,7 @@ def _new_id(typed: str, config: Path) -> str:
     identifier = typed.strip(" ") or suggested_id(config)
     try:
         refuse_new_id(identifier)
-    except CellError as error:
+    except UnfitCellError as error:
         raise UserError(error.what, place=Place(config), remedy=f"{error.remedy}, as in --id my-model") from None
     return identifier
 

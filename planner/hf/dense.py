@@ -16,10 +16,10 @@ from planner.hf.layers import (
     window,
 )
 from planner.hf.rules import (
-    Cell,
+    ColumnRule,
+    ColumnValue,
     Family,
-    Row,
-    Rule,
+    ModelRow,
     divided,
     flag,
     head_dim,
@@ -53,7 +53,7 @@ KV_SAID: Family = {"n_kv_heads": kv_heads_said}
 LLAMA: Family = {**GENERAL, **ATTENTION_BIAS, "mlp_bias": flag("mlp_bias")}
 
 
-def _first_of_four_full(_: Config, row: Row) -> list[str]:
+def _first_of_four_full(_: Config, row: ModelRow) -> list[str]:
     return ["local" if index % 4 else "full" for index in range(row.count("n_layers"))]
 
 
@@ -87,12 +87,12 @@ GLM: Family = {**GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag
 GLM4: Family = {**GLM, "norms_per_layer": 4}
 
 
-def _chatglm_kv_heads(config: Config, row: Row) -> Cell:
+def _chatglm_kv_heads(config: Config, row: ModelRow) -> ColumnValue:
     grouped = config.flag("multi_query_attention")
     return config.said("multi_query_group_num", least=1) if grouped else row["n_heads"]
 
 
-def _chatglm_qkv_bias(config: Config, _: Row) -> Cell:
+def _chatglm_qkv_bias(config: Config, _: ModelRow) -> ColumnValue:
     return config.flag("add_bias_linear", default=True) or config.flag("add_qkv_bias")
 
 
@@ -143,7 +143,7 @@ STABLELM: Family = {
 }  # fmt: skip
 
 
-def biases(rule: Cell | Rule) -> Family:
+def biases(rule: ColumnValue | ColumnRule) -> Family:
     """One yes or no for the biases of attention and of the feed-forward block."""
     return {"qkv_bias": rule, "o_bias": rule, "mlp_bias": rule}
 
@@ -165,7 +165,7 @@ GPTJ: Family = {
 }  # fmt: skip
 
 
-def _neo_kinds(config: Config, row: Row) -> list[str]:
+def _neo_kinds(config: Config, row: ModelRow) -> list[str]:
     """`attention_layers` names each layer's; `attention_types` has patterns with the number of their turns."""
     names = config.items("attention_layers", str)
     if names is None:
@@ -197,7 +197,7 @@ BLOOM: Family = {
 }  # fmt: skip
 
 
-def _opt_d_model(config: Config, _: Row) -> Cell:
+def _opt_d_model(config: Config, _: ModelRow) -> ColumnValue:
     hidden, embedded = config.said("hidden_size", least=1), config.count("word_embed_proj_dim", least=1)
     if embedded not in (None, hidden):
         what = f"differs from hidden_size {hidden}: projections between the two have no column"
@@ -205,7 +205,7 @@ def _opt_d_model(config: Config, _: Row) -> Cell:
     return hidden
 
 
-def _opt_final_norm(config: Config, row: Row) -> Cell:
+def _opt_final_norm(config: Config, row: ModelRow) -> ColumnValue:
     kept = config.flag("do_layer_norm_before", default=True) and not config.flag("_remove_final_layer_norm")
     return bool(row["norms_per_layer"]) and kept
 
@@ -234,13 +234,13 @@ def _is_new(config: Config) -> bool:
     return config.flag("new_decoder_architecture", default=config.count("n_head_kv") is not None)
 
 
-def _falcon_kv_heads(config: Config, row: Row) -> Cell:
+def _falcon_kv_heads(config: Config, row: ModelRow) -> ColumnValue:
     if _is_new(config):
         return config.count("num_kv_heads", "n_head_kv", least=1) or row["n_heads"]
     return 1 if config.flag("multi_query", default=True) else row["n_heads"]
 
 
-def _falcon_norms(config: Config, _: Row) -> Cell:
+def _falcon_norms(config: Config, _: ModelRow) -> ColumnValue:
     """One norm where attention and feed-forward block share it; two where each has its own."""
     if not config.flag("parallel_attn", default=True):
         return 2
@@ -261,7 +261,7 @@ STARCODER2: Family = {
 }  # fmt: skip
 
 
-def _mpt(config: Config, _: Row) -> Cell:
+def _mpt(config: Config, _: ModelRow) -> ColumnValue:
     return not config.flag("no_bias", default=True)
 
 

@@ -14,9 +14,9 @@ from planner.hf.config import Config
 from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID
 from planner.hf.layers import Kinds, attention, listed, one_full_in, window
 from planner.hf.moe import where_experts
-from planner.hf.rules import Cell, Family, Row, Rule, head_dim, size, taken, tied, where
+from planner.hf.rules import ColumnRule, ColumnValue, Family, ModelRow, head_dim, size, taken, tied, where
 
-Beside = Callable[[Config, Row], tuple[int, int]]  # further matrices of all layers, and parameters that are none
+Beside = Callable[[Config, ModelRow], tuple[int, int]]  # further matrices of all layers, and parameters that are none
 
 
 @dataclass(frozen=True)
@@ -50,25 +50,27 @@ class Layer:
         return replace(self, kv_matrices=0)
 
 
-def by_layer(kinds: Kinds, layers: Callable[[Config, Row], list[Layer]], beside: Beside, window: Rule) -> Family:
+def by_layer(
+    kinds: Kinds, layers: Callable[[Config, ModelRow], list[Layer]], beside: Beside, window: ColumnRule
+) -> Family:
     """The columns of attention. Layers of the kind `linear` keep no cache: they take a share of their own.
 
     The rules raise UserError where the layers are smaller than the columns say.
     """
 
-    def of_kind(config: Config, row: Row, *, linear: bool) -> list[Layer]:
+    def of_kind(config: Config, row: ModelRow, *, linear: bool) -> list[Layer]:
         marks = kinds(config, row)
         return [layer for kind, layer in zip(marks, layers(config, row), strict=True) if (kind == "linear") == linear]
 
-    def linear_sum(config: Config, row: Row) -> tuple[int, int]:
+    def linear_sum(config: Config, row: ModelRow) -> tuple[int, int]:
         found = of_kind(config, row, linear=True)
         return sum(layer.matrices + layer.vectors for layer in found), len(found)
 
-    def linear_params(config: Config, row: Row) -> Cell:
+    def linear_params(config: Config, row: ModelRow) -> ColumnValue:
         whole, number = linear_sum(config, row)
         return whole // number if number else None
 
-    def further(config: Config, row: Row) -> tuple[int, int, int]:
+    def further(config: Config, row: ModelRow) -> tuple[int, int, int]:
         """Matrices and vectors beyond the columns', and the number of layers that they are spread over."""
         found = of_kind(config, row, linear=False)
         usual = Layer(
@@ -85,11 +87,11 @@ def by_layer(kinds: Kinds, layers: Callable[[Config, Row], list[Layer]], beside:
             raise config.fault("num_hidden_layers", what, "type the row by hand")
         return matrices, vectors, len(found)
 
-    def each(config: Config, row: Row) -> Cell:
+    def each(config: Config, row: ModelRow) -> ColumnValue:
         matrices, _, number = further(config, row)
         return matrices // number or None
 
-    def rest(config: Config, row: Row) -> Cell:
+    def rest(config: Config, row: ModelRow) -> ColumnValue:
         matrices, vectors, number = further(config, row)
         whole, linear = linear_sum(config, row)
         return (matrices % number + vectors + (whole % linear if linear else 0)) or None
@@ -120,7 +122,7 @@ GEMMA3: Family = {
 VAULTGEMMA: Family = {**GEMMA2, "norms_per_layer": 2}
 
 
-def _first_shared(config: Config, row: Row, default: int) -> int:
+def _first_shared(config: Config, row: ModelRow, default: int) -> int:
     """The layer from which on each uses the keys and values of an earlier one, `num_kv_shared_layers` in all."""
     layers = row.count("n_layers")
     shared = min(taken(config, "num_kv_shared_layers", default), layers)
@@ -133,7 +135,7 @@ def _first_shared(config: Config, row: Row, default: int) -> int:
     return layers - shared
 
 
-def _table(config: Config, row: Row) -> tuple[int, int, int]:
+def _table(config: Config, row: ModelRow) -> tuple[int, int, int]:
     """An embedding for each layer: matrices of all layers, parameters of the table and its norm, width."""
     width, layers = taken(config, "hidden_size_per_layer_input", 256), row.count("n_layers")
     if not width:
@@ -145,13 +147,13 @@ def _table(config: Config, row: Row) -> tuple[int, int, int]:
 # Gemma 3n
 
 
-def _kinds_3n(config: Config, row: Row) -> list[str]:
+def _kinds_3n(config: Config, row: ModelRow) -> list[str]:
     first = _first_shared(config, row, 15)
     kinds = listed(config, row) or one_full_in(5)(config, row)
     return ["linear" if index >= first else kind for index, kind in enumerate(kinds)]
 
 
-def _widths_3n(config: Config, row: Row) -> list[int]:
+def _widths_3n(config: Config, row: ModelRow) -> list[int]:
     """The feed-forward dimension of each layer: one number, or a list."""
     if isinstance(config.value("intermediate_size"), list):
         widths = config.items("intermediate_size", int) or []
@@ -162,14 +164,14 @@ def _widths_3n(config: Config, row: Row) -> list[int]:
     return [config.said("intermediate_size", least=1)] * row.count("n_layers")
 
 
-def _layers_3n(config: Config, row: Row) -> list[Layer]:
+def _layers_3n(config: Config, row: ModelRow) -> list[Layer]:
     heads, kv_heads, width = row.count("n_heads"), row.count("n_kv_heads"), row.count("head_dim")
     biased = config.flag("attention_bias")
     first, usual = _first_shared(config, row, 15), Layer(row.count("d_model"), heads, kv_heads, width, 2, biased)
     return [usual if index < first else usual.without_kv() for index in range(row.count("n_layers"))]
 
 
-def _beside_3n(config: Config, row: Row) -> tuple[int, int]:
+def _beside_3n(config: Config, row: ModelRow) -> tuple[int, int]:
     """Alternating updates, learned residuals and the embeddings of each layer: matrices, and what is none."""
     d_model, layers, widths = row.count("d_model"), row.count("n_layers"), _widths_3n(config, row)
     inputs, rank = taken(config, "altup_num_inputs", 4), taken(config, "laurel_rank", 64)
@@ -188,17 +190,17 @@ GEMMA3N: Family = {
 # Gemma 4
 
 
-def _seen(config: Config, row: Row) -> list[str]:
+def _seen(config: Config, row: ModelRow) -> list[str]:
     """Whether each layer sees a window; the last never does."""
     return [*(listed(config, row) or one_full_in(6)(config, row))[:-1], "full"]
 
 
-def _kinds_4(config: Config, row: Row) -> list[str]:
+def _kinds_4(config: Config, row: ModelRow) -> list[str]:
     first = _first_shared(config, row, 0)
     return ["linear" if index >= first else kind for index, kind in enumerate(_seen(config, row))]
 
 
-def _layers_4(config: Config, row: Row) -> list[Layer]:
+def _layers_4(config: Config, row: ModelRow) -> list[Layer]:
     """Layers without a window have heads of their own, and with `attention_k_eq_v` one matrix for keys and values."""
     one_matrix, biased = config.flag("attention_k_eq_v"), config.flag("attention_bias")
     d_model, heads = row.count("d_model"), row.count("n_heads")
@@ -219,19 +221,19 @@ def _layers_4(config: Config, row: Row) -> list[Layer]:
     return layers
 
 
-def _wide_4(config: Config, row: Row) -> tuple[int, int]:
+def _wide_4(config: Config, row: ModelRow) -> tuple[int, int]:
     """In layers that share keys and values the feed-forward block may be twice as wide."""
     shared = row.count("n_layers") - _first_shared(config, row, 0) if config.flag("use_double_wide_mlp") else 0
     return 3 * shared * row.count("d_model") * config.said("intermediate_size", least=1), 0
 
 
-def _beside_4(config: Config, row: Row) -> tuple[int, int]:
+def _beside_4(config: Config, row: ModelRow) -> tuple[int, int]:
     """The embeddings of each layer, and wider blocks."""
     matrices, others, _ = _table(config, row)
     return matrices + _wide_4(config, row)[0], others
 
 
-def _norms_4(config: Config, row: Row) -> Cell:
+def _norms_4(config: Config, row: ModelRow) -> ColumnValue:
     """Two before and two after; one after a layer's embedding; three and the router's scale beside the experts."""
     return 4 + (_table(config, row)[2] > 0) + (4 if row["moe_experts"] else 0)
 

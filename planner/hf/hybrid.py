@@ -10,10 +10,10 @@ from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID, LLAMA, OLMO2, QWE
 from planner.hf.latent import DEEPSEEK_V3
 from planner.hf.layers import attention, check_length, listed, marked_full, one_full_in, window
 from planner.hf.moe import GRANITEMOESHARED, MIXTRAL, QWEN2_MOE, n_routed, one_shared
-from planner.hf.rules import Cell, Family, Row, Rule, flag, head_dim, maybe, taken, tied
+from planner.hf.rules import ColumnRule, ColumnValue, Family, ModelRow, flag, head_dim, maybe, taken, tied
 
 
-def delta_net(config: Config, row: Row) -> Cell:
+def delta_net(config: Config, row: ModelRow) -> ColumnValue:
     """A gated delta net: keys, queries, values and gates; two numbers for each head; a convolution; the output."""
     value_heads = config.said("linear_num_value_heads", least=1)
     value_dim = config.said("linear_value_head_dim", least=1)
@@ -24,20 +24,20 @@ def delta_net(config: Config, row: Row) -> Cell:
     return projections + convolution + 2 * value_heads + value_dim  # decay and its bias; the norm of a head
 
 
-def _lightning(_: Config, row: Row) -> Cell:
+def _lightning(_: Config, row: ModelRow) -> ColumnValue:
     """Lightning attention: queries, keys, values, gate and output, all of all heads; a norm."""
     width = row.count("n_heads") * row.count("head_dim")
     return 5 * row.count("d_model") * width + width
 
 
-def _gate_bias(config: Config, row: Row) -> Cell:
+def _gate_bias(config: Config, row: ModelRow) -> ColumnValue:
     """The gate's half of the bias on queries, which has no column."""
     if not config.flag("attention_bias"):
         return None
     return (row.count("n_layers") - _n_linear(row)) * row.count("n_heads") * row.count("head_dim")
 
 
-def _n_linear(row: Row) -> int:
+def _n_linear(row: ModelRow) -> int:
     full = row["n_full_attn_layers"]
     return 0 if full is None else row.count("n_layers") - row.count("n_full_attn_layers")
 
@@ -55,7 +55,7 @@ MINIMAX: Family = {
 }  # fmt: skip
 
 
-def _mamba(config: Config, row: Row, *, norm: bool, biased_out: bool) -> tuple[int, int]:
+def _mamba(config: Config, row: ModelRow, *, norm: bool, biased_out: bool) -> tuple[int, int]:
     """A state-space block (Mamba-2): matrices, and what is none."""
     heads, d_model = config.said("mamba_n_heads", least=1), row.count("d_model")
     inner = config.count("mamba_d_ssm", least=1) or config.said("mamba_expand", least=1) * d_model
@@ -68,11 +68,11 @@ def _mamba(config: Config, row: Row, *, norm: bool, biased_out: bool) -> tuple[i
     return matrices, vectors + (d_model if biased_out else 0)
 
 
-def _falcon_mamba(config: Config, row: Row) -> tuple[int, int]:
+def _falcon_mamba(config: Config, row: ModelRow) -> tuple[int, int]:
     return _mamba(config, row, norm=config.flag("mamba_rms_norm"), biased_out=config.flag("projectors_bias"))
 
 
-def _mamba_rest(config: Config, row: Row) -> Cell:
+def _mamba_rest(config: Config, row: ModelRow) -> ColumnValue:
     config.note("the state-space block of each layer counts with its matrices; its scan is not counted")
     return row.count("n_layers") * _falcon_mamba(config, row)[1]
 
@@ -83,7 +83,7 @@ FALCON_H1: Family = {
 }  # fmt: skip
 
 
-def _granite_kinds(config: Config, row: Row) -> list[str]:
+def _granite_kinds(config: Config, row: ModelRow) -> list[str]:
     names = config.items("layer_types", str) or config.items("layers_block_type", str)
     if names is None:
         raise UnsaidError(f"{config.prefix}layer_types")
@@ -91,11 +91,11 @@ def _granite_kinds(config: Config, row: Row) -> list[str]:
     return ["linear" if name in ("mamba", "linear_attention") else "full" for name in names]
 
 
-def _granite_mamba(config: Config, row: Row) -> Cell:
+def _granite_mamba(config: Config, row: ModelRow) -> ColumnValue:
     return sum(_mamba(config, row, norm=True, biased_out=config.flag("mamba_proj_bias")))
 
 
-def _granite_width(config: Config, row: Row) -> Cell:
+def _granite_width(config: Config, row: ModelRow) -> ColumnValue:
     """Without experts the shared block is the dense one."""
     return config.said("intermediate_size" if row["moe_experts"] else "shared_intermediate_size", least=1)
 
@@ -106,7 +106,7 @@ GRANITE_HYBRID: Family = {
 }  # fmt: skip
 
 
-def _olmo_kinds(config: Config, row: Row) -> list[str]:
+def _olmo_kinds(config: Config, row: ModelRow) -> list[str]:
     """Each fourth layer has softmax attention, or the last where there are fewer."""
     kinds = one_full_in(4, other="linear")(config, row)
     return kinds if "full" in kinds else [*kinds[:-1], "full"]
@@ -115,7 +115,7 @@ def _olmo_kinds(config: Config, row: Row) -> list[str]:
 OLMO_HYBRID: Family = {**OLMO2, **attention(_olmo_kinds, maybe(), delta_net)}
 
 
-def _griffin_kinds(config: Config, row: Row) -> list[str]:
+def _griffin_kinds(config: Config, row: ModelRow) -> list[str]:
     """Blocks in turn, recurrent or attention; attention sees a window."""
     pattern = config.items("block_types", str) or ["recurrent", "recurrent", "attention"]
     known = listed(config, row)
@@ -123,7 +123,7 @@ def _griffin_kinds(config: Config, row: Row) -> list[str]:
     return known or ["linear" if pattern[i % len(pattern)] == "recurrent" else "local" for i in range(number)]
 
 
-def _griffin_block(config: Config, row: Row) -> Cell:
+def _griffin_block(config: Config, row: ModelRow) -> ColumnValue:
     """A recurrent block: two ways in and one out with biases, a convolution, gates of one square for each head."""
     d_model, width = row.count("d_model"), config.count("lru_width", least=1) or row.count("d_model")
     ways = 2 * (d_model * width + width) + width * d_model + d_model
@@ -138,7 +138,7 @@ RECURRENT_GEMMA: Family = {
 }  # fmt: skip
 
 
-def _kimi_kinds(config: Config, row: Row) -> list[str]:
+def _kimi_kinds(config: Config, row: ModelRow) -> list[str]:
     """`linear_attn_config` counts its layers from 1; else each fourth after the first sees the whole context."""
     full = config.part("linear_attn_config").items("full_attn_layers", int)
     number = row.count("n_layers")
@@ -146,7 +146,7 @@ def _kimi_kinds(config: Config, row: Row) -> list[str]:
     return ["full" if index + 1 in full else "linear" for index in range(number)]
 
 
-def _kimi_delta(config: Config, row: Row) -> Cell:
+def _kimi_delta(config: Config, row: ModelRow) -> ColumnValue:
     """Kimi delta attention: a convolution over queries, keys and values, gates of low rank, a decay of each channel."""
     part = config.part("linear_attn_config") if config.value("linear_attn_config") is not None else None
     source, names = (
@@ -159,19 +159,19 @@ def _kimi_delta(config: Config, row: Row) -> Cell:
     return projections + 3 * all_heads * kernel + all_heads + heads + width
 
 
-def _kimi_experts(config: Config, row: Row) -> Cell:
+def _kimi_experts(config: Config, row: ModelRow) -> ColumnValue:
     return config.count("num_local_experts", "num_experts") or n_routed(config, row)
 
 
-def _shared(config: Config, _: Row) -> Cell:
+def _shared(config: Config, _: ModelRow) -> ColumnValue:
     return config.count("n_shared_experts", "num_shared_experts")
 
 
-def _first(*names: str) -> Rule:
+def _first(*names: str) -> ColumnRule:
     return lambda config, _: config.said(*names, least=1)
 
 
-def _kimi_query_rank(config: Config, _: Row) -> Cell:
+def _kimi_query_rank(config: Config, _: ModelRow) -> ColumnValue:
     return taken(config, "q_lora_rank", 0)
 
 
@@ -182,7 +182,7 @@ KIMI_LINEAR: Family = {
 }  # fmt: skip
 
 
-def _mllama_kinds(config: Config, row: Row) -> list[str]:
+def _mllama_kinds(config: Config, row: ModelRow) -> list[str]:
     crossing = config.items("cross_attention_layers", int)
     if crossing is None:
         crossing = [3, 8, 13, 18, 23, 28, 33, 38]
@@ -191,7 +191,7 @@ def _mllama_kinds(config: Config, row: Row) -> list[str]:
     return ["linear" if index in crossing else "full" for index in range(row.count("n_layers"))]
 
 
-def _crossing(_: Config, row: Row) -> Cell:
+def _crossing(_: Config, row: ModelRow) -> ColumnValue:
     """Attention to images, shaped as attention to text is; norms of its queries and keys, and two gates."""
     width, d_model = row.count("head_dim"), row.count("d_model")
     return 2 * d_model * width * (row.count("n_heads") + row.count("n_kv_heads")) + 2 * width + 2

@@ -6,17 +6,17 @@ from planner.hf.config import Config, UnsaidError
 from planner.hf.dense import GENERAL
 from planner.hf.layers import check_length
 from planner.hf.moe import ROUTED
-from planner.hf.rules import Cell, Family, Row, flag, of, size
+from planner.hf.rules import ColumnValue, Family, ModelRow, flag, of, size
 
 
-def _query_rank(config: Config, _: Row) -> Cell:
+def _query_rank(config: Config, _: ModelRow) -> ColumnValue:
     """`q_lora_rank`; null is no compression."""
     if not config.says("q_lora_rank"):
         raise UnsaidError(f"{config.prefix}q_lora_rank")
     return config.count("q_lora_rank") or 0
 
 
-def _latent_biases(config: Config, row: Row) -> Cell:
+def _latent_biases(config: Config, row: ModelRow) -> ColumnValue:
     """`attention_bias`: biases on the ways down to the ranks, with the rotary part. The output's has a column."""
     if not config.flag("attention_bias"):
         return None
@@ -32,7 +32,7 @@ def _score_bias(otherwise: bool) -> Family:
     }
 
 
-def _indexer(config: Config, row: Row) -> int:
+def _indexer(config: Config, row: ModelRow) -> int:
     """DeepSeek-V3.2's indexer: queries from the rank, a key with a layer norm, a weight for each head."""
     heads, width = config.said("index_n_heads", least=1), config.said("index_head_dim", least=1)
     queries = row.count("q_lora_rank") * heads * width
@@ -41,7 +41,7 @@ def _indexer(config: Config, row: Row) -> int:
     return queries + key + weights
 
 
-def _n_indexers(config: Config, row: Row) -> int:
+def _n_indexers(config: Config, row: ModelRow) -> int:
     """Layers with an indexer of their own: GLM-5.2 shares one's choice among several layers."""
     layers = row.count("n_layers")
     listed = config.items("indexer_types", str)
@@ -57,7 +57,7 @@ def _n_indexers(config: Config, row: Row) -> int:
     return sum(max(index - first + 1, 0) % step == 0 for index in range(layers))
 
 
-def _indexer_share(config: Config, row: Row) -> Cell:
+def _indexer_share(config: Config, row: ModelRow) -> ColumnValue:
     """All indexers in equal parts over all layers, so that their work counts; the rest of the division is elsewhere."""
     number, layers = _n_indexers(config, row), row.count("n_layers")
     if number != layers:
@@ -65,7 +65,7 @@ def _indexer_share(config: Config, row: Row) -> Cell:
     return number * _indexer(config, row) // layers
 
 
-def _indexer_rest(config: Config, row: Row) -> Cell:
+def _indexer_rest(config: Config, row: ModelRow) -> ColumnValue:
     """What the division leaves. A size that isn't said is asked for by the column of the share."""
     try:
         return _n_indexers(config, row) * _indexer(config, row) % row.count("n_layers") or None
@@ -73,7 +73,7 @@ def _indexer_rest(config: Config, row: Row) -> Cell:
         return None
 
 
-def _shared_biases(config: Config, row: Row) -> Cell:
+def _shared_biases(config: Config, row: ModelRow) -> ColumnValue:
     """`mlp_bias`: biases of the shared experts, which are one block. The dense layers' have a column."""
     width = row.count("moe_shared_experts") * row.count("moe_d_ff")
     sparse = row.count("n_layers") - row.count("n_dense_layers")

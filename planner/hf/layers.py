@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planner.hf.config import Config, UnsaidError
-from planner.hf.rules import Cell, Family, Row, Rule
+from planner.hf.rules import ColumnRule, ColumnValue, Family, ModelRow
 
-Kinds = Callable[[Config, Row], list[str]]  # full, local or linear for each layer
+Kinds = Callable[[Config, ModelRow], list[str]]  # full, local or linear for each layer
 
 _KINDS = {
     "full_attention": "full", "indexed_attention": "full", "attention": "full",
@@ -15,28 +15,30 @@ _KINDS = {
 }  # fmt: skip
 
 
-def attention(kinds: Kinds, window: Rule, linear_params: Rule | None = None, *, whole: bool = False) -> Family:
+def attention(
+    kinds: Kinds, window: ColumnRule, linear_params: ColumnRule | None = None, *, whole: bool = False
+) -> Family:
     """The columns of a family whose layers differ in what they see. A list `layer_types` goes before `kinds`.
 
     A window as long as the context is none. `whole`: `kinds` reads that list itself (`listed`).
     """
 
-    def found(config: Config, row: Row) -> list[str]:
+    def found(config: Config, row: ModelRow) -> list[str]:
         return (None if whole else listed(config, row)) or kinds(config, row)
 
-    def full_layers(config: Config, row: Row) -> Cell:
+    def full_layers(config: Config, row: ModelRow) -> ColumnValue:
         layers = found(config, row)
         return len(layers) - layers.count("linear") if "linear" in layers else None
 
-    def sliding_window(config: Config, row: Row) -> Cell:
+    def sliding_window(config: Config, row: ModelRow) -> ColumnValue:
         width = window(config, row) if "local" in found(config, row) else None
         longest = row.count("max_context")
         return None if not isinstance(width, int) or (longest and width >= longest) else width
 
-    def global_layers(config: Config, row: Row) -> Cell:
+    def global_layers(config: Config, row: ModelRow) -> ColumnValue:
         return found(config, row).count("full") if row["sliding_window"] else None
 
-    columns: dict[str, Cell | Rule] = {
+    columns: dict[str, ColumnValue | ColumnRule] = {
         "n_full_attn_layers": full_layers, "sliding_window": sliding_window, "n_global_layers": global_layers,
     }  # fmt: skip
     if linear_params is not None:
@@ -46,7 +48,7 @@ def attention(kinds: Kinds, window: Rule, linear_params: Rule | None = None, *, 
     return columns
 
 
-def listed(config: Config, row: Row) -> list[str] | None:
+def listed(config: Config, row: ModelRow) -> list[str] | None:
     """The kinds that `layer_types` lists, or None. Raises UserError for a kind that isn't known, or a wrong length."""
     names = config.items("layer_types", str)
     if names is None:
@@ -58,17 +60,17 @@ def listed(config: Config, row: Row) -> list[str] | None:
     return [_KINDS[kind] for kind in names]
 
 
-def check_length(config: Config, row: Row, name: str, length: int) -> None:
+def check_length(config: Config, row: ModelRow, name: str, length: int) -> None:
     """Raise UserError where a list hasn't an entry for each layer."""
     if length != row.count("n_layers"):
         what = f"has {length} entries for {row.count('n_layers')} layers"
         raise config.fault(name, what, "correct one of the two")
 
 
-def window(default: int | None, name: str = "sliding_window") -> Rule:
+def window(default: int | None, name: str = "sliding_window") -> ColumnRule:
     """The window's width: null is none, and what is left out is as the family has it."""
 
-    def rule(config: Config, _: Row) -> Cell:
+    def rule(config: Config, _: ModelRow) -> ColumnValue:
         if config.says(name):
             return config.count(name, least=1)
         if default is not None:
@@ -78,12 +80,12 @@ def window(default: int | None, name: str = "sliding_window") -> Rule:
     return rule
 
 
-def all_full(_: Config, row: Row) -> list[str]:
+def all_full(_: Config, row: ModelRow) -> list[str]:
     """Every layer sees the whole context."""
     return ["full"] * row.count("n_layers")
 
 
-def all_local(_: Config, row: Row) -> list[str]:
+def all_local(_: Config, row: ModelRow) -> list[str]:
     """Every layer sees a window."""
     return ["local"] * row.count("n_layers")
 
@@ -91,14 +93,14 @@ def all_local(_: Config, row: Row) -> list[str]:
 def one_full_in(default: int, *names: str, other: str = "local") -> Kinds:
     """Each n-th layer sees the whole context, where n is a field or the family's own; the rest are `other`."""
 
-    def kinds(config: Config, row: Row) -> list[str]:
+    def kinds(config: Config, row: ModelRow) -> list[str]:
         step = config.count(*names, least=1) or default
         return ["full" if number % step == 0 else other for number in range(1, row.count("n_layers") + 1)]
 
     return kinds
 
 
-def after_first_full(config: Config, row: Row) -> list[str]:
+def after_first_full(config: Config, row: ModelRow) -> list[str]:
     """Where `use_sliding_window` is true, the layers after the first `max_window_layers` see a window."""
     layers = row.count("n_layers")
     first = layers
@@ -108,30 +110,30 @@ def after_first_full(config: Config, row: Row) -> list[str]:
     return ["full" if index < first else "local" for index in range(layers)]
 
 
-def first_odd_local(config: Config, row: Row) -> list[str]:
+def first_odd_local(config: Config, row: ModelRow) -> list[str]:
     """Qwen 2 MoE: where `use_sliding_window` is true, each second of the first `max_window_layers` sees a window."""
     said = config.count("max_window_layers")
     last = 0 if not config.flag("use_sliding_window") else 28 if said is None else said
     return ["local" if index % 2 == 0 and index < last else "full" for index in range(row.count("n_layers"))]
 
 
-def all_where_used(config: Config, row: Row) -> list[str]:
+def all_where_used(config: Config, row: ModelRow) -> list[str]:
     """Where `use_sliding_window` is true, every layer sees a window."""
     return (all_local if config.flag("use_sliding_window") else all_full)(config, row)
 
 
-def local_where_rope(config: Config, row: Row) -> list[str]:
+def local_where_rope(config: Config, row: ModelRow) -> list[str]:
     """Llama 4: a layer with rotary positions sees a chunk; each fourth has none and sees the whole context."""
     return ["local" if has_rope else "full" for has_rope in _rope(config, row)]
 
 
-def local_where_no_rope(config: Config, row: Row) -> list[str]:
+def local_where_no_rope(config: Config, row: ModelRow) -> list[str]:
     """SmolLM3: where `use_sliding_window` is true, the layers without rotary positions see a window."""
     windows = config.flag("use_sliding_window")
     return ["local" if windows and not has_rope else "full" for has_rope in _rope(config, row)]
 
 
-def _rope(config: Config, row: Row) -> list[int]:
+def _rope(config: Config, row: ModelRow) -> list[int]:
     """1 for each layer with rotary positions: `no_rope_layers` is called after its zeros."""
     step = config.count("no_rope_layer_interval", least=1) or 4
     marks = config.items("no_rope_layers", int)
@@ -144,7 +146,7 @@ def _rope(config: Config, row: Row) -> list[int]:
 def marked_full(name: str) -> Kinds:
     """A list has 1 for a layer with softmax attention and 0 for a linear one (MiniMax-Text-01)."""
 
-    def kinds(config: Config, row: Row) -> list[str]:
+    def kinds(config: Config, row: ModelRow) -> list[str]:
         marks = config.items(name, int)
         if marks is None:
             raise UnsaidError(config.prefix + name)

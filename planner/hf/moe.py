@@ -16,28 +16,42 @@ from planner.hf.layers import (
     one_full_in,
     window,
 )
-from planner.hf.rules import Cell, Family, Row, Rule, flag, head_dim, layers, maybe, size, where, within
+from planner.hf.rules import (
+    ColumnRule,
+    ColumnValue,
+    Family,
+    ModelRow,
+    flag,
+    head_dim,
+    layers,
+    maybe,
+    size,
+    where,
+    within,
+)
 
-Sparse = Callable[[Config, Row], list[bool]]  # whether each layer has experts
+Sparse = Callable[[Config, ModelRow], list[bool]]  # whether each layer has experts
 
 
-def experts(number: Rule, chosen: Rule, width: Rule, sparse: Sparse, d_ff: Rule | None = None) -> Family:
+def experts(
+    number: ColumnRule, chosen: ColumnRule, width: ColumnRule, sparse: Sparse, d_ff: ColumnRule | None = None
+) -> Family:
     """The columns of a family with experts. A list `mlp_layer_types` goes before `sparse`.
 
     `d_ff` is the width of the layers without experts; where there is no such layer the config needn't say it.
     """
 
-    def has_experts(config: Config, row: Row) -> list[bool]:
+    def has_experts(config: Config, row: ModelRow) -> list[bool]:
         listed = config.items("mlp_layer_types", str)
         if listed is None:
             return sparse(config, row)
         check_length(config, row, "mlp_layer_types", len(listed))
         return [kind != "dense" for kind in listed]
 
-    def dense_layers(config: Config, row: Row) -> Cell:
+    def dense_layers(config: Config, row: ModelRow) -> ColumnValue:
         return has_experts(config, row).count(False) if row["moe_experts"] else 0
 
-    def dense_width(config: Config, row: Row) -> Cell:
+    def dense_width(config: Config, row: ModelRow) -> ColumnValue:
         if row["moe_experts"] and not row["n_dense_layers"]:
             return config.count("intermediate_size", least=1)
         return (d_ff or size("intermediate_size"))(config, row)
@@ -48,10 +62,10 @@ def experts(number: Rule, chosen: Rule, width: Rule, sparse: Sparse, d_ff: Rule 
     }  # fmt: skip
 
 
-def where_experts(rule: Rule) -> Rule:
+def where_experts(rule: ColumnRule) -> ColumnRule:
     """A rule for models with experts, blank for others. Where the config doesn't say how many, both are asked for."""
 
-    def guarded(config: Config, row: Row) -> Cell:
+    def guarded(config: Config, row: ModelRow) -> ColumnValue:
         try:
             number = row["moe_experts"]
         except UnsaidError:
@@ -62,26 +76,26 @@ def where_experts(rule: Rule) -> Rule:
     return guarded
 
 
-def all_sparse(_: Config, row: Row) -> list[bool]:
+def all_sparse(_: Config, row: ModelRow) -> list[bool]:
     """Every layer has experts."""
     return [True] * row.count("n_layers")
 
 
-def after_first_dense(config: Config, row: Row) -> list[bool]:
+def after_first_dense(config: Config, row: ModelRow) -> list[bool]:
     """DeepSeek: from layer `first_k_dense_replace` on, each whose number `moe_layer_freq` divides."""
     first = config.said("first_k_dense_replace")
     step = config.count("moe_layer_freq", least=1) or 1
     return [index >= first and index % step == 0 for index in range(row.count("n_layers"))]
 
 
-def by_step(config: Config, row: Row) -> list[bool]:
+def by_step(config: Config, row: ModelRow) -> list[bool]:
     """Qwen: each `decoder_sparse_step`-th, but those that `mlp_only_layers` lists."""
     step = config.count("decoder_sparse_step", least=1) or 1
     dense = config.items("mlp_only_layers", int) or []
     return [index not in dense and (index + 1) % step == 0 for index in range(row.count("n_layers"))]
 
 
-def interleaved(config: Config, row: Row) -> list[bool]:
+def interleaved(config: Config, row: ModelRow) -> list[bool]:
     """Llama 4: those that `moe_layers` lists, else each `interleave_moe_layer_step`-th."""
     listed = config.items("moe_layers", int)
     step = config.count("interleave_moe_layer_step", least=1) or 1
@@ -89,7 +103,7 @@ def interleaved(config: Config, row: Row) -> list[bool]:
     return [index in listed if listed is not None else (index + 1) % step == 0 for index in layers]
 
 
-def between(config: Config, row: Row) -> list[bool]:
+def between(config: Config, row: ModelRow) -> list[bool]:
     """ERNIE 4.5: each `moe_layer_interval`-th from `moe_layer_start_index` to `moe_layer_end_index`."""
     layers = row.count("n_layers")
     step = config.count("moe_layer_interval", least=1) or 1
@@ -142,12 +156,12 @@ QWEN2_MOE: Family = {
 QWEN3_MOE: Family = {**QWEN3, **attention(all_where_used, window(4096)), **_QWEN, "head_dim": head_dim()}
 
 
-def n_shared(config: Config, _: Row) -> Cell:
+def n_shared(config: Config, _: ModelRow) -> ColumnValue:
     """`n_shared_experts` as wide as the routed ones; null is none."""
     return config.count("n_shared_experts") if config.says("n_shared_experts") else config.said("n_shared_experts")
 
 
-def n_routed(config: Config, _: Row) -> Cell:
+def n_routed(config: Config, _: ModelRow) -> ColumnValue:
     """`n_routed_experts`; null is a dense model."""
     if config.says("n_routed_experts") and config.value("n_routed_experts") is None:
         return 0
@@ -166,7 +180,7 @@ GLM4_MOE: Family = {
 DOTS1: Family = {**DEEPSEEK, "qk_norm": "per_head", "router_score_bias": True}
 
 
-def _no_bias(config: Config, _: Row) -> Cell:
+def _no_bias(config: Config, _: ModelRow) -> ColumnValue:
     if config.flag("use_bias"):
         raise config.fault("use_bias", "gives the shared experts biases, which have no column", "type the row by hand")
     return False

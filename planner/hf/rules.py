@@ -9,22 +9,22 @@ from planner.hf.config import Config, UnsaidError
 
 MOST_LAYERS = 10_000
 
-Cell = int | bool | str | None  # None leaves the cell blank
-Rule = Callable[["Config", "Row"], Cell]
-Family = Mapping[str, Cell | Rule]
+ColumnValue = int | bool | str | None  # None leaves the cell blank
+ColumnRule = Callable[["Config", "ModelRow"], ColumnValue]
+Family = Mapping[str, ColumnValue | ColumnRule]
 
 
-class Row:
+class ModelRow:
     """A model's columns. Each is computed when it is first asked for, so that rules may read one another's.
 
     `given` are columns that the user typed; they go before what the config says.
     """
 
-    def __init__(self, config: Config, family: Family, given: Mapping[str, Cell]) -> None:
+    def __init__(self, config: Config, family: Family, given: Mapping[str, ColumnValue]) -> None:
         self._config, self._family = config, family
         self._cells = dict(given)
 
-    def __getitem__(self, column: str) -> Cell:
+    def __getitem__(self, column: str) -> ColumnValue:
         if column not in self._cells:
             rule = self._family[column]
             try:
@@ -39,7 +39,7 @@ class Row:
         value = self[column]
         return int(value) if isinstance(value, (int, float)) else 0
 
-    def cells(self) -> dict[str, Cell]:
+    def cells(self) -> dict[str, ColumnValue]:
         """Every column. Raises UserError naming each field that the config should have and hasn't."""
         unsaid: dict[str, str] = {}
         for column in self._family:
@@ -55,15 +55,15 @@ class Row:
         return dict(self._cells)
 
 
-def size(*names: str) -> Rule:
+def size(*names: str) -> ColumnRule:
     """A whole number of 1 or more that the config must say, under one of some names."""
     return lambda config, _: config.said(*names, least=1)
 
 
-def layers(*names: str) -> Rule:
+def layers(*names: str) -> ColumnRule:
     """The number of layers, which the config must say; few enough to list them one by one."""
 
-    def rule(config: Config, _: Row) -> Cell:
+    def rule(config: Config, _: ModelRow) -> ColumnValue:
         number = config.said(*names, least=1)
         if number > MOST_LAYERS:
             name = next(name for name in names if config.value(name) is not None)
@@ -73,30 +73,30 @@ def layers(*names: str) -> Rule:
     return rule
 
 
-def maybe(*names: str, default: int | None = None) -> Rule:
+def maybe(*names: str, default: int | None = None) -> ColumnRule:
     """A whole number that the config may say."""
 
-    def rule(config: Config, _: Row) -> Cell:
+    def rule(config: Config, _: ModelRow) -> ColumnValue:
         value = config.count(*names)
         return default if value is None else value
 
     return rule
 
 
-def flag(*names: str, default: bool = False) -> Rule:
+def flag(*names: str, default: bool = False) -> ColumnRule:
     """A yes or no that the config may say, under one of some names."""
     return lambda config, _: config.flag(*names, default=default)
 
 
-def where(name: str, then: Cell, otherwise: Cell, default: bool = False) -> Rule:
+def where(name: str, then: ColumnValue, otherwise: ColumnValue, default: bool = False) -> ColumnRule:
     """One of two values, by a yes or no that the config may say."""
     return lambda config, _: then if config.flag(name, default=default) else otherwise
 
 
-def tied(default: bool) -> Rule:
+def tied(default: bool) -> ColumnRule:
     """Whether the head is the embedding's table; what the family takes where the config doesn't say."""
 
-    def rule(config: Config, _: Row) -> Cell:
+    def rule(config: Config, _: ModelRow) -> ColumnValue:
         if config.value("tie_word_embeddings") is None:
             config.note(f"tie_word_embeddings is not said: {str(default).lower()}, as {config.model_type} has it")
         return config.flag("tie_word_embeddings", default=default)
@@ -104,10 +104,10 @@ def tied(default: bool) -> Rule:
     return rule
 
 
-def head_dim(default: int | None = None) -> Rule:
+def head_dim(default: int | None = None) -> ColumnRule:
     """`head_dim`, else the family's own where nothing is written, else d_model over the heads."""
 
-    def rule(config: Config, row: Row) -> Cell:
+    def rule(config: Config, row: ModelRow) -> ColumnValue:
         said = config.count("head_dim", least=1)
         if said is not None:
             return said
@@ -127,39 +127,39 @@ def taken(config: Config, name: str, default: int) -> int:
     return default
 
 
-def divided(_: Config, row: Row) -> Cell:
+def divided(_: Config, row: ModelRow) -> ColumnValue:
     """The head dimension of a family that has no field for it."""
     return row.count("d_model") // max(1, row.count("n_heads"))
 
 
-def kv_heads(config: Config, row: Row) -> Cell:
+def kv_heads(config: Config, row: ModelRow) -> ColumnValue:
     """`num_key_value_heads`, else as many as there are query heads."""
     said = config.count("num_key_value_heads", least=1)
     return row["n_heads"] if said is None else said
 
 
-def kv_heads_said(config: Config, row: Row) -> Cell:
+def kv_heads_said(config: Config, row: ModelRow) -> ColumnValue:
     """As `kv_heads`, of a family whose class takes a number of its own where the field is left out: it is asked for."""
     if not config.says("num_key_value_heads"):
         raise UnsaidError(f"{config.prefix}num_key_value_heads")
     return kv_heads(config, row)
 
 
-def of(column: str) -> Rule:
+def of(column: str) -> ColumnRule:
     """The same as another column."""
     return lambda _, row: row[column]
 
 
-def times(factor: int, column: str, *names: str) -> Rule:
+def times(factor: int, column: str, *names: str) -> ColumnRule:
     """A field, else a multiple of another column."""
 
-    def rule(config: Config, row: Row) -> Cell:
+    def rule(config: Config, row: ModelRow) -> ColumnValue:
         said = config.count(*names, least=1) if names else None
         return factor * row.count(column) if said is None else said
 
     return rule
 
 
-def within(part: str, rule: Rule) -> Rule:
+def within(part: str, rule: ColumnRule) -> ColumnRule:
     """A rule read in a config that lies inside the config."""
     return lambda config, row: rule(config.part(part), row)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from planner.catalog.columns import CellError, Field, Value
+from planner.catalog.columns import Field, UnfitCellError, Value
 from planner.catalog.columns import parse as parse
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import UserError, nearest
 from planner.hf.config import Config, read
 from planner.hf.families import FAMILIES, language_model
-from planner.hf.rules import Cell, Family, Row
+from planner.hf.rules import ColumnValue, Family, ModelRow
 
 FIELDS: Mapping[str, Field] = {name: field for field in MODEL_FIELDS for name in (field.name, *field.aliases)}
 _HEADS = ("CausalLM", "LMHead", "ConditionalGeneration")
@@ -39,7 +39,7 @@ def understand(path: Path, settings: Mapping[str, str]) -> Understood:
     config = language_model(path, fields)
     family = FAMILIES[config.model_type.lower()]
     renamed = {_as_in(family, name): name for name in settings}
-    row = Row(config, family, {column: _cell(typed[name]) for column, name in renamed.items()})
+    row = ModelRow(config, family, {column: _cell(typed[name]) for column, name in renamed.items()})
     cells = {column: _text(cell) for column, cell in row.cells().items()}
     cells |= {column: settings[name] for column, name in renamed.items()}
     cells.setdefault("source", _source(path, fields))
@@ -63,7 +63,7 @@ def _typed(name: str, text: str) -> Value:
         raise UserError(f"--set id={text}: the id has an option of its own", remedy=f"write --id {text}")
     try:
         return parse(FIELDS[name], text)
-    except CellError as error:
+    except UnfitCellError as error:
         raise UserError(f"--set {name}={text}: {error.what}", remedy=error.remedy) from None
 
 
@@ -72,11 +72,11 @@ def _as_in(family: Family, name: str) -> str:
     return next((column for column in family if FIELDS[column] is FIELDS[name]), name)
 
 
-def _cell(value: Value) -> Cell:
+def _cell(value: Value) -> ColumnValue:
     return int(value) if isinstance(value, float) else value
 
 
-def _text(cell: Cell) -> str:
+def _text(cell: ColumnValue) -> str:
     return "" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 
@@ -88,7 +88,7 @@ def _source(path: Path, fields: Mapping[str, Any]) -> str:
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
-def _note(config: Config, fields: Mapping[str, Any], row: Row) -> None:
+def _note(config: Config, fields: Mapping[str, Any], row: ModelRow) -> None:
     mtp = row.count("mtp_layers")
     if mtp:
         config.note(f"{mtp} layer{'s' if mtp > 1 else ''} of multi-token prediction (MTP) not counted")

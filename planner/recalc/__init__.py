@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from planner.recalc.alike_rows import NewRows
+from planner.recalc.edits import Edits, NewRows, edits_between, formula_cells
 from planner.recalc.engine import EngineError, engine_name
-from planner.recalc.evidence import Edits, Verdict, computed, edits_between, formula_cells, recomputed
+from planner.recalc.evidence import Verdict, computed, recomputed
 from planner.xlsx.cellvalue import CellError, Formula, Value, same_value
 from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package

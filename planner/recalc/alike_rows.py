@@ -7,82 +7,23 @@ row, and each formula that `planner.recalc.cell_arrays` can't compute, is left t
 
 from __future__ import annotations
 
-import html
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
 from planner.formulas.arrays import Array
-from planner.recalc.cell_arrays import BLANK, NUMBER, UNSURE, Column, Named, computed, named
-from planner.recalc.dependents import OWN_ROW, AlikeRows, Dependents
+from planner.recalc.cell_arrays import BLANK, NUMBER, UNSURE, Column, computed
+from planner.recalc.dependents import Dependents
+from planner.recalc.edits import Edits
 from planner.recalc.engine import AGREEMENT, Address, Sheets
+from planner.recalc.row_formulas import OWN_ROW, AlikeRows, RowFormula, row_formula, text_of
 from planner.xlsx.address import Area, address, column_letters, column_number
 from planner.xlsx.cellvalue import Value
-from planner.xlsx.filldown import Downward
-from planner.xlsx.markup import escaped
-from planner.xlsx.newrows import NewRow, TemplateCell
-from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.newrows import NewRow
 
 LARGEST = 1 << 18  # cells that formulas may read elsewhere at once
-Formulas = Mapping[int, Named | None]  # by column; None where it isn't known how to compute it
-
-
-@dataclass(frozen=True)
-class NewRows:
-    """New rows of the sheet `name`, and the cells of the rows that they are copies of, by number."""
-
-    name: str = ""
-    rows: Sequence[NewRow] = ()
-    templates: Mapping[int, Sequence[TemplateCell]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, sheet: SheetXml, name: str, rows: Sequence[NewRow]) -> NewRows:
-        """The rows with their templates."""
-        return cls(name, rows, {source: sheet.template(source) for source in {row.source for row in rows}})
-
-    @cached_property
-    def places(self) -> dict[str, tuple[set[int], set[int]]]:
-        """The numbers of the rows and the columns in which they have a cell, by sheet."""
-        copied = {cell.column for cells in self.templates.values() for cell in cells}
-        columns = copied.union(*(row.typed for row in self.rows))
-        return {self.name: ({row.number for row in self.rows}, columns)} if self.rows else {}
-
-    @property
-    def n_formulas(self) -> int:
-        """How many formulas they have."""
-        each = {source: sum(cell.formula is not None for cell in cells) for source, cells in self.templates.items()}
-        return sum(each[row.source] for row in self.rows)
-
-    def typed(self) -> dict[Address, Value]:
-        """What is typed into their cells."""
-        return {
-            (self.name, address(row.number, column)): value for row in self.rows for column, value in row.typed.items()
-        }
-
-    def formulas(self, known: Mapping[int, Mapping[int, Value]]) -> dict[Address, str]:
-        """The formulas whose values are not `known` by row and column."""
-        return {
-            (self.name, address(row.number, cell.column)): cell.formula.at(row.number)
-            for row in self.rows
-            for cell in self.templates[row.source]
-            if cell.formula is not None and cell.column not in known.get(row.number, {})
-        }
-
-    def alike(self) -> Iterator[tuple[int, AlikeRows, list[NewRow]]]:
-        """The copies of each row: its number, their formulas, and the rows themselves."""
-        copies: dict[int, list[NewRow]] = defaultdict(list)
-        for row in self.rows:
-            copies[row.source].append(row)
-        for source, rows in copies.items():
-            patterns = {
-                column_letters(cell.column): _pattern(cell.formula)
-                for cell in self.templates[source]
-                if cell.formula is not None
-            }
-            yield source, AlikeRows(patterns, [row.number for row in rows]), rows
+Formulas = Mapping[int, RowFormula | None]  # by column; None where it isn't known how to compute it
 
 
 @dataclass
@@ -97,17 +38,15 @@ class RowValues:
     rows: dict[int, dict[int, Value]] = field(default_factory=dict)
 
 
-def row_values(
-    sheets: Sheets, reached: Dependents, name: str, typed: Mapping[str, Value], added: Set[str], new: NewRows
-) -> RowValues:
-    """Compute what can be of the formulas of the sheet `name` that are `reached`, and of those of new rows.
-
-    `typed` is what the edits put into other cells, by address; `added` are cells that get a formula and had none.
-    """
-    rows = _Rows(sheets, reached, name, typed, added, new)
-    for formulas, numbers in rows.groups(reached.rows.get(name, ())):
+def row_values(sheets: Sheets, reached: Dependents, edits: Edits) -> RowValues:
+    """Compute what can be of the formulas that are `reached` and of those of new rows: for edits of a single sheet."""
+    names = {name for name, _ in (*edits.typed, *edits.added)} | edits.new.places.keys()
+    if len(names) != 1:
+        return RowValues()
+    rows = _Rows(sheets, reached, names.pop(), edits)
+    for formulas, numbers in rows.groups(reached.rows.get(rows.name, ())):
         rows.compute_old(formulas, numbers)
-    for source, alike, copies in new.alike():
+    for source, alike, copies in edits.new.alike():
         by_number = {copy.number: copy for copy in copies}
         for formulas, numbers in rows.groups([alike]):
             rows.compute_copies(formulas, source, [by_number[number] for number in numbers])
@@ -117,19 +56,18 @@ def row_values(
 class _Rows:
     """The rows of one sheet; `found` is what came of them."""
 
-    def __init__(
-        self, sheets: Sheets, reached: Dependents, name: str, typed: Mapping[str, Value], added: Set[str],
-        new: NewRows,
-    ) -> None:  # fmt: skip
-        self.found = RowValues()
-        self._sheets, self._sheet, self._reached, self._name = sheets, sheets[name], reached, name
-        self._typed, self._added, self._new_rows = typed, added, {row.number for row in new.rows}
-        self._named: dict[bytes, Named | None] = {}
+    def __init__(self, sheets: Sheets, reached: Dependents, name: str, edits: Edits) -> None:
+        self.found, self.name = RowValues(), name
+        self._sheets, self._sheet, self._reached = sheets, sheets[name], reached
+        self._typed = {ref: value for (_, ref), value in edits.typed.items()}
+        self._added = {ref for _, ref in edits.added}
+        self._new_rows = {row.number for row in edits.new.rows}
+        self._formula_of: dict[bytes, RowFormula | None] = {}
         self._areas: dict[tuple[str, Area], Column | None] = {}
 
     def groups(self, alike: Iterable[AlikeRows]) -> list[tuple[Formulas, list[int]]]:
         """The rows by their formulas, as far as these can be computed."""
-        found: dict[tuple[tuple[int, Named | None], ...], list[int]] = {}
+        found: dict[tuple[tuple[int, RowFormula | None], ...], list[int]] = {}
         for rows in alike:
             columns = [(column_number(column), pattern) for column, pattern in rows.patterns.items()]
             first, is_shared = self._formulas(columns, rows.numbers[0])
@@ -154,10 +92,10 @@ class _Rows:
         for column, values in new.items():
             letters = column_letters(column)
             changed = sure & (~_same(old[column], values, 0.0) | (saved[column].kinds == BLANK))
-            self.found.known.update((self._name, f"{letters}{rows[at]}") for at in np.flatnonzero(sure).tolist())
+            self.found.known.update((self.name, f"{letters}{rows[at]}") for at in np.flatnonzero(sure).tolist())
             all_values = values.values()
             for at in np.flatnonzero(changed).tolist():
-                self.found.changed[self._name, f"{letters}{rows[at]}"] = all_values[at]
+                self.found.changed[self.name, f"{letters}{rows[at]}"] = all_values[at]
 
     def compute_copies(self, formulas: Formulas, source: int, rows: list[NewRow]) -> None:
         """Compute the formulas of rows that the file has not, if those of their source give what is saved there."""
@@ -176,28 +114,29 @@ class _Rows:
 
     def _formulas(
         self, columns: Iterable[tuple[int, bytes]], row: int
-    ) -> tuple[tuple[tuple[int, Named | None], ...], bool]:
+    ) -> tuple[tuple[tuple[int, RowFormula | None], ...], bool]:
         """The formulas of a row, and whether they are those of all rows with these patterns."""
-        found, is_shared = [], True
+        found: list[tuple[int, RowFormula | None]] = []
+        is_shared = True
         for column, pattern in columns:
-            if pattern not in self._named:
-                read = named(_text_of(pattern, row), row, self._name)
-                formula, n_own = read or (None, -1)
-                if n_own not in (-1, pattern.count(OWN_ROW)):
+            if pattern not in self._formula_of:
+                formula = row_formula(text_of(pattern, row), row, self.name)
+                formula = formula if formula and formula.is_alike else None
+                if formula and formula.n_own != pattern.count(OWN_ROW):
                     found.append((column, formula))
                     is_shared = False
                     continue
-                self._named[pattern] = formula
-            found.append((column, self._named[pattern]))
+                self._formula_of[pattern] = formula
+            found.append((column, self._formula_of[pattern]))
         return tuple(found), is_shared
 
     def _computed(self, formulas: Formulas, cells: Mapping[int, Column], n_rows: int) -> dict[int, Column]:
         """What the formulas give, each after what it reads; what can't be computed, or reads such, is left out."""
         known, found, waiting = dict(cells), dict[int, Column](), dict(formulas)
-        while ready := [at for at, formula in waiting.items() if not (formula and formula.reads & waiting.keys())]:
+        while ready := [at for at, formula in waiting.items() if not (formula and formula.columns & waiting.keys())]:
             for at in ready:
                 formula = waiting.pop(at)
-                if formula is None or not formula.reads <= known.keys():
+                if formula is None or not formula.columns <= known.keys():
                     continue
                 result = computed(formula, known, self._fixed)
                 if result is not None:
@@ -232,7 +171,7 @@ class _Rows:
         if on not in self._sheets or len(rows) * len(columns) > LARGEST:
             return None
         sheet, refs = self._sheets[on], [address(row, column) for row in rows for column in columns]
-        if on == self._name and not (
+        if on == self.name and not (
             self._new_rows.isdisjoint(rows) and self._added.isdisjoint(refs) and self._typed.keys().isdisjoint(refs)
         ):
             return None
@@ -243,16 +182,7 @@ class _Rows:
 
 def _inputs(formulas: Formulas) -> set[int]:
     """The columns that formulas read and none of them computes."""
-    return {column for formula in formulas.values() if formula for column in formula.reads} - formulas.keys()
-
-
-def _pattern(formula: Downward) -> bytes:
-    """A copied formula with `OWN_ROW`; nothing for one that reads other rows than its own."""
-    return OWN_ROW.join([escaped(text).encode() for text in formula.texts]) if formula.reads_own_row else b""
-
-
-def _text_of(pattern: bytes, row: int) -> str:
-    return html.unescape(pattern.replace(OWN_ROW, b"%d" % row).decode())
+    return {column for formula in formulas.values() if formula for column in formula.columns} - formulas.keys()
 
 
 def _same(one: Column, other: Column, tolerance: float) -> Array:

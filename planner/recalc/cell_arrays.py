@@ -1,6 +1,6 @@
 """A cell's formula as a function of columns: computed by the formula core's arrays for all rows that are alike.
 
-`named` gives each reference of a formula a name, `computed` gives its values where every spreadsheet has the same.
+`computed` gives a formula's values where every spreadsheet has the same.
 Whatever might differ, or is another error than N/A, is `UNSURE`: a text in arithmetic, a division by zero, numbers that
 are all but equal, what MATCH would read as a pattern.
 """
@@ -15,13 +15,12 @@ import numpy as np
 
 from planner.formulas.arrays import EQUAL, Arithmetic, Array
 from planner.formulas.text import Binary, Call, FormulaError, Name, Node, Number, Text, Unary, parse
+from planner.recalc.row_formulas import RowFormula
 from planner.xlsx.address import Area
 from planner.xlsx.cellvalue import NA, CellError, Value
-from planner.xlsx.references import pieces
 
 NUMBER, TRUTH, BLANK, TEXT, UNSURE = range(5)
 WHOLE = 1e15  # whole numbers below it are written with all their digits
-_READ = frozenset({"text", "number", "logical", "function", "space", "operator", "reference"})
 _WILD = frozenset("*?~")  # MATCH reads these as patterns
 _TEXTS: list[str] = []  # a text's code is its place here; case counts
 _CODES: dict[str, int] = {}
@@ -47,44 +46,6 @@ class Column(NamedTuple):
         return [number if kind == NUMBER and number == number else _decoded(number, kind) for number, kind in pairs]
 
 
-class Named(NamedTuple):
-    """A formula in names: `c5` is column 5 of its own row, `x0` the first of `areas`, each with its sheet."""
-
-    text: str
-    reads: frozenset[int]
-    areas: tuple[tuple[str, Area], ...]
-
-
-def named(text: str, row: int, sheet: str) -> tuple[Named, int] | None:
-    """The formula of a cell in this row, in names, and how often it names a cell of its own row.
-
-    None where it isn't known how to compute it: an unknown function, a table, a cell of another row without `$`.
-    """
-    own: list[int] = []
-    areas: dict[tuple[str, Area], str] = {}
-    texts: list[str] = []
-    for piece in pieces(text):
-        reference = piece.reference
-        if piece.kind not in _READ:
-            return None
-        if reference is None:
-            texts.append(piece.text if piece.kind == "text" else piece.text.upper())
-            continue
-        on, corners = reference.sheet or sheet, (reference.first, reference.last)
-        if on == sheet and not reference.is_range and reference.first.row == row:
-            own.append(reference.first.column)
-            texts.append(f"c{own[-1]}")
-        elif all(corner.row_fixed and corner.column for corner in corners) and not reference.is_foreign:
-            texts.append(areas.setdefault((on, reference.area), f"x{len(areas)}"))
-        else:
-            return None
-    try:
-        parse(formula := "".join(texts), cells=True)
-    except FormulaError:
-        return None
-    return Named(formula, frozenset(own), tuple(areas)), len(own)
-
-
 Fixed = Callable[[str, Area], Column | None]  # the cells of an area, row by row; None where they may change
 
 
@@ -92,9 +53,11 @@ class UnknownError(Exception):
     """A formula that is not computed here."""
 
 
-def computed(formula: Named, columns: Mapping[int, Column], fixed: Fixed) -> Column | None:
+def computed(formula: RowFormula, columns: Mapping[int, Column], fixed: Fixed) -> Column | None:
     """What the formula gives in rows whose cells are `columns`; None where it can't be computed here at all."""
-    cells = {f"c{number}": columns[number] for number in formula.reads}
+    if not formula.is_alike:
+        return None
+    cells = {f"c{number}": columns[number] for number in formula.columns}
     ranges: dict[str, tuple[Area, Column]] = {}
     for at, (sheet, area) in enumerate(formula.areas):
         found = fixed(sheet, area)
@@ -104,7 +67,7 @@ def computed(formula: Named, columns: Mapping[int, Column], fixed: Fixed) -> Col
     try:
         with np.errstate(all="ignore"):
             result = _Formula(cells, ranges).value(parse(formula.text, cells=True).root)
-    except UnknownError:
+    except (FormulaError, UnknownError):
         return None
     return Column(result.numbers, np.where(result.kinds == BLANK, NUMBER, result.kinds))
 

@@ -14,34 +14,20 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from planner.recalc.engine import Address, Sheets
+from planner.recalc.row_formulas import FORMULA_CELL, OWN_ROW, AlikeRows, RowFormula, alike_rows, row_formula, text_of
 from planner.xlsx.address import column_letters, column_number, coordinates
 from planner.xlsx.opc import Package
-from planner.xlsx.references import Piece, pieces
+from planner.xlsx.references import pieces
 from planner.xlsx.sheetname import folded, unquoted
-from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.xmltree import every
 
-OWN_ROW = b"\1"  # in a pattern: the number of the formula's own row; no XML holds this character
 _OWN = rb'(?: [\w:]+="[^"<]*")*'
 _FORMULA = re.compile(rb"<f" + _OWN + rb"(?:/>|>([^<]*)</f>)")
 _WITHOUT_VALUE = re.compile(rb"<c(" + _OWN + rb")><f" + _OWN + rb"(?:/>|>[^<]*</f>)(?:<v></v>|<v/>)?</c>")
 _OPEN = (b"</f></c>", b"</f><v></v>", b"<v/>", b"/></c>")  # what a formula without a value ends in
-_CELL = re.compile(rb'(<c r="([A-Z]+)([0-9]+)"' + _OWN + rb'>)<f(?: aca="[a-z0-9]+")?>([^<]*)</f>')
 _END = "\0"  # of a formula among others: no XML holds this character either
-_BETWEEN = b"\n<"  # a formula, as the file has it, holds no <
 _COMPUTED = frozenset({"indirect", "offset"})  # functions that compute an address
 _MAY_BE_OPAQUE = re.compile(r"\[|indirect\(|offset\(|:[^!\0\"]*'!|:[\w.]*!")  # the least that such a formula holds
-_PLAIN = frozenset("-+*/^&=<>(),%{};") | {"<>", "<=", ">="}
-
-
-class AlikeRows(NamedTuple):
-    """Rows that are alike: in each column, by its letters, the pattern of its formula, and the numbers of the rows.
-
-    A pattern is a formula as the file has it, with `OWN_ROW` wherever the digits of the row's number stand.
-    """
-
-    patterns: Mapping[str, bytes]
-    numbers: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -93,7 +79,7 @@ class Dependents:
         for name, part in package.sheets().items():
             refs, xml = self.refs(name), sheets[name].xml
             if refs is not None:
-                smaller.replace(part, _CELL.sub(_kept(refs), xml) if refs else _FORMULA.sub(b"", xml))
+                smaller.replace(part, FORMULA_CELL.sub(_kept(refs), xml) if refs else _FORMULA.sub(b"", xml))
         return smaller
 
 
@@ -132,26 +118,6 @@ def dependents(
             del found[name]
             return Dependents(found, {name: rows})
     return Dependents(found)
-
-
-def alike_rows(sheet: SheetXml) -> list[AlikeRows] | None:
-    """The rows of a sheet that hold formulas; None where not every formula is a plain one, written as usual."""
-    if not sheet.is_plain:
-        return None
-    xml, found, n_formulas = sheet.xml, dict[bytes, list[int]](), 0
-    for number, start, end in sheet.row_spans:
-        formulas = [(column, text) for _, column, _, text in _CELL.findall(xml, start, end)]
-        if formulas:
-            n_formulas += len(formulas)
-            key = _BETWEEN.join([column + _BETWEEN + text for column, text in formulas])
-            found.setdefault(key.replace(b"%d" % number, OWN_ROW), []).append(number)
-    if n_formulas != sheet.n_formulas:
-        return None
-    return [AlikeRows(_by_column(key.split(_BETWEEN)), numbers) for key, numbers in found.items()]
-
-
-def _by_column(cut: list[bytes]) -> dict[str, bytes]:
-    return {column.decode(): text for column, text in zip(cut[::2], cut[1::2], strict=True)}
 
 
 def _lacks_values(xml: bytes) -> bool:
@@ -263,14 +229,12 @@ def _reached_rows(
     A formula that reads only its own row is reached by an edit of that row. None where the formulas can't be read.
     """
     reads: dict[int, set[_OwnReads]] = {}
-    for column, pattern, number in {
-        (column, pattern): (column, pattern, alike.numbers[0])
-        for alike in rows for column, pattern in alike.patterns.items()
-    }.values():  # fmt: skip
-        found = _own_reads(pattern, number, folded(name), others)
-        if found is None:
-            return None
-        reads.setdefault(column_number(column), set()).update(found)
+    first_row = {each: alike.numbers[0] for alike in rows for each in alike.patterns.items()}
+    for (column, pattern), row in first_row.items():
+        formula = row_formula(text_of(pattern, row), row, name)
+        if formula is None or (OWN_ROW in pattern and any(str(row) in sheet for sheet, _ in formula.areas)):
+            return None  # the rows of such a pattern may name different sheets
+        reads.setdefault(column_number(column), set()).update(_own_reads(formula, row, folded(name), others))
     every = {column_letters(column): whole for column, whole in _reached_columns(reads, columns).items()}
     return [
         AlikeRows(patterns, numbers)
@@ -299,29 +263,14 @@ def _reached_columns(reads: Mapping[int, Collection[_OwnReads]], edited: Collect
     return found
 
 
-def _own_reads(pattern: bytes, row: int, name: str, others: Collection[str]) -> set[_OwnReads] | None:
-    """What a formula in this row reads of its own sheet, and whether it reads one of the others; None if it is unclear.
+def _own_reads(formula: RowFormula, row: int, name: str, others: Collection[str]) -> set[_OwnReads]:
+    """What the formula of this row reads of its own sheet, and whether it reads one of the others.
 
     The names are folded. Two sheets may fold to one name, and then both count.
     """
-    found: set[_OwnReads] = set()
-    number = str(row)
-    for piece in pieces(html.unescape(pattern.replace(OWN_ROW, number.encode()).decode())):
-        reference = piece.reference
-        if reference is None:
-            if not _is_plain(piece):
-                return None
-            continue
-        if not reference.first.column or (OWN_ROW in pattern and number in reference.prefix):
-            return None  # whole rows, or rows of this pattern name different sheets
-        sheet, area = folded(reference.sheet) or name, reference.area
-        if sheet == name:
-            found.add(_OwnReads(area.left, area.right, area.top == area.bottom == row))
-        if sheet in others:
-            found.add(_OwnReads(0, 0, False))
+    areas = [(folded(sheet), area) for sheet, area in formula.areas]
+    found = {_OwnReads(area.left, area.right, area.top == area.bottom == row) for on, area in areas if on == name}
+    found |= {_OwnReads(column, column, True) for column in formula.columns}
+    if any(on in others for on, _ in areas) or (formula.columns and name in others):
+        found.add(_OwnReads(0, 0, False))
     return found
-
-
-def _is_plain(piece: Piece) -> bool:
-    """Whether a piece reads nothing: no name, nor an operator that makes a reference, such as A1:INDEX(...) or A1#."""
-    return piece.kind in ("text", "number", "logical", "error", "function", "space") or piece.text in _PLAIN

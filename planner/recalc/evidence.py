@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from planner.recalc.alike_rows import NewRows, RowValues, row_values
-from planner.recalc.dependents import Dependents, dependents
+from planner.recalc.dependents import dependents
+from planner.recalc.edits import Edits, formula_cells, typed_value
 from planner.recalc.engine import AGREEMENT, Address, Engine, Sheets, Unknown
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.cell import Cell
@@ -45,11 +45,6 @@ class Verdict:
         return self.rows[row].get(column) if row in self.rows else self.values.get((name, ref))
 
 
-def formula_cells(sheets: Sheets) -> dict[Address, Cell]:
-    """The cells with a formula, by sheet and address."""
-    return {(name, ref): cell for name, sheet in sheets.items() for ref, cell in sheet.cells.items() if cell.kind}
-
-
 def computed(package: Package, sheets: Sheets) -> Verdict:
     """Every formula's value. Raises EngineError when the engine can't compute the workbook at all."""
     formulas = formula_cells(sheets)
@@ -60,32 +55,16 @@ def computed(package: Package, sheets: Sheets) -> Verdict:
     return Verdict(_sound(values, doubts), doubts)
 
 
-@dataclass
-class Edits:
-    """What a person or a program changed: values typed into cells, and formulas put where there was none."""
-
-    typed: dict[Address, Value]
-    added: dict[Address, str]
-    new: NewRows = field(default_factory=NewRows)
-
-
-def edits_between(old: Sheets, new: Sheets) -> Edits:
-    """The edits that lead from the old sheets to the new. Raises ValueError where an old formula is another now."""
-    before, after = formula_cells(old), formula_cells(new)
-    if any(cell not in after or after[cell].formula != before[cell].formula for cell in before):
-        raise ValueError("the two workbooks have different formulas")
-    added = {cell: after[cell].formula or "" for cell in after.keys() - before.keys()}
-    return Edits({cell: _typed(new, cell) for cell in _edited(old, new)}, added)
-
-
 def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | None = None) -> Verdict:
     """The values of the formulas that edits of `before`, whose sheets are `sheets`, reach.
 
     `after` is the workbook with the tables and the names that it is to have, where they reach further than before.
     Raises EngineError as `computed` does.
     """
+    from planner.recalc.alike_rows import row_values  # here, for it loads numpy
+
     reached = dependents(before, sheets, [*edits.typed, *edits.added], edits.new.places)
-    known = _row_values(sheets, reached, edits)
+    known = row_values(sheets, reached, edits)
     reached = reached.without(known.known)
     formulas = {(name, ref): at for name, ref in reached.formulas(sheets) if (at := sheets[name].cell(ref))}
     new = edits.new.formulas(known.rows)
@@ -121,15 +100,6 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | N
     return Verdict(sound | known.changed, doubts, kept, known.rows)
 
 
-def _row_values(sheets: Sheets, reached: Dependents, edits: Edits) -> RowValues:
-    """What can be had without the engine where the edits are of a single sheet."""
-    names = {name for name, _ in (*edits.typed, *edits.added)} | edits.new.places.keys()
-    if len(names) != 1:
-        return RowValues()
-    typed = {ref: value for (_, ref), value in edits.typed.items()}
-    return row_values(sheets, reached, names.pop(), typed, {ref for _, ref in edits.added}, edits.new)
-
-
 def _weighed(
     engine: Engine, sheets: Sheets, formulas: Formulas, edits: Collection[Address]
 ) -> tuple[Values, Reasons, Reasons]:
@@ -142,7 +112,7 @@ def _weighed(
     if not wrong:
         return values, {}, {}
     for cell in edits:
-        engine.put(cell, _typed(sheets, cell))
+        engine.put(cell, typed_value(sheets, cell))
     reached = engine.stale(formulas)
     engine.evaluate()
     kept = {cell: reason for cell, reason in wrong.items() if cell not in reached}
@@ -228,20 +198,3 @@ def with_dependents(
         engine.put(cell, None)
     tainted = sorted(engine.stale(formulas) - doubts.keys())
     return doubts | dict.fromkeys(tainted, TAINTED)
-
-
-def _edited(old: Sheets, new: Sheets) -> list[Address]:
-    """The typed cells whose value differs."""
-    cells = {
-        (name, ref)
-        for name in old
-        if old[name].xml != new[name].xml
-        for ref in old[name].cells.keys() | new[name].cells.keys()
-        if not new[name].is_computed(ref)
-    }
-    return sorted(cell for cell in cells if not same_value(_typed(old, cell), _typed(new, cell), 0.0))
-
-
-def _typed(sheets: Sheets, cell: Address) -> Value:
-    found = sheets[cell[0]].cell(cell[1])
-    return None if found is None else found.value

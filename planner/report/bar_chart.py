@@ -14,7 +14,7 @@ LEFT, RIGHT = 4.0, svg.WIDTH - 6
 
 
 @dataclass(frozen=True)
-class Part:
+class BarPart:
     """A stretch of a bar; `is_hidden`: it runs beside the bar and adds nothing to it."""
 
     kind: int
@@ -32,7 +32,7 @@ class Bar:
     index: int
     name: str
     said: str
-    parts: Sequence[Part] = ()
+    parts: Sequence[BarPart] = ()
     marks: Sequence[tuple[float, str]] = field(default=())
     is_over: bool = False
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from planner.book.plan import Quantity, Scenario
-from planner.report.bar_chart import Bar, Part, bar_chart
+from planner.report.bar_chart import Bar, BarPart, bar_chart
 from planner.report.contents import Figure, FigureTable, Picture
 from planner.report.figures import CellFigures
 
@@ -104,12 +104,12 @@ def _memory_bar(
     if not isinstance(capacity.value, float) or capacity.value <= 0:
         words = f"N/A: {capacity.why}" if capacity.why else "N/A"
         return Bar(index, name, words[:60]), f"{name}: N/A, {capacity.why}"
-    pieces: list[Part] = []
+    pieces: list[BarPart] = []
     begin = 0.0
     for kind, (row, size) in enumerate(zip(parts, sizes, strict=True)):
         if isinstance(size.value, float) and size.value > 0:
             length = size.value / capacity.value
-            pieces.append(Part(kind, begin, length, f"{row.title}: {size.text}", size.text))
+            pieces.append(BarPart(kind, begin, length, f"{row.title}: {size.text}", size.text))
             begin += length
     missing = [row.title for row, size in zip(parts, sizes, strict=True) if size.is_missing]
     total = whole.text if whole is not None else ""
@@ -139,11 +139,11 @@ def _decode(cells: CellFigures, table: dict[str, Quantity], meant: Meant) -> Pic
         figures = [cells.of(row, scenario.key) for row in rows]
         whole = cells.of(total, scenario.key)
         times = [_seconds(figure) for figure in figures]
-        parts = [Part(0, 0.0, times[0], _said(rows[0], figures[0]), figures[0].text)]
+        parts = [BarPart(0, 0.0, times[0], _said(rows[0], figures[0]), figures[0].text)]
         for kind in (1, 2):
             hidden = times[kind] < times[3 - kind] or (kind == 2 and times[1] == times[2])
             words = _said(rows[kind], figures[kind]) + (" (hidden behind the longer)" if hidden else "")
-            parts.append(Part(kind, times[0], times[kind], words, figures[kind].text, is_hidden=hidden))
+            parts.append(BarPart(kind, times[0], times[kind], words, figures[kind].text, is_hidden=hidden))
         marks = _marks(cells, [fitted] if fitted else [], scenario.key, [_seconds(whole)])
         drawn.append(_step_bar(index, scenario, whole, parts, marks))
     caption = (
@@ -170,7 +170,7 @@ def _training(cells: CellFigures, table: dict[str, Quantity], meant: Meant) -> P
             figure = cells.of(row, scenario.key)
             length = _seconds(figure)
             if length > 0:
-                parts.append(Part(kind, begin, length, _said(row, figure), figure.text))
+                parts.append(BarPart(kind, begin, length, _said(row, figure), figure.text))
             begin += length
         marks = _marks(cells, bounds, scenario.key, [])
         least = cells.of(bounds[0], scenario.key)
@@ -180,7 +180,9 @@ def _training(cells: CellFigures, table: dict[str, Quantity], meant: Meant) -> P
     return _step_picture("step-time-training", "Training step", drawn, rows, caption, numbers)
 
 
-def _step_bar(index: int, scenario: Scenario, whole: Figure, parts: list[Part], marks: list[tuple[float, str]]) -> Bar:
+def _step_bar(
+    index: int, scenario: Scenario, whole: Figure, parts: list[BarPart], marks: list[tuple[float, str]]
+) -> Bar:
     said = f"N/A: {whole.why}" if whole.is_missing else whole.text
     return Bar(index, scenario.name or scenario.id, said, parts, marks)
 
@@ -197,7 +199,7 @@ def _marks(cells: CellFigures, rows: Sequence[Quantity], key: str, taken: list[f
 
 
 def _seconds(figure: Figure) -> float:
-    return figure.value if isinstance(figure.value, float) and figure.value > 0 else 0.0
+    return max(figure.number, 0.0)
 
 
 def _said(row: Quantity, figure: Figure) -> str:

@@ -1,4 +1,4 @@
-"""Why a cell has no number: the first cell, against the direction of the formulas, that has none."""
+"""Why a cell has no number: its formula followed back to the first cell that lacks one, and what is missing there."""
 
 from __future__ import annotations
 

@@ -44,6 +44,11 @@ class Figure:
         return isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
 
     @property
+    def number(self) -> float:
+        """Its number for a drawing; 0 where there is none."""
+        return float(self.value) if self.is_number and isinstance(self.value, (int, float)) else 0.0
+
+    @property
     def exact(self) -> str:
         """The number to the last digit, as a cell holds it; blank where there is none."""
         return repr(float(self.value)).removesuffix(".0") if isinstance(self.value, (int, float)) else ""

@@ -40,7 +40,7 @@ def plain(value: Any) -> Any:
 HEADER = ("section", "scenario", "name", "label", "value", "unit", "shown", "cell", "note")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}",
             "\N{FULLWIDTH HYPHEN-MINUS}", "\N{FULLWIDTH COMMERCIAL AT}")  # fmt: skip
-Record = tuple[str, str, str, str, Figure, str]
+CsvRecord = tuple[str, str, str, str, Figure, str]
 
 
 def as_csv(report: ReportData) -> str:
@@ -65,7 +65,7 @@ def as_text(text: object) -> str:
     return f"'{words}" if words.lstrip(" ").startswith(_FORMULA) or words.startswith(_FORMULA) else words
 
 
-def _records(report: ReportData) -> Iterator[Record]:
+def _records(report: ReportData) -> Iterator[CsvRecord]:
     for label, value in (("title", report.title), ("file", report.file), ("file SHA-256", report.file_digest),
                          ("date of the report", report.date), ("planner", report.planner),
                          *((name.lower(), value) for name, value in report.workbook.items())):  # fmt: skip
@@ -100,14 +100,14 @@ def _records(report: ReportData) -> Iterator[Record]:
         yield "notes", "", "", where, Figure(note, "text", note, where), ""
 
 
-def _section(report: ReportData, title: str, section: Section) -> Iterator[Record]:
+def _section(report: ReportData, title: str, section: Section) -> Iterator[CsvRecord]:
     for line in section.lines:
         for index, figure in enumerate(line.figures):
             scenario = report.scenarios[index].name if len(line.figures) == len(report.scenarios) else ""
             yield title, scenario, line.name, line.label, figure, line.note
 
 
-def _table(title: str, table: FigureTable, scenario: str) -> Iterator[Record]:
+def _table(title: str, table: FigureTable, scenario: str) -> Iterator[CsvRecord]:
     """Each number of a table with what its row begins with."""
     for row in table.rows:
         for column, figure in list(zip(table.columns, row, strict=True))[1:]:

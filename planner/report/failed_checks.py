@@ -68,7 +68,7 @@ def in_numbers(cells: CellFigures, check: CheckRow, key: str) -> str:
         formula = parse(check.text)
     except FormulaError:
         return ""
-    sides = _Sides(cells, check, key, formula)
+    sides = _Comparisons(cells, check, key, formula)
     try:
         return "; ".join(sides.failing(_condition(formula.root)))
     except (FormulaError, LookupError, TypeError, ValueError, ArithmeticError):
@@ -79,7 +79,7 @@ def _condition(root: Node) -> Node:
     return root.args[0] if isinstance(root, Call) and root.function == "IF" else root
 
 
-class _Sides:
+class _Comparisons:
     """The two sides of a check's comparisons, in a scenario: in words and as numbers with their unit."""
 
     def __init__(self, cells: CellFigures, check: CheckRow, key: str, formula: Formula) -> None:

@@ -1,4 +1,4 @@
-"""A plan, as it was read from a workbook, becomes what a report says."""
+"""The data of a report, gathered from a workbook whose formulas are recalculated in memory."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Point:
     @property
     def at(self) -> tuple[float, float]:
         """Latency and throughput; 0 where there is none."""
-        return _number(self.latency), _number(self.throughput)
+        return self.latency.number, self.throughput.number
 
 
 def latency_pictures(cells: CellFigures) -> Iterator[Picture]:
@@ -80,7 +80,7 @@ def _svg(points: Sequence[Point]) -> str:
         if point.curve:
             _draw_curve(drawing, x, y, point, point.curve)
         said = f"{point.name}\nbatch {point.batch.text} (the workbook's)\n{point.latency.text}, {point.throughput.text}"
-        if point.curve and point.curve.most is not None and _number(point.batch) > point.curve.most:
+        if point.curve and point.curve.most is not None and point.batch.number > point.curve.most:
             said += _LIMITS[1]
         svg.mark(drawing, point.index, x(point.at[0]), y(point.at[1]), 7.0, said, stroke=svg.INK, stroke_width=1.6,
                  class_=f"f{point.index % len(svg.PALETTE)} point own")  # fmt: skip
@@ -114,10 +114,6 @@ def _alt(points: Sequence[Point]) -> str:
 
 def _caption(points: Sequence[Point]) -> str:
     return "The ringed point is the workbook's batch." + (CURVES if any(point.curve for point in points) else "")
-
-
-def _number(figure: Figure) -> float:
-    return figure.value if isinstance(figure.value, float) else 0.0
 
 
 TEMPLATE = "inference"

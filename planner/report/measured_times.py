@@ -28,7 +28,7 @@ CLOSE = 1.4  # measured over predicted, as the sheet colours it
 
 
 @dataclass(frozen=True)
-class Case:
+class MeasuredCase:
     """One case: its figures by column name."""
 
     template: str
@@ -64,19 +64,19 @@ class Case:
     @property
     def predicted_time(self) -> float:
         """In seconds; 0 where there is none."""
-        return _number(self.predicted)
+        return self.predicted.number
 
     @property
     def measured_time(self) -> float:
         """In seconds; 0 where there is none."""
-        return _number(self.measured)
+        return self.measured.number
 
     @property
     def error(self) -> Figure:
         """The ratio less 1."""
-        if _number(self.ratio) <= 0:
+        if self.ratio.number <= 0:
             return Figure(None, "%", self.ratio.text, self.ratio.cell, self.ratio.why, True)
-        value = _number(self.ratio) - 1
+        value = self.ratio.number - 1
         return Figure(value, "%", f"{value * 100:+.1f}%", self.ratio.cell, "", True)
 
 
@@ -84,7 +84,7 @@ class Case:
 class Compared:
     """All cases of the Comparison."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[MeasuredCase, ...]
 
     def table(self, measured_only: bool = False) -> FigureTable:
         """The cases; columns that hold nothing are left out, and the calibrated time where it is the ideal one."""
@@ -103,7 +103,7 @@ class Compared:
         measured = [case for case in self.cases if case.is_measured]
         if not measured:
             return "Nothing is measured yet: run `planner measure` on the machine in question."
-        sound = [_number(case.ratio) for case in measured if not case.flags and _number(case.ratio) > 0]
+        sound = [case.ratio.number for case in measured if not case.flags and case.ratio.number > 0]
         words = f"{len(measured)} of {len(self.cases)} cases are measured"
         if len(sound) < len(measured):
             words += f", {len(measured) - len(sound)} of them flagged"
@@ -128,7 +128,7 @@ def compared(cells: CellFigures) -> Compared | None:
         }  # fmt: skip
         for name, _, unit in COLUMNS:
             figures.setdefault(name, Figure(None, unit, "N/A", "", f"the sheet has no column {name}"))
-        cases.append(Case(row.text("template"), figures))
+        cases.append(MeasuredCase(row.text("template"), figures))
     return Compared(tuple(cases)) if cases else None
 
 
@@ -143,14 +143,10 @@ def _figure(cells: CellFigures, sheet: str, row: int, column: int, name: str, un
     return Figure(None, unit, "N/A", figure.cell, figure.why)
 
 
-def _says_something(name: str, cases: list[Case]) -> bool:
+def _says_something(name: str, cases: list[MeasuredCase]) -> bool:
     if name == "calibrated_time":
         return any(case.figures[name].value != case.predicted.value for case in cases)
     return any(case.figures[name].value not in (None, "") for case in cases)
-
-
-def _number(figure: Figure) -> float:
-    return float(figure.value) if isinstance(figure.value, (int, float)) else 0.0
 
 
 HEIGHT, LEFT, RIGHT = 320.0, 58.0, svg.WIDTH - 12

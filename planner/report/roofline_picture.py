@@ -30,7 +30,7 @@ HEIGHT, LEFT, RIGHT = 320.0, 58.0, svg.WIDTH - 10
 
 
 @dataclass(frozen=True)
-class Operation:
+class DrawnOperation:
     """An operation that takes part in the step, as the sheet has it."""
 
     figures: tuple[Figure, ...]  # as COLUMNS
@@ -42,16 +42,16 @@ class Operation:
 
     @property
     def intensity(self) -> float:
-        return _number(self.figures[2])
+        return self.figures[2].number
 
     @property
     def rate(self) -> float:
-        return _number(self.figures[3])
+        return self.figures[3].number
 
     @property
     def weight(self) -> float:
         """Its share of the step; 0 where the sheet has none."""
-        return max(_number(self.share), 0.0)
+        return max(self.share.number, 0.0)
 
     @property
     def said(self) -> str:
@@ -80,7 +80,7 @@ def roofline_pictures(cells: CellFigures) -> Iterator[Picture]:
         yield _picture(cells, found, operations, roofs)
 
 
-def _operations(cells: CellFigures, found: Found) -> Iterator[Operation]:
+def _operations(cells: CellFigures, found: TitledTable) -> Iterator[DrawnOperation]:
     table = next(find(cells, SHARES, (found.sheet,)), None)
     names, share = SHARES
     shares = (
@@ -88,7 +88,7 @@ def _operations(cells: CellFigures, found: Found) -> Iterator[Operation]:
     )
     for row in found.rows():
         figures = tuple(found.figure(row, title, unit) for title, unit in COLUMNS)
-        yield Operation(figures, shares.get(figures[0].text, Figure(None, "%", "")))
+        yield DrawnOperation(figures, shares.get(figures[0].text, Figure(None, "%", "")))
 
 
 def _roofs(cells: CellFigures) -> list[Roof]:
@@ -96,13 +96,15 @@ def _roofs(cells: CellFigures) -> list[Roof]:
     if peak is None or bandwidth is None:
         return []
     found = [
-        Roof(index, each.name or each.id, _number(cells.of(peak, each.key)), _number(cells.of(bandwidth, each.key)))
+        Roof(index, each.name or each.id, cells.of(peak, each.key).number, cells.of(bandwidth, each.key).number)
         for index, each in enumerate(cells.plan.scenarios)
     ]
     return [roof for roof in found if roof.peak > 0 and roof.bandwidth > 0]
 
 
-def _picture(cells: CellFigures, found: Found, operations: Sequence[Operation], roofs: Sequence[Roof]) -> Picture:
+def _picture(
+    cells: CellFigures, found: TitledTable, operations: Sequence[DrawnOperation], roofs: Sequence[Roof]
+) -> Picture:
     chosen, phase = _said_above(found, "Scenario"), _said_above(found, "Phase")
     index = next((at for at, each in enumerate(cells.plan.scenarios) if each.id == chosen), 0)
     name = next((each.name for each in cells.plan.scenarios if each.id == chosen), chosen) or chosen
@@ -115,14 +117,14 @@ def _picture(cells: CellFigures, found: Found, operations: Sequence[Operation], 
     return Picture("roofline", title, _svg(index, operations, roofs, alt), alt, CAPTION, table)
 
 
-def _said_above(found: Found, label: str) -> str:
+def _said_above(found: TitledTable, label: str) -> str:
     """What stands beside a label above the table."""
     plan, first = found.cells.plan, min(found.columns.values())
     rows = (row for row in range(1, found.header) if plan.at(found.sheet, row, first) == label)
     return next((str(plan.at(found.sheet, row, first + 1) or "") for row in rows), "")
 
 
-def _svg(index: int, operations: Sequence[Operation], roofs: Sequence[Roof], alt: str) -> str:
+def _svg(index: int, operations: Sequence[DrawnOperation], roofs: Sequence[Roof], alt: str) -> str:
     drawing = Drawing(HEIGHT)
     top = svg.legend(drawing, [(roof.index, roof.name) for roof in roofs]) + 16
     intensities = [each.intensity for each in operations] + [roof.peak / roof.bandwidth for roof in roofs]
@@ -163,7 +165,7 @@ def _corners(x: Scale, y: Scale, roof: Roof) -> Iterator[tuple[float, float]]:
         yield at, min(roof.peak, at * roof.bandwidth)
 
 
-def _names(drawing: Drawing, names: Labels, places: list[tuple[DrawnPoint, Operation]]) -> None:
+def _names(drawing: Drawing, names: Labels, places: list[tuple[DrawnPoint, DrawnOperation]]) -> None:
     """The names of the heavy points; of those in one place that of the heaviest, with the number of the others."""
     while places:
         spot, heaviest = places[0]
@@ -176,12 +178,8 @@ def _names(drawing: Drawing, names: Labels, places: list[tuple[DrawnPoint, Opera
             drawing.name(box.left, box.middle, words)
 
 
-def _number(figure: Figure) -> float:
-    return figure.value if isinstance(figure.value, float) else 0.0
-
-
 @dataclass(frozen=True)
-class Found:
+class TitledTable:
     """A table: its sheet, the row of its titles, and the column of each title, from left to right."""
 
     sheet: str
@@ -206,7 +204,7 @@ class Found:
         return self.cells.plan.book.sheets[self.sheet].text(self.header - 1, self.columns[title])
 
 
-def find(cells: CellFigures, titles: Collection[str], sheets: Collection[str] = ()) -> Iterator[Found]:
+def find(cells: CellFigures, titles: Collection[str], sheets: Collection[str] = ()) -> Iterator[TitledTable]:
     """The tables whose titles are among others all of these; on `sheets` alone where some are given."""
     plan: Plan = cells.plan
     wanted = set(titles)
@@ -219,7 +217,7 @@ def find(cells: CellFigures, titles: Collection[str], sheets: Collection[str] = 
                 at[row].setdefault(sheet.text(row, column), column)
         for row, columns in at.items():
             if columns.keys() == wanted:
-                yield Found(name, row, _titles(cells, name, row, min(columns.values())), cells)
+                yield TitledTable(name, row, _titles(cells, name, row, min(columns.values())), cells)
 
 
 def _titles(cells: CellFigures, name: str, row: int, first: int) -> dict[str, int]:

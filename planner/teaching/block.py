@@ -10,10 +10,10 @@ from planner.formulas.explanation import in_names
 from planner.formulas.template import CALCULATED, Row
 from planner.formulas.units import parse_unit
 from planner.teaching.problems import Answer, Problem
-from planner.workbook.cell_formulas import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
-from planner.workbook.inputs_sheet import held
+from planner.workbook.cell_styles import ENGINEERING, RATIO, SMALL, number_format, row_format
+from planner.workbook.formula_texts import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
+from planner.workbook.inputs_sheet import whole_as_int
 from planner.workbook.page import Live, Page
-from planner.workbook.styles import ENGINEERING, RATIO, SMALL, number_format, row_format
 from planner.xlsx.address import address, column_letters
 
 LABEL, UNIT, NAME, GIVEN, VALUE, FORMULA, SOURCE = range(1, 8)
@@ -24,7 +24,7 @@ IDS = {"model": ("Model", "models"), "hardware": ("Chip", "hardware")}
 
 
 @dataclass(frozen=True)
-class Line:
+class BlockLine:
     """A row of a block: what it says, what is typed for it, and the formula of its value as a cell's text."""
 
     label: str
@@ -41,7 +41,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Block:
+class ProblemBlock:
     """Where a problem stands on its chapter's sheet."""
 
     problem: Problem
@@ -57,7 +57,7 @@ class Block:
         return f"{self.page.name}!{address(self.bottom, VALUE)}"
 
 
-class Lines:
+class BlockLines:
     """The lines of a problem's block, whose first stands in the row `top`."""
 
     def __init__(
@@ -66,17 +66,17 @@ class Lines:
         self.problem, self.answer, self.constants, self.tables = problem, answer, constants, tables
         self.at = top
         self.places: dict[str, int] = {}
-        self.lines: list[Line] = []
+        self.lines: list[BlockLine] = []
         for line in self._lines():
             self.places[line.name] = self.at
             self.lines.append(line)
             self.at += 1
 
-    def placed(self) -> Iterator[tuple[Line, int]]:
+    def placed(self) -> Iterator[tuple[BlockLine, int]]:
         """Each line with its row."""
         return zip(self.lines, self.places.values(), strict=True)
 
-    def _lines(self) -> Iterator[Line]:
+    def _lines(self) -> Iterator[BlockLine]:
         looked = {row.kind for row in self.answer.rows if row.name not in self.answer.given}
         for kind, chosen in (("model", self.answer.model), ("hardware", self.answer.hardware)):
             if kind in looked:
@@ -86,17 +86,17 @@ class Lines:
         if self.answer.factor is not None:
             yield from self._in_unit(self.answer.factor)
 
-    def _chosen(self, kind: str, chosen: str | None) -> Iterator[Line]:
+    def _chosen(self, kind: str, chosen: str | None) -> Iterator[BlockLine]:
         """The model or the chip, and its row in the database."""
         label, table = IDS[kind]
         given = or_blank(address(self.at, GIVEN))
-        yield Line(label, "text", f"{kind}_id", GIVEN_TEXT, "choose another from the list", given, "plan_formula", "@",
-                   True, chosen)  # fmt: skip
+        choose = "choose another from the list"
+        yield BlockLine(label, "text", f"{kind}_id", GIVEN_TEXT, choose, given, "plan_formula", "@", True, chosen)
         matched = f"MATCH({address(self.at - 1, VALUE)},{self.tables[table].ids},0)"
-        yield Line(f"Row of {self.tables[table].page.name}", "1", f"{kind}_row", f"MATCH({kind}_id,{table},0)", "",
+        yield BlockLine(f"Row of {self.tables[table].page.name}", "1", f"{kind}_row", f"MATCH({kind}_id,{table},0)", "",
                    matched, "plan_formula", "0")  # fmt: skip
 
-    def _line(self, row: Row) -> Line:
+    def _line(self, row: Row) -> BlockLine:
         note = "; ".join(text for text in (row.note, row.source) if text)
         form, typed = row_format(row), address(self.at, GIVEN)
         style = "plan_answer" if row is self.answer.output and self.answer.factor is None else "plan_formula"
@@ -105,30 +105,30 @@ class Lines:
             is_given = row.name in self.answer.given
             value = self.answer.given[row.name] if is_given else row.default
             note = "; ".join(text for text in (_instead(row, is_given), note) if text)
-            return Line(*said, GIVEN_TEXT, note, or_blank(typed), style, form, True, value, row)
+            return BlockLine(*said, GIVEN_TEXT, note, or_blank(typed), style, form, True, value, row)
         if row.kind == "constant":
-            return Line(*said, f"Constants[{row.name}]", note, self.constants[row.name], "plan_cross", form)
+            return BlockLine(*said, f"Constants[{row.name}]", note, self.constants[row.name], "plan_cross", form)
         if row.kind in ("model", "hardware"):
             formula = overridable(typed, self._looked_up(row))
-            return Line(*said, OR + in_names(row), note, formula, style, form, True, None, row)
+            return BlockLine(*said, OR + in_names(row), note, formula, style, form, True, None, row)
         if row.kind == "dtype":
             formula = bytes_of_dtype(self.tables, self.reference(row.formula))
-            return Line(*said, in_names(row), note, formula, style, form)
+            return BlockLine(*said, in_names(row), note, formula, style, form)
         assert row.kind in CALCULATED
-        return Line(*said, row.formula, note, calculated(row, self.reference), style, form)
+        return BlockLine(*said, row.formula, note, calculated(row, self.reference), style, form)
 
     def _looked_up(self, row: Row) -> str:
         selector = row.column[1]
         matched = f"{column_letters(VALUE)}${self.places[f'{row.kind}_row']}"
         return looked_up(row, self.tables, matched, self.reference(selector) if selector else None)
 
-    def _in_unit(self, factor: float) -> Iterator[Line]:
+    def _in_unit(self, factor: float) -> Iterator[BlockLine]:
         """The answer in the source's unit, where that is another than the template's."""
         output, form = self.answer.output, ENGINEERING if factor < SMALL else RATIO
-        yield Line("Factor to the source's unit", "1", FACTOR, GIVEN_TEXT, self.problem.mapping,
+        yield BlockLine("Factor to the source's unit", "1", FACTOR, GIVEN_TEXT, self.problem.mapping,
                    or_blank(address(self.at, GIVEN)), "plan_formula", form, True, factor)  # fmt: skip
         formula = f"{self.reference(output.name)}*{self.reference(FACTOR)}"
-        yield Line("Answer in the source's unit", unit_of(self.problem), ANSWER, f"{output.name}*{FACTOR}",
+        yield BlockLine("Answer in the source's unit", unit_of(self.problem), ANSWER, f"{output.name}*{FACTOR}",
                    f"the source's unit: {self.problem.unit}", formula, "plan_answer",
                    form_of(self.problem))  # fmt: skip
 
@@ -163,7 +163,7 @@ def form_of(problem: Problem) -> str:
     return RATIO if unit_of(problem) == "1" else number_format(unit_of(problem))
 
 
-def write(page: Page, title: int, lines: Lines) -> Block:
+def write(page: Page, title: int, lines: BlockLines) -> ProblemBlock:
     """Write a block's lines; `title` is the row of its title above them."""
     for line, at in lines.placed():
         page.put(at, LABEL, line.label, "plan_key" if line.style == "plan_answer" else "plan_label")
@@ -172,7 +172,9 @@ def write(page: Page, title: int, lines: Lines) -> Block:
         page.put(at, FORMULA, line.names, "plan_beside")
         page.put(at, GIVEN, None, "plan_text")
         if line.is_open:
-            page.put(at, GIVEN, "#N/A" if line.given is None and line.names == GIVEN_TEXT else held(line.given),
+            page.put(at, GIVEN, "#N/A" if line.given is None and line.names == GIVEN_TEXT else whole_as_int(line.given),
                      "plan_input", line.form)  # fmt: skip
         page.put(at, VALUE, Live(line.formula), line.style, line.form)
-    return Block(lines.problem, lines.answer, page, title, min(lines.places.values()), max(lines.places.values()))
+    return ProblemBlock(
+        lines.problem, lines.answer, page, title, min(lines.places.values()), max(lines.places.values())
+    )

@@ -9,12 +9,24 @@ from openpyxl.workbook import Workbook
 
 from planner.formulas.template import Row
 from planner.teaching import block
-from planner.teaching.block import FORMULA, GIVEN, LABEL, NAME, SOURCE, TITLES, UNIT, VALUE, Block, Line, Lines
+from planner.teaching.block import (
+    FORMULA,
+    GIVEN,
+    LABEL,
+    NAME,
+    SOURCE,
+    TITLES,
+    UNIT,
+    VALUE,
+    BlockLine,
+    BlockLines,
+    ProblemBlock,
+)
 from planner.teaching.problems import Problem
-from planner.workbook.cell_formulas import Databases
-from planner.workbook.inputs_sheet import dropdown, held, validate
+from planner.workbook.cell_styles import row_format
+from planner.workbook.formula_texts import Databases
+from planner.workbook.inputs_sheet import dropdown, validate, whole_as_int
 from planner.workbook.page import GREY, Live, Page
-from planner.workbook.styles import row_format
 from planner.xlsx.address import address, column_letters
 
 HEADER_ROW, A3 = 3, 8
@@ -40,9 +52,9 @@ class Chapter:
         for column, text in enumerate(TITLES, start=1):
             self.page.put(HEADER_ROW, column, text, "plan_header_right" if column in (GIVEN, VALUE) else "plan_header")
         self._at = HEADER_ROW + 2
-        self._open: dict[tuple[str, ...], tuple[Line, list[str]]] = {}
+        self._open: dict[tuple[str, ...], tuple[BlockLine, list[str]]] = {}
 
-    def write(self, problem: Problem, listed: Listed, constants: Mapping[str, str], tables: Databases) -> Block:
+    def write(self, problem: Problem, listed: Listed, constants: Mapping[str, str], tables: Databases) -> ProblemBlock:
         """Write a problem's title, what is told of it, its working and what its answer is compared with."""
         assert problem.answer is not None, "a problem without a template has no working"
         page, top = self.page, self._at
@@ -51,7 +63,7 @@ class Chapter:
         page.link(top, LABEL, sheet, title)
         for self._at, (text, style) in enumerate(_told(problem), start=top + 1):
             page.put(self._at, LABEL, text, style)
-        lines = Lines(problem, problem.answer, self._at + 1, constants, tables)
+        lines = BlockLines(problem, problem.answer, self._at + 1, constants, tables)
         written = block.write(page, top, lines)
         for line, at in lines.placed():
             if line.is_open:
@@ -59,7 +71,7 @@ class Chapter:
         self._compared(written, listed, lines.lines[-1])
         return written
 
-    def _compared(self, written: Block, listed: Listed, answer: Line) -> None:
+    def _compared(self, written: ProblemBlock, listed: Listed, answer: BlockLine) -> None:
         said = [("Exact answer", listed.exact)]
         if written.problem.printed is not None:
             said.append(("The source prints", listed.printed))
@@ -72,7 +84,7 @@ class Chapter:
             self.page.put(at, FORMULA, INDEX, "plan_beside")
         self._at = written.bottom + len(said) + 2
 
-    def _opened(self, line: Line, reference: str) -> None:
+    def _opened(self, line: BlockLine, reference: str) -> None:
         default = str(line.row.default) if line.row and line.row.kind == "input" else ""
         key = (line.name, line.label, line.unit, default, line.names)
         self._open.setdefault(key, (line, []))[1].append(reference)
@@ -127,7 +139,7 @@ def write_constants(book: Workbook, problems: Sequence[Problem]) -> tuple[Page, 
     for at, row in enumerate(_shared_constants(problems).values(), start=HEADER_ROW + 2):
         for column, text in enumerate((row.label, row.unit, row.name), start=1):
             page.put(at, column, text, "plan_label" if column == 1 else "plan_text")
-        page.put(at, CONSTANT_COLUMN, held(row.default), "plan_constant", row_format(row))
+        page.put(at, CONSTANT_COLUMN, whole_as_int(row.default), "plan_constant", row_format(row))
         page.put(at, CONSTANT_COLUMN + 1, "; ".join(text for text in (row.source, row.note) if text), "plan_text")
         places[row.name] = f"{CONSTANTS}!${column_letters(CONSTANT_COLUMN)}${at}"
     page.widths(44, 14, 30, 22, 70)

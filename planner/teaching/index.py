@@ -11,11 +11,11 @@ from openpyxl.workbook import Workbook
 from planner.catalog import Value
 from planner.formulas.explanation import in_names
 from planner.teaching import block
-from planner.teaching.block import Block
+from planner.teaching.block import ProblemBlock
 from planner.teaching.chapter import A3, INDEX, Listed
 from planner.teaching.problems import Answer, Problem
+from planner.workbook.cell_styles import number_format
 from planner.workbook.page import ORANGE, PALE_RED, RED, Live, Page
-from planner.workbook.styles import number_format
 from planner.xlsx.address import address, column_letters
 
 PURPOSE = "Each worked problem as a live formula; its id leads to the working, where every input can be changed."
@@ -75,7 +75,7 @@ class Index:
         exact, printed = (f"{INDEX}!${column_letters(column)}${at}" for column in (EXACT, PRINTED))
         return Listed(f"{INDEX}!{address(at, PROBLEM)}", exact, printed)
 
-    def write(self, blocks: Mapping[str, Block], tolerance: str) -> Page:
+    def write(self, blocks: Mapping[str, ProblemBlock], tolerance: str) -> Page:
         """Write every row. `tolerance` is the cell of the difference that counts as agreement."""
         self._summary()
         for column, title in enumerate(TITLES, start=1):
@@ -101,7 +101,7 @@ class Index:
             self.page.put(SUMMARY_ROW, column, label, "plan_label")
             self.page.put(SUMMARY_ROW, column + 1, Live(formula), "plan_formula_text", "0")
 
-    def _row(self, problem: Problem, written: Block, at: int, tolerance: str) -> None:
+    def _row(self, problem: Problem, written: ProblemBlock, at: int, tolerance: str) -> None:
         page, answer = self.page, written.answer
         form = block.form_of(problem)
         page.put(at, PROBLEM, problem.id, "plan_link")

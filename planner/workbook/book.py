@@ -1,4 +1,4 @@
-"""A plan becomes a workbook: the sheets in their order, then the cached value of every formula."""
+"""The bytes of a workbook from a plan: its sheets in order, then the cached value of every formula."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from openpyxl.workbook import Workbook
 from planner import __version__
 from planner.workbook import (
     calculation,
+    cell_styles,
     checks_sheet,
-    comparison_sheet,
+    comparison_writer,
     constraints_sheet,
     cover,
     dashboard,
@@ -25,13 +26,12 @@ from planner.workbook import (
     remembering,
     roofline_sheet,
     saving,
-    styles,
     sweep_sheet,
 )
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
-from planner.workbook.cell_formulas import Databases
 from planner.workbook.dashboard import DashboardCharts
+from planner.workbook.formula_texts import Databases
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.memory import Memory
 from planner.workbook.page import Page
@@ -71,7 +71,7 @@ def draft(plan: BuildPlan) -> Draft:
     plan.check_values()
     book = Workbook()
     book.remove(book.active)
-    styles.install(book)
+    cell_styles.install(book)
     made = build_date()
     tables = {table.kind: database_sheets.write(book, table) for table in (plan.models, plan.hardware, plan.dtypes)}
     typed = inputs_sheet.write(book, plan, {kind: database.ids for kind, database in tables.items()})
@@ -133,7 +133,7 @@ def _case_pages(
         cases.charts.sweeps = sweep_sheet.write(book, plan, found, typed, dashboard.SELECTORS["scenario"])
         cases.pages.append(cases.charts.sweeps.page)
     if plan.comparison:
-        cases.pages.append(comparison_sheet.write(book, plan, plan.comparison, typed, tables).page)
+        cases.pages.append(comparison_writer.write(book, plan, plan.comparison, typed, tables).page)
     return cases
 
 

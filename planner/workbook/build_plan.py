@@ -17,7 +17,7 @@ from planner.errors import UserError, nearest
 from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, sweeps
 from planner.formulas.template import Row, Template
-from planner.workbook.layout import Columns, sheet_name
+from planner.workbook.layout import ScenarioColumns, sheet_name
 from planner.workbook.template_rows import Shares, shares
 
 OVERRIDABLE = ("model", "hardware")
@@ -53,8 +53,8 @@ class BuildPlan:
     axes: Mapping[str, Sequence[float]] = field(default_factory=dict)  # the values of a sweep, where one says so
 
     @property
-    def columns(self) -> Columns:
-        return Columns(len(self.scenarios), self.last_scenario)
+    def columns(self) -> ScenarioColumns:
+        return ScenarioColumns(len(self.scenarios), self.last_scenario)
 
     @cached_property
     def sheets(self) -> dict[str, str]:

@@ -12,15 +12,14 @@ from planner.formulas.explanation import in_names
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.cell_formulas import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
+from planner.workbook.cell_styles import row_format
+from planner.workbook.formula_texts import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import GREY, ORANGE, Page
-from planner.workbook.styles import row_format
 from planner.workbook.template_rows import TYPED, Shares
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
-DESCRIBED = ("plan_wrapped", "plan_text", "plan_told", "plan_told", "plan_told")  # a line's texts: most may be long
 STYLE = {"input": "plan_cross", "constant": "plan_cross", "output": "plan_output", "check": "plan_check"}
 
 
@@ -68,27 +67,18 @@ def write(
     first = layout.FIRST_ROW + len(matched)
     places = {row.name: at for at, row in enumerate(shares.shown, start=first)}
     sheet = Calculation(template, page, places, {name: sheets[owner] for name, owner in shares.owners.items()})
-    writer = _Writer(plan, sheet, inputs, databases, matched)
+    writer = _RowWriter(plan, sheet, inputs, databases, matched)
     for row in shares.shown:
         writer.write(row)
-    page.widths(36, 11, 25, 34, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    layout.scenario_widths(page, plan.columns, (36, 11, 25, 34, 30))
     _colours(sheet, plan, inputs)
-    for column in (layout.FORMULA, layout.SOURCE):
-        page.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
     return sheet
 
 
 def header_rows(page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source")) -> None:
     """The header rows that are the same on every calculation sheet: who each scenario column is."""
-    page.header(["Quantity", "Unit", "Name", *titles])
-    for column in plan.columns:
-        page.put(layout.HEADER_ROW, column, None, "plan_header")
-    for row, name in layout.HEADER_NAMES.items():
-        page.put(row, layout.LABEL, layout.HEADER_LABELS[row], "plan_label")
-        page.put(row, layout.UNIT, "text", "plan_text")
-        page.put(row, layout.NAME, name, "plan_told")
-        for column in (layout.FORMULA, layout.SOURCE):
-            page.put(row, column, None, "plan_text")
+    layout.scenario_header(page, plan.columns, titles)
+    for row in layout.HEADER_NAMES:
         source = f"{inputs_sheet.NAME}!{HERE}{row}"
         blank = _model_on_chip() if row == layout.TITLE_ROW else '""'
         page.across(row, plan.columns, f'IF({source}="",{blank},{source})', "plan_cross", "@")
@@ -137,7 +127,7 @@ def _colours(sheet: Calculation, plan: BuildPlan, inputs: Inputs) -> None:
 
 
 @dataclass(frozen=True)
-class _Writer:
+class _RowWriter:
     plan: BuildPlan
     sheet: Calculation
     inputs: Inputs
@@ -147,8 +137,7 @@ class _Writer:
     def write(self, row: Row) -> None:
         page, at = self.sheet.page, self.sheet.rows[row.name]
         source = "; ".join(text for text in (row.note, row.source) if text)
-        for place, text in enumerate((row.label, row.unit, row.name, self.in_names(row), source), start=1):
-            page.put(at, place, text, DESCRIBED[place - 1])
+        layout.describe(page, at, (row.label, row.unit, row.name, self.in_names(row), source))
         if origin := self.origin(row):
             page.put(at, layout.NAME, row.name, "plan_told_link")
             page.link(at, layout.NAME, *origin)

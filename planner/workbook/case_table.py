@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from planner.formulas.template import CALCULATED, Row, Template
-from planner.workbook.cell_formulas import Databases, bytes_of_dtype, calculated, looked_up
+from planner.workbook.cell_styles import row_format
+from planner.workbook.formula_texts import Databases, bytes_of_dtype, calculated, looked_up
 from planner.workbook.page import Live, Page
-from planner.workbook.styles import row_format
 from planner.xlsx.address import address
 
 Leaf = Callable[[Row, int], tuple[object, str]]  # an input or shared lookup at a sheet row -> content, style
@@ -38,7 +38,7 @@ def joined(templates: Sequence[Template]) -> list[Row]:
     return ordered
 
 
-class CaseTable:
+class CaseColumns:
     """The columns of a table of cases, from `first_column` on, and the writing of a case's row."""
 
     def __init__(

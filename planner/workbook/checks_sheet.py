@@ -11,10 +11,10 @@ from planner.formulas import lookups as facts
 from planner.formulas.template import Row
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import NOT_COUNTED, WORKLOAD, BuildPlan
-from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
+from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import GREY, PALE_RED, RED, Page
-from planner.xlsx.address import address, column_letters
+from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
 NAME = "Checks"
@@ -31,7 +31,7 @@ def write(
     """Write the sheet; returns it, the formula that counts all failed checks, and where each summary stands."""
     page = Page(book, NAME, "Checks", PURPOSE)
     header_rows(page, plan, ("Check in names", "Meaning"))
-    writer = _Writer(page, plan)
+    writer = _CheckWriter(page, plan)
     writer.section("Checks")
     first = writer.at
     ids = plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
@@ -57,9 +57,7 @@ def write(
     writer.row("Missing numbers", "checks.missing", "", "of this scenario",
                f"SUM({HERE}${missing}:{HERE}${missing_last})")  # fmt: skip
     _colour(page, plan, first, last)
-    page.widths(*WIDTHS, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
-    for column in (layout.FORMULA, layout.SOURCE):
-        page.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
+    layout.scenario_widths(page, plan.columns, WIDTHS)
     return (
         page,
         f"SUM({plan.columns.across(NAME, failed)})",
@@ -67,7 +65,7 @@ def write(
     )
 
 
-def _missing(writer: _Writer, inputs: Inputs, sheet: Calculation, counted: set[str]) -> None:
+def _missing(writer: _CheckWriter, inputs: Inputs, sheet: Calculation, counted: set[str]) -> None:
     """A row for each lookup and input of a sheet that none has counted: is its number missing in this scenario?"""
     kinds = {"model": "Models", "hardware": "Hardware", "input": "Inputs", "dtype": "Dtypes"}
     for row in (row for row in sheet.template.of_kind(*kinds) if row.name in sheet.rows and row.name not in counted):
@@ -108,7 +106,7 @@ def _workload(inputs: Inputs) -> str:
     return f"{inputs_sheet.NAME}!{HERE}{at}" if at else ""
 
 
-class _Writer:
+class _CheckWriter:
     """Rows from top to bottom, one formula each."""
 
     def __init__(self, page: Page, plan: BuildPlan) -> None:
@@ -120,9 +118,7 @@ class _Writer:
         self.at += 1
 
     def row(self, label: str, name: str, in_names: str, meaning: str, formula: str) -> None:
-        values = (label, "1", name, in_names, meaning)
-        for column, value in enumerate(values, start=1):
-            self.page.put(self.at, column, value, DESCRIBED[column - 1])
+        layout.describe(self.page, self.at, (label, "1", name, in_names, meaning))
         linked = "!" in formula and re.sub(f"[!_{HERE}]", "", formula).isalnum()
         self.page.across(self.at, self.plan.columns, formula, "plan_cross" if linked else "plan_formula", "0")
         self.at += 1

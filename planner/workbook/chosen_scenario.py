@@ -6,10 +6,10 @@ from planner.formulas.sweeps import Sweep
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
-from planner.workbook.cell_formulas import overridable
+from planner.workbook.cell_styles import number_format, row_format
+from planner.workbook.formula_texts import overridable
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
-from planner.workbook.styles import number_format, row_format
 from planner.xlsx.address import column_letters
 
 VALUE = 4  # the column of the values

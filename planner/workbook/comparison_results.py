@@ -1,6 +1,6 @@
-"""The columns right of a case's working: its shape, templates/measured.csv laid across, its bound, a person's note.
+"""The columns of Comparison that hold a case's results: shape, dtype, the rows of templates/measured.csv, bound, note.
 
-What the template reads of a case (its FLOPs, its times) stands in the working, further left in the same row.
+They stand right of the case's own quantities (its FLOPs, its times), which their formulas read in the same row.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from planner.compare.comparison_cases import SHAPES, ComparisonCase
 from planner.compare.comparison_sheet import NOTE, NOTE_LABEL, RESULTS
 from planner.formulas import library
 from planner.formulas.template import CALCULATED, Row, Template
-from planner.workbook.cell_formulas import calculated, or_blank
+from planner.workbook.cell_styles import number_format, row_format
+from planner.workbook.formula_texts import calculated, or_blank
 from planner.workbook.page import Live, Page
-from planner.workbook.styles import number_format, row_format
 from planner.xlsx.address import address
 
 # of a case whose template hasn't the row
@@ -26,7 +26,7 @@ OWN = {"shape": "Shape", "dtype": "Dtype", "bound": "Bound by", NOTE: NOTE_LABEL
 
 
 @dataclass(frozen=True)
-class Results:
+class ResultColumns:
     """The columns from `first` on; `working` are those of the case's own quantities."""
 
     page: Page
@@ -93,7 +93,7 @@ class Results:
 class _Cells:
     """The cells of one case's row: called with a name, the reference that a formula has for it."""
 
-    results: Results
+    results: ResultColumns
     template: Template
     at: int
 

@@ -12,11 +12,11 @@ from planner.formulas.binding import Constraint, on_the_way
 from planner.formulas.text import parse
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
-from planner.workbook.cell_formulas import Ranking
+from planner.workbook.calculation import Calculation, header_rows
+from planner.workbook.cell_styles import RATIO, number_format, row_format
+from planner.workbook.formula_texts import Ranking
 from planner.workbook.layout import within
 from planner.workbook.page import GREY, LINE_HEIGHT, PER_WIDTH, Page, lines_of
-from planner.workbook.styles import RATIO, number_format, row_format
 from planner.workbook.template_rows import headlines
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
@@ -66,9 +66,7 @@ def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation]) -> Con
     first = layout.FIRST_SCENARIO
     page.colour(f"{address(layout.FIRST_ROW, first)}:{address(at, plan.columns.last)}",
                 f"ISNA({address(layout.FIRST_ROW, first)})", ink=GREY)  # fmt: skip
-    page.widths(*WIDTHS, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
-    for column in (layout.FORMULA, layout.SOURCE):
-        page.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
+    layout.scenario_widths(page, plan.columns, WIDTHS)
     return constraints
 
 
@@ -90,7 +88,7 @@ def _block(page: Page, plan: BuildPlan, each: Constraint, sheet: Calculation, ti
     for row, part in enumerate(each.parts, start=first):
         label = f"{title}: {within(_beside(part.label, each.row.label))}"
         name, read = f"{each.row.name}.{part.name}", f"{sheet.page.name}[{part.text}]"
-        _describe(page, row, (label, each.unit, name, read, part.label))
+        layout.describe(page, row, (label, each.unit, name, read, part.label))
         page.across(row, plan.columns, parse(part.text).substitute(sheet.here), "plan_cross", _format(each))
     largest, over = ("largest", "above") if each.is_largest else ("smallest", "below")
     said = (
@@ -100,7 +98,7 @@ def _block(page: Page, plan: BuildPlan, each: Constraint, sheet: Calculation, ti
         ("in words", "text", "words", f"what binds, and how far it is {over} the next"),
     )
     for row, (label, unit, name, text) in enumerate(said, start=last + 1):
-        _describe(page, row, (f"{title}: {label}", unit, f"{each.row.name}.{name}", text, ""))
+        layout.describe(page, row, (f"{title}: {label}", unit, f"{each.row.name}.{name}", text, ""))
     for row, (formula, style, form) in enumerate(_said(each, first, last), start=last + 1):
         page.across(row, plan.columns, formula, style, form)
     return last + len(said) + 1
@@ -137,8 +135,3 @@ def _beside(label: str, title: str) -> str:
     """A part's label without the include that the title names already: `FSDP: ` of `FSDP: time by latency`."""
     prefix, colon, _ = title.partition(": ")
     return label.removeprefix(prefix + colon) if colon else label
-
-
-def _describe(page: Page, at: int, texts: tuple[str, ...]) -> None:
-    for column, text in enumerate(texts, start=1):
-        page.put(at, column, text, DESCRIBED[column - 1])

@@ -21,15 +21,15 @@ from planner.formulas.layer_ops import PHASES
 from planner.formulas.template import Row, Template
 from planner.workbook import charts, inputs_sheet, layout
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
-from planner.workbook.calculation import DESCRIBED, Calculation, header_rows
+from planner.workbook.calculation import Calculation, header_rows
+from planner.workbook.cell_styles import row_format
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.layout import within
 from planner.workbook.page import GREY, Live, Page
 from planner.workbook.roofline_sheet import Roofline
-from planner.workbook.styles import row_format
 from planner.workbook.sweep_sheet import Sweeps
-from planner.workbook.sweep_table import DRAWN_WITHIN, Table
+from planner.workbook.sweep_table import DRAWN_WITHIN, SweepTable
 from planner.workbook.template_rows import headlines
 from planner.xlsx.address import address, column_letters
 
@@ -51,7 +51,7 @@ def write(
     header_rows(page, plan, ("From", "Note and source"))
     at = layout.FIRST_ROW
     for label, row in failed.items():
-        _describe(page, at, (label, "1", "", "Checks", SUMMARIES.get(label, "of this scenario")))
+        layout.describe(page, at, (label, "1", "", "Checks", SUMMARIES.get(label, "of this scenario")))
         _linked(page, at, "Checks", row)
         for column in plan.columns:
             page.put(at, column, Live(f"Checks!{address(row, column)}"), "plan_check", "0")
@@ -99,7 +99,7 @@ def _selectors(page: Page, plan: BuildPlan, *, has_roofline: bool) -> None:
     if has_roofline:
         choices.append(("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
     for at, (label, value, source) in enumerate(choices, start=SELECTOR_ROW):
-        _describe(page, at, (f"{label} shown", "text", f"shown_{label.lower()}"))
+        layout.describe(page, at, (f"{label} shown", "text", f"shown_{label.lower()}"))
         page.put(at, layout.FORMULA, value, "plan_input", "@")
         page.validate(address(at, layout.FORMULA), type="list", formula1=source, promptTitle=label,
                       prompt=f"{shown} follow this choice.", errorTitle=label,
@@ -137,11 +137,6 @@ def _proved(template: Template) -> set[str]:
     return template.closure(row.name for row in template.of_kind("check"))
 
 
-def _describe(page: Page, at: int, texts: tuple[str, ...]) -> None:
-    for column, text in enumerate(texts, start=1):
-        page.put(at, column, text, DESCRIBED[column - 1])
-
-
 def _linked(page: Page, at: int, sheet: str, row: int) -> None:
     """Make what a line says of where its numbers are from a link to that row."""
     page.put(at, layout.FORMULA, f"{sheet} row {row}", "plan_link")
@@ -150,7 +145,7 @@ def _linked(page: Page, at: int, sheet: str, row: int) -> None:
 
 def _headline(page: Page, plan: BuildPlan, sheet: Calculation, row: Row, at: int, is_proved: bool) -> None:
     source = "; ".join(text for text in ("" if is_proved else layout.UNPROVED, row.note, row.source) if text)
-    _describe(page, at, (row.label, row.unit, row.name, sheet.page.name, source))
+    layout.describe(page, at, (row.label, row.unit, row.name, sheet.page.name, source))
     _linked(page, at, sheet.page.name, sheet.rows[row.name])
     for column in plan.columns:
         page.put(at, column, Live(sheet.at(row.name, column)), "plan_cross", row_format(row))
@@ -164,7 +159,7 @@ def _bound(
     if constraints is None or place is None:
         return 0
     name = constraints.page.name
-    _describe(page, at, (f"{row.label}: bound by", "text", "", name, "and how far the next part is"))
+    layout.describe(page, at, (f"{row.label}: bound by", "text", "", name, "and how far the next part is"))
     _linked(page, at, name, place)
     for column in plan.columns:
         page.put(at, column, Live(constraints.words(sheet, row.name, column)), "plan_words", "@")
@@ -213,7 +208,7 @@ class DashboardCharts:
                     yield partial(_parts, self.sweeps, table, part)
 
 
-def _throughput(sweeps: Sweeps, table: Table, on: Page, anchor: str) -> None:
+def _throughput(sweeps: Sweeps, table: SweepTable, on: Page, anchor: str) -> None:
     """Throughput of a chip over the time of a step, a point for each case, and the scenario's own."""
     sweep = table.sweep
     across, up = sweep.playing("latency")[0], sweep.playing("throughput")[0]
@@ -233,7 +228,7 @@ def _throughput(sweeps: Sweeps, table: Table, on: Page, anchor: str) -> None:
     on.sheet.add_chart(chart, anchor)
 
 
-def _parts(sweeps: Sweeps, table: Table, part: str, on: Page, anchor: str) -> None:
+def _parts(sweeps: Sweeps, table: SweepTable, part: str, on: Page, anchor: str) -> None:
     """A quantity's parts over the table's axis, with what they must stay below or come to.
 
     Parts of memory add up: they are bars one on another, below the line of what there is. Those of a step overlap in
@@ -269,7 +264,7 @@ def _parts(sweeps: Sweeps, table: Table, part: str, on: Page, anchor: str) -> No
     on.sheet.add_chart(chart, anchor)
 
 
-def _series(sweeps: Sweeps, table: Table, name: str) -> Series:
+def _series(sweeps: Sweeps, table: SweepTable, name: str) -> Series:
     """A quantity in every case of a table."""
     cells = charts.column(sweeps.page, table.columns[name], table.rows.start, table.rows.stop - 1)
     return Series(cells, title=table.sweep.rows[name].label)

@@ -9,8 +9,8 @@ from openpyxl.workbook import Workbook
 
 from planner.catalog import Table, Value
 from planner.workbook import layout
+from planner.workbook.cell_styles import number_format
 from planner.workbook.page import Page
-from planner.workbook.styles import number_format
 from planner.xlsx.address import column_letters
 
 TITLES = {
@@ -28,7 +28,7 @@ WIDEST = 120.0  # of a column; the last one may run over, since nothing stands r
 
 
 @dataclass(frozen=True)
-class Database:
+class DatabaseSheet:
     """Where a table's columns stand on its sheet, and ranges over them that leave room for more rows."""
 
     page: Page
@@ -60,7 +60,7 @@ class Database:
         return f"{self.page.name}!${left}${layout.TABLE_FIRST_ROW}:${right}${self.last_row}"
 
 
-def write(book: Workbook, table: Table) -> Database:
+def write(book: Workbook, table: Table) -> DatabaseSheet:
     """Write a table's sheet: units above the header, one row for each id."""
     title, purpose = TITLES[table.kind]
     page = Page(book, title, title, purpose)
@@ -93,7 +93,7 @@ def write(book: Workbook, table: Table) -> Database:
     last = layout.TABLE_FIRST_ROW + len(table.rows) - 1
     page.sheet.print_area = f"A1:{column_letters(min(len(table.columns) + 1, PRINTED))}{last}"
     page.widths(20, *[_width(rows.values(), column.name, column.unit) for column in table.columns])
-    return Database(page, columns, layout.TABLE_FIRST_ROW + len(table.rows) - 1 + layout.SPARE_ROWS)
+    return DatabaseSheet(page, columns, layout.TABLE_FIRST_ROW + len(table.rows) - 1 + layout.SPARE_ROWS)
 
 
 def _width(rows: Iterable[Mapping[str, Value]], name: str, unit: str) -> float:

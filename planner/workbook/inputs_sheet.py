@@ -12,9 +12,9 @@ from planner.formulas.input_values import LARGEST, limits
 from planner.formulas.template import Row
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.layout import Columns
+from planner.workbook.cell_styles import number_format, row_format
+from planner.workbook.layout import ScenarioColumns
 from planner.workbook.page import ORANGE, Page
-from planner.workbook.styles import number_format, row_format
 from planner.xlsx.address import address, column_letters
 
 NAME = "Inputs"
@@ -41,9 +41,7 @@ class Inputs:
 def write(book: Workbook, plan: BuildPlan, ranges: dict[str, str]) -> Inputs:
     """Write the sheet; `ranges` holds the id ranges of `models`, `hardware` and `dtypes` for the dropdowns."""
     page = Page(book, NAME, "Inputs", PURPOSE)
-    page.header(["Quantity", "Unit", "Name", "Note", "Source"])
-    for column in plan.columns:
-        page.put(layout.HEADER_ROW, column, None, "plan_header")
+    layout.scenario_header(page, plan.columns, ("Note", "Source"))
     inputs = Inputs(page)
     _header_rows(page, plan, ranges)
     row = layout.FIRST_ROW
@@ -70,12 +68,6 @@ def _colour_overrides(inputs: Inputs, plan: BuildPlan) -> None:
 
 
 def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
-    for row, name in layout.HEADER_NAMES.items():
-        page.put(row, layout.LABEL, layout.HEADER_LABELS[row], "plan_label")
-        page.put(row, layout.UNIT, "text", "plan_text")
-        page.put(row, layout.NAME, name, "plan_told")
-        for column in (layout.FORMULA, layout.SOURCE):
-            page.put(row, column, None, "plan_text")
     for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
         given = scenario.name if scenario.is_named else None  # blank: the other sheets show the model on the chip
         values = (scenario.id, given, scenario.model, scenario.hardware)
@@ -96,7 +88,7 @@ def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
         )  # fmt: skip
 
 
-def _reach(columns: Columns) -> Callable[[int], str]:
+def _reach(columns: ScenarioColumns) -> Callable[[int], str]:
     """Row -> the row's scenario cells, sized ahead."""
     return lambda row: f"{address(row, layout.FIRST_SCENARIO)}:{address(row, columns.last)}"
 
@@ -124,22 +116,18 @@ def _block(
         for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
             value = scenario.values.get(row.name, None if overriding else row.default)
             missing = row.name in scenario.values and value is None
-            page.put(at, column, "#N/A" if missing else held(value), "plan_input", number_format(row.unit))
+            page.put(at, column, "#N/A" if missing else whole_as_int(value), "plan_input", number_format(row.unit))
         validate(page, row, _reach(plan.columns)(at), ranges, overriding)
     return at + 2
 
 
-def held(value: Value) -> Value:
+def whole_as_int(value: Value) -> Value:
     """A whole number as an integer, so that the file holds 8 and not 8.0."""
     return int(value) if isinstance(value, float) and value == int(value) and abs(value) < 2**53 else value
 
 
 def _describe(page: Page, at: int, row: Row) -> None:
-    page.put(at, layout.LABEL, row.label, "plan_wrapped")
-    page.put(at, layout.UNIT, row.unit, "plan_text")
-    page.put(at, layout.NAME, row.name, "plan_told")
-    page.put(at, layout.FORMULA, row.note, "plan_told")
-    page.put(at, layout.SOURCE, row.source or CHOSEN, "plan_told")
+    layout.describe(page, at, (row.label, row.unit, row.name, row.note, row.source or CHOSEN))
 
 
 def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], overriding: bool) -> None:
@@ -183,5 +171,5 @@ def _constants(page: Page, plan: BuildPlan, inputs: Inputs, at: int) -> None:
     for at, row in enumerate(plan.constants.values(), start=first):
         inputs.constant_rows[row.name] = at
         _describe(page, at, row)
-        page.put(at, layout.FORMULA, held(row.default), "plan_constant", row_format(row))
+        page.put(at, layout.FORMULA, whole_as_int(row.default), "plan_constant", row_format(row))
         page.put(at, layout.SOURCE, "; ".join(text for text in (row.source, row.note) if text), "plan_told")

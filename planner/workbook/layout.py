@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from planner.xlsx.address import column_letters
+
+if TYPE_CHECKING:
+    from planner.workbook.page import Page
 
 LABEL, UNIT, NAME, FORMULA, SOURCE, FIRST_SCENARIO = 1, 2, 3, 4, 5, 6
 HEADER_ROW, ID_ROW, TITLE_ROW, MODEL_ROW, HARDWARE_ROW = 3, 4, 5, 6, 7
 FIRST_ROW = 9  # below the header rows and a blank one
-MATCHED_MODEL_ROW, MATCHED_HARDWARE_ROW = 9, 10  # on a calculation sheet: which row of the database
 HEADER_NAMES = {
     ID_ROW: "scenario_id",
     TITLE_ROW: "scenario_name",
@@ -28,11 +31,12 @@ RESERVED = {
 SPARE_ROWS = 100  # of a database sheet, for an analyst's own models and chips
 UNPROVED = "not cross-checked"  # said of a headline that no check computes another way
 SCENARIO_WIDTH = 24.0
+DESCRIBED = ("plan_wrapped", "plan_text", "plan_told", "plan_told", "plan_told")  # the styles of a line's texts
 SPARE_SCENARIOS = 24  # columns that ranges and validations reach beyond the scenarios built
 
 
 @dataclass(frozen=True)
-class Columns:
+class ScenarioColumns:
     """The scenario columns: how many are filled, and how many every range is sized for."""
 
     filled: int
@@ -51,6 +55,32 @@ class Columns:
     def across(self, sheet: str, row: int) -> str:
         """The range over a row's scenario columns, sized ahead: `Inputs!$F$4:$AC$4`."""
         return f"{sheet}!${column_letters(FIRST_SCENARIO)}${row}:${column_letters(self.last)}${row}"
+
+
+def describe(page: Page, at: int, texts: Iterable[str]) -> None:
+    """Write what a row is into its first columns: label, unit, name, formula or note, source; or the first of these."""
+    for column, (text, style) in enumerate(zip(texts, DESCRIBED, strict=False), start=1):
+        page.put(at, column, text, style)
+
+
+def scenario_header(page: Page, columns: ScenarioColumns, titles: Sequence[str]) -> None:
+    """The header rows of a sheet whose columns are scenarios, but for the cells that say who each scenario is."""
+    page.header(["Quantity", "Unit", "Name", *titles])
+    for column in columns:
+        page.put(HEADER_ROW, column, None, "plan_header")
+    for row, name in HEADER_NAMES.items():
+        page.put(row, LABEL, HEADER_LABELS[row], "plan_label")
+        page.put(row, UNIT, "text", "plan_text")
+        page.put(row, NAME, name, "plan_told")
+        for column in (FORMULA, SOURCE):
+            page.put(row, column, None, "plan_text")
+
+
+def scenario_widths(page: Page, columns: ScenarioColumns, widths: Iterable[float]) -> None:
+    """The widths of such a sheet's columns; those of formulas and sources are a group, which can be closed."""
+    page.widths(*widths, scenarios=columns, each=SCENARIO_WIDTH)
+    for column in (FORMULA, SOURCE):
+        page.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
 
 
 def sheet_name(template: str) -> str:

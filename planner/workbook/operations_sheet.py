@@ -12,12 +12,12 @@ from planner.formulas.template import Row
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
-from planner.workbook.case_table import CaseTable, Leaf
-from planner.workbook.cell_formulas import Databases
+from planner.workbook.case_table import CaseColumns, Leaf
+from planner.workbook.cell_styles import number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenBlock
+from planner.workbook.formula_texts import Databases
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
-from planner.workbook.styles import number_format, row_format
 from planner.xlsx.address import address
 
 NAME = "Operations"
@@ -31,7 +31,7 @@ class Operations:
 
     page: Page
     ops: LayerOps
-    tables: dict[str, CaseTable]
+    tables: dict[str, CaseColumns]
     rows: dict[str, int]
     counts: dict[str, str]
 
@@ -49,12 +49,12 @@ def write(
     page = Page(book, NAME, "Operations", PURPOSE, corner="B4", titles="3:3")
     names = _Step(page, plan, ops, step, databases, selectors)
     at = names.last + 3
-    tables: dict[str, CaseTable] = {}
+    tables: dict[str, CaseColumns] = {}
     rows: dict[str, int] = {}
     counts: dict[str, str] = {}
     for template in ops.templates:
         page.section(at, f"{template.name.capitalize()}: the operations of a step", 3)
-        table = CaseTable(
+        table = CaseColumns(
             page, [template], at + 2, 4, inputs.constant, databases, lambda _: names.places["hardware_row"]
         )
         for column, title in enumerate(("Operation", "Times", "Name"), start=1):

@@ -15,8 +15,8 @@ from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.workbook import layout
-from planner.workbook.layout import Columns
-from planner.workbook.styles import style_numbers
+from planner.workbook.cell_styles import style_numbers
+from planner.workbook.layout import ScenarioColumns
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import HERE, Grid
@@ -126,7 +126,7 @@ class Page:
         self.sheet.conditional_formatting.add(reference, Rule("expression", dxfId=change, formula=[condition]))
         self.rules.append((reference, "", "", condition, ""))
 
-    def widths(self, *widths: float, scenarios: Columns | None = None, each: float = 16) -> None:
+    def widths(self, *widths: float, scenarios: ScenarioColumns | None = None, each: float = 16) -> None:
         """Column widths from A on, then one width for the scenario columns."""
         for index, width in enumerate(widths, start=1):
             self.sheet.column_dimensions[column_letters(index)].width = width

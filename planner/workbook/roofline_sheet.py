@@ -9,9 +9,9 @@ from openpyxl.workbook import Workbook
 
 from planner.formulas.layer_ops import Operation
 from planner.workbook import charts
+from planner.workbook.cell_styles import RATIO, number_format
 from planner.workbook.operations_sheet import Operations
 from planner.workbook.page import GREY, Live, Page
-from planner.workbook.styles import RATIO, number_format
 from planner.xlsx.address import address
 
 NAME = "Roofline"

@@ -20,7 +20,7 @@ from planner.workbook.chosen_scenario import ChosenScenario
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.layout import within
 from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of
-from planner.workbook.sweep_table import Columns, Table, TableWriter
+from planner.workbook.sweep_table import SweepColumns, SweepTable, TableWriter
 from planner.xlsx.address import column_letters
 
 NAME = "Sweep"
@@ -36,9 +36,9 @@ class Sweeps:
     """Where the tables stand."""
 
     page: Page
-    tables: list[Table] = field(default_factory=list)
+    tables: list[SweepTable] = field(default_factory=list)
 
-    def drawn(self, chart: str) -> Iterator[Table]:
+    def drawn(self, chart: str) -> Iterator[SweepTable]:
         """The tables along whose axis a chart is drawn."""
         return (table for table in self.tables if chart in table.axis.charts)
 
@@ -53,7 +53,7 @@ def write(
     for sweep, sheet in sweeps:
         scenario.look_up(sweep, sheet)
     scenario.close()
-    right = max(Columns(sweep, sweep.axes[0]).end for sweep, _ in sweeps)  # where what is shown begins
+    right = max(SweepColumns(sweep, sweep.axes[0]).end for sweep, _ in sweeps)  # where what is shown begins
     last = right + max(len(sweep.shown) + len(sweep.bounds) for sweep, _ in sweeps) - 1
     at, drawn_from = scenario.last + 2, last + 2
     for index, (sweep, sheet) in enumerate(sweeps):
@@ -64,7 +64,7 @@ def write(
             page.section(at, f"{sheet.page.name}: over {within(axis.row.label)}", table.last_column)
             done.tables.append(table.write(at + 1))
             at = done.tables[-1].rows.stop + 1
-    opened = max(Columns(sweep, sweep.axes[0]).first for sweep, _ in sweeps)
+    opened = max(SweepColumns(sweep, sweep.axes[0]).first for sweep, _ in sweeps)
     words = max(len(sweep.bounds) for sweep, _ in sweeps)
     _fit(done, range(right, right + words))
     for column in range(opened, right):

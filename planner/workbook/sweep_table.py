@@ -12,11 +12,11 @@ from planner.formulas.sweeps import Axis, Sweep
 from planner.formulas.template import CALCULATED, Row
 from planner.formulas.text import parse
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.cell_formulas import Ranking, calculated
+from planner.workbook.cell_styles import RATIO, number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenScenario
+from planner.workbook.formula_texts import Ranking, calculated
 from planner.workbook.layout import within
 from planner.workbook.page import GREY, PALE_RED, RED, Page
-from planner.workbook.styles import RATIO, number_format, row_format
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -28,7 +28,7 @@ DRAWN_WITHIN = 4  # of a chip's memory, or the scenario's step: bars beyond woul
 
 
 @dataclass(frozen=True)
-class Table:
+class SweepTable:
     """One table: its rows of cases, the column of each quantity that it shows or draws, and of the scenario's own."""
 
     sweep: Sweep
@@ -40,7 +40,7 @@ class Table:
     titles: Mapping[int, tuple[str, str]]  # the label and the machine name above each column, in two rows
 
 
-class Columns:
+class SweepColumns:
     """Which quantity stands in which column: the axes, the working, and the parts of each constraint."""
 
     def __init__(self, sweep: Sweep, axis: Axis) -> None:
@@ -77,7 +77,7 @@ class TableWriter:
         drawn_from: int,
     ) -> None:
         self.page, self.plan, self.sweep, self.axis, self.scenario = page, plan, sweep, axis, scenario
-        self.columns = Columns(sweep, axis)
+        self.columns = SweepColumns(sweep, axis)
         self.moved = sweep.depends(axis)
         self.looked_up = set(scenario.names(sweep))
         first = right + len(self.columns.bounds)
@@ -90,7 +90,7 @@ class TableWriter:
         self.own = {name: column for column, name in enumerate(marked, start=drawn_from + len(beside))}
         self.titles: dict[int, tuple[str, str]] = {}
 
-    def write(self, at: int) -> Table:
+    def write(self, at: int) -> SweepTable:
         """Write the table with its titles in rows `at` and `at + 1`."""
         self._titles(at)
         typed = [scenario.values for scenario in self.plan.scenarios]
@@ -113,7 +113,7 @@ class TableWriter:
             area = f"{first}{rows.start}:{last}{rows.stop - 1}"
             self.page.colour(area, f"ISNA({first}{rows.start})", ink=GREY)
         self.page.swept[axis_key(self.sweep, self.axis)] = [float(value) for value in cases]
-        return Table(
+        return SweepTable(
             self.sweep, self.axis, rows, {**self.columns.places, **self.shown, **self.drawn}, self.own, self.shown,
             self.titles,
         )  # fmt: skip

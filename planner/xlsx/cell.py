@@ -1,68 +1,148 @@
-"""A cell and a row as the file has them, with their places in its XML."""
+"""A cell as the file has it, with its place in the sheet's XML."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+import html
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from types import EllipsisType
 
 from planner.xlsx.cellvalue import Value, parsed_value
+from planner.xlsx.markup import Edit, retagged
 
 Span = tuple[int, int]
 """The byte offsets at which expat reports an element's start and its end."""
 
+# Possessive, and the usual before the general: what a large sheet has a hundred thousand times decides the speed.
+OWN_ATTRIBUTES = rb"""(?: s="[0-9]++")?+(?: t="[A-Za-z]++")?+(?: [A-Za-z][\w:.]*+="[^"<&]*+")*+"""
+_CONTENT = rb"[^<&]*+(?:&(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);[^<&]*+)*+"
+_REF, _OWN, _F, _F_OWN, _F_TEXT, _V, _V_TEXT, _IS, _IS_TEXT = range(1, 10)
+_ATTRIBUTE = re.compile(rb' ([\w:.]+)="([^"]*)"')
+_TYPE = re.compile(rb' t="([a-zA-Z]+)"')
 
-class Cell(Protocol):
-    """A cell as the file has it.
 
-    `type` is its attribute t, `text` what its <v> or <is> holds, None without one. `formula` is None for a
-    typed value, and empty where the text of a shared formula stands in another cell. `kind` is normal,
-    shared, array or dataTable, and empty where there is no formula; `area` is the range that the latter two fill.
+def cell_pattern(ref: bytes, *, keep: bool) -> bytes:
+    """The pattern of a cell as every program writes it, of which `ref` matches the address; `keep` is for `Cell`."""
+
+    def group(pattern: bytes) -> bytes:
+        return b"(" + pattern + b")" if keep else b"(?:" + pattern + b")"
+
+    own, content = group(OWN_ATTRIBUTES), group(_CONTENT)
+    formula = group(b"<f" + own + b"(?:/>|>" + content + b"</f>)")
+    value = group(b"<v>" + content + b"</v>")
+    inline = group(rb'<is><t(?: xml:space="preserve")?>' + content + b"</t></is>")
+    return b'<c r="' + group(ref) + b'"' + own + b"(?:/>|>" + formula + b"?(?:" + value + b"|" + inline + b")?</c>)"
+
+
+class Cell:
+    """A cell as the file has it. What it holds is read when it is asked for: a large sheet has many more cells.
+
+    `spans` are those of the cell, its formula and its value, where the XML that was matched is not the file's own.
     """
 
+    __slots__ = ("_match", "_spans", "_strings", "_value", "ref")
+
+    def __init__(
+        self, match: re.Match[bytes], strings: Sequence[str], spans: tuple[Span, Span | None, Span | None] | None = None
+    ) -> None:
+        self._match, self._strings, self._spans, self.ref = match, strings, spans, match[_REF].decode()
+        self._value: Value | EllipsisType = ...  # until it is asked for
+
     @property
-    def ref(self) -> str: ...
+    def type(self) -> str:
+        """Its attribute t."""
+        return _type_of(self._match[_OWN])
+
     @property
-    def type(self) -> str: ...
+    def text(self) -> str | None:
+        """What its <v> or <is> holds; None without one. A cell of type s has the text itself."""
+        content = self._match[_V_TEXT] if self._match[_V_TEXT] is not None else self._match[_IS_TEXT]
+        if content is None:
+            return None
+        text = _plain(content)
+        return self._strings[int(text)] if text and self._strings and self.type == "s" else text
+
     @property
-    def text(self) -> str | None: ...
+    def formula(self) -> str | None:
+        """None for a typed value, and empty where the text of a shared formula stands in another cell."""
+        return None if self._match[_F] is None else _plain(self._match[_F_TEXT] or b"")
+
     @property
-    def formula(self) -> str | None: ...
+    def kind(self) -> str:
+        """The kind of its formula, normal, shared, array or dataTable; empty where there is none."""
+        return "" if self._match[_F] is None else self._formula_attribute("t", "normal")
+
     @property
-    def kind(self) -> str: ...
+    def area(self) -> str:
+        """The range that an array formula or a data table fills."""
+        return "" if self._match[_F] is None else self._formula_attribute("ref", "")
+
     @property
-    def area(self) -> str: ...
+    def span(self) -> Span:
+        """Where the cell stands."""
+        if self._spans:
+            return self._spans[0]
+        return self._match.start(), self._match.end() - _tail(self._match[0], b"</c>")
+
     @property
-    def span(self) -> Span: ...
+    def formula_span(self) -> Span | None:
+        """Where its formula stands."""
+        return self._spans[1] if self._spans else self._span(_F, b"</f>")
+
     @property
-    def formula_span(self) -> Span | None: ...
-    @property
-    def value_span(self) -> Span | None: ...
+    def value_span(self) -> Span | None:
+        """Where its value stands."""
+        return self._spans[2] if self._spans else self._span(_V, b"</v>") or self._span(_IS, b"</is>")
+
     @property
     def value(self) -> Value:
         """The typed value, or the cached one of a formula; None where there is none."""
+        if self._value is ...:
+            number = self._match[_V_TEXT] if _type_of(self._match[_OWN]) == "n" else None
+            try:
+                self._value = float(number) if number else parsed_value(self.type, self.text)
+            except ValueError:
+                self._value = parsed_value(self.type, self.text)
+        return self._value
+
+    def rewritten(self, type_: str, content: bytes, drop: tuple[bytes, ...]) -> Edit | None:
+        """The cell with another type and content, its style and its formula as they are; None where it has `spans`."""
+        match = self._match
+        if self._spans:
+            return None
+        own, formula = match[_OWN], match[_F] or b""
+        if type_ != _type_of(own) or b"m" in own:  # vm and cm are all that has an m, so this is seldom in vain
+            own = _retyped(own, type_, drop)
+        head, inside = b'<c r="' + match[_REF] + b'"' + own, formula + content
+        is_empty = not inside and match[0].endswith(b"/>")
+        return Edit(match.start(), match.end(), head + b"/>" if is_empty else head + b">" + inside + b"</c>")
+
+    def _span(self, group: int, close: bytes) -> Span | None:
+        found = self._match[group]
+        return None if found is None else (self._match.start(group), self._match.end(group) - _tail(found, close))
+
+    def _formula_attribute(self, name: str, default: str) -> str:
+        own = self._match[_F_OWN]
+        return dict(_ATTRIBUTE.findall(own)).get(name.encode(), default.encode()).decode() if own else default
 
 
-class ScannedCell(NamedTuple):
-    """A cell with everything read out of it."""
-
-    ref: str
-    type: str
-    text: str | None
-    formula: str | None
-    kind: str
-    area: str
-    span: Span
-    formula_span: Span | None
-    value_span: Span | None
-
-    @property
-    def value(self) -> Value:
-        """The typed value, or the cached one of a formula; None where there is none."""
-        return parsed_value(self.type, self.text)
+def _tail(element: bytes, close: bytes) -> int:
+    """How far before an element's end expat reports it: its closing tag, which an empty one hasn't."""
+    return len(close) if element.endswith(close) else 0
 
 
-class Row(NamedTuple):
-    """A row; its cells begin at `first` in the list of all cells."""
+@lru_cache(maxsize=4096)
+def _type_of(own: bytes) -> str:
+    """The attribute t among a cell's own; most cells of a sheet share a few such texts."""
+    typed = _TYPE.search(own)
+    return typed[1].decode() if typed else "n"
 
-    number: int
-    span: Span
-    first: int
+
+@lru_cache(maxsize=4096)
+def _retyped(own: bytes, type_: str, drop: tuple[bytes, ...]) -> bytes:
+    return retagged(b"<c" + own + b">", drop, {} if type_ == "n" else {b"t": type_.encode()})[2:-1]
+
+
+def _plain(data: bytes) -> str:
+    return html.unescape(data.decode()) if b"&" in data else data.decode()

@@ -13,7 +13,6 @@ from planner.xlsx.cell import Cell, Span
 from planner.xlsx.cellvalue import Formula, Value, same_value, written_value
 from planner.xlsx.markup import Edit, apply_edits, element_end, escaped, inside, is_empty, retagged, tag_end
 from planner.xlsx.newrows import NewRow, RowWriter, Values
-from planner.xlsx.quickscan import QuickCell
 from planner.xlsx.sheetxml import SheetXml
 
 Content = Value | Formula
@@ -134,8 +133,8 @@ class _Writer:
 
     def _rewrite(self, cell: Cell, type_: str, content: bytes, drop: tuple[bytes, ...]) -> Iterator[Edit]:
         """Give a cell another type and content; its style, its formula and what else it has stay."""
-        if isinstance(cell, QuickCell):
-            yield cell.rewritten(type_, content, drop)
+        if whole := cell.rewritten(type_, content, drop):
+            yield whole
             return
         start, end = cell.span[0], tag_end(self._xml, cell.span[0])
         tag = self._xml[start:end]

@@ -8,7 +8,9 @@ from xml.parsers import expat
 from planner.errors import UserError
 from planner.xlsx import quickscan
 from planner.xlsx.address import Area, address, coordinates
-from planner.xlsx.cell import Cell, Row, ScannedCell, Span
+from planner.xlsx.cell import Cell, Span
+from planner.xlsx.markup import escaped
+from planner.xlsx.quickscan import CELL, Row
 
 _MAIN = (
     "http://schemas.openxmlformats.org/spreadsheetml/2006/main",
@@ -122,20 +124,24 @@ class Scan:
             self.dimension = Area.parse(self._dimension), span
 
     def _add_cell(self, span: Span) -> None:
-        attributes, formula, kind, area = self._attributes, self._formula, "", ""
-        if formula is not None:
-            kind = self._formula_attributes.get("t", "normal")
-            area = self._formula_attributes.get("ref", "")
-        ref, type_, text = attributes.get("r") or self._next_ref(), attributes.get("t", "n"), self._value
-        if type_ == "s" and text and self._strings:
-            text = self._strings[int(text)]
+        """The cell as every program would write it, for the one expression that reads cells."""
+        ref, own = self._attributes.get("r") or self._next_ref(), self._formula_attributes
+        type_ = self._attributes.get("t", "n")
         coordinates(ref)  # or ValueError
-        if kind in ("array", "dataTable") and area not in ("", ref, f"{ref}:{ref}"):
-            self.arrays[ref] = Area.parse(area)
+        usual = f'<c r="{ref}"' + (f' t="{escaped(type_)}">' if type_ != "n" else ">")
+        if self._formula is not None:
+            kind = "".join(f' {name}="{escaped(own[name])}"' for name in ("t", "ref") if name in own)
+            usual += f"<f{kind}>{escaped(self._formula)}</f>"
+        if self._value is not None:
+            usual += f"<v>{escaped(self._value)}</v>"
+        match = CELL.fullmatch(f"{usual}</c>".encode())
+        if match is None:
+            raise ValueError(f"{ref} is no cell")
+        cell = Cell(match, self._strings, (span, self._formula_span, self._value_span))
+        if cell.kind in ("array", "dataTable") and cell.area not in ("", ref, f"{ref}:{ref}"):
+            self.arrays[ref] = Area.parse(cell.area)
         self._last = ref
-        self._cells.append(
-            ScannedCell(ref, type_, text, formula, kind, area, span, self._formula_span, self._value_span)
-        )
+        self._cells.append(cell)
 
     def _next_ref(self) -> str:
         """The address of a cell that bears none: right of the one before."""

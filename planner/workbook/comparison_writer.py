@@ -19,13 +19,13 @@ from planner.compare.comparison_sheet import SHEET as NAME
 from planner.formulas.template import Row, Template
 from planner.workbook import charts, dashboard, layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.case_table import CaseTable
-from planner.workbook.cell_formulas import Databases, or_blank
-from planner.workbook.comparison_results import Results
+from planner.workbook.case_table import CaseColumns
+from planner.workbook.cell_styles import number_format
+from planner.workbook.comparison_results import ResultColumns
+from planner.workbook.formula_texts import Databases, or_blank
 from planner.workbook.inputs_sheet import NAME as INPUTS
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import GREY, Live, Page
-from planner.workbook.styles import number_format
 from planner.xlsx.address import address, column_letters
 
 PURPOSE = "Copy a row down to add a case, change its inputs, then run: planner measure on this file."
@@ -39,8 +39,8 @@ class Comparison:
     """The sheet and where its rows and columns are."""
 
     page: Page
-    table: CaseTable
-    results: Results
+    table: CaseColumns
+    results: ResultColumns
     last: int  # the last row that ranges and validations reach
 
     @property
@@ -61,10 +61,10 @@ def write(
     page = Page(book, NAME, "Comparison", PURPOSE, corner="C6")
     templates = list({case.template.name: case.template for case in cases}.values())
     matched = column_letters(len(IDENTITY))
-    table = CaseTable(
+    table = CaseColumns(
         page, templates, HEADER_ROW, len(IDENTITY) + 1, inputs.constant, databases, lambda at: f"${matched}{at}"
     )  # fmt: skip
-    results = Results(page, table.end, table.columns, _efficiencies(plan, inputs))
+    results = ResultColumns(page, table.end, table.columns, _efficiencies(plan, inputs))
     sheet = Comparison(page, table, results, FIRST_ROW + len(cases) + layout.SPARE_ROWS)
     drawn = chart_columns(max(results.columns.values()) + 1)
     _header(sheet)
@@ -185,7 +185,9 @@ def chart_header(page: Page, places: dict[str, int], at: int) -> None:
         page.put(row, places["chart_dimension"], "end of the line: measured is predicted", "plan_text")
 
 
-def chart_case(page: Page, places: dict[str, int], results: Results, at: int, row: ComparisonCase, first: int) -> None:
+def chart_case(
+    page: Page, places: dict[str, int], results: ResultColumns, at: int, row: ComparisonCase, first: int
+) -> None:
     """The chart data of one case; only square matmuls in the dtype of the first row have a place by dimension."""
     predicted = f"{column_letters(results.columns['predicted_time'])}{at}"
     measured = or_blank(f"{column_letters(results.columns['measured_time'])}{at}")

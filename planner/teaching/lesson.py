@@ -14,7 +14,7 @@ from planner.teaching import problems
 from planner.teaching.chapter import CONSTANTS, INDEX, TOLERANCE, Chapter, write_constants
 from planner.teaching.index import Index
 from planner.teaching.problems import Problem
-from planner.workbook import cover, database_sheets, styles
+from planner.workbook import cell_styles, cover, database_sheets
 from planner.workbook.book import build_date, finished
 from planner.workbook.layout import sheet_name
 from planner.workbook.page import Page
@@ -44,7 +44,7 @@ def build(models: Table, hardware: Table, dtypes: Table, file: Path | None = Non
     found, digest = problems.load(models, hardware, file)
     book = Workbook()
     book.remove(book.active)
-    styles.install(book)
+    cell_styles.install(book)
     made = build_date()
     listing = Index(book, found)
     fixed, constant = write_constants(book, found)

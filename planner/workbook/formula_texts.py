@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from planner.formulas.binding import FAR, LARGE
 from planner.formulas.template import CALCULATED, Row
-from planner.workbook.database_sheets import Database
+from planner.workbook.database_sheets import DatabaseSheet
 
-Databases = dict[str, Database]
+Databases = dict[str, DatabaseSheet]
 
 
 def looked_up(row: Row, databases: Databases, matched_row: str, selector: str | None = None) -> str:

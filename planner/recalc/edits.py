@@ -1,0 +1,119 @@
+"""What was changed in a workbook: values typed, formulas added, and rows that are copies of others."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from planner.recalc.engine import Address, Sheets
+from planner.recalc.row_formulas import OWN_ROW, AlikeRows
+from planner.xlsx.address import address, column_letters
+from planner.xlsx.cell import Cell
+from planner.xlsx.cellvalue import Value, same_value
+from planner.xlsx.filldown import Downward
+from planner.xlsx.markup import escaped
+from planner.xlsx.newrows import NewRow, TemplateCell
+from planner.xlsx.sheetxml import SheetXml
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """New rows of the sheet `name`, and the cells of the rows that they are copies of, by number."""
+
+    name: str = ""
+    rows: Sequence[NewRow] = ()
+    templates: Mapping[int, Sequence[TemplateCell]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, sheet: SheetXml, name: str, rows: Sequence[NewRow]) -> NewRows:
+        """The rows with their templates."""
+        return cls(name, rows, {source: sheet.template(source) for source in {row.source for row in rows}})
+
+    @cached_property
+    def places(self) -> dict[str, tuple[set[int], set[int]]]:
+        """The numbers of the rows and the columns in which they have a cell, by sheet."""
+        copied = {cell.column for cells in self.templates.values() for cell in cells}
+        columns = copied.union(*(row.typed for row in self.rows))
+        return {self.name: ({row.number for row in self.rows}, columns)} if self.rows else {}
+
+    @property
+    def n_formulas(self) -> int:
+        """How many formulas they have."""
+        each = {source: sum(cell.formula is not None for cell in cells) for source, cells in self.templates.items()}
+        return sum(each[row.source] for row in self.rows)
+
+    def typed(self) -> dict[Address, Value]:
+        """What is typed into their cells."""
+        return {
+            (self.name, address(row.number, column)): value for row in self.rows for column, value in row.typed.items()
+        }
+
+    def formulas(self, known: Mapping[int, Mapping[int, Value]]) -> dict[Address, str]:
+        """The formulas whose values are not `known` by row and column."""
+        return {
+            (self.name, address(row.number, cell.column)): cell.formula.at(row.number)
+            for row in self.rows
+            for cell in self.templates[row.source]
+            if cell.formula is not None and cell.column not in known.get(row.number, {})
+        }
+
+    def alike(self) -> Iterator[tuple[int, AlikeRows, list[NewRow]]]:
+        """The copies of each row: its number, their formulas, and the rows themselves."""
+        copies: dict[int, list[NewRow]] = defaultdict(list)
+        for row in self.rows:
+            copies[row.source].append(row)
+        for source, rows in copies.items():
+            patterns = {
+                column_letters(cell.column): _pattern(cell.formula)
+                for cell in self.templates[source]
+                if cell.formula is not None
+            }
+            yield source, AlikeRows(patterns, [row.number for row in rows]), rows
+
+
+@dataclass
+class Edits:
+    """What a person or a program changed: values typed into cells, and formulas put where there was none."""
+
+    typed: dict[Address, Value]
+    added: dict[Address, str]
+    new: NewRows = field(default_factory=NewRows)
+
+
+def edits_between(old: Sheets, new: Sheets) -> Edits:
+    """The edits that lead from the old sheets to the new. Raises ValueError where an old formula is another now."""
+    before, after = formula_cells(old), formula_cells(new)
+    if any(cell not in after or after[cell].formula != before[cell].formula for cell in before):
+        raise ValueError("the two workbooks have different formulas")
+    added = {cell: after[cell].formula or "" for cell in after.keys() - before.keys()}
+    return Edits({cell: typed_value(new, cell) for cell in _edited(old, new)}, added)
+
+
+def formula_cells(sheets: Sheets) -> dict[Address, Cell]:
+    """The cells with a formula, by sheet and address."""
+    return {(name, ref): cell for name, sheet in sheets.items() for ref, cell in sheet.cells.items() if cell.kind}
+
+
+def _edited(old: Sheets, new: Sheets) -> list[Address]:
+    """The typed cells whose value differs."""
+    cells = {
+        (name, ref)
+        for name in old
+        if old[name].xml != new[name].xml
+        for ref in old[name].cells.keys() | new[name].cells.keys()
+        if not new[name].is_computed(ref)
+    }
+    return sorted(cell for cell in cells if not same_value(typed_value(old, cell), typed_value(new, cell), 0.0))
+
+
+def typed_value(sheets: Sheets, cell: Address) -> Value:
+    """What the file has in a cell; None for an empty one."""
+    found = sheets[cell[0]].cell(cell[1])
+    return None if found is None else found.value
+
+
+def _pattern(formula: Downward) -> bytes:
+    """A copied formula with `OWN_ROW`; nothing for one that reads other rows than its own."""
+    return OWN_ROW.join([escaped(text).encode() for text in formula.texts]) if formula.reads_own_row else b""
