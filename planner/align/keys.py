@@ -152,11 +152,11 @@ def plain_sheet(kind: str, sheet: Sheet) -> KeyedSheet:
     columns = {column: str(column) for column in range(1, width + 1)}
     rows = rowkeys.plain_keys(_typed(sheet), kind)
     if kind == COVER:
-        rows |= {row: f"{MEMORY}{at}" for at, row in enumerate(_memory_rows(sheet, rows))}
+        rows |= {row: f"{MEMORY}{at}" for at, row in enumerate(memory_rows(sheet, rows))}
     return KeyedSheet(kind, sheet, rows, columns)
 
 
-def _memory_rows(sheet: Sheet, rows: Iterable[int]) -> list[int]:
+def memory_rows(sheet: Sheet, rows: Iterable[int]) -> list[int]:
     """The rows of a Cover in which it remembers what planner wrote: a heading, and a row of texts for each sheet."""
     start = next((row for row in rows if sheet.text(row, 1) == memory.HEADING), 0)
     stop = start + 1

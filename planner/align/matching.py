@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
 
+from planner.align.keys import memory_rows
 from planner.book.line_tables import BESIDE, LineItem, LineTable
 from planner.book.plan import Plan
 from planner.book.problem_book import GIVEN_COLUMN, problem_of
@@ -28,7 +29,8 @@ class Matched:
     """A sheet of one workbook with the tokens of its rows and columns, which are the same in the other workbook.
 
     `scenarios` are the tokens of scenario columns, `names` what rows are called, `lines` planner's own lines by row,
-    each with its table, and `cases` the number of the table of cases that a row belongs to.
+    each with its table, and `cases` the number of the table of cases that a row belongs to. `filled` are the cells that
+    hold something; rows in which a workbook remembers what planner wrote are not among them.
     """
 
     sheet: Sheet
@@ -40,9 +42,10 @@ class Matched:
     cases: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        patterns = self.sheet.patterns
-        self.filled = {at: None for at, cell in self.sheet.cells.items()
-                       if at in patterns or cell.value not in (None, "")}  # fmt: skip
+        sheet, patterns = self.sheet, self.sheet.patterns
+        cells = {at: None for at, cell in sheet.cells.items() if at in patterns or cell.value not in (None, "")}
+        memory = frozenset(memory_rows(sheet, (row for row, column in cells if column == 1)))
+        self.filled = {at: None for at in cells if at[0] not in memory} if memory else cells
         self.filled_rows = sorted({row for row, _ in self.filled})
         self.filled_columns = sorted({column for _, column in self.filled})
         self.last_row = max(self.filled_rows, default=0)

@@ -78,27 +78,34 @@ class Comparer:
 
     def _reads_the_same(self, old: Placed, new: Placed) -> bool:
         """Whether a formula that is written alike in both cells reads the same: told without spelling it out."""
-        if old == new and old.sheet in self._still:
-            if len(self._still) == len(self.sheets):
-                return True
-            references = [found for found in old.formula.references if found.sheet and found.sheet not in self._still]
-        else:
-            references = list(old.formula.references)
+        moved = self._moved if old == new and old.sheet in self._moved else {}
+        if len(moved) == len(self.sheets) and not any(moved.values()):
+            return True
         one, two = self.sheets[old.sheet]
-        for reference in references:
-            read = self.sheets.get(reference.sheet or old.sheet)
-            if read is None or (reference.sheet and read[1].sheet.name != reference.sheet):
+        for reference in old.formula.references:
+            name = reference.sheet
+            rows = moved.get(name or old.sheet)
+            if rows is not None and not rows:
+                continue
+            read, area = self.sheets.get(name or old.sheet), reference.area(old.row, old.column)
+            if rows is not None and area.top not in rows and area.bottom not in rows:
+                continue
+            if read is None or (name and read[1].sheet.name != name):
                 return False
-            was = _area(read[0], reference.area(old.row, old.column), one, old.column)
-            if was != _area(read[1], reference.area(new.row, new.column), two, new.column):
+            now = _area(read[1], reference.area(new.row, new.column), two, new.column)
+            if now != _area(read[0], area, one, old.column):
                 return False
         return True
 
     @cached_property
-    def _still(self) -> set[str]:
-        """The sheets on which every row, every column and the name are what they were."""
-        return {name for name, (one, two) in self.sheets.items()
-                if name == two.sheet.name and one.stands_as(two)}  # fmt: skip
+    def _moved(self) -> dict[str, frozenset[int]]:
+        """The sheets whose name, columns and extent are what they were, each with the rows that hold something else."""
+        return {
+            name: frozenset(row for row in one.rows.keys() | two.rows.keys() if one.rows.get(row) != two.rows.get(row))
+            for name, (one, two) in self.sheets.items()
+            if name == two.sheet.name
+            and (one.columns, one.scenarios, one.last_row) == (two.columns, two.scenarios, two.last_row)
+        }
 
 
 def _area(side: Matched, area: Area, own: Matched, own_column: int) -> tuple[Token, ...]:

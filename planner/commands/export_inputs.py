@@ -23,8 +23,7 @@ def command(file: Path, output: Path, force: bool) -> None:
     from planner.book.reading import read_plan
     from planner.errors import Place, UserError
     from planner.formulas import library
-    from planner.scenario.export import export
-    from planner.scenario.ownrows import OPTIONS
+    from planner.scenario.export import OPTIONS, export
     from planner.workbook.scenarios import DEFAULT_TEMPLATES
     from planner.xlsx.atomic import write_atomically
 

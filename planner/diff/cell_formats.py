@@ -11,6 +11,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.styles import Look, looks_of, style_of
 
 _CELL_TAG = re.compile(rb"<(?:\w+:)?c\s[^>]*>")
+_TYPE = re.compile(rb"""\st=["'][a-zA-Z]*["']""")  # of the value
 _LOCALE = re.compile(r"\[\$-?[0-9A-Fa-f-]*\]|_-|\s+$")
 _DATE = "built-in 14"
 
@@ -46,7 +47,10 @@ class Formats:
         """Whether every cell of a sheet begins as the same cell of another workbook's sheet, and so has its format."""
         if self._known != other._known:
             return False
-        return sheet.xml.xml == its.xml.xml or _CELL_TAG.findall(sheet.xml.xml) == _CELL_TAG.findall(its.xml.xml)
+        tags, others = (_CELL_TAG.findall(each.xml.xml) for each in (sheet, its))
+        return len(tags) == len(others) and all(
+            tag == also or _TYPE.sub(b"", tag) == _TYPE.sub(b"", also) for tag, also in zip(tags, others, strict=True)
+        )
 
     def of(self, sheet: Sheet, at: Position) -> Format:
         """A cell's format."""

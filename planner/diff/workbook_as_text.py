@@ -62,7 +62,7 @@ class _Printer:
         tables = (self.plan.book.inputs, *self.plan.book.lines)
         named = {line.row for table in tables if table.sheet is side.sheet for line in table.lines}
         columns: dict[int, list[int]] = {}
-        for row, column in sorted(side.sheet.cells):
+        for row, column in sorted(side.filled):
             columns.setdefault(row, []).append(column)
         for row, found in columns.items():
             yield from self._line(side, row, found) if row in named else self._cells(side, row, found)

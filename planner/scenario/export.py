@@ -1,4 +1,7 @@
-"""The scenarios of a workbook as the CSV that `planner build --scenarios` reads, with all that was typed for each."""
+"""The scenarios of a workbook as the CSV that `planner build --scenarios` reads, with all that was typed for each.
+
+A workbook's own models and chips become the CSVs that `--models` and `--hardware-csv` read.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,20 @@ from functools import cached_property
 
 from planner import catalog
 from planner.book.plan import Entry, Plan, Quantity, Scenario
+from planner.book.record_tables import Database
 from planner.book.row_formulas import is_pristine
 from planner.catalog import Table
 from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.template import Row
-from planner.scenario.ownrows import OPTIONS, as_csv, has_own
 from planner.workbook.build_plan import WORKLOAD
 from planner.workbook.scenarios import guarded
 from planner.xlsx.cellvalue import CellError, Value, same_value
 
 MISSING = "N/A"
+OPTIONS = {"models": "--models", "hardware": "--hardware-csv"}
+"""The option that reads a database's CSV, by the database's kind."""
+
 SAME = 1e-12
 
 
@@ -40,10 +46,7 @@ class Export:
 
     def text(self) -> str:
         """The CSV."""
-        stream = io.StringIO(newline="")
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerows([self.header, *self.rows])
-        return stream.getvalue()
+        return _csv_text([self.header, *self.rows])
 
 
 def export(plan: Plan) -> Export:
@@ -74,8 +77,8 @@ class _Exporter:
         self._remark_on_tables()
         self._remark_on_constants()
         templates = list(dict.fromkeys(self.plan.book.templates.values()))
-        own = {table.kind: as_csv(self.plan, table) for table in (self._models, self._hardware)
-               if has_own(self.plan, table)}  # fmt: skip
+        own = {table.kind: _own_rows(self.plan, table) for table in (self._models, self._hardware)
+               if _has_own(self.plan, table)}  # fmt: skip
         return Export(["scenario", "name", "model", "hardware", *names], rows, templates, self.remarks, own)
 
     def _columns(self) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -221,10 +224,49 @@ class _Exporter:
                 self.remarks.append(f"{said}; not exported")
 
 
-def _written(value: Value) -> str:
+def _has_own(plan: Plan, shipped: Table) -> bool:
+    """Whether a scenario has a model (a chip) that stands in the workbook's own database, and not in the shipped one.
+
+    `shipped` says which of the two databases it is about.
+    """
+    database = plan.book.databases.get(shipped.kind)
+    if database is None:
+        return False
+    kept = {str(plan.at(database.sheet.name, row, database.id_column) or "") for row in _rows(database)}
+    chosen = {scenario.model if shipped.kind == "models" else scenario.hardware for scenario in plan.scenarios}
+    return any(identifier and identifier in kept and not shipped.has(identifier) for identifier in chosen)
+
+
+def _own_rows(plan: Plan, shipped: Table) -> str:
+    """The CSV of every row of the workbook's database as it stands there now, under the columns that planner reads.
+
+    What is blank or N/A is left blank. `shipped` says which database it is, and names its columns.
+    """
+    database = plan.book.databases[shipped.kind]
+    columns = [column.name for column in shipped.columns if column.name in database.columns]
+    lines = [["id", *columns]]
+    for row in _rows(database):
+        identifier = plan.at(database.sheet.name, row, database.id_column)
+        if identifier not in (None, ""):
+            values = (plan.at(database.sheet.name, row, database.columns[name]) for name in columns)
+            lines.append([str(identifier), *(_written(value, missing="") for value in values)])
+    return _csv_text(lines)
+
+
+def _rows(database: Database) -> range:
+    return range(database.first_row, database.last_row + 1)
+
+
+def _csv_text(rows: list[list[str]]) -> str:
+    stream = io.StringIO(newline="")
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
+
+
+def _written(value: Value, missing: str = MISSING) -> str:
     """A value as a CSV has it: a number to the last digit, a whole one without `.0`."""
     if value is None or isinstance(value, CellError):
-        return MISSING
+        return missing
     if isinstance(value, (float, int)) and not isinstance(value, bool):
         return repr(float(value)).removesuffix(".0")
     return guarded(str(value))

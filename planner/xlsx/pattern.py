@@ -107,6 +107,7 @@ _known: dict[str, Pattern] = {}
 _by_key: dict[tuple[object, ...], Pattern] = {}
 
 
+@lru_cache(maxsize=1 << 16)  # of two workbooks that are compared, or of one before and after an edit
 def pattern(formula: str, row: int, column: int) -> Pattern:
     """The pattern of a formula that stands in this row and column."""
     # Thousands of formulas have few patterns, so that only numbers are computed here, and nothing is made of them yet.
