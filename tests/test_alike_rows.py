@@ -17,7 +17,7 @@ from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
-from tests.recalcs import cached
+from tests.recalcs import cached, edited
 from tests.xlsx_samples import package, sheet
 
 N_ROWS, NEW = 9, (10, 11, 12, 13)
@@ -140,3 +140,24 @@ def test_a_formula_that_reads_a_new_one() -> None:
     recalculate(book)
     edit(book, parse_sheets(book), "S", {"C1": Formula("$A1*3")}, {"C1": "A1"})
     assert cached(book) == {"A1": 7.0, "B1": 42.0, "C1": 21.0, "D1": 49.0}
+
+
+def test_a_row_whose_saved_value_is_another_is_left_to_the_engine() -> None:
+    """A formula that doesn't give what the last program saved is not trusted with a new value either."""
+    before = package({"S": sheet(typed(A1=1.0, B1="A1+1", A2=1.0, B2="A2+1"))})
+    recalculate(before)
+    part = before.sheets()["S"]
+    before.replace(part, before.parts[part].replace(b"<v>2</v>", b"<v>5</v>", 1))
+    book = edited(before, A1=3.0, A2=3.0)
+    result = recalculate(book, before=before)
+    assert (cached(book)["B1"], cached(book)["B2"]) == (None, 4.0)
+    assert [(skip.ref, skip.reason) for skip in result.skipped] == [("B1", "the engine has 2.0, not 5.0")]
+
+
+def test_a_fixed_cell_that_the_edit_reaches() -> None:
+    """Rows that read a formula elsewhere, which the same edit changes, have its new value."""
+    before = package({"S": sheet(typed(A1=1.0, B1="A1*$C$9", A2=2.0, B2="A2*$C$9", A9=10.0, C9="A9*2"))})
+    recalculate(before)
+    book = edited(before, A1=3.0, A9=100.0)
+    recalculate(book, before=before)
+    assert [cached(book)[ref] for ref in ("B1", "B2", "C9")] == [600.0, 400.0, 200.0]

@@ -136,7 +136,7 @@ def _identifier(text: str) -> str:
 
 
 def refuse_new_id(text: str) -> None:
-    """Raise CellError for an id that a database may have and that a new model is not given.
+    """Raise UnfitCellError for an id that a database may have and that a new model is not given.
 
     It would be a formula where the CSV is opened in a spreadsheet, markup in a page, or a path as a file's name.
     """

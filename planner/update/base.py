@@ -6,12 +6,12 @@ wrote there, once its references are led back to where their cells were built.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from planner.align.keys import COMPARISON, COVER, DATABASES, LOG, MEMORY, SCENARIO, KeyedSheet, plain_sheet
+from planner.align.leads import Leads, Led
 from planner.align.tracks import is_filled
 from planner.book.workbook import Book
 from planner.update.fresh import FIRST_CASE, Fresh, FreshSheet
@@ -27,103 +27,10 @@ from planner.workbook.memory import (
 from planner.workbook.remembering import is_by_scenario, of_rule
 from planner.xlsx.address import Area, Position
 from planner.xlsx.pattern import Pattern, pattern
-from planner.xlsx.references import Corner, Reference, rewritten
 from planner.xlsx.sheet_rules import areas, formulas
 from planner.xlsx.sheetname import folded
 from planner.xlsx.styles import Look
 from planner.xlsx.xmltree import Element
-
-FAR_ROW, FAR_COLUMN = 500_000, 8_000  # where a person's rows and columns are led to: no built cell is there
-
-
-@dataclass(frozen=True)
-class Led:
-    """Where the rows and columns of a sheet stood as built: of those that were built, and of a person's among them.
-
-    A row behind the last one stood at `end`, where ranges over a database end, a column at `reach`.
-    """
-
-    name: str
-    rows: Mapping[int, int]
-    columns: Mapping[int, int]
-    own_rows: frozenset[int] = frozenset()
-    own_columns: frozenset[int] = frozenset()
-    first: tuple[int, int] = (0, 0)  # the first row of a database and where it was built
-    end: int = 0
-    reach: int = 0
-
-    @cached_property
-    def is_idle(self) -> bool:
-        """Whether every cell that was built stands where it was."""
-        stays = all(at == was for known in (self.rows, self.columns) for at, was in known.items())
-        within = any(row < max(self.rows, default=0) for row in self.own_rows)
-        beside = any(column < max(self.columns, default=0) for column in self.own_columns)
-        return stays and not within and not beside
-
-    def row(self, row: int) -> int:
-        """Where a row was built."""
-        if row in self.own_rows:
-            return row + FAR_ROW
-        return _led(row, self.rows, self._rows, self.end)
-
-    def column(self, column: int) -> int:
-        """Where a column was built."""
-        if column in self.own_columns:
-            return column + FAR_COLUMN
-        return _led(column, self.columns, self._columns, self.reach)
-
-    @cached_property
-    def _rows(self) -> list[int]:
-        return sorted(self.rows)
-
-    @cached_property
-    def _columns(self) -> list[int]:
-        return sorted(self.columns)
-
-    def corner(self, corner: Corner) -> Corner:
-        """An end of a reference as it was built; whole rows and columns stay whole."""
-        row = corner.row and self.row(corner.row)
-        return corner._replace(row=row, column=corner.column and self.column(corner.column))
-
-
-def _led(number: int, known: Mapping[int, int], ordered: list[int], end: int) -> int:
-    if number in known:
-        return known[number]
-    at = bisect_right(ordered, number)
-    if at == len(ordered) and end:
-        return end
-    return number if at == 0 else known[ordered[at - 1]] + number - ordered[at - 1]
-
-
-@dataclass(frozen=True)
-class Leads:
-    """What a workbook's formulas read as, once each reference leads to where its cells were built."""
-
-    sheets: Mapping[str, Led]  # by the sheet's name without capitals
-
-    def of(self, sheet: str) -> Led | None:
-        """Where the cells of a sheet were built; None for a sheet that planner didn't build."""
-        return self.sheets.get(folded(sheet))
-
-    def is_idle(self, sheet: str, formula: Pattern) -> bool:
-        """Whether all that a formula reads stands where it was built, under the same name."""
-        names = {reference.sheet or sheet for reference in formula.references} | {sheet}
-        found = [self.of(name) for name in names]
-        return all(led is None or (led.is_idle and led.name == name) for led, name in zip(found, names, strict=True))
-
-    def formula(self, text: str, sheet: str) -> str:
-        """A formula of a sheet, without its =, as it would read where it was built."""
-
-        def change(reference: Reference) -> Reference:
-            led = None if reference.is_foreign else self.of(reference.sheet or sheet)
-            if led is None:
-                return reference
-            first, last = led.corner(reference.first), led.corner(reference.last)
-            if reference.is_range and led.first[0] and reference.first.row == led.first[0]:
-                first = first._replace(row=led.first[1])
-            return reference.to(first, last, led.name if reference.prefix else None)
-
-        return rewritten(text, change)
 
 
 @dataclass
@@ -136,6 +43,7 @@ class Base:
     fresh: Fresh
     fresh_leads: Leads
     _digests: dict[tuple[object, ...], int] = field(default_factory=dict)
+    _looks: dict[Look, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, memory: Memory, sheets: Mapping[str, KeyedSheet], fresh: Fresh) -> Base:
@@ -145,6 +53,10 @@ class Base:
         back = {folded(each.name): _fresh_matched(memory, each) for kind, each in fresh.sheets.items()
                 if kind in memory.sheets}  # fmt: skip
         return cls(memory, known, Leads(leads), fresh, Leads(back))
+
+    @cached_property
+    def _by_kind(self) -> dict[str, tuple[BuiltSheet, Led | None]]:
+        return {kind: (self.memory.sheets[kind], self.leads.of(each.sheet.name)) for kind, each in self.sheets.items()}
 
     def before(self, kind: str) -> BuiltSheet | FreshSheet:
         """The rows of a sheet as built."""
@@ -184,11 +96,10 @@ class Base:
 
     def wrote(self, keyed: KeyedSheet, at: Position) -> Remembered | None:
         """What planner wrote into a cell of the file; None for a person's own, and where planner left a blank."""
-        sheet = self.memory.sheets.get(keyed.kind)
-        led = self.leads.of(keyed.sheet.name)
-        if sheet is None or led is None or keyed.kind not in self.sheets or at[1] not in led.columns:
+        sheet, led = self._by_kind.get(keyed.kind, (None, None))
+        if sheet is None or led is None or at[1] not in led.columns:
             return None
-        row, column = self.built(keyed, at)
+        row, column = led.rows.get(at[0]) or led.row(at[0]), led.columns[at[1]]
         if at[0] in keyed.groups:
             row = sheet.row_of.get(f"case {keyed.groups[at[0]]}", row)
         return sheet.cell(row, column)
@@ -200,10 +111,9 @@ class Base:
 
     def is_ours(self, keyed: KeyedSheet, at: Position) -> bool:
         """Whether a cell of the file holds what planner wrote there."""
-        wrote = self.wrote(keyed, at)
-        formula, value = keyed.sheet.patterns.get(at), keyed.sheet.value(*at)
+        wrote, formula = self.wrote(keyed, at), keyed.sheet.patterns.get(at)
         if formula is None:
-            return of_value(value) == (NOTHING if wrote is None else wrote.digest)
+            return of_value(keyed.sheet.value(*at)) == (NOTHING if wrote is None else wrote.digest)
         return wrote is not None and wrote.digest == self._digest(keyed, at, formula, wrote.first)
 
     def _digest(self, keyed: KeyedSheet, at: Position, formula: Pattern, first: Position) -> int:
@@ -239,7 +149,9 @@ class Base:
     def is_our_look(self, keyed: KeyedSheet, at: Position, look: Look) -> bool:
         """Whether a cell of the file looks as planner made it."""
         wrote = self.wrote(keyed, at)
-        return wrote is not None and self.memory.looks[wrote.look] == of_text(repr(look))
+        if look not in self._looks:
+            self._looks[look] = of_text(repr(look))
+        return wrote is not None and self.memory.looks[wrote.look] == self._looks[look]
 
 
 def remembered(book: Book) -> Memory | None:

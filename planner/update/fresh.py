@@ -13,8 +13,9 @@ from planner.workbook import remembering
 from planner.workbook.book import Draft
 from planner.workbook.memory import FIRST_SCENARIO, BuiltSheet
 from planner.workbook.page import Live, Page
-from planner.xlsx.address import Position
+from planner.xlsx.address import Position, address
 from planner.xlsx.cellvalue import Value
+from planner.xlsx.markup import escaped
 from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package
 from planner.xlsx.styles import Look, Stylesheet
@@ -23,11 +24,16 @@ FIRST_CASE = 6  # the row of the first case of the Comparison
 
 
 class FreshCell(NamedTuple):
-    """A cell as XML, its formula without = (None for a typed value), and the number of its format."""
+    """What stands in a cell's XML behind its format, its formula without = (None for a typed value), and its format."""
 
-    xml: bytes
+    rest: str
     formula: str | None
     style: int
+
+    def xml(self, at: Position, style: int, formula: str | None) -> bytes:
+        """The cell at another place, in another format, with its formula as it reads there."""
+        rest = self.rest if formula == self.formula else f"><f>{escaped(formula or '')}</f></c>"
+        return f'<c r="{address(*at)}" s="{style}"{rest}'.encode()
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,8 @@ class FreshSheet:
         """Every cell."""
         found: dict[Position, FreshCell] = {}
         for row, column, xml, formula in self.page.grid.cells():
-            style = xml[xml.index(' s="') + 4 :].partition('"')[0]
-            found[row, column] = FreshCell(xml.encode(), unescape(formula) if formula else None, int(style))
+            style, _, rest = xml[xml.index(' s="') + 4 :].partition('"')
+            found[row, column] = FreshCell(rest, unescape(formula) if formula else None, int(style))
         return found
 
     def value(self, row: int, column: int) -> Value:
@@ -81,6 +87,21 @@ class Fresh:
     sheets: Mapping[str, FreshSheet]
     looks: list[Look]
     moves: Moves
+
+    @cached_property
+    def _busy(self) -> list[str]:
+        """The names of the sheets whose cells go elsewhere, or that are called otherwise in the end."""
+        moves = ((sheet.name, self.moves.of(sheet.name)) for sheet in self.sheets.values())
+        return [name for name, found in moves if not found.is_idle or found.name != name]
+
+    def formula(self, sheet: FreshSheet, at: Position) -> str | None:
+        """A cell's formula as it reads in the end; None for a typed value."""
+        text = sheet.cells[at].formula
+        if text is None or not self._busy:
+            return text
+        if sheet.name not in self._busy and not any(name in text for name in self._busy):
+            return text
+        return self.moves.formula(text, sheet.name)
 
     @classmethod
     def of(cls, draft: Draft) -> Fresh:

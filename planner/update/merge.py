@@ -47,6 +47,7 @@ class SheetMerge:
     kind: str
     styles: Mapping[int, int]
     moved_in: Mapping[Position, tuple[KeyedSheet, Position]] = field(default_factory=dict)
+    alike: dict[tuple[int, int], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         merge, kind = self.merge, self.kind
@@ -92,10 +93,9 @@ class SheetMerge:
 
     def _merged(self, at: Position, other: Position | None, final: Position) -> bytes:
         """The XML of a cell that the file has: its own, or the fresh one in its look; or nothing."""
-        ours = self.merge.ours
-        is_formatted = self._is_formatted(at, other)
+        style = self.merge.ours.style(self.old, at)
+        is_formatted = self._is_formatted(at, style, other)
         self.kept.formats += is_formatted
-        style = ours.style(self.old, at)
         if other is not None and not is_formatted:
             style = self.styles.get(self.fresh.cells[other].style, 0)
         if self._keeps(at, other, final):
@@ -104,28 +104,34 @@ class SheetMerge:
             return self._fresh_cell(other, final, style)
         return self._blank_cell(final, style) if is_formatted else b""
 
-    def _is_formatted(self, at: Position, other: Position | None) -> bool:
-        look = self.merge.ours.look(self.old, at)
-        if other is not None and self.merge.fresh.looks[self.fresh.cells[other].style] == look:
+    def _is_formatted(self, at: Position, style: int, other: Position | None) -> bool:
+        """Whether a person gave a cell its look."""
+        if other is not None and self._looks_alike(style, self.fresh.cells[other].style):
             return False
+        look = self.merge.ours.look_of(style)
         if look == self.merge.ours.looks[0] and self.merge.base.wrote(self.old, at) is None:
             return False
         return not self.merge.base.is_our_look(self.old, at, look)
 
+    def _looks_alike(self, style: int, fresh: int) -> bool:
+        """Whether a format of the file and one of the fresh workbook look alike."""
+        if (style, fresh) not in self.alike:
+            self.alike[style, fresh] = self.merge.ours.look_of(style) == self.merge.fresh.looks[fresh]
+        return self.alike[style, fresh]
+
     def _keeps(self, at: Position, other: Position | None, final: Position) -> bool:
         """Whether the file's content stays; what became of it is noted."""
         filled = is_filled(self.old, *at)
-        place = f"{self.name}!{address(*final)}"
         if self._is_open(at, other):
             if filled:
-                self.kept.typed.append(place)
+                self.kept.typed.append(self._place(final))
             return True
         if at[0] in self.own_rows:
             return True
         if not filled:
-            return self._is_cleared(at, other, place)
+            return self._is_cleared(at, other, final)
         if self.merge.base.is_ours(self.old, at):
-            self._note_renewal(at, other, place)
+            self._note_renewal(at, other, final)
             return False
         if self.kind == COVER and at[1] > 1:
             return other is None
@@ -134,14 +140,17 @@ class SheetMerge:
             return True
         if self._is_same(at, other, final):
             return False
-        self._note_kept(at, other, place)
+        self._note_kept(at, other, self._place(final))
         return True
 
-    def _is_cleared(self, at: Position, other: Position | None, place: str) -> bool:
+    def _place(self, final: Position) -> str:
+        return f"{self.name}!{address(*final)}"
+
+    def _is_cleared(self, at: Position, other: Position | None, final: Position) -> bool:
         """Whether a person emptied a cell that planner had filled."""
         if other is None or self.kind == COVER or self.merge.base.is_ours(self.old, at):
             return False
-        self.kept.cleared.append(place)
+        self.kept.cleared.append(self._place(final))
         return True
 
     def _is_open(self, at: Position, other: Position | None) -> bool:
@@ -177,20 +186,20 @@ class SheetMerge:
         else:
             (self.kept.texts if isinstance(value, str) else self.kept.typed).append(place)
 
-    def _note_renewal(self, at: Position, other: Position | None, place: str) -> None:
+    def _note_renewal(self, at: Position, other: Position | None, final: Position) -> None:
         if other is None or self.kind == COVER:
             return
         wrote = self.merge.base.wrote(self.old, at)
         if wrote is not None and self.merge.base.is_same(self.kind, wrote, other):
             return
         before, after = self.old.sheet.value(*at), self.fresh.value(*other)
-        if wrote is None and self._is_same(at, other, (self.tracks.old_rows(at[0]), self.tracks.columns(at[1]))):
+        if wrote is None and self._is_same(at, other, final):
             return
         if self.kind in DATABASES and self.fresh.cells[other].formula is None:
             column = self.old.columns.get(at[1], "")
             self.kept.numbers.append(f"{self.old.rows.get(at[0], '')} {column}: {_said(before)} is now {_said(after)}")
         else:
-            self.kept.renewed.append(place)
+            self.kept.renewed.append(self._place(final))
 
     def _note_filled(self, at: Position) -> None:
         """Note a number of a database for which the file had a blank."""
@@ -201,12 +210,10 @@ class SheetMerge:
 
     def _fresh_formula(self, at: Position) -> str | None:
         """A fresh cell's formula as it reads in the end."""
-        formula = self.fresh.cells[at].formula
-        return None if formula is None else self.merge.fresh.moves.formula(formula, self.fresh.name, to=self.name)
+        return self.merge.fresh.formula(self.fresh, at)
 
     def _fresh_cell(self, at: Position, final: Position, style: int) -> bytes:
-        moves = self.merge.fresh.moves.of(self.fresh.name)
-        xml = readdressed(self.fresh.cells[at].xml, final, style, self._fresh_formula(at), moves)
+        xml = self.fresh.cells[at].xml(final, style, self._fresh_formula(at))
         return prefixed(xml, self.old.sheet.xml.prefix)
 
     def _old_cell(self, source: KeyedSheet, at: Position, final: Position, style: int) -> bytes:

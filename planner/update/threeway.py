@@ -37,7 +37,10 @@ class Ours:
 
     def look(self, sheet: KeyedSheet, at: Position) -> Look:
         """How a cell looks."""
-        number = self.style(sheet, at)
+        return self.look_of(self.style(sheet, at))
+
+    def look_of(self, number: int) -> Look:
+        """How the cells look whose format has this number."""
         return self.looks[number] if number < len(self.looks) else Look()
 
     def formula(self, sheet: KeyedSheet, at: Position, to: str) -> str | None:

@@ -81,10 +81,9 @@ def _sheet(plan: BuildPlan, kind: str, page: Page) -> BuiltSheet:
         columns = _names(typed[layout.TABLE_HEADER_ROW])
         filled, end = list(_all(page)), max(rows) + layout.SPARE_ROWS
     elif kind == "comparison":
-        rows = {
-            row: f"above {comparison_writer.HEADER_ROW - row}" for row in typed if row <= comparison_writer.HEADER_ROW
-        }
-        columns = _names(typed[comparison_writer.HEADER_ROW])
+        head = comparison_writer.HEADER_ROW
+        rows = {row: f"above {head - row}" for row in typed if row <= head}
+        columns = _names(typed[head])
         filled = list(_cases(plan, page, rows))
     else:
         rows = rowkeys.plain_keys(typed, kind)
