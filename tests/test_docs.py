@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import shutil
 import subprocess
@@ -112,6 +113,7 @@ def test_pictures_are_shown_and_small() -> None:
         assert picture.stat().st_size < WIDEST, picture.name
 
 
+@functools.cache
 def modules() -> dict[str, set[str]]:
     """Each room of the house, and the rooms that its files import."""
     rooms: dict[str, set[str]] = {}
