@@ -191,7 +191,6 @@ def put_by_key(landing: Landing, measured: Iterable[Measurement]) -> None:
     Of two of one experiment the later one counts. One that was not measured has no say where there
     is a time.
     """
-    landing.sheet.load(cells_of(None, Measurement()))  # the names of all that is typed
     rows: dict[str, list[CaseRow]] = defaultdict(list)
     for row in landing.sheet.rows:
         for key in row.keys:

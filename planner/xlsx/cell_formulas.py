@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from planner.xlsx.address import coordinates
 from planner.xlsx.cell import Cell
-from planner.xlsx.filldown import moved
 from planner.xlsx.markup import (
     Edit,
     apply_edits,
@@ -20,6 +19,7 @@ from planner.xlsx.markup import (
     tag_name,
 )
 from planner.xlsx.moves import Lost, Moves, SheetMoves
+from planner.xlsx.references import copied_to
 from planner.xlsx.sheetxml import SheetXml
 
 _SHARING = (b"t", b"si", b"ref")
@@ -47,18 +47,17 @@ def with_moved_formulas(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes
 
 def _formulas(sheet: SheetXml, name: str, moves: Moves) -> Iterator[tuple[Cell, str, bool]]:
     """Each cell whose formula changes, or fills a range; the formula; whether it leaves those that share it."""
-    groups: dict[bytes, list[Cell]] = defaultdict(list)
+    groups: dict[str, list[Cell]] = defaultdict(list)
     for cell in sheet.cells.values():
-        if cell.kind == "shared" and cell.formula_span is not None:
-            start = cell.formula_span[0]
-            groups[attribute(sheet.xml[start : tag_end(sheet.xml, start)], b"si")].append(cell)
+        if cell.kind == "shared":
+            groups[cell.shared].append(cell)
         elif cell.kind and (cell.kind != "normal" or moves.formula(cell.formula or "", name) != cell.formula):
             yield cell, cell.formula or "", False
     for cells in groups.values():
         master = next((cell for cell in cells if cell.formula), None)
         if master is None or master.formula is None:
             continue
-        texts = [moved(master.formula, master.ref, cell.ref) for cell in cells]
+        texts = [copied_to(master.formula, master.ref, cell.ref) for cell in cells]
         if any(moves.formula(text, name) != text for text in texts):
             yield from ((cell, text, True) for cell, text in zip(cells, texts, strict=True))
 
