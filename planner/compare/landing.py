@@ -20,8 +20,8 @@ from planner.compare.extended_ranges import extend_names, extend_ranges, extend_
 from planner.measure.records import Measurement
 from planner.recalc import Recalculated, edit
 from planner.xlsx.address import address
+from planner.xlsx.atomic import locked
 from planner.xlsx.cellvalue import Value, same_value
-from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content
 from planner.xlsx.sheetxml import SheetXml

@@ -43,7 +43,7 @@ class Cell:
     `spans` are those of the cell, its formula and its value, where the XML that was matched is not the file's own.
     """
 
-    __slots__ = ("_match", "_spans", "_strings", "_value", "ref")
+    __slots__ = ("_match", "_spans", "_strings", "_value")
 
     def __init__(
         self,
@@ -51,8 +51,13 @@ class Cell:
         strings: Sequence[str],
         spans: tuple[Span, Span | None, Span | None] | None = None,
     ) -> None:
-        self._match, self._strings, self._spans, self.ref = match, strings, spans, match[_REF].decode()
+        self._match, self._strings, self._spans = match, strings, spans
         self._value: Value | EllipsisType = ...  # until it is asked for
+
+    @property
+    def ref(self) -> str:
+        """Its address."""
+        return self._match[_REF].decode()
 
     @property
     def type(self) -> str:

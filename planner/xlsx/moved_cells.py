@@ -1,11 +1,12 @@
-"""The formulas of a sheet's cells, written anew where what they refer to goes elsewhere; all other bytes stay."""
+"""Cells and rows as XML written anew where they, or what their formulas refer to, go elsewhere; other bytes stay."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from planner.xlsx.address import coordinates
+from planner.xlsx.address import Position, address, coordinates
 from planner.xlsx.cell import Cell
 from planner.xlsx.markup import (
     Edit,
@@ -22,6 +23,8 @@ from planner.xlsx.moves import Lost, Moves, SheetMoves
 from planner.xlsx.references import copied_to
 from planner.xlsx.sheetxml import SheetXml
 
+_FORMULA = re.compile(rb"<((?:\w+:)?)f(?:\s[^>]*)?(?:/>|>.*?</\1f>)", re.DOTALL)
+_ROW = re.compile(rb"<(?:\w+:)?row\b[^>]*>")
 _SHARING = (b"t", b"si", b"ref")
 _INPUTS = {b"r1": b"del1", b"r2": b"del2"}  # of a data table: a cell that it fills in, and whether that is gone
 
@@ -83,3 +86,42 @@ def moved_formula(xml: bytes, text: str, track: SheetMoves, is_expanded: bool = 
         return tag + xml[end:]
     opened = tag[:-2].rstrip() + b">" if is_empty(tag, len(tag)) else tag
     return opened + escaped(text).encode() + b"</%b>" % tag_name(tag, 0)
+
+
+def readdressed(
+    raw: bytes, final: Position | None, style: int | None, formula: str | None, moves: SheetMoves
+) -> bytes:  # fmt: skip
+    """A cell's XML at another place: its address, its format (None: as they are), and its formula as it reads there.
+
+    `moves` are those of the cell's sheet: an array or a data table fills another range then.
+    """
+    end = tag_end(raw, 0)
+    named = {} if final is None else {b"r": address(*final).encode()}
+    tag = retagged(raw[:end], (), named | ({} if style is None else {b"s": b"%d" % style}))
+    rest = raw[end:]
+    if formula is not None and not is_empty(raw, end):
+        rest = _FORMULA.sub(lambda match: moved_formula(match[0], formula, moves), rest, count=1)
+    return tag + rest
+
+
+def prefixed(xml: bytes, prefix: bytes) -> bytes:
+    """XML whose elements have the prefix of another part's; there is mostly none."""
+    return re.sub(rb"<(/?)(?=[A-Za-z])", rb"<\1" + prefix, xml) if prefix else xml
+
+
+def row_tags(xml: bytes) -> Iterator[tuple[int, bytes]]:
+    """The number and the opening tag of each row of a sheet."""
+    for match in _ROW.finditer(xml):
+        number = re.search(rb"""\sr=["']([0-9]+)["']""", match[0])
+        if number:
+            yield int(number[1]), match[0]
+
+
+def says_something(tag: bytes) -> bool:
+    """Whether a row without cells has a height, a format or a group of its own."""
+    return bool(re.search(rb"""\s(ht|hidden|outlineLevel|s|customFormat|collapsed)=""", tag))
+
+
+def restyled(rows: bytes, styles: Mapping[int, int]) -> bytes:
+    """Rows whose formats have other numbers now."""
+    return re.sub(rb"(<(?:c|row)\b[^>]*?\ss=\")([0-9]+)", lambda match: match[1] + b"%d" % styles[int(match[2])], rows)
