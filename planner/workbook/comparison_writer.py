@@ -25,7 +25,7 @@ from planner.workbook.comparison_results import ResultColumns
 from planner.workbook.formula_texts import Databases, or_blank
 from planner.workbook.inputs_sheet import NAME as INPUTS
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import GREY, Live, Page
+from planner.workbook.page import GREY, Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
 
 PURPOSE = "Copy a row down to add a case, change its inputs, then run: planner measure on this file."
@@ -127,8 +127,7 @@ def _row(sheet: Comparison, at: int, case: ComparisonCase, chip: str | None, dat
 def _typed(case: ComparisonCase, row: Row) -> tuple[object, str]:
     if row.kind != "input":
         return None, ""
-    value = case.inputs[row.name]
-    return int(value) if isinstance(value, float) and value == int(value) else value, "plan_input"
+    return whole_as_int(case.inputs[row.name]), "plan_input"
 
 
 def _colour(sheet: Comparison, last: int) -> None:
@@ -152,8 +151,7 @@ def _validate(sheet: Comparison, databases: Databases, templates: Sequence[Templ
     }
     lists |= {name: databases["dtypes"].ids for name in sheet.table.columns if name.endswith("_dtype")}
     for name, source in lists.items():
-        sheet.page.validate(sheet.reach(name), type="list", formula1=source, error="Choose from the list.",
-                            errorTitle=name, promptTitle=name, prompt="Choose from the list.")  # fmt: skip
+        sheet.page.choose(sheet.reach(name), source, name, "Choose from the list.")
 
 
 TIMES = (1e-7, 1e2)  # s, what the axes span
