@@ -15,7 +15,7 @@ def command(file: Path) -> None:
     """Refresh the cached values of FILE. Formats, charts, notes and every other part stay byte for byte."""
     from planner import progress
     from planner.recalc import recalculate
-    from planner.xlsx.locked import locked
+    from planner.xlsx.atomic import locked
     from planner.xlsx.opc import Package
 
     with locked(file):
