@@ -14,6 +14,7 @@ from planner import data
 from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.template import COLUMNS, Template
+from tests import read_once
 from tests.workbooks import write_comparison
 
 Write = Callable[..., Path]
@@ -48,6 +49,7 @@ def _load_shipped_once(path: Path, including: tuple[Path, ...]) -> Template:
 
 
 library._load = _load_shipped_once
+read_once.install()
 
 
 @pytest.fixture

@@ -181,14 +181,14 @@ def by_libreoffice(formulas: Sequence[str], table: Table, tmp: Path) -> np.ndarr
 
 def _cells(formulas: Sequence[str], table: Table):
     """(row, column, content) of each cell; N/A is the formula =NA()."""
-    names = list(table)
+    names, parsed = list(table), [parse(text) for text in formulas]
     for index in range(len(table["kind"])):
         row = index + 1
         for column, name in enumerate(names, 1):
             yield row, column, "=NA()" if table[name][index] is None else table[name][index]
         addresses = {name: f"${get_column_letter(column)}{row}" for column, name in enumerate(names, 1)}
-        for column, text in enumerate(formulas, len(names) + 1):
-            yield row, column, "=" + parse(text).substitute(addresses)
+        for column, formula in enumerate(parsed, len(names) + 1):
+            yield row, column, "=" + formula.substitute(addresses)
 
 
 def _answers(formulas: Sequence[str], table: Table, value_at: Callable[[int, int], object]) -> np.ndarray:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
+from tests.workbooks import write_plan
 
 HOSTILE = "<script>alert('x')</script> & \"q\" | `x` **b** [l](http://evil.example/)"
 FORMULA = "=cmd|' /C calc'!A0"
@@ -44,7 +45,15 @@ def hostile_workbook() -> Path:
 def default_workbook() -> Path:
     """The workbook of `planner build`."""
     path = Path(tempfile.mkdtemp(prefix="reports-")) / "plan.xlsx"
-    path.write_bytes(build(plan_of((), (), (), None, ())))
+    write_plan(path)
+    return path
+
+
+@functools.cache
+def small_workbook() -> Path:
+    """One model that serves on one chip."""
+    path = Path(tempfile.mkdtemp(prefix="reports-")) / "plan.xlsx"
+    write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
     return path
 
 

@@ -150,7 +150,7 @@ def test_nothing_is_half_written(add: Run, monkeypatch: pytest.MonkeyPatch) -> N
 def test_an_id_that_does_harm_is_refused(add: Run, identifier: str, why: str) -> None:
     """A formula, markup or a path is no id of a new model: one line, and no file is made."""
     said = refused(add(config_of("llama3-8b"), f"--id={identifier}"))
-    assert said.startswith("config.json: ")
+    assert said.startswith("config.json, column id: ")
     assert "can't be an id" in said
     assert why in said
     assert not Path("mine.csv").exists()

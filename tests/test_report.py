@@ -104,7 +104,9 @@ def test_what_the_report_has(default: ReportData) -> None:
         "memory-serving", "step-time-decode", "memory-training", "latency-throughput", "roofline",
     }  # fmt: skip
     assert len(default.file_digest) == 64
-    assert {"models.csv", "accelerators.csv"} <= {source.what for source in default.sources}
+    digests = {source.what: source.detail for source in default.sources if source.kind == "file"}
+    assert {"models.csv", "accelerators.csv"} <= digests.keys()
+    assert {len(digest) for digest in digests.values()} == {64}  # and nothing else that Cover has below them
     assert any(source.what.startswith("tpu-v5e") for source in default.sources)
     assert default.sweeps
     assert "Nothing is measured" in default.accuracy

@@ -21,9 +21,10 @@ GIB = 2**30
 def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CheckResult]:
     """The failed checks of a plan with a mesh that doesn't suit, by label."""
     path = tmp_path_factory.mktemp("failing") / "plan.xlsx"
+    mesh = {"mesh_tensor": 3, "mesh_pipeline": 7, "slice_x": 5}
     write_plan(
-        path, ["llama3-70b"], ["h100-sxm"], workload="all", n_chips=1, batch=64, context_len=200_000, mesh_tensor=3,
-        mesh_pipeline=7, slice_x=5,
+        path, ["llama3-70b"], ["h100-sxm"], ["training", "inference"],
+        workload="all", n_chips=1, batch=64, context_len=200_000, **mesh,
     )  # fmt: skip
     return {check.label: check for check in gather(path).failed}
 
@@ -115,7 +116,7 @@ def test_every_failed_check_has_its_numbers(failed: dict[str, CheckResult]) -> N
 def test_pages_show_the_numbers(tmp_path: Path) -> None:
     """The page and the Markdown have them beside the check, before what it asks for."""
     path = tmp_path / "plan.xlsx"
-    write_plan(path, ["llama3-70b"], ["h100-sxm"], batch=64, n_chips=1)
+    write_plan(path, ["llama3-70b"], ["h100-sxm"], ["inference"], batch=64, n_chips=1)
     report = gather(path)
     (check,) = report.failed
     page, text = html(report), markdown(report)

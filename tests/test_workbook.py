@@ -51,6 +51,12 @@ def default(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def default_book(default: Path) -> openpyxl.Workbook:
+    """It, as openpyxl reads it; only to be looked at."""
+    return openpyxl.load_workbook(default)
+
+
 def formulas(path: Path) -> dict[tuple[str, str], object]:
     """The cached value of every formula cell."""
     sheets = parse_sheets(Package.read(path))
@@ -66,26 +72,25 @@ def test_over_a_thousand_formulas_all_cached(default: Path) -> None:
     assert {value.code for value in values.values() if isinstance(value, CellError)} <= {"#N/A"}
 
 
-def test_calculation_sheets_hold_no_typed_number(default: Path) -> None:
+def test_calculation_sheets_hold_no_typed_number(default_book: openpyxl.Workbook) -> None:
     """Every scenario cell of a calculation sheet is a formula: nothing calculated is typed."""
-    book = openpyxl.load_workbook(default)
     for name in ("Transformer", "Training", "Inference", "Collectives", "Checks"):
-        for row in book[name].iter_rows(min_row=layout.FIRST_ROW, min_col=FIRST):
+        for row in default_book[name].iter_rows(min_row=layout.FIRST_ROW, min_col=FIRST):
             typed = [cell.coordinate for cell in row if cell.value is not None and cell.data_type != "f"]
             assert typed == [], f"{name}: {typed}"
 
 
-def test_sheets_are_the_designs(default: Path) -> None:
+def test_sheets_are_the_designs(default_book: openpyxl.Workbook) -> None:
     """The sheets stand in the design's order."""
-    assert openpyxl.load_workbook(default, read_only=True).sheetnames == [
+    assert default_book.sheetnames == [
         "Cover", "Dashboard", "Inputs", "Models", "Hardware", "Dtypes", "Transformer", "Training", "Inference",
         "Collectives", "Constraints", "Operations", "Roofline", "Sweep", "Comparison", "Checks", "Log",
     ]  # fmt: skip
 
 
-def test_what_looks_like_a_link_is_one(default: Path) -> None:
+def test_what_looks_like_a_link_is_one(default_book: openpyxl.Workbook) -> None:
     """Every cell in the style of a link leads to a place in the workbook."""
-    book = openpyxl.load_workbook(default)
+    book = default_book
     links = {(sheet.title, cell.coordinate): cell.hyperlink for sheet in book for row in sheet.iter_rows()
              for cell in row if cell.style == "plan_link" and cell.value is not None}  # fmt: skip
     assert {sheet for sheet, _ in links} >= {"Cover", "Dashboard"}

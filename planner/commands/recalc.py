@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from planner.commands.options import PATH
+
 
 @click.command("recalc")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 def command(file: Path) -> None:
     """Refresh the cached values of FILE. Formats, charts, notes and every other part stay byte for byte."""
     from planner import progress

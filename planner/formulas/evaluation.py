@@ -17,6 +17,7 @@ from planner.formulas.text import Binary, Call, Formula, Name, Node, Number, Tex
 Given = Mapping[str, Any]  # name -> number, text, None (N/A), or an array of these
 _CODES: dict[str, float] = {}
 _TEXTS: list[str] = [""]
+_NUMPY = Arithmetic(np)
 
 
 def code(text: str) -> float:
@@ -76,7 +77,7 @@ class Results(Mapping[str, Any]):
 
     def number(self, text: str) -> float | None:
         """What a formula in names of rows gives in a single plan; None for N/A."""
-        found = float(run(parse(text), self.arrays, Arithmetic(np)))
+        found = float(run(parse(text), self.arrays, _NUMPY))
         return None if found != found else found
 
 
@@ -95,7 +96,7 @@ def evaluate(template: Template, facts: Facts, values: Given | None = None, *, b
     if backend == "jax":
         return Results(template, _on_jax(template, facts, leaves), given, spelling)
     with np.errstate(all="ignore"):
-        return Results(template, _run(template, facts, leaves, Arithmetic(np)), given, spelling)
+        return Results(template, _run(template, facts, leaves, _NUMPY), given, spelling)
 
 
 def _on_jax(template: Template, facts: Facts, leaves: Mapping[str, Array]) -> Mapping[str, Array]:
@@ -190,7 +191,11 @@ def _selected(codes: Array, table: Mapping[str, Any], arithmetic: Arithmetic) ->
 
 def run(formula: Formula, arrays: Mapping[str, Array], arithmetic: Arithmetic) -> Array:
     """A formula's value, given the array of every name in it."""
-    return _compiled(formula.root, arithmetic)(arrays)
+    key = formula.text, formula.root.start, formula.root.end
+    function = arithmetic.compiled.get(key)
+    if function is None:
+        function = arithmetic.compiled[key] = _compiled(formula.root, arithmetic)
+    return function(arrays)
 
 
 def _compiled(node: Node, arithmetic: Arithmetic) -> Callable[[Mapping[str, Array]], Array]:

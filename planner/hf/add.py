@@ -68,7 +68,8 @@ def _new_id(typed: str, config: Path) -> str:
     try:
         refuse_new_id(identifier)
     except UnfitCellError as error:
-        raise UserError(error.what, place=Place(config), remedy=f"{error.remedy}, as in --id my-model") from None
+        place = Place(config, column="id")
+        raise UserError(error.what, place=place, remedy=f"{error.remedy}, as in --id my-model") from None
     return identifier
 
 

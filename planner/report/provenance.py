@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -11,6 +12,7 @@ from planner.report.contents import Source
 
 COVER, DIGESTS = "Cover", "Made from"
 FACTS = ("Version", "Made on")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def cover(plan: Plan) -> Cover:
         is_below = is_below or label.startswith(DIGESTS)
         if label in FACTS and value is not None:
             facts[label] = _day(value) if isinstance(value, float) else str(value)
-        elif is_below and isinstance(value, str) and value:
+        elif is_below and isinstance(value, str) and _SHA256.fullmatch(value):
             digests.append(Source(label, value))
     title = plan.at(sheet.name, 1, 1)
     return Cover(title if isinstance(title, str) else "", facts, tuple(digests))

@@ -110,10 +110,9 @@ class Base:
 
     def is_ours(self, keyed: KeyedSheet, at: Position) -> bool:
         """Whether a cell of the file holds what planner wrote there."""
-        wrote = self.wrote(keyed, at)
-        formula, value = keyed.sheet.patterns.get(at), keyed.sheet.value(*at)
+        wrote, formula = self.wrote(keyed, at), keyed.sheet.patterns.get(at)
         if formula is None:
-            return of_value(value) == (NOTHING if wrote is None else wrote.digest)
+            return of_value(keyed.sheet.value(*at)) == (NOTHING if wrote is None else wrote.digest)
         return wrote is not None and wrote.digest == self._digest(keyed, at, formula, wrote.first)
 
     def _digest(self, keyed: KeyedSheet, at: Position, formula: Pattern, first: Position) -> int:

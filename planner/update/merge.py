@@ -46,6 +46,7 @@ class SheetMerge:
     kind: str
     styles: Mapping[int, int]
     moved_in: Mapping[Position, tuple[KeyedSheet, Position]] = field(default_factory=dict)
+    alike: dict[tuple[int, int], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         merge, kind = self.merge, self.kind
@@ -104,12 +105,18 @@ class SheetMerge:
 
     def _is_formatted(self, at: Position, style: int, other: Position | None) -> bool:
         """Whether a person gave a cell its look."""
-        look, looks = self.merge.ours.look_of(style), self.merge.fresh.looks
-        if other is not None and looks[self.fresh.cells[other].style] == look:
+        if other is not None and self._looks_alike(style, self.fresh.cells[other].style):
             return False
+        look = self.merge.ours.look_of(style)
         if look == self.merge.ours.looks[0] and self.merge.base.wrote(self.old, at) is None:
             return False
         return not self.merge.base.is_our_look(self.old, at, look)
+
+    def _looks_alike(self, style: int, fresh: int) -> bool:
+        """Whether a format of the file and one of the fresh workbook look alike."""
+        if (style, fresh) not in self.alike:
+            self.alike[style, fresh] = self.merge.ours.look_of(style) == self.merge.fresh.looks[fresh]
+        return self.alike[style, fresh]
 
     def _keeps(self, at: Position, other: Position | None, final: Position) -> bool:
         """Whether the file's content stays; what became of it is noted."""

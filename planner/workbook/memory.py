@@ -13,7 +13,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from planner.xlsx.address import Position, column_letters
@@ -180,6 +180,7 @@ def of_formula(text: str) -> int:
     return zlib.crc32(f"={_SPELLING.sub(_spelt, text)}".encode()) & 0xFFFFFF or 1
 
 
+@lru_cache(maxsize=1 << 14, typed=True)
 def of_value(value: Value) -> int:
     """The digest of a typed value."""
     if value is None or value == "":
