@@ -42,21 +42,16 @@ class Sheet:
         return self.data.decode("utf-8-sig")
 
     def records(self) -> Iterator[tuple[int, dict[str, str]]]:
-        """Each row that isn't blank as (line number, column -> text). Raises UserError as `rows` does."""
-        for line, cells in self.rows():
+        """Each row that isn't blank as (line number, column -> text). Raises UserError as `placed` does."""
+        for line, _, cells in self.placed():
             yield line, dict(zip(self.header, cells, strict=True))
 
-    def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Each row that isn't blank as (line number, a text for each column of the header).
+    def placed(self) -> Iterator[tuple[int, int, list[str]]]:
+        """Each row that isn't blank: its line, the byte where it begins (for `row_at`), its cells as the header's.
 
         Raises UserError for a row with too few or too many cells, or a cell that a spreadsheet can't hold: too long,
         or with control characters.
         """
-        for line, _, cells in self.placed():
-            yield line, cells
-
-    def placed(self) -> Iterator[tuple[int, int, list[str]]]:
-        """As `rows`, with the byte at which each row begins, for `row_at`."""
         lines = _Lines(self.data)
         reader = _reader(lines)
         next(reader)

@@ -22,11 +22,16 @@ def shown(value: Value, name: str = "") -> str:
     return f"{value:,.7g}" if 1e-4 <= abs(value) < 1e7 else f"{value:.6e}"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things: `1 scenario`, `3 scenarios`."""
+    return f"{number} {noun}{'s' if number != 1 else ''}"
+
+
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[str] = ()) -> str:
     """A table with aligned columns, cut where the terminal ends; the columns named in `right` are right-aligned."""
     table = [list(header), *[list(row) for row in rows]]
     widths = [max(len(row[index]) for row in table) for index in range(len(header))]
-    limit = shutil.get_terminal_size((120, 24)).columns if _is_terminal() else 0
+    limit = shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else 0
     lines = []
     for row in table:
         cells = [
@@ -36,7 +41,3 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], right: Collect
         line = "  ".join(cells).rstrip()
         lines.append(line if not limit or len(line) <= limit else line[: limit - 1] + "…")
     return "\n".join(lines)
-
-
-def _is_terminal() -> bool:
-    return sys.stdout.isatty()

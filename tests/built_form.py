@@ -12,9 +12,8 @@ from planner.book.line_tables import HEADER, LineTable
 from planner.book.sheet import SEARCHED, Sheet
 from planner.book.workbook import Book
 from planner.formulas.text import Binary, Call, FormulaError, Node, Number, children, parse, walk
-from planner.xlsx.address import Position, address
+from planner.xlsx.address import Position, address, quoted, unquoted
 from planner.xlsx.markup import tag_end
-from planner.xlsx.sheetname import quoted, unquoted
 from planner.xlsx.xmltree import local_name
 
 COVER_SAYS = ("Version", "Made on", "Failed checks", "Sheets", "Colours", "Made from (SHA-256)")

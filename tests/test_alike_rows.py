@@ -13,9 +13,8 @@ from planner.recalc.dependents import dependents
 from planner.recalc.edits import Edits, NewRows
 from planner.recalc.row_formulas import RowFormula
 from planner.xlsx.cellvalue import CellError, Formula, Value
-from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import with_values
+from planner.xlsx.sheetedit import NewRow, with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.recalcs import cached, edited
 from tests.xlsx_samples import package, sheet

@@ -11,8 +11,8 @@ from lxml import etree
 
 from planner.compare import comparison_sheet as comparison
 from planner.xlsx.address import address
+from planner.xlsx.named_ranges import tables
 from planner.xlsx.opc import Package
-from planner.xlsx.tables import tables
 from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import parse
 from tests import libreoffice

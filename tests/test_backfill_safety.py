@@ -23,7 +23,7 @@ from planner.cli import group
 from planner.compare import landing
 from planner.errors import UserError
 from planner.measure.measurements_csv import write_measurements
-from planner.xlsx.locked import locked
+from planner.xlsx.atomic import locked
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, keys, measurement, rows
 

@@ -13,9 +13,9 @@ from planner.recalc.cell_arrays import UNSURE, Column, Fixed, computed
 from planner.recalc.row_formulas import row_formula
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import NA, Value, same_value
-from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package
 from planner.xlsx.references import Reference, rewritten
+from planner.xlsx.sheetedit import NewRow
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
 from tests.recalcs import cached, formula_rows, xml

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import pytest
 
-from planner.xlsx.cell_formulas import moved_formula
-from planner.xlsx.moved_parts import move
+from planner.xlsx.moved_cells import moved_formula
+from planner.xlsx.moved_parts import move, move_around_rows
 from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
-from planner.xlsx.sheet_moves import move_around_rows
 from planner.xlsx.worksheet import Worksheet
 from tests.xlsx_samples import MAIN, parts, sheet, zipped
 

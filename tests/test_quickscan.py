@@ -6,14 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from planner.xlsx import quickscan
+from planner.xlsx import sheetxml
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetscan import Scan
+from planner.xlsx.sheetscan import plain_rows
+from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import shared_strings
 from tests.workbooks import write_plan
 from tests.xlsx_samples import sheet
 
-FIELDS = ("ref", "type", "text", "formula", "kind", "area", "span", "formula_span", "value_span", "value")
+FIELDS = (
+    "ref",
+    "type",
+    "text",
+    "formula",
+    "kind",
+    "area",
+    "span",
+    "formula_span",
+    "value_span",
+    "value",
+    "style",
+    "shared",
+)
 USUAL = {
     "numbers": '<row r="2" spans="1:2"><c r="A2" s="3"><v>1.5</v></c><c r="C2"/></row><row r="4"/>',
     "texts": '<row r="1"><c r="A1" t="inlineStr"><is><t xml:space="preserve"> a&amp;b </t></is></c></row>',
@@ -38,16 +52,16 @@ UNUSUAL = {
 }
 
 
-def by_expat(xml: bytes, strings: list[str], monkeypatch: pytest.MonkeyPatch) -> Scan:
+def by_expat(xml: bytes, strings: list[str], monkeypatch: pytest.MonkeyPatch) -> SheetXml:
     """The scan without the quick one."""
     with monkeypatch.context() as patched:
-        patched.setattr(quickscan, "body", lambda *_: None)
-        return Scan(xml, strings)
+        patched.setattr(sheetxml, "plain_rows", lambda *_: None)
+        return SheetXml(xml, strings)
 
 
-def same(one: Scan, other: Scan) -> bool:
+def same(one: SheetXml, other: SheetXml) -> bool:
     """Whether two scans have found the same."""
-    cells = [[[getattr(cell, name) for name in FIELDS] for cell in scan.cells] for scan in (one, other)]
+    cells = [[[getattr(cell, name) for name in FIELDS] for cell in scan.cells.values()] for scan in (one, other)]
     rest = [(scan.rows, scan.data, scan.dimension, scan.arrays) for scan in (one, other)]
     return cells[0] == cells[1] and rest[0] == rest[1]
 
@@ -56,14 +70,14 @@ def same(one: Scan, other: Scan) -> bool:
 def test_usual_xml_is_read_alike(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cells, rows, spans, ranges and dimension."""
     xml = sheet(USUAL[kind], before='<dimension ref="A1:C4"/>').encode()
-    assert quickscan.body(xml, ()) is not None
-    assert same(Scan(xml), by_expat(xml, [], monkeypatch))
+    assert plain_rows(xml) is not None
+    assert same(SheetXml(xml), by_expat(xml, [], monkeypatch))
 
 
 @pytest.mark.parametrize("kind", UNUSUAL)
 def test_unusual_xml_is_left_to_expat(kind: str) -> None:
     """Whatever this regular expression doesn't cover to the last byte."""
-    assert quickscan.body(sheet(UNUSUAL[kind]).encode(), ()) is None
+    assert plain_rows(sheet(UNUSUAL[kind]).encode()) is None
 
 
 @pytest.mark.parametrize("templates", [["matmul"], pytest.param([], marks=pytest.mark.slow)])
@@ -75,5 +89,5 @@ def test_a_built_workbook_is_read_alike(tmp_path: Path, monkeypatch: pytest.Monk
     strings = shared_strings(package)
     for part in package.sheets().values():
         xml = package.parts[part]
-        assert quickscan.body(xml, strings) is not None, part
-        assert same(Scan(xml, strings), by_expat(xml, strings, monkeypatch)), part
+        assert plain_rows(xml) is not None, part
+        assert same(SheetXml(xml, strings), by_expat(xml, strings, monkeypatch)), part

@@ -17,8 +17,7 @@ from planner import cli, progress, regularfile
 from planner.errors import UserError
 from planner.report.jinja_pages import rendered
 from planner.xlsx import atomic
-from planner.xlsx.atomic import write_atomically
-from planner.xlsx.locked import locked
+from planner.xlsx.atomic import locked, write_atomically
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes, devices and signals of POSIX")
 

@@ -18,9 +18,9 @@ from planner.formulas.evaluation import Facts, evaluate
 from planner.formulas.lookups import bytes_of_dtypes
 from planner.recalc import recalculate
 from planner.xlsx.address import coordinates
-from planner.xlsx.columns import as_wide
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
+from planner.xlsx.worksheet import as_wide
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.workbooks import agree, write_plan
 

@@ -100,7 +100,7 @@ def without(xml: bytes, cells: Iterable[str], rows: Iterable[int] = ()) -> bytes
     """The XML without these cells and rows."""
     parsed = SheetXml(xml)
     spans = [parsed.cells[ref].span for ref in cells if ref in parsed.cells]
-    spans += [row.span for row in parsed.scan.rows if row.number in set(rows)]
+    spans += [parsed.rows[number] for number in rows if number in parsed.rows]
     for start, end in sorted(spans, reverse=True):
         xml = xml[:start] + xml[element_end(xml, start, end) :]
     return xml

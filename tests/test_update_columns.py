@@ -12,10 +12,9 @@ from planner.check.run import check
 from planner.compare import comparison_sheet as comparison
 from planner.update.update import update_file
 from planner.xlsx.address import column_letters
-from planner.xlsx.columns import take_widths
 from planner.xlsx.moves import Track
 from planner.xlsx.opc import Package
-from planner.xlsx.worksheet import Worksheet
+from planner.xlsx.worksheet import Worksheet, take_widths
 from tests.edits.catalogue import Edit, Expected, Step
 from tests.edits.programs import by_office, needs_office
 from tests.test_update import GOLDEN

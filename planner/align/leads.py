@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from planner.xlsx.address import folded
 from planner.xlsx.pattern import Pattern
 from planner.xlsx.references import Corner, Reference, rewritten
-from planner.xlsx.sheetname import folded
 
 FAR_ROW, FAR_COLUMN = 500_000, 8_000  # where a person's rows and columns are led to: no built cell is there
 

@@ -12,9 +12,8 @@ from planner.book.record_tables import Database
 from planner.book.scenario_columns import FIRST_SCENARIO
 from planner.book.workbook import Book
 from planner.formulas.text import Formula, FormulaError, parse
-from planner.xlsx.address import Area, address, column_letters
+from planner.xlsx.address import Area, address, column_letters, quoted
 from planner.xlsx.pattern import Pattern
-from planner.xlsx.sheetname import quoted
 
 OVERRIDE = "override or "
 GIVEN, OR = "given", "given or "

@@ -19,7 +19,6 @@ from planner.xlsx.xmltree import local_name
 SEARCHED = 40
 """The rows among which titles are looked for: built ones stand in row 1 to 5, below rows that an analyst puts in."""
 
-_SHARED = re.compile(rb"""\ssi\s*=\s*["']([0-9]+)""")
 _HIDDEN = re.compile(rb"""\shidden\s*=\s*["'](?:1|true)""")
 _GROUPED = re.compile(rb"""\soutlineLevel\s*=\s*["'][1-9]""")
 _EMPTY = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData/></worksheet>'
@@ -54,7 +53,7 @@ class Sheet:
     def patterns(self) -> dict[Position, Pattern]:
         """The pattern of each formula; the cells of a shared formula have that of its first cell."""
         found: dict[Position, Pattern] = {}
-        shared: dict[bytes, Pattern] = {}
+        shared: dict[str, Pattern] = {}
         for at, cell in self.cells.items():
             formula = cell.formula
             if formula is None:
@@ -62,11 +61,10 @@ class Sheet:
             if formula:
                 found[at] = _copied(found, at, formula) or pattern(formula, *at)
             if cell.kind == "shared":
-                number = self._shared_number(cell)
                 if formula:
-                    shared[number] = found[at]
-                elif number in shared:
-                    found[at] = shared[number]
+                    shared[cell.shared] = found[at]
+                elif cell.shared in shared:
+                    found[at] = shared[cell.shared]
         return found
 
     @cached_property
@@ -107,12 +105,6 @@ class Sheet:
             return False
         return not any(area.covers(row, column) for area in self.xml.arrays.values())  # filled by another's formula
 
-    def _shared_number(self, cell: Cell) -> bytes:
-        assert cell.formula_span is not None, "a shared formula has an element"
-        start = cell.formula_span[0]
-        match = _SHARED.search(self.xml.xml[start : tag_end(self.xml.xml, start)])
-        return match[1] if match else b""
-
     @cached_property
     def _around(self) -> dict[str, list[ElementTree.Element]]:
         """The elements of the sheet's XML but for its cells, by local name."""
@@ -133,7 +125,7 @@ class Sheet:
     def hidden_rows(self) -> list[int]:
         """The rows that are hidden without being a group."""
         xml, found = self.xml.xml, []
-        for number, start, _ in self.xml.row_spans:
+        for number, (start, _) in self.xml.rows.items():
             tag = xml[start : tag_end(xml, start)]
             if b"hidden" in tag and _HIDDEN.search(tag) and not _GROUPED.search(tag):
                 found.append(number)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from planner import csvfile, data
 from planner.catalog.columns import Column, Field, Value, warn_of_unknown
@@ -15,43 +16,23 @@ from planner.catalog.model_columns import MODEL_FIELDS, MODEL_NOTES
 from planner.catalog.rows import Reader
 from planner.errors import Place, UserError, nearest
 
-__all__ = ["Column", "Rows", "Table", "Value", "load_dtypes", "load_hardware", "load_models"]
+__all__ = ["Column", "Table", "Value", "load_dtypes", "load_hardware", "load_models"]
 
+T = TypeVar("T")
 _NOUNS = {"models": "model", "hardware": "accelerator", "dtypes": "dtype"}
 _AN = {"models": "a model", "hardware": "an accelerator", "dtypes": "a dtype"}
 _SUCH_AS = {"models": "n_layers", "hardware": "peak_bf16", "dtypes": "bytes_per_element"}
 _SHARED = frozenset({"id", "name", "year", "source", "note"})  # what a file of another kind may say as well
 
 
-class Rows(Mapping[str, dict[str, Value]]):
-    """Rows by id, in the file's order. Of each the place is kept: it is read and completed when it is asked for."""
+class ById(Mapping[str, T], Generic[T]):
+    """What a file says of each id, in its order: read from the place where the id's row begins when it is asked for."""
 
-    def __init__(self, reader: Reader, begins: Mapping[str, int], shown: Sequence[str]) -> None:
-        self._reader, self._begins, self._shown = reader, begins, shown
+    def __init__(self, begins: Mapping[str, int], read: Callable[[int], T]) -> None:
+        self._begins, self._read = begins, read
 
-    def __getitem__(self, identifier: str) -> dict[str, Value]:
-        row = self._reader.complete(self._reader.row_at(self._begins[identifier]))
-        return {name: row[name] for name in self._shown}
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._begins)
-
-    def __len__(self) -> int:
-        return len(self._begins)
-
-
-class Sources(Mapping[str, str]):
-    """Where each row comes from, by id: what its source columns say, else its file and line."""
-
-    def __init__(self, reader: Reader, begins: Mapping[str, int], path: Path) -> None:
-        self._reader, self._begins, self._path = reader, begins, path
-        self._citing = [at for at, name in enumerate(reader.names) if name.startswith("source")]
-
-    def __getitem__(self, identifier: str) -> str:
-        begin = self._begins[identifier]
-        given = self._reader.row_at(begin)
-        cited = dict.fromkeys(str(given[at]) for at in self._citing if given[at])
-        return "; ".join(cited) or f"{self._path.name}, line {self._reader.line_at(begin)}"
+    def __getitem__(self, identifier: str) -> T:
+        return self._read(self._begins[identifier])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._begins)
@@ -70,7 +51,7 @@ class Table:
     kind: str
     path: Path
     columns: tuple[Column, ...]
-    rows: Rows
+    rows: Mapping[str, dict[str, Value]]
     sources: Mapping[str, str]
     digest: str
 
@@ -163,5 +144,16 @@ def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = 
         remedy = f"add a row for each {_NOUNS[kind]}"
         raise UserError("there are no rows below the header", place=Place(path), remedy=remedy)
     columns = tuple(field.column for field in fields if field.shown)
-    rows = Rows(reader, begins, [column.name for column in columns])
-    return Table(kind, path, columns, rows, Sources(reader, begins, path), sheet.digest)
+
+    def row(begin: int) -> dict[str, Value]:
+        cells = reader.complete(reader.row_at(begin))
+        return {column.name: cells[column.name] for column in columns}
+
+    return Table(kind, path, columns, ById(begins, row), ById(begins, partial(_source, reader, path)), sheet.digest)
+
+
+def _source(reader: Reader, path: Path, begin: int) -> str:
+    """Where the row that begins at a byte is from: what its source columns say, else its file and line."""
+    cells = zip(reader.names, reader.row_at(begin), strict=True)
+    cited = dict.fromkeys(str(value) for name, value in cells if name.startswith("source") and value)
+    return "; ".join(cited) or f"{path.name}, line {reader.line_at(begin)}"

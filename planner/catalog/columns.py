@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -38,8 +38,8 @@ class Column:
 class Rule:
     """What stands for a blank cell, computed from other cells of its row.
 
-    The function's parameters are the columns that it reads and its docstring is the rule in words. Its value
-    is N/A when one of them is, save where the parameter has a default: such a column may be blank.
+    The function's parameters are the columns that it reads. Its value is N/A when one of them is, save where the
+    parameter has a default: such a column may be blank.
     """
 
     def __init__(self, function: Callable[..., Value]) -> None:
@@ -53,12 +53,6 @@ class Rule:
         if None in values and any(row[name] is None for name in self.needed):
             return None
         return self.function(*values)
-
-
-@Rule
-def same_as_id(id: str) -> str:
-    """The id."""
-    return id
 
 
 @dataclass(frozen=True)
@@ -87,6 +81,16 @@ class Field:
     def column(self) -> Column:
         """The field as a column of the table."""
         return Column(self.name, "text" if self.kind == "text" else self.unit, self.label, self.source, self.only_on)
+
+
+def with_rules(fields: Iterable[Field], rules: Mapping[str, Callable[..., Value]]) -> tuple[Field, ...]:
+    """The fields, each that `rules` has a function for by its name with that rule for its blank cells."""
+    waiting = dict(rules)
+    found = tuple(
+        replace(field, blank=Rule(waiting.pop(field.name))) if field.name in waiting else field for field in fields
+    )
+    assert not waiting, f"rules of no field: {', '.join(waiting)}"
+    return found
 
 
 LARGEST = 1e30  # far above any quantity in SI base units, far below overflow

@@ -55,7 +55,6 @@ class Reader:
         self._shared, self._rules = _completion(fields, self.names)
         self._required = [field.name for field in fields if field.required]
         self._laws = [*(bound(field) for field in fields if field.at_most), *laws]
-        self._ways: dict[str, tuple[set[str], list[tuple[str, Rule]]]] = {}  # what a field follows from
         self._at = {name: at for at, name in enumerate(self.names)}
         self._places = [sheet.header.index(name) for name in self._columns]
         self._texts = [_Texts(field) for field in self._columns.values()]
@@ -102,15 +101,12 @@ class Reader:
 
     def complete(self, given: OwnCells) -> dict[str, Value]:
         """The value of every field: the row's own, what stands for a blank, what follows from the others."""
-        row = self._known(given)
+        own = zip(self.names, given, strict=True)
+        row = self._shared | {name: value for name, value in own if value is not None}
         for name, rule in self._rules:
             if row[name] is None:
                 row[name] = rule(row)
         return row
-
-    def _known(self, given: OwnCells) -> dict[str, Value]:
-        own = zip(self.names, given, strict=True)
-        return self._shared | {name: value for name, value in own if value is not None}
 
     def _parsed(self, cells: Sequence[str]) -> OwnCells:
         return tuple(texts[cells[at]] for at, texts in zip(self._places, self._texts, strict=True))
@@ -126,18 +122,20 @@ class Reader:
     def _what_is_judged(self) -> list[int]:
         """Where the columns stand that decide whether a row may be: required ones and what laws speak of."""
         wanted = set(self._required) | {name for law in self._laws for name in law.reads}
-        for name in tuple(wanted):
-            wanted |= self._way(name)[0]
+        for name, rule in reversed(self._rules):
+            if name in wanted:
+                wanted.update(rule.inputs)
         return [at for at, name in enumerate(self.names) if name in wanted and name != "id"]
 
     def _check(self, line: int, given: OwnCells) -> None:
+        row = self.complete(given)
         for name in self._required:
-            if self._value(given, name) is None and self.complete(given)[name] is None:
+            if row[name] is None:
                 raise self._fault(f"{name} is blank", line, name, "every row needs it")
         for law in self._laws:
             if not all(self._typed(given, name) for name in law.said):
                 continue
-            values = [self._completed(given, name) for name in law.reads]
+            values = [row[name] for name in law.reads]
             if None not in values and (what := law.fault(*values)):
                 typed = next((name for name in law.reads if self._typed(given, name)), law.reads[0])
                 raise self._fault(what, line, self._header(typed), law.remedy)
@@ -150,36 +148,6 @@ class Reader:
     def _header(self, name: str) -> str:
         """A field under the name that the file has for it."""
         return next((header for header, field in self._columns.items() if field.name == name), name)
-
-    def _completed(self, given: OwnCells, name: str) -> Value:
-        """The value of one field, as `complete` has it."""
-        own = self._value(given, name)
-        if own is not None:
-            return own
-        wanted, rules = self._way(name)
-        row = {at: self._value(given, at) for at in wanted}
-        for at, rule in rules:
-            if row[at] is None:
-                row[at] = rule(row)
-        return row[name]
-
-    def _way(self, name: str) -> tuple[set[str], list[tuple[str, Rule]]]:
-        """The fields that one follows from, and the rules that lead to it."""
-        if name not in self._ways:
-            wanted: set[str] = {name}
-            rules: list[tuple[str, Rule]] = []
-            for at, rule in reversed(self._rules):
-                if at in wanted:
-                    wanted.update(rule.inputs)
-                    rules.insert(0, (at, rule))
-            self._ways[name] = wanted, rules
-        return self._ways[name]
-
-    def _value(self, given: OwnCells, name: str) -> Value:
-        """What a row has for a field before any rule: its own, or what all rows share."""
-        at = self._at.get(name)
-        own = None if at is None else given[at]
-        return self._shared[name] if own is None else own
 
     def _fault(self, what: str, line: int, column: str, remedy: str) -> UserError:
         return UserError(what, place=Place(self._sheet.path, line, column), remedy=remedy)

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from planner.commands.options import PATH
+
 
 @click.command("backfill")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.argument("measurements", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
+@click.argument("measurements", type=PATH)
 def command(file: Path, measurements: Path) -> None:
     """Write the measured numbers of MEASUREMENTS (a CSV of `planner measure`) into the Comparison of FILE.
 

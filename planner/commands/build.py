@@ -7,36 +7,19 @@ from pathlib import Path
 import click
 
 from planner.collector import still
-from planner.commands.options import Greedy, databases, settings
+from planner.commands.options import PATH, Greedy, databases, refuse_existing, repeatable, settings
 
 BOOK = "book"  # not a template but templates/book.csv: problems, each of which names its template
 
 
 @click.command("build", cls=Greedy)
 @click.argument("models", nargs=-1, metavar="[MODEL ...]")
-@click.option(
-    "-H",
-    "--hardware",
-    metavar="CHIP",
-    multiple=True,
-    help="A chip's id. Repeatable: each model on each chip.",
-)
-@click.option(
-    "--template",
-    "templates",
-    metavar="NAME|FILE",
-    multiple=True,
-    help="A template, by name or path. Repeatable.",
-)
-@click.option(
-    "--scenarios",
-    "scenarios_csv",
-    type=click.Path(path_type=Path),
-    help="A CSV with a row for each scenario.",
-)
+@repeatable("-H", "--hardware", metavar="CHIP", help="A chip's id. Repeatable: each model on each chip.")
+@repeatable("--template", "templates", metavar="NAME|FILE", help="A template, by name or path. Repeatable.")
+@click.option("--scenarios", "scenarios_csv", type=PATH, help="A CSV with a row for each scenario.")
 @settings
 @databases
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("plan.xlsx"), show_default=True)
+@click.option("-o", "--output", type=PATH, default="plan.xlsx", show_default=True)
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
 @still()
 def command(
@@ -52,33 +35,27 @@ def command(
 
     if output.suffix.lower() != ".xlsx":
         raise UserError("a workbook's name ends in .xlsx", place=Place(output), remedy="name the output so")
-    if output.exists() and not force:
-        raise UserError(
-            "the file exists",
-            place=Place(output),
-            remedy="choose another with -o, or replace it with --force",
-        )
+    refuse_existing(output, force=force)
     if BOOK in templates:
         if len(templates) > 1 or models or hardware or scenarios_csv or settings:
-            raise UserError("the book's problems bring their own models, chips and values",
-                            remedy=f"build it alone: planner build --template {BOOK} -o book.xlsx")  # fmt: skip
+            what = "the book's problems bring their own models, chips and values"
+            raise UserError(what, remedy=f"build it alone: planner build --template {BOOK} -o book.xlsx")
         click.echo(f"Wrote {output}: {_book(output, models_csv, hardware_csv)}.")
         return
     from planner import progress
+    from planner.table import counted
     from planner.workbook.book import build
     from planner.workbook.scenarios import plan_of, without
 
     progress.step("reading templates and databases")
     plan = plan_of(models, hardware, templates, scenarios_csv, settings, models_csv, hardware_csv)
-    count = len(plan.scenarios)
-    progress.step(f"writing and computing {count} scenario{'s' if count != 1 else ''}")
+    count = counted(len(plan.scenarios), "scenario")
+    progress.step(f"writing and computing {count}")
     write_atomically(output, build(plan))
     progress.clear()
     for lack in without(plan):
         progress.warn(f"{lack}: what needs one is N/A there; choose it on Inputs")
-    click.echo(
-        f"Wrote {output}: {count} scenario{'s' if count != 1 else ''}, sheets {', '.join(plan.sheets.values())}."
-    )
+    click.echo(f"Wrote {output}: {count}, sheets {', '.join(plan.sheets.values())}.")
 
 
 def _book(output: Path, models_csv: Path | None, hardware_csv: Path | None) -> str:

@@ -10,6 +10,8 @@ import click
 
 from planner.commands.options import Greedy, databases, settings
 
+SENSES = "no more of a time, cost or memory, no less of a rate; say which with '<=' or '>='"
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -27,12 +29,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="One object: name to raw number, null for N/A.")
 @click.option("--why", metavar="NAME", help="Explain a number down to its inputs and their sources.")
 @click.option("--solve", "unknown", metavar="NAME", help="Find the input that meets the target of --for.")
-@click.option(
-    "--for",
-    "target",
-    metavar="NAME=VALUE",
-    help="The target: no more of a time, cost or memory, no less of a rate; say which with '<=' or '>='.",
-)
+@click.option("--for", "target", metavar="NAME=VALUE", help=f"The target: {SENSES}.")
 @databases
 def command(
     template: str, model: str | None, hardware: str | None, settings: tuple[str, ...], wanted: tuple[str, ...],

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from planner.collector import still
+from planner.commands.options import PATH
 
 
 @click.command("check")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="One object: file, findings, overrides, notes, rules_checked.")
 @click.pass_context
 @still()

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import click
 
+from planner.commands.options import PATH
+
 
 @click.command("diff")
-@click.argument("old", type=click.Path(path_type=Path))
-@click.argument("new", type=click.Path(path_type=Path))
+@click.argument("old", type=PATH)
+@click.argument("new", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="One object with a list for each kind of change.")
 @click.option(
     "--html", "page", type=click.Path(path_type=Path, dir_okay=False),

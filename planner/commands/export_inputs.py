@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from planner.commands.options import PATH, refuse_existing
+
 
 @click.command("export-inputs")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("scenarios.csv"), show_default=True,
-              help="The CSV; - prints it.")  # fmt: skip
+@click.argument("file", type=PATH)
+@click.option("-o", "--output", type=PATH, default="scenarios.csv", show_default=True, help="The CSV; - prints it.")
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
 def command(file: Path, output: Path, force: bool) -> None:
     """Write what is typed for each scenario of FILE as a CSV: its inputs, its overrides, its model and chip.
@@ -21,39 +22,32 @@ def command(file: Path, output: Path, force: bool) -> None:
     from shlex import quote
 
     from planner.book.reading import read_plan
-    from planner.errors import Place, UserError
     from planner.formulas import library
     from planner.scenario.export import OPTIONS, export
+    from planner.table import counted
     from planner.workbook.scenarios import DEFAULT_TEMPLATES
     from planner.xlsx.atomic import write_atomically
 
     to_screen = str(output) == "-"
-
-    def refuse(path: Path) -> None:
-        if path.exists() and not force and not to_screen:
-            remedy = "choose another with -o, or replace it with --force"
-            raise UserError("the file exists", place=Place(path), remedy=remedy)
-
-    refuse(output)
+    refuse_existing(output, force=force or to_screen)
     exported = export(read_plan(file))
     databases = {kind: output.with_name(f"{output.stem}-{kind}.csv") for kind in exported.databases}
     for path in databases.values():
-        refuse(path)
+        refuse_existing(path, force=force or to_screen)
     if to_screen:
         click.echo(exported.text(), nl=False)
     else:
         for kind, path in databases.items():
             write_atomically(path, exported.databases[kind].encode())
         write_atomically(output, exported.text().encode())
-    count = len(exported.rows)
     shipped = library.names()
     files = (name if name in shipped else f"{name}.csv" for name in exported.templates)
-    templates = "".join(f" --template {quote(name)}" for name in files)
-    if list(DEFAULT_TEMPLATES) == exported.templates:
-        templates = ""
+    is_default = list(DEFAULT_TEMPLATES) == exported.templates
+    templates = "" if is_default else "".join(f" --template {quote(name)}" for name in files)
     tables = "".join(f" {OPTIONS[kind]} {quote(str(path))}" for kind, path in databases.items())
     if not to_screen:
-        click.echo(f"Wrote {output}: {count} scenario{'s' if count != 1 else ''}, {len(exported.header)} columns.")
+        count = counted(len(exported.rows), "scenario")
+        click.echo(f"Wrote {output}: {count}, {len(exported.header)} columns.")
         if databases:
             held = " and ".join(f"{path} ({kind})" for kind, path in databases.items())
             click.echo(f"Wrote {held}: those of this workbook, yours among them.")

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from planner.catalog import Table, Value
+from planner.commands.options import PATH
 
 Loader = Callable[[Path | None], Table]
 
@@ -19,9 +20,7 @@ def group(name: str, loader: Callable[[], Loader], columns: tuple[str, ...], hel
     @click.group(name, help=help_text)
     def commands() -> None: ...
 
-    file = click.option(
-        "--file", type=click.Path(path_type=Path), help="A CSV of your own in place of the shipped one."
-    )
+    file = click.option("--file", type=PATH, help="A CSV of your own in place of the shipped one.")
     as_json = click.option("--json", "as_json", is_flag=True, help="Machine-readable; null for N/A.")
 
     @commands.command("list")

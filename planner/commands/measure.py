@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from planner.commands.options import PATH, repeatable
 from planner.errors import UserError
 from planner.measure import interrupts
 
@@ -19,32 +20,21 @@ if TYPE_CHECKING:
     from planner.measure.run import Case
     from planner.measure.samples import Rules
 
+MEANT = "part of a label, a template, a key, or a value in it"
 SUITES = ("quick", "full")
 LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
 
 
 @click.command("measure")
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("file", type=PATH, required=False)
 @click.option("--suite", type=click.Choice(SUITES), help="Our own cases instead of a workbook's; needs --csv.")
-@click.option("--csv", "csv", type=click.Path(path_type=Path), help="Keep the measurements in this CSV, row by row.")
-@click.option(
-    "--case",
-    "only",
-    metavar="NAME",
-    multiple=True,
-    help="Only cases that NAME means: part of a label, a template, a key, or a value in it.",
-)
+@click.option("--csv", "csv", type=PATH, help="Keep the measurements in this CSV, row by row.")
+@repeatable("--case", "only", metavar="NAME", help=f"Only cases that NAME means: {MEANT}.")
 @click.option("--list", "is_list", is_flag=True, help="List the cases with their keys, and measure nothing.")
 @click.option("-H", "--hardware", metavar="CHIP", default="", help="What this machine is, where JAX can't tell.")
-@click.option(
-    "--flags",
-    "variants",
-    metavar="FLAGS",
-    multiple=True,
-    help="Measure under these XLA flags. Repeatable: side by side.",
-)
+@repeatable("--flags", "variants", metavar="FLAGS", help="Measure under these XLA flags. Repeatable: side by side.")
 @click.option("--budget", metavar="SECONDS", type=float, default=float("inf"), help="Begin no case after this long.")
-@click.option("--keep-profiles", metavar="DIR", type=click.Path(path_type=Path), help="Keep the profiler's files here.")
+@click.option("--keep-profiles", metavar="DIR", type=PATH, help="Keep the profiler's files here.")
 def command(is_list: bool, **options: Any) -> None:
     """Measure the cases of FILE's Comparison and write the medians in, or those of a --suite into a --csv.
 

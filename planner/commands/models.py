@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from planner.commands.listing import Loader, group
-from planner.commands.options import Greedy
+from planner.commands.options import PATH, Greedy
 
 
 def _loader() -> Loader:
@@ -23,8 +23,8 @@ command = group(
 
 
 @command.command("add", cls=Greedy)
-@click.argument("config", type=click.Path(path_type=Path))
-@click.option("--to", required=True, metavar="CSV", type=click.Path(path_type=Path), help="The CSV: made, or added to.")
+@click.argument("config", type=PATH)
+@click.option("--to", required=True, metavar="CSV", type=PATH, help="The CSV: made, or added to.")
 @click.option(
     "--id", "identifier", metavar="NAME", default="", help="The model's id; by default as the config is called."
 )

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from planner.errors import Place, UserError
+
 Command = TypeVar("Command", bound=Callable[..., Any])
+PATH = click.Path(path_type=Path)
+repeatable = partial(click.option, multiple=True)
 
 
 def databases(command: Command) -> Command:
     """--models and --hardware-csv: a user's own tables in the place of the shipped ones."""
-    file = click.Path(path_type=Path)
-    command = click.option("--hardware-csv", type=file, help="A CSV of accelerators in place of the shipped ones.")(
-        command
-    )
-    return click.option("--models", "models_csv", type=file, help="A CSV of models in place of the shipped ones.")(
-        command
-    )
+    of_chips = click.option("--hardware-csv", type=PATH, help="A CSV of accelerators in place of the shipped ones.")
+    of_models = click.option("--models", "models_csv", type=PATH, help="A CSV of models in place of the shipped ones.")
+    return of_models(of_chips(command))
+
+
+def refuse_existing(output: Path, *, force: bool) -> None:
+    """Raise UserError for an output that exists, unless it is to be replaced."""
+    if output.exists() and not force:
+        remedy = "choose another with -o, or replace it with --force"
+        raise UserError("the file exists", place=Place(output), remedy=remedy)
 
 
 def settings(command: Command) -> Command:
     """--set name=value, any number of times."""
     text = "Type an input, or override a lookup or a calculated row. Repeatable."
-    return click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help=text)(command)
+    return repeatable("--set", "settings", metavar="NAME=VALUE", help=text)(command)
 
 
 class Greedy(click.Command):

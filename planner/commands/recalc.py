@@ -6,14 +6,16 @@ from pathlib import Path
 
 import click
 
+from planner.commands.options import PATH
+
 
 @click.command("recalc")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 def command(file: Path) -> None:
     """Refresh the cached values of FILE. Formats, charts, notes and every other part stay byte for byte."""
     from planner import progress
     from planner.recalc import recalculate
-    from planner.xlsx.locked import locked
+    from planner.xlsx.atomic import locked
     from planner.xlsx.opc import Package
 
     with locked(file):

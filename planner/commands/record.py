@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from planner.commands.options import PATH
+
 
 @click.command("record")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--case", "key", metavar="KEY", required=True, help="The row: its label, its key, a part of one, or 24.")
 @click.option("-H", "--hardware", "chip", metavar="CHIP", default="", help="Which of the case's rows, by its chip.")
 @click.option("--time", "time", metavar="TIME", required=True, help="The time of one run: seconds, or 3ms, 250us.")

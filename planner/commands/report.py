@@ -6,13 +6,16 @@ from pathlib import Path
 
 import click
 
+from planner.commands.options import PATH
+
+ENDINGS = ".html, .pdf, .md, .csv or .json"
+TEMPLATES = "a Jinja page for .html and .md, a Typst file for .pdf"
+
 
 @click.command("report")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True,
-              help="The report: its name ends in .html, .pdf, .md, .csv or .json.")  # fmt: skip
-@click.option("--template", type=click.Path(path_type=Path), metavar="FILE",
-              help="A house style: a Jinja page for .html and .md, a Typst file for .pdf.")  # fmt: skip
+@click.argument("file", type=PATH)
+@click.option("-o", "--output", type=PATH, required=True, help=f"The report: its name ends in {ENDINGS}.")
+@click.option("--template", type=PATH, metavar="FILE", help=f"A house style: {TEMPLATES}.")
 def command(file: Path, output: Path, template: Path | None) -> None:
     """Report FILE: what fits, what binds, the headline numbers, pictures, sweeps, measured times, every assumption.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from planner.commands.options import Greedy, settings
+from planner.commands.options import PATH, Greedy, settings
 
 
 @click.group("scenario")
@@ -15,7 +15,7 @@ def command() -> None:
 
 
 @command.command("add", cls=Greedy)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.argument("name")
 @click.option("-m", "--model", metavar="MODEL", help="An id of the workbook's Models sheet.")
 @click.option("-H", "--hardware", metavar="CHIP", help="An id of the workbook's Hardware sheet.")

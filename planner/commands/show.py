@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from planner.commands.options import PATH
+
 
 @click.command("show")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--sheet", "names", multiple=True, metavar="NAME", help="This sheet alone; may be given again.")
 @click.option("--formulas/--values", "formulas", default=None, help="Formulas alone, or values alone; both by default.")
 def command(file: Path, names: tuple[str, ...], formulas: bool | None) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from planner.commands.options import PATH
+
 
 @click.group("templates")
 def command() -> None:
@@ -48,7 +50,7 @@ def show_template(template: str, as_json: bool) -> None:
 
 @command.command("page")
 @click.argument("templates", nargs=-1, metavar="[TEMPLATE ...]")
-@click.option("--to", "folder", type=click.Path(path_type=Path), help="Write the pages, their includes' and an index.")
+@click.option("--to", "folder", type=PATH, help="Write the pages, their includes' and an index.")
 def page_of_template(templates: tuple[str, ...], folder: Path | None) -> None:
     """A page of Markdown for TEMPLATE (a name, or a path that ends in .csv); without one, for all shipped."""
     from planner.errors import UserError

@@ -20,10 +20,9 @@ from planner.measure.keys import case_key, parse_key
 from planner.measure.records import Measurement
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import Formula, Value
-from planner.xlsx.newrows import NewRow, TemplateCell
 from planner.xlsx.references import pieces, references
-from planner.xlsx.sheetedit import Content
-from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.sheetedit import Content, NewRow
+from planner.xlsx.sheetxml import SheetXml, TemplateCell
 
 VALUES_ONLY = "values only: the sheet had no row of this template to copy"
 LOOKED_UP = "hardware_row"  # the column whose formula finds the chip in the workbook's list
@@ -46,7 +45,7 @@ def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[
         return new
     last = {row.text("template"): row for row in sheet.rows}  # the last row of each template
     held, labels = set(sheet.xml.row_numbers), _labels(sheet)
-    templates: dict[int, dict[int, TemplateCell]] = {}
+    templates: dict[int, Mapping[int, TemplateCell]] = {}
     for number, (one, cells) in zip(_free_rows(sheet), cases, strict=False):
         template, inputs = _case_of(one, sheet)
         label = labels.get(case_key(template, inputs)) or label_of(template, inputs)
@@ -59,7 +58,7 @@ def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[
             _type(sheet, number, typed, sheet.rows[-1] if sheet.rows else None, new)
             continue
         if source.number not in templates:
-            templates[source.number] = {cell.column: cell for cell in sheet.xml.template(source.number)}
+            templates[source.number] = sheet.xml.template(source.number)
         copied = templates[source.number]
         if number not in held:
             new.copies.append(NewRow(number, source.number, _typed(sheet, typed, copied)))
@@ -71,7 +70,6 @@ def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[
 
 def _labels(sheet: ComparisonSheet) -> dict[str, str]:
     """What the sheet calls the cases that it has, by key; the first row of a case counts."""
-    sheet.load(["case_label"])
     return {key: label for row in reversed(sheet.rows) if (label := row.text("case_label")) for key in row.keys}
 
 

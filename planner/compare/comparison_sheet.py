@@ -16,11 +16,10 @@ from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.template import Template
 from planner.measure.keys import case_key
-from planner.xlsx.address import Area, address, column_letters
+from planner.xlsx.address import Area, address, column_letters, unquoted
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetname import unquoted
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.xmltree import local_name
@@ -128,13 +127,6 @@ class ComparisonSheet:
     columns: Mapping[str, int]
     rows: tuple[CaseRow, ...]
     sized_to: int = 0  # the last row of the marker, and of the charts that were built with it; 0 without one
-
-    def load(self, written: Iterable[str]) -> None:
-        """Read at once what every row is known by and what a measurement is typed into."""
-        templates = {row.text("template"): row.template for row in self.rows}
-        inputs = {row.name for template in templates.values() if template for row in template.of_kind("input")}
-        wanted = inputs | {"hardware_id", *written}
-        self.xml.load(self.columns[name] for name in wanted if name in self.columns)
 
     def is_computed(self, row: int, name: str) -> bool:
         """Whether a formula stands in a row's cell; it is not overwritten."""

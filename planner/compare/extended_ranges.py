@@ -11,10 +11,9 @@ from collections.abc import Callable, Collection
 from planner.compare.comparison_sheet import MARKERS, ComparisonSheet
 from planner.errors import Place, UserError
 from planner.xlsx.address import Area
-from planner.xlsx.defined_names import reshape_names
+from planner.xlsx.named_ranges import Table, reshape_names, reshape_table, tables
 from planner.xlsx.opc import Package
 from planner.xlsx.sheet_rules import RANGES, reshape
-from planner.xlsx.tables import Table, reshape_table, tables
 from planner.xlsx.worksheet import Worksheet
 
 Stretch = Callable[[Area], Area]

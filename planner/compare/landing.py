@@ -20,8 +20,8 @@ from planner.compare.extended_ranges import extend_names, extend_ranges, extend_
 from planner.measure.records import Measurement
 from planner.recalc import Recalculated, edit
 from planner.xlsx.address import address
+from planner.xlsx.atomic import locked
 from planner.xlsx.cellvalue import Value, same_value
-from planner.xlsx.locked import locked
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content
 from planner.xlsx.sheetxml import SheetXml
@@ -191,7 +191,6 @@ def put_by_key(landing: Landing, measured: Iterable[Measurement]) -> None:
     Of two of one experiment the later one counts. One that was not measured has no say where there
     is a time.
     """
-    landing.sheet.load(cells_of(None, Measurement()))  # the names of all that is typed
     rows: dict[str, list[CaseRow]] = defaultdict(list)
     for row in landing.sheet.rows:
         for key in row.keys:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from planner.book.sheet import Sheet
 from planner.xlsx.address import Position
 from planner.xlsx.opc import Package
-from planner.xlsx.styles import Look, looks_of, style_of
+from planner.xlsx.styles import Look, looks_of
 
 _CELL_TAG = re.compile(rb"<(?:\w+:)?c\s[^>]*>")
 _TYPE = re.compile(rb"""\st=["'][a-zA-Z]*["']""")  # of the value
@@ -54,5 +54,5 @@ class Formats:
 
     def of(self, sheet: Sheet, at: Position) -> Format:
         """A cell's format."""
-        number = style_of(sheet.xml.xml, sheet.cells[at])
+        number = sheet.cells[at].style or 0
         return self._known[number] if number < len(self._known) else Format.of(Look())

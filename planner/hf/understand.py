@@ -15,6 +15,7 @@ from planner.errors import UserError, nearest
 from planner.hf.config import Config, read
 from planner.hf.families import FAMILIES, language_model
 from planner.hf.rules import ColumnValue, Family, ModelRow
+from planner.table import counted
 
 FIELDS: Mapping[str, Field] = {name: field for field in MODEL_FIELDS for name in (field.name, *field.aliases)}
 _HEADS = ("CausalLM", "LMHead", "ConditionalGeneration")
@@ -91,7 +92,7 @@ def _source(path: Path, fields: Mapping[str, Any]) -> str:
 def _note(config: Config, fields: Mapping[str, Any], row: ModelRow) -> None:
     mtp = row.count("mtp_layers")
     if mtp:
-        config.note(f"{mtp} layer{'s' if mtp > 1 else ''} of multi-token prediction (MTP) not counted")
+        config.note(f"{counted(mtp, 'layer')} of multi-token prediction (MTP) not counted")
     architectures = fields.get("architectures")
     for name in architectures if isinstance(architectures, list) else []:
         if not any(head in str(name) for head in _HEADS):

@@ -14,9 +14,8 @@ from planner.recalc.edits import Edits, NewRows, edits_between, formula_cells
 from planner.recalc.engine import EngineError, engine_name
 from planner.recalc.evidence import Verdict, computed, recomputed
 from planner.xlsx.cellvalue import CellError, Formula, Value, same_value
-from planner.xlsx.newrows import NewRow
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import Content, with_cached, with_values
+from planner.xlsx.sheetedit import Content, NewRow, with_cached, with_values
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import compute_on_load, parse_sheets
 

@@ -20,7 +20,7 @@ from planner.recalc.engine import AGREEMENT, Address, Sheets
 from planner.recalc.row_formulas import OWN_ROW, AlikeRows, RowFormula, row_formula, text_of
 from planner.xlsx.address import Area, address, column_letters, column_number
 from planner.xlsx.cellvalue import Value
-from planner.xlsx.newrows import NewRow
+from planner.xlsx.sheetedit import NewRow
 
 LARGEST = 1 << 18  # cells that formulas may read elsewhere at once
 Formulas = Mapping[int, RowFormula | None]  # by column; None where it isn't known how to compute it
@@ -74,9 +74,7 @@ class _Rows:
             found.setdefault(first, []).extend(rows.numbers if is_shared else rows.numbers[:1])
             for row in () if is_shared else rows.numbers[1:]:
                 found.setdefault(self._formulas(columns, row)[0], []).append(row)
-        groups: list[tuple[Formulas, list[int]]] = [(dict(formulas), numbers) for formulas, numbers in found.items()]
-        self._sheet.load({column for formulas, _ in groups for column in _inputs(formulas).union(formulas)})
-        return groups
+        return [(dict(formulas), numbers) for formulas, numbers in found.items()]
 
     def compute_old(self, formulas: Formulas, rows: list[int]) -> None:
         """Compute formulas that the file has, in rows where they give the saved values from what was typed before."""

@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 from planner.recalc.engine import Address, Sheets
 from planner.recalc.row_formulas import FORMULA_CELL, OWN_ROW, AlikeRows, RowFormula, alike_rows, row_formula, text_of
-from planner.xlsx.address import column_letters, column_number, coordinates
+from planner.xlsx.address import column_letters, column_number, coordinates, folded, unquoted
 from planner.xlsx.opc import Package
 from planner.xlsx.references import pieces
-from planner.xlsx.sheetname import folded, unquoted
 from planner.xlsx.xmltree import every
 
 _OWN = rb'(?: [\w:]+="[^"<]*")*'

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from planner.recalc.engine import Address, Sheets
-from planner.recalc.row_formulas import OWN_ROW, AlikeRows
+from planner.recalc.row_formulas import AlikeRows
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import Value, same_value
-from planner.xlsx.filldown import Downward
 from planner.xlsx.markup import escaped
-from planner.xlsx.newrows import NewRow, TemplateCell
-from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.sheetedit import NewRow
+from planner.xlsx.sheetxml import SheetXml, TemplateCell
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class NewRows:
 
     name: str = ""
     rows: Sequence[NewRow] = ()
-    templates: Mapping[int, Sequence[TemplateCell]] = field(default_factory=dict)
+    templates: Mapping[int, Mapping[int, TemplateCell]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, sheet: SheetXml, name: str, rows: Sequence[NewRow]) -> NewRows:
@@ -34,14 +33,16 @@ class NewRows:
     @cached_property
     def places(self) -> dict[str, tuple[set[int], set[int]]]:
         """The numbers of the rows and the columns in which they have a cell, by sheet."""
-        copied = {cell.column for cells in self.templates.values() for cell in cells}
+        copied = {column for cells in self.templates.values() for column in cells}
         columns = copied.union(*(row.typed for row in self.rows))
         return {self.name: ({row.number for row in self.rows}, columns)} if self.rows else {}
 
     @property
     def n_formulas(self) -> int:
         """How many formulas they have."""
-        each = {source: sum(cell.formula is not None for cell in cells) for source, cells in self.templates.items()}
+        each = {
+            source: sum(cell.formula is not None for cell in cells.values()) for source, cells in self.templates.items()
+        }
         return sum(each[row.source] for row in self.rows)
 
     def typed(self) -> dict[Address, Value]:
@@ -53,10 +54,10 @@ class NewRows:
     def formulas(self, known: Mapping[int, Mapping[int, Value]]) -> dict[Address, str]:
         """The formulas whose values are not `known` by row and column."""
         return {
-            (self.name, address(row.number, cell.column)): cell.formula.at(row.number)
+            (self.name, address(row.number, column)): cell.formula.at(row.number)
             for row in self.rows
-            for cell in self.templates[row.source]
-            if cell.formula is not None and cell.column not in known.get(row.number, {})
+            for column, cell in self.templates[row.source].items()
+            if cell.formula is not None and column not in known.get(row.number, {})
         }
 
     def alike(self) -> Iterator[tuple[int, AlikeRows, list[NewRow]]]:
@@ -66,8 +67,8 @@ class NewRows:
             copies[row.source].append(row)
         for source, rows in copies.items():
             patterns = {
-                column_letters(cell.column): _pattern(cell.formula)
-                for cell in self.templates[source]
+                column_letters(column): escaped(cell.formula.pattern).encode()
+                for column, cell in self.templates[source].items()
                 if cell.formula is not None
             }
             yield source, AlikeRows(patterns, [row.number for row in rows]), rows
@@ -112,8 +113,3 @@ def typed_value(sheets: Sheets, cell: Address) -> Value:
     """What the file has in a cell; None for an empty one."""
     found = sheets[cell[0]].cell(cell[1])
     return None if found is None else found.value
-
-
-def _pattern(formula: Downward) -> bytes:
-    """A copied formula with `OWN_ROW`; nothing for one that reads other rows than its own."""
-    return OWN_ROW.join([escaped(text).encode() for text in formula.texts]) if formula.reads_own_row else b""

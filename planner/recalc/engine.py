@@ -16,9 +16,9 @@ from planner.errors import UserError
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
 from planner.xlsx.markup import escaped
+from planner.xlsx.named_ranges import tables
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.tables import tables
 from planner.xlsx.workbook_part import counts_from_1904
 
 Address = tuple[str, str]  # the sheet's name and the cell's address on it

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from planner.xlsx import references
 from planner.xlsx.address import Area
 from planner.xlsx.references import pieces
 from planner.xlsx.sheetxml import SheetXml
 
-OWN_ROW = b"\1"  # in a pattern: the number of the formula's own row; no XML holds this character
+OWN_ROW = references.OWN_ROW.encode()  # in a pattern: the number of the formula's own row
 FORMULA_CELL = re.compile(rb'(<c r="([A-Z]+)([0-9]+)"(?: [\w:]+="[^"<]*")*>)<f(?: aca="[a-z0-9]+")?>([^<]*)</f>')
 """A cell that has a plain formula, up to its value: what stands before it, its column and row, its text."""
 _BETWEEN = b"\n<"  # a formula, as the file has it, holds no <
@@ -35,7 +36,7 @@ def alike_rows(sheet: SheetXml) -> list[AlikeRows] | None:
     if not sheet.is_plain:
         return None
     xml, found, n_formulas = sheet.xml, dict[bytes, list[int]](), 0
-    for number, start, end in sheet.row_spans:
+    for number, (start, end) in sheet.rows.items():
         formulas = [(column, text) for _, column, _, text in FORMULA_CELL.findall(xml, start, end)]
         if formulas:
             n_formulas += len(formulas)

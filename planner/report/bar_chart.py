@@ -10,7 +10,7 @@ from planner.report.svg import Drawing, Scale
 
 PARTS = ("#27406b", "#3f74b3", "#94600f", "#33806c", "#955389", "#6b7280")
 ROW, BAR, THIN = 48.0, 18.0, 6.0
-LEFT, RIGHT = 4.0, svg.WIDTH - 6
+LEFT, RIGHT = svg.KEY_LEFT, svg.WIDTH - 6
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ def bar_chart(alt: str, bars: Sequence[Bar], kinds: Sequence[str], high: float, 
     for value in values:
         drawing.line(scale(value), top, scale(value), bottom)
         drawing.text(scale(value), bottom + 12, _tick(value, unit), "start" if value == 0 else "middle")
-    drawing.open(class_="rows", data_row=str(int(ROW)))
-    for at, bar in enumerate(bars):
-        _bar(drawing, bar, scale, top + at * ROW, has_limit=bool(limit))
-    drawing.close()
+    with drawing.group(class_="rows", data_row=int(ROW)):
+        for at, bar in enumerate(bars):
+            with drawing.series(bar.index):
+                _bar(drawing, bar, scale, top + at * ROW, has_limit=bool(limit))
     if limit:
         drawing.text(scale(1), bottom + 12, limit, _anchor(scale(1)), fill=svg.INK, class_="ink")
     drawing.height = bottom + 24
@@ -67,29 +67,16 @@ def _tick(value: float, unit: str) -> str:
 
 def _kinds(drawing: Drawing, kinds: Sequence[str]) -> float:
     """The key of the parts' colours; returns the height below it."""
-    x, y = LEFT, 9.0
-    for index, name in enumerate(kinds):
-        width = 17 + svg.width_of(name)
-        if x > LEFT and x + width > RIGHT:
-            x, y = LEFT, y + 18
-        drawing.add(
-            "rect",
-            x=x,
-            y=y - 5,
-            width=11,
-            height=11,
-            rx=2,
-            fill=PARTS[index % len(PARTS)],
-            class_=f"p{index % len(PARTS)}",
-        )
+    y = 9.0
+    for index, (name, (x, y)) in enumerate(zip(kinds, svg.in_rows(kinds, 17, 16, RIGHT), strict=True)):
+        own = index % len(PARTS)
+        drawing.add("rect", x=x, y=y - 5, width=11, height=11, rx=2, fill=PARTS[own], class_=f"p{own}")
         drawing.text(x + 16, y, name)
-        x += width + 16
     return y + 12
 
 
 def _bar(drawing: Drawing, bar: Bar, scale: Scale, top: float, has_limit: bool) -> None:
-    drawing.open(class_="series", data_s=str(bar.index))
-    svg.mark(drawing, bar.index, LEFT + 5, top + 10, 4.2, class_=f"f{bar.index % len(svg.PALETTE)}")
+    svg.mark(drawing, bar.index, LEFT + 5, top + 10, 4.2, class_=svg.kind("f", bar.index))
     room = 58 - len(bar.said)
     drawing.text(LEFT + 14, top + 10, svg.cut(bar.name, max(room, 12)), fill=svg.INK, class_="ink")
     ink = {"fill": "#b42318", "class_": "bad", "font_weight": "bold"} if bar.is_over else {}
@@ -112,4 +99,3 @@ def _bar(drawing: Drawing, bar: Bar, scale: Scale, top: float, has_limit: bool) 
                      stroke_dasharray="3 2", class_="limit")  # fmt: skip
         drawing.add("rect", title=f"{bar.name}\n{words}", x=scale(place) - 5, y=y - 4, width=10, height=BAR + 8,
                     fill="#000", fill_opacity=0, class_="point")  # fmt: skip
-    drawing.close()

@@ -28,6 +28,7 @@ from planner.report.figures import CellFigures
 from planner.report.latency_picture import latency_pictures
 from planner.report.measured_times import Compared, compared, measured_pictures
 from planner.report.roofline_picture import roofline_pictures
+from planner.table import counted
 from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
@@ -134,8 +135,7 @@ def _title(plan: Plan, said: str) -> str:
     chips = list(dict.fromkeys(scenario.hardware for scenario in plan.scenarios if scenario.hardware))
     if 0 < len(models) <= MOST_NAMED and 0 < len(chips) <= MOST_NAMED:
         return f"{_and(models)} on {_and(chips)}"
-    count = len(plan.scenarios)
-    return f"A plan of {count} scenario{'s' if count != 1 else ''}"
+    return f"A plan of {counted(len(plan.scenarios), 'scenario')}"
 
 
 def _and(names: list[str]) -> str:

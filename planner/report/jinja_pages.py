@@ -134,7 +134,7 @@ def grouped(checks: tuple[CheckResult, ...]) -> list[tuple[str, str, list[str]]]
 def swatch(index: int) -> str:
     """A scenario's mark, as its points have it."""
     drawing = Drawing(14)
-    svg.mark(drawing, index, 7, 7, 4.6, class_=f"f{index % len(svg.PALETTE)}")
+    svg.mark(drawing, index, 7, 7, 4.6, class_=svg.kind("f", index))
     return f'<svg class="swatch" viewBox="0 0 14 14" aria-hidden="true">{"".join(drawing.parts)}</svg>'
 
 

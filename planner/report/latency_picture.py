@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from planner.book.plan import Quantity, Scenario
 from planner.errors import UserError
@@ -48,6 +49,13 @@ class Point:
         """Latency and throughput; 0 where there is none."""
         return self.latency.number, self.throughput.number
 
+    @property
+    def said(self) -> str:
+        """What hovering shows of the workbook's own batch."""
+        told = f"{self.name}\nbatch {self.batch.text} (the workbook's)\n{self.latency.text}, {self.throughput.text}"
+        is_beyond = self.curve and self.curve.most is not None and self.batch.number > self.curve.most
+        return told + _LIMITS[1] if is_beyond else told
+
 
 def latency_pictures(cells: CellFigures) -> Iterator[Picture]:
     """The picture, where the workbook has a decode step."""
@@ -75,36 +83,34 @@ def _svg(points: Sequence[Point]) -> str:
     x = svg.spanning(times, LEFT, RIGHT, max(times) > WIDE * min(times))
     y = svg.spanning(rates, HEIGHT - 46, top, max(rates) > WIDE * min(rates))
     svg.axes(drawing, x, y, "Decode step: time of a token", "Tokens a second of a chip", "s")
-    for point in points:
-        drawing.open(class_="series", data_s=str(point.index))
-        if point.curve:
-            _draw_curve(drawing, x, y, point, point.curve)
-        said = f"{point.name}\nbatch {point.batch.text} (the workbook's)\n{point.latency.text}, {point.throughput.text}"
-        if point.curve and point.curve.most is not None and point.batch.number > point.curve.most:
-            said += _LIMITS[1]
-        svg.mark(drawing, point.index, x(point.at[0]), y(point.at[1]), 7.0, said, stroke=svg.INK, stroke_width=1.6,
-                 class_=f"f{point.index % len(svg.PALETTE)} point own")  # fmt: skip
-        drawing.close()
-    lines = [[DrawnPoint(x(a), y(b)) for a, b in zip(each.latency, each.throughput, strict=True)] for each in curves]
+    lines = [each.drawn(x, y) for each in curves]
     own = [DrawnPoint(x(point.at[0]), y(point.at[1])) for point in points]
+    for point, spot in zip(points, own, strict=True):
+        with drawing.series(point.index):
+            if point.curve:
+                _draw_curve(drawing, point, point.curve, point.curve.drawn(x, y))
+            ring: dict[str, Any] = {
+                "stroke": svg.INK,
+                "stroke_width": 1.6,
+                "class_": f"{svg.kind('f', point.index)} point own",
+            }
+            svg.mark(drawing, point.index, *spot, 7.0, point.said, **ring)
     names = Labels(top, HEIGHT - 52, [*own, *(spot for line in lines for spot in line)], lines, LEFT + 2, RIGHT)
     for point, spot in zip(points, own, strict=True):
         words = f"batch {point.batch.text}"
         if box := names.place(spot, words, 11.0):
-            drawing.open(class_="series", data_s=str(point.index))
-            drawing.name(box.left, box.middle, words)
-            drawing.close()
+            with drawing.series(point.index):
+                drawing.name(box.left, box.middle, words)
     return drawing.svg(_alt(points))
 
 
-def _draw_curve(drawing: Drawing, x: Scale, y: Scale, point: Point, found: Curve) -> None:
-    kind = point.index % len(svg.PALETTE)
-    line = svg.path([(x(time), y(rate)) for time, rate in zip(found.latency, found.throughput, strict=True)])
-    drawing.add("path", d=line, fill="none", stroke=svg.colour(point.index), stroke_width=2.0, class_=f"k{kind}")
-    for batch, time, rate in zip(found.batches, found.latency, found.throughput, strict=True):
+def _draw_curve(drawing: Drawing, point: Point, found: Curve, spots: Sequence[DrawnPoint]) -> None:
+    svg.line(drawing, point.index, svg.path(spots))
+    cases = zip(found.batches, found.latency, found.throughput, spots, strict=True)
+    for batch, time, rate, spot in cases:
         last = "" if found.most is None or batch < found.most else _LIMITS[batch > found.most]
         said = f"{point.name}\nbatch {shown(batch, '1')}{last}\n{shown(time, 's')}, {shown(rate, '1/s/chip')}"
-        svg.mark(drawing, point.index, x(time), y(rate), 3.0, said)
+        svg.mark(drawing, point.index, *spot, 3.0, said)
 
 
 def _alt(points: Sequence[Point]) -> str:
@@ -131,6 +137,10 @@ class Curve:
     latency: tuple[float, ...]
     throughput: tuple[float, ...]
     most: float | None  # the largest batch that the memory holds
+
+    def drawn(self, x: Scale, y: Scale) -> list[DrawnPoint]:
+        """Where the curve's points are in a drawing with these axes."""
+        return [DrawnPoint(x(time), y(rate)) for time, rate in zip(self.latency, self.throughput, strict=True)]
 
 
 def curve(table: Mapping[str, Quantity], scenario: Scenario) -> Curve | None:

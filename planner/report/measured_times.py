@@ -35,41 +35,25 @@ class MeasuredCase:
     figures: dict[str, Figure]
 
     @property
-    def label(self) -> Figure:
-        return self.figures["case_label"]
+    def times(self) -> tuple[float, float]:
+        """The predicted and the measured time in seconds; 0 where there is none."""
+        return self.figures["predicted_time"].number, self.figures["measured_time"].number
 
     @property
-    def predicted(self) -> Figure:
-        return self.figures["predicted_time"]
-
-    @property
-    def measured(self) -> Figure:
-        return self.figures["measured_time"]
+    def is_measured(self) -> bool:
+        """Whether both times are there."""
+        return min(self.times) > 0
 
     @property
     def ratio(self) -> Figure:
+        """The measured time over the predicted one."""
         return self.figures["time_ratio"]
 
     @property
     def flags(self) -> str:
         """The guards that the measurement failed."""
-        figure = self.figures.get("flags")
-        return str(figure.value).strip() if figure is not None and isinstance(figure.value, str) else ""
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether both times are there."""
-        return self.predicted_time > 0 and self.measured_time > 0
-
-    @property
-    def predicted_time(self) -> float:
-        """In seconds; 0 where there is none."""
-        return self.predicted.number
-
-    @property
-    def measured_time(self) -> float:
-        """In seconds; 0 where there is none."""
-        return self.measured.number
+        value = self.figures["flags"].value
+        return value.strip() if isinstance(value, str) else ""
 
     @property
     def error(self) -> Figure:
@@ -78,6 +62,13 @@ class MeasuredCase:
             return Figure(None, "%", self.ratio.text, self.ratio.cell, self.ratio.why, True)
         value = self.ratio.number - 1
         return Figure(value, "%", f"{value * 100:+.1f}%", self.ratio.cell, "", True)
+
+    @property
+    def said(self) -> str:
+        """What hovering shows of it."""
+        label, predicted, measured = (self.figures[name].text for name in ALWAYS)
+        told = f"{label}\npredicted {predicted}\nmeasured {measured}\n{self.ratio.text} times the prediction"
+        return f"{told}\nflagged: {self.flags}" if self.flags else told
 
 
 @dataclass(frozen=True)
@@ -145,7 +136,7 @@ def _figure(cells: CellFigures, sheet: str, row: int, column: int, name: str, un
 
 def _says_something(name: str, cases: list[MeasuredCase]) -> bool:
     if name == "calibrated_time":
-        return any(case.figures[name].value != case.predicted.value for case in cases)
+        return any(case.figures[name].value != case.figures["predicted_time"].value for case in cases)
     return any(case.figures[name].value not in (None, "") for case in cases)
 
 
@@ -160,7 +151,7 @@ def measured_pictures(compared: Compared | None) -> Iterator[Picture]:
     drawing = Drawing(HEIGHT)
     kinds = list(dict.fromkeys(case.template for case in cases))
     top = svg.legend(drawing, list(enumerate(kinds)), of_scenarios=False) + 16
-    times = [time for case in cases for time in (case.predicted_time, case.measured_time)]
+    times = [time for case in cases for time in case.times]
     low, high = min(times) / 2, max(times) * 2
     x, y = Scale(low, high, LEFT, RIGHT, True), Scale(low, high, HEIGHT - 46, top, True)
     svg.axes(drawing, x, y, "Predicted time", "Measured time", "s", "s")
@@ -169,13 +160,9 @@ def measured_pictures(compared: Compared | None) -> Iterator[Picture]:
     drawing.text(x(high / 2) - 24, y(high) + 8, "twice as long", "end")
     drawing.text(x(high) - 4, y(high / 12), "as predicted", "end")
     for case in cases:
-        said = f"{case.label.text}\npredicted {case.predicted.text}\nmeasured {case.measured.text}"
-        said += f"\n{case.ratio.text} times the prediction" + (f"\nflagged: {case.flags}" if case.flags else "")
-        index = kinds.index(case.template)
-        hollow = (
-            {"fill_opacity": 0.15, "stroke": svg.colour(index), "class_": f"h{index % 8} point"} if case.flags else {}
-        )
-        svg.mark(drawing, index, x(case.predicted_time), y(case.measured_time), 5.0, said, **hollow)
+        index, (predicted, measured) = kinds.index(case.template), case.times
+        hollow = {"fill_opacity": 0.15, "stroke": svg.colour(index), "class_": f"{svg.kind('h', index)} point"}
+        svg.mark(drawing, index, x(predicted), y(measured), 5.0, case.said, **hollow if case.flags else {})
     title = "Predicted and measured time"
     alt = f"{title} of {len(cases)} cases. {compared.accuracy}"
     caption = "On the line the measurement took as long as predicted, above it longer." + (

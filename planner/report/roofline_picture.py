@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from planner.book.plan import Plan
 from planner.report import svg
@@ -135,34 +136,30 @@ def _svg(index: int, operations: Sequence[DrawnOperation], roofs: Sequence[Roof]
     for roof in roofs:
         _roof(drawing, x, y, roof)
     heaviest = sorted(operations, key=lambda each: -each.weight)
-    drawing.open(class_="series", data_s=str(index))
-    for each in heaviest:
-        size = 3.5 + 9 * math.sqrt(each.weight)
-        svg.mark(drawing, index, x(each.intensity), y(each.rate), size, each.said, fill_opacity=0.75)
-    lines = [[DrawnPoint(x(at), y(rate)) for at, rate in _corners(x, y, roof)] for roof in roofs]
     own = [DrawnPoint(x(each.intensity), y(each.rate)) for each in heaviest]
-    names = Labels(top, HEIGHT - 52, own, lines, LEFT + 2, RIGHT)
-    _names(drawing, names, list(zip(own, heaviest, strict=True)))
-    drawing.close()
+    names = Labels(top, HEIGHT - 52, own, [_corners(x, y, roof) for roof in roofs], LEFT + 2, RIGHT)
+    with drawing.series(index):
+        for each, spot in zip(heaviest, own, strict=True):
+            size = 3.5 + 9 * math.sqrt(each.weight)
+            svg.mark(drawing, index, *spot, size, each.said, fill_opacity=0.75)
+        _names(drawing, names, list(zip(own, heaviest, strict=True)))
     return drawing.svg(alt)
 
 
 def _roof(drawing: Drawing, x: Scale, y: Scale, roof: Roof) -> None:
     """The line, and a wider one that can't be seen for the pointer."""
-    line = svg.path([(x(at), y(rate)) for at, rate in _corners(x, y, roof)])
-    kind = f"k{roof.index % len(svg.PALETTE)}"
+    line = svg.path(_corners(x, y, roof))
     said = f"{roof.name}\nroof: {shown(roof.peak, 'FLOP/s/chip')}, {shown(roof.bandwidth, 'byte/s/chip')}"
-    drawing.open(class_="series", data_s=str(roof.index))
-    drawing.add("path", d=line, fill="none", stroke=svg.colour(roof.index), stroke_width=2.0, class_=kind)
-    drawing.add("path", title=said, d=line, fill="none", stroke="#000", stroke_opacity=0, stroke_width=10,
-                class_="point")  # fmt: skip
-    drawing.close()
+    unseen: dict[str, Any] = {"stroke": "#000", "stroke_opacity": 0, "stroke_width": 10, "class_": "point"}
+    with drawing.series(roof.index):
+        svg.line(drawing, roof.index, line)
+        drawing.add("path", title=said, d=line, fill="none", **unseen)
 
 
-def _corners(x: Scale, y: Scale, roof: Roof) -> Iterator[tuple[float, float]]:
+def _corners(x: Scale, y: Scale, roof: Roof) -> list[DrawnPoint]:
     """Where a roof begins, its ridge, and where the drawing ends."""
-    for at in (max(x.low, y.low / roof.bandwidth), roof.peak / roof.bandwidth, x.high):
-        yield at, min(roof.peak, at * roof.bandwidth)
+    ends = (max(x.low, y.low / roof.bandwidth), roof.peak / roof.bandwidth, x.high)
+    return [DrawnPoint(x(at), y(min(roof.peak, at * roof.bandwidth))) for at in ends]
 
 
 def _names(drawing: Drawing, names: Labels, places: list[tuple[DrawnPoint, DrawnOperation]]) -> None:

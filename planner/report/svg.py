@@ -6,13 +6,15 @@ Sizes are those of a drawing 420 wide: a phone shows it somewhat smaller, a lapt
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
 WIDTH = 420.0
 SIZE = 12.0  # of a text
+KEY_LEFT = 4.0  # where the rows of a key begin
 PALETTE = ("#1f4fbf", "#b4440f", "#11734b", "#6d28d9", "#8a6100", "#0b6e86", "#b0185c", "#475569")
 INK, MUTED, GRID, PAPER = "#1f2937", "#4b5563", "#e3e6ea", "#ffffff"
 _PREFIXES = {18: "E", 15: "P", 12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n", -12: "p"}
@@ -27,12 +29,9 @@ class Drawing:
 
     def add(self, tag: str, content: str = "", title: str = "", **attributes: Any) -> None:
         """One element; a trailing or inner `_` of an attribute is `-`. `title` is what hovering shows."""
-        pairs = "".join(
-            f' {name.rstrip("_").replace("_", "-")}="{escape(_number(value))}"'
-            for name, value in attributes.items() if value is not None
-        )  # fmt: skip
+        begin = f"{tag}{_pairs(attributes)}"
         inner = (f"<title>{escape(title)}</title>" if title else "") + content
-        self.parts.append(f"<{tag}{pairs}>{inner}</{tag}>" if inner else f"<{tag}{pairs}/>")
+        self.parts.append(f"<{begin}>{inner}</{tag}>" if inner else f"<{begin}/>")
 
     def text(self, x: float, y: float, words: str, anchor: str = "start", **attributes: Any) -> None:
         """A text whose middle is at height `y`."""
@@ -48,14 +47,16 @@ class Drawing:
         """A straight line; a thin one of the grid unless said otherwise."""
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, **{"stroke": GRID, "class_": "grid", **attributes})
 
-    def open(self, **attributes: Any) -> None:
-        """Begin a group."""
-        pairs = "".join(f' {name.rstrip("_").replace("_", "-")}="{escape(str(v))}"' for name, v in attributes.items())
-        self.parts.append(f"<g{pairs}>")
-
-    def close(self) -> None:
-        """End the group."""
+    @contextmanager
+    def group(self, **attributes: Any) -> Iterator[None]:
+        """What is drawn meanwhile is a group."""
+        self.parts.append(f"<g{_pairs(attributes)}>")
+        yield
         self.parts.append("</g>")
+
+    def series(self, index: int) -> AbstractContextManager[None]:
+        """What is drawn meanwhile is of the scenario at `index`."""
+        return self.group(class_="series", data_s=index)
 
     def svg(self, alt: str) -> str:
         """The whole drawing; `alt` says it in words for those who can't see it."""
@@ -72,45 +73,55 @@ def colour(index: int) -> str:
     return PALETTE[index % len(PALETTE)]
 
 
+def kind(use: str, index: int) -> str:
+    """The class of what is coloured as a series: `f` filled, `k` drawn as a line, `h` hollow."""
+    return f"{use}{index % len(PALETTE)}"
+
+
 def mark(drawing: Drawing, index: int, x: float, y: float, size: float, title: str = "", **attributes: Any) -> None:
     """A point of a series: its shape differs as its colour does."""
-    shape: dict[str, Any] = {
-        "fill": colour(index),
-        "stroke": PAPER,
-        "stroke_width": 1.2,
-        "class_": f"f{index % len(PALETTE)} point",
-    }
-    shape |= attributes
-    kind = index % 4
-    if kind == 0:
+    own = {"fill": colour(index), "stroke": PAPER, "stroke_width": 1.2, "class_": f"{kind('f', index)} point"}
+    shape: dict[str, Any] = own | attributes
+    form = index % 4
+    if form == 0:
         drawing.add("circle", title=title, cx=x, cy=y, r=size, **shape)
-    elif kind == 1:
+    elif form == 1:
         side = size * 1.8
         drawing.add("rect", title=title, x=x - side / 2, y=y - side / 2, width=side, height=side, **shape)
     else:
         corners = {
             2: ((0, -1.25), (1.15, 0.85), (-1.15, 0.85)),
             3: ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
-        }[kind]
+        }[form]
         points = " ".join(f"{_number(x + dx * size)},{_number(y + dy * size)}" for dx, dy in corners)
         drawing.add("polygon", title=title, points=points, **shape)
 
 
+def line(drawing: Drawing, index: int, path: str) -> None:
+    """The line of a series along a path."""
+    drawing.add("path", d=path, fill="none", stroke=colour(index), stroke_width=2.0, class_=kind("k", index))
+
+
 def legend(drawing: Drawing, entries: Sequence[tuple[int, str]], of_scenarios: bool = True) -> float:
     """The names of series in rows along the top, each with its mark; returns the height below."""
-    left, right = 4.0, WIDTH
-    x, y, top = left, 9.0, 9.0
-    for index, name in entries:
-        name = cut(name, 44)
-        width = 18 + width_of(name)
-        if x > left and x + width > right:
-            x, y = left, y + 18
-        drawing.open(**({"class_": "series", "data_s": str(index)} if of_scenarios else {}))
-        mark(drawing, index, x + 5, y, 4.2, class_=f"f{index % len(PALETTE)}")
-        drawing.text(x + 13, y, name)
-        drawing.close()
-        x += width + 12
-    return y + 18 if entries else top
+    y = 0.0
+    names = [cut(name, 44) for _, name in entries]
+    for (index, _), name, (x, y) in zip(entries, names, in_rows(names, 18, 12, WIDTH), strict=True):
+        with drawing.series(index) if of_scenarios else drawing.group():
+            mark(drawing, index, x + 5, y, 4.2, class_=kind("f", index))
+            drawing.text(x + 13, y, name)
+    return y + 18 if entries else 9.0
+
+
+def in_rows(names: Iterable[str], beside: float, gap: float, right: float) -> Iterator[tuple[float, float]]:
+    """Where each name of a key begins, in rows from the top on: each has `beside` for its mark, a `gap` behind it."""
+    x, y = KEY_LEFT, 9.0
+    for name in names:
+        width = beside + width_of(name)
+        if x > KEY_LEFT and x + width > right:
+            x, y = KEY_LEFT, y + 18
+        yield x, y
+        x += width + gap
 
 
 def width_of(words: str) -> float:
@@ -204,6 +215,11 @@ def _log_ticks(low: float, high: float, most: int) -> list[float]:
         if len(kept) >= 3:
             return kept[:: math.ceil(len(kept) / (most + 3))]
     return _ticks(low, high, most)
+
+
+def _pairs(attributes: Mapping[str, Any]) -> str:
+    given = ((name.rstrip("_").replace("_", "-"), value) for name, value in attributes.items() if value is not None)
+    return "".join(f' {name}="{escape(_number(value))}"' for name, value in given)
 
 
 def _number(value: object) -> str:

@@ -12,6 +12,7 @@ from planner import progress
 from planner.errors import Place, UserError
 from planner.report.contents import Picture, ReportData
 from planner.report.gather import gather
+from planner.table import counted
 from planner.xlsx.atomic import refuse_if_unwritable, write_atomically
 
 FORMATS = (".html", ".htm", ".pdf", ".md", ".csv", ".json")
@@ -35,11 +36,13 @@ def write(file: Path, output: Path, template: Path | None = None) -> list[str]:
     data, remark, files = made(report, output, template)
     with written_beside(output, files):
         write_atomically(output, data)
-    said = f"{len(report.failed)} failed checks" if len(report.failed) != 1 else "1 failed check"
-    count = len(report.scenarios)
-    drawn = _drawn(len(report.pictures), "") if ending != ".md" else _drawn(len(files), f" in {folder_of(output).name}")
-    lines = [f"Wrote {output}: {count} scenario{'s' if count != 1 else ''}, {said}{drawn}."]
-    return [*(f"Note: {text}" for text in (*report.warnings, remark) if text), *lines]
+    said = [counted(len(report.scenarios), "scenario"), counted(len(report.failed), "failed check")]
+    if ending != ".md" and report.pictures:
+        said.append(counted(len(report.pictures), "picture"))
+    elif files:
+        said.append(f"{counted(len(files), 'picture')} in {folder_of(output).name}")
+    notes = (f"Note: {text}" for text in (*report.warnings, remark) if text)
+    return [*notes, f"Wrote {output}: {', '.join(said)}."]
 
 
 def made(report: ReportData, output: Path, template: Path | None = None) -> tuple[bytes, str, dict[str, bytes]]:
@@ -64,11 +67,6 @@ def made(report: ReportData, output: Path, template: Path | None = None) -> tupl
     text = markdown(report, template, links)
     shown = [picture for picture in report.pictures if links[picture.id] in text]
     return text.encode(), "", {name_of(picture): alone(picture) for picture in shown}
-
-
-def _drawn(count: int, where: str) -> str:
-    """How many pictures there are, and where; nothing of none."""
-    return f", {count} picture{'s' if count != 1 else ''}{where}" if count else ""
 
 
 FAMILY = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',Arial,sans-serif"

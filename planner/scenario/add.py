@@ -14,10 +14,10 @@ from planner.scenario import ranges_over_scenarios as ranges
 from planner.scenario.existing_scenarios import ID, new_identifier, own_column, said, source_column
 from planner.scenario.new_column import Column, Request
 from planner.xlsx.address import column_letters
-from planner.xlsx.columns import as_wide
-from planner.xlsx.locked import locked
+from planner.xlsx.atomic import locked
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content
+from planner.xlsx.worksheet import as_wide
 
 __all__ = ["Added", "Request", "add", "add_to_file"]
 

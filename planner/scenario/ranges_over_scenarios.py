@@ -13,7 +13,7 @@ from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.xlsx.address import Area, address, column_letters
-from planner.xlsx.defined_names import reshape_names
+from planner.xlsx.named_ranges import reshape_names
 from planner.xlsx.opc import Package
 from planner.xlsx.references import Reference, references
 from planner.xlsx.sheet_rules import reshape, rules

@@ -10,6 +10,7 @@ from openpyxl.workbook import Workbook
 
 from planner.catalog import Table
 from planner.errors import UserError
+from planner.table import counted
 from planner.teaching import problems
 from planner.teaching.chapter import CONSTANTS, INDEX, TOLERANCE, Chapter, write_constants
 from planner.teaching.index import Index
@@ -93,7 +94,7 @@ def _front(listing: Index) -> cover.Front:
 def _contents(pages: Sequence[Page], chapters: Mapping[str, Chapter], found: Sequence[Problem]) -> dict[str, str]:
     """What Cover says of each sheet."""
     counts = Counter(problem.chapter for problem in found if problem.answer)
-    said = {chapter.page.name: f"{title.partition(': ')[2]}; {counts[title]} problem{'s' if counts[title] > 1 else ''}"
+    said = {chapter.page.name: f"{title.partition(': ')[2]}; {counted(counts[title], 'problem')}"
             for title, chapter in chapters.items()}  # fmt: skip
     said[INDEX] = "every problem, its answer and what the source prints; filter it by chapter or template"
     return {page.name: said.get(page.name, "") for page in pages}

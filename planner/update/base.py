@@ -25,10 +25,9 @@ from planner.workbook.memory import (
     of_value,
 )
 from planner.workbook.remembering import is_by_scenario, of_rule
-from planner.xlsx.address import Area, Position
+from planner.xlsx.address import Area, Position, folded
 from planner.xlsx.pattern import Pattern, pattern
 from planner.xlsx.sheet_rules import areas, formulas
-from planner.xlsx.sheetname import folded
 from planner.xlsx.styles import Look
 from planner.xlsx.xmltree import Element
 

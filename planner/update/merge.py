@@ -12,14 +12,13 @@ from planner.update.threeway import ThreeWay
 from planner.xlsx.address import Area, Position, address
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import Value, same_value
-from planner.xlsx.cellxml import prefixed, readdressed, row_tags, says_something
-from planner.xlsx.columns import take_widths
 from planner.xlsx.markup import element_end, retagged
+from planner.xlsx.moved_cells import prefixed, readdressed, row_tags, says_something
+from planner.xlsx.moved_parts import move_around_rows
 from planner.xlsx.moves import Lost
 from planner.xlsx.pattern import pattern
-from planner.xlsx.sheet_moves import move_around_rows
 from planner.xlsx.sheet_rules import part_rules, renew_rules, rules
-from planner.xlsx.worksheet import Worksheet
+from planner.xlsx.worksheet import Worksheet, take_widths
 
 
 def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> bytes:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planner.update.threeway import ThreeWay
-from planner.xlsx.cell_formulas import with_moved_formulas
-from planner.xlsx.cellxml import restyled
-from planner.xlsx.drawings import move_chart
+from planner.xlsx.moved_cells import restyled, with_moved_formulas
+from planner.xlsx.moved_parts import move_around_rows, move_chart
 from planner.xlsx.opc import Package
 from planner.xlsx.relationships import copy_part, link
-from planner.xlsx.sheet_moves import move_around_rows
 from planner.xlsx.sheet_rules import with_looks
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import add_sheet
@@ -65,7 +63,7 @@ def _put(merge: ThreeWay, part: str, drawing: str) -> None:
         if b"chartSpace" not in xml[:2000]:
             return xml
         root = parse(xml)
-        move_chart(root, "", moves)
+        move_chart(root, moves)
         return written(root)
 
     target = copy_part(merge.package, merge.fresh.package, drawing, moved)

@@ -19,7 +19,7 @@ from planner.workbook.memory import Memory
 from planner.xlsx.address import Position, column_letters
 from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
-from planner.xlsx.styles import Look, Stylesheet, style_of
+from planner.xlsx.styles import Look, Stylesheet
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Ours:
 
     def style(self, sheet: KeyedSheet, at: Position) -> int:
         """The number of a cell's format."""
-        return style_of(sheet.sheet.xml.xml, sheet.sheet.cells[at])
+        return sheet.sheet.cells[at].style or 0
 
     def look(self, sheet: KeyedSheet, at: Position) -> Look:
         """How a cell looks."""

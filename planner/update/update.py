@@ -32,11 +32,10 @@ from planner.workbook.book import Draft, build_date, draft
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.memory import Memory
 from planner.xlsx.address import address
-from planner.xlsx.atomic import write_atomically
+from planner.xlsx.atomic import locked, write_atomically
 from planner.xlsx.comments import put_note, take_note
-from planner.xlsx.defined_names import take_names
-from planner.xlsx.locked import locked
 from planner.xlsx.moved_parts import move
+from planner.xlsx.named_ranges import take_names
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content, with_values
 from planner.xlsx.sheetxml import SheetXml

@@ -1,4 +1,4 @@
-"""Cell addresses: `B5` is row 5, column 2."""
+"""Cell addresses, `B5` is row 5, column 2; and the names of sheets, as a reference has them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import NamedTuple
 MAX_ROW, MAX_COLUMN = 1_048_576, 16_384
 MAX_DIGITS = 7
 _LETTERS = re.compile(r"[A-Z]{1,3}")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+_LIKE_CELL = re.compile(r"[A-Za-z]{1,3}[0-9]+|[Rr][0-9]*[Cc][0-9]*|[Rr]|[Cc]|TRUE|FALSE", re.IGNORECASE)
 
 Position = tuple[int, int]
 """A cell of a sheet: its row and its column, counted from 1."""
@@ -104,3 +106,20 @@ def _checked_column(letters: str) -> int:
 def address(row: int, column: int) -> str:
     """The address of a row and column: 5 and 2 are `B5`."""
     return f"{column_letters(column)}{row}"
+
+
+def quoted(sheet: str) -> str:
+    """A sheet's name as a reference has it: in quotes where it needs them."""
+    plain = _PLAIN.fullmatch(sheet) and not _LIKE_CELL.fullmatch(sheet)
+    return sheet if plain else "'" + sheet.replace("'", "''") + "'"
+
+
+def unquoted(prefix: str) -> str:
+    """The sheet that a reference's prefix, with its ! or without, names: `Inputs!`, `'My sheet'!`."""
+    name = prefix.removesuffix("!")
+    return name[1:-1].replace("''", "'") if name.startswith("'") else name
+
+
+def folded(text: str) -> str:
+    """A name, or a text that holds names, without its capitals, in whatever alphabet: so names are compared."""
+    return text.casefold()

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import EllipsisType
 
 from planner.xlsx.cellvalue import Value, parsed_value
-from planner.xlsx.markup import Edit, retagged
 
 Span = tuple[int, int]
 """The byte offsets at which expat reports an element's start and its end."""
 
+COLUMN, ROW = rb"(?:[A-W]?[A-Z]{1,2}|X[A-E][A-Z]|XF[A-D])", rb"[1-9][0-9]{0,6}"
 # Possessive, and the usual before the general: what a large sheet has a hundred thousand times decides the speed.
 OWN_ATTRIBUTES = rb"""(?: s="[0-9]++")?+(?: t="[A-Za-z]++")?+(?: [A-Za-z][\w:.]*+="[^"<&]*+")*+"""
 _CONTENT = rb"[^<&]*+(?:&(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);[^<&]*+)*+"
 _REF, _OWN, _F, _F_OWN, _F_TEXT, _V, _V_TEXT, _IS, _IS_TEXT = range(1, 10)
 _ATTRIBUTE = re.compile(rb' ([\w:.]+)="([^"]*)"')
-_TYPE = re.compile(rb' t="([a-zA-Z]+)"')
 
 
 def cell_pattern(ref: bytes, *, keep: bool) -> bytes:
@@ -35,24 +34,41 @@ def cell_pattern(ref: bytes, *, keep: bool) -> bytes:
     return b'<c r="' + group(ref) + b'"' + own + b"(?:/>|>" + formula + b"?(?:" + value + b"|" + inline + b")?</c>)"
 
 
+CELL = re.compile(cell_pattern(COLUMN + ROW, keep=True))
+
+
 class Cell:
     """A cell as the file has it. What it holds is read when it is asked for: a large sheet has many more cells.
 
     `spans` are those of the cell, its formula and its value, where the XML that was matched is not the file's own.
     """
 
-    __slots__ = ("_match", "_spans", "_strings", "_value", "ref")
+    __slots__ = ("_match", "_spans", "_strings", "_value")
 
     def __init__(
-        self, match: re.Match[bytes], strings: Sequence[str], spans: tuple[Span, Span | None, Span | None] | None = None
+        self,
+        match: re.Match[bytes],
+        strings: Sequence[str],
+        spans: tuple[Span, Span | None, Span | None] | None = None,
     ) -> None:
-        self._match, self._strings, self._spans, self.ref = match, strings, spans, match[_REF].decode()
+        self._match, self._strings, self._spans = match, strings, spans
         self._value: Value | EllipsisType = ...  # until it is asked for
+
+    @property
+    def ref(self) -> str:
+        """Its address."""
+        return self._match[_REF].decode()
 
     @property
     def type(self) -> str:
         """Its attribute t."""
-        return _type_of(self._match[_OWN])
+        return _attributes(self._match[_OWN]).get("t", "n")
+
+    @property
+    def style(self) -> int | None:
+        """The number of its format; None where it names none, which is format 0."""
+        number = _attributes(self._match[_OWN]).get("s")
+        return None if number is None else int(number)
 
     @property
     def text(self) -> str | None:
@@ -71,12 +87,17 @@ class Cell:
     @property
     def kind(self) -> str:
         """The kind of its formula, normal, shared, array or dataTable; empty where there is none."""
-        return "" if self._match[_F] is None else self._formula_attribute("t", "normal")
+        return "" if self._match[_F] is None else self._of_formula("t") or "normal"
 
     @property
     def area(self) -> str:
         """The range that an array formula or a data table fills."""
-        return "" if self._match[_F] is None else self._formula_attribute("ref", "")
+        return self._of_formula("ref")
+
+    @property
+    def shared(self) -> str:
+        """The number of the shared formula that it has a part in; empty for any other."""
+        return self._of_formula("si")
 
     @property
     def span(self) -> Span:
@@ -99,32 +120,16 @@ class Cell:
     def value(self) -> Value:
         """The typed value, or the cached one of a formula; None where there is none."""
         if self._value is ...:
-            number = self._match[_V_TEXT] if _type_of(self._match[_OWN]) == "n" else None
-            try:
-                self._value = float(number) if number else parsed_value(self.type, self.text)
-            except ValueError:
-                self._value = parsed_value(self.type, self.text)
+            self._value = parsed_value(self.type, self.text)
         return self._value
-
-    def rewritten(self, type_: str, content: bytes, drop: tuple[bytes, ...]) -> Edit | None:
-        """The cell with another type and content, its style and its formula as they are; None where it has `spans`."""
-        match = self._match
-        if self._spans:
-            return None
-        own, formula = match[_OWN], match[_F] or b""
-        if type_ != _type_of(own) or b"m" in own:  # vm and cm are all that has an m, so this is seldom in vain
-            own = _retyped(own, type_, drop)
-        head, inside = b'<c r="' + match[_REF] + b'"' + own, formula + content
-        is_empty = not inside and match[0].endswith(b"/>")
-        return Edit(match.start(), match.end(), head + b"/>" if is_empty else head + b">" + inside + b"</c>")
 
     def _span(self, group: int, close: bytes) -> Span | None:
         found = self._match[group]
         return None if found is None else (self._match.start(group), self._match.end(group) - _tail(found, close))
 
-    def _formula_attribute(self, name: str, default: str) -> str:
+    def _of_formula(self, name: str) -> str:
         own = self._match[_F_OWN]
-        return dict(_ATTRIBUTE.findall(own)).get(name.encode(), default.encode()).decode() if own else default
+        return _attributes(own).get(name, "") if own else ""
 
 
 def _tail(element: bytes, close: bytes) -> int:
@@ -133,15 +138,9 @@ def _tail(element: bytes, close: bytes) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _type_of(own: bytes) -> str:
-    """The attribute t among a cell's own; most cells of a sheet share a few such texts."""
-    typed = _TYPE.search(own)
-    return typed[1].decode() if typed else "n"
-
-
-@lru_cache(maxsize=4096)
-def _retyped(own: bytes, type_: str, drop: tuple[bytes, ...]) -> bytes:
-    return retagged(b"<c" + own + b">", drop, {} if type_ == "n" else {b"t": type_.encode()})[2:-1]
+def _attributes(own: bytes) -> Mapping[str, str]:
+    """An element's attributes; most cells of a sheet share a few such texts."""
+    return {name.decode(): value.decode() for name, value in _ATTRIBUTE.findall(own)}
 
 
 def _plain(data: bytes) -> str:

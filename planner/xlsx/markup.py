@@ -27,12 +27,11 @@ class Edit(NamedTuple):
 
 def apply_edits(xml: bytes, edits: list[Edit]) -> bytes:
     """`xml` with edits that don't overlap; of those at one place the first in the list comes first."""
-    pieces: list[bytes] = []
-    done = 0
+    new_xml, done = bytearray(), 0
     for start, stop, new in sorted(edits, key=itemgetter(0, 1)):
-        pieces += xml[done:start], new
+        new_xml += xml[done:start] + new
         done = stop
-    return b"".join(pieces) + xml[done:]
+    return bytes(new_xml + xml[done:])
 
 
 def tag_end(xml: bytes, start: int) -> int:

@@ -1,21 +1,147 @@
-"""Every part of a workbook that refers to cells which move: sheets, names, tables, notes, drawings, charts, pivots."""
+"""Every part of a workbook that refers to cells which move: sheets, names, tables, notes, drawings, charts, pivots.
+
+For each kind of part a table says which attributes and texts of which elements refer to cells, and what becomes of
+these; one walk over the part follows it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import NamedTuple
 
-from planner.xlsx import drawings
-from planner.xlsx.address import address, coordinates
-from planner.xlsx.cell_formulas import with_moved_formulas
-from planner.xlsx.defined_names import move_names
-from planner.xlsx.moves import Lost, Moves
+from planner.xlsx.address import Area, Position, address
+from planner.xlsx.drawings import ANCHORS, move_anchor, move_boxes
+from planner.xlsx.moved_cells import with_moved_formulas
+from planner.xlsx.moves import Lost, Moves, SheetMoves
 from planner.xlsx.opc import Package
-from planner.xlsx.sheet_moves import move_around_rows
+from planner.xlsx.references import BROKEN, copied
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.worksheet import Worksheet
-from planner.xlsx.xmltree import Element, every
+from planner.xlsx.xmltree import Element, children, every, local_name, take_out
 
-_CHARTS = ("chart", "chartEx")
+
+class _Walk:
+    """One part, whose references without a sheet are to cells of `sheet`; `place` says where one stands.
+
+    Each method below takes an element and its text that refers to cells, and gives the text of then; None where the
+    element is to go.
+    """
+
+    def __init__(self, sheet: str, moves: Moves, place: Callable[[Element], str]) -> None:
+        self.sheet, self.moves, self.track, self.place = sheet, moves, moves.of(sheet), place
+        self.lost: list[Lost] = []
+
+    def follow(self, root: Element, table: _References) -> None:
+        """Lead all that the table names; an element's own text has a blank name in it."""
+        for element in every(root, *table):
+            for name, led in table[local_name(element)]:
+                text = element.get(name) if name else element.text
+                new = led(self, element, text) if text else text
+                if new is None and text:
+                    take_out(element if name else element.getparent())
+                elif new != text and name:
+                    element.set(name, new)
+                elif new != text:
+                    element.text = new
+
+    def formula(self, element: Element, text: str) -> str:
+        """A formula; what it loses is noted."""
+        self.lost += (Lost(self.sheet, self.place(element), read) for read in self.moves.lost(text, self.sheet))
+        return self.moves.formula(text, self.sheet)
+
+    def areas(self, _element: Element, text: str) -> str | None:
+        """A list of ranges; what lies over cells that are all gone goes too."""
+        return self.track.ref(text) or None
+
+    def areas_or_as_before(self, _element: Element, text: str) -> str:
+        """A list of ranges; where all cells are gone it stays."""
+        return self.track.ref(text) or text
+
+    def cell(self, _element: Element, text: str) -> str:
+        """A cell; one that is gone is where it would be, for nothing typed is lost."""
+        at = _first_of(text)
+        return address(*self.track.cell(*at)) if at else text
+
+    def cell_there(self, element: Element, text: str) -> str | None:
+        """A cell; what is for one that is gone goes too."""
+        at = _first_of(text)
+        return self.cell(element, text) if at is None or self.track.has(*at) else None
+
+    def area_elsewhere(self, element: Element, text: str) -> str:
+        """A range of the sheet that another attribute names."""
+        on = element.get("sheet")
+        moved = self.moves.of(on).ref(text) if on else text
+        if not moved and local_name(element) != "dataRef":
+            self.lost.append(Lost("", self.place(element), f"{on}!{text}"))
+        return moved or text
+
+    def renamed(self, _element: Element, text: str) -> str:
+        """A sheet's name."""
+        return self.moves.of(text).name
+
+    def page_break(self, element: Element, text: str) -> str:
+        """The number of the row or column behind which a page ends."""
+        moved = self.track.rows if local_name(element.getparent()) == "rowBreaks" else self.track.columns
+        return str(moved(int(text) + 1) - 1)
+
+
+_References = Mapping[str, tuple[tuple[str, Callable[[_Walk, Element, str], str | None]], ...]]
+_TEXT = (("", _Walk.formula),)
+_SQREF, _REF = (("sqref", _Walk.areas),), (("ref", _Walk.areas),)
+_AS_BEFORE = (("ref", _Walk.areas_or_as_before),)
+_ELSEWHERE = (("ref", _Walk.area_elsewhere), ("sheet", _Walk.renamed))
+_CORNER = (("topLeftCell", _Walk.cell),)
+
+_RULE_FORMULAS = ("formula", "formula1", "formula2", "f")
+_SHEET_FORMULAS: _References = {
+    **dict.fromkeys(_RULE_FORMULAS, _TEXT),
+    "hyperlink": (("location", _Walk.formula),),
+    "controlPr": (("linkedCell", _Walk.formula), ("listFillRange", _Walk.formula)),
+    "cfvo": (("val", _Walk.formula),),
+}
+_SHEET_AREAS: _References = {
+    "selection": (*_SQREF, ("activeCell", _Walk.cell_there)),
+    **dict.fromkeys(("protectedRange", "conditionalFormatting", "dataValidation", "ignoredError"), _SQREF),
+    **dict.fromkeys(("autoFilter", "sortState", "sortCondition", "mergeCell", "hyperlink"), _REF),
+    **dict.fromkeys(("cellWatch", "inputCells"), (("r", _Walk.areas),)),
+    **dict.fromkeys(("sheetView", "pane", "customSheetView"), _CORNER),
+    "scenarios": (("sqref", lambda walk, _element, text: walk.track.ref(text)),),
+    "sqref": (("", _Walk.areas),),
+    "dataRef": _ELSEWHERE,
+    "brk": (("id", _Walk.page_break),),
+}
+_DRAWING: _References = {"sp": (("textlink", _Walk.formula),), "cameraTool": (("cellRange", _Walk.formula),)}
+_CHART: _References = {"f": _TEXT, "sqref": _TEXT}
+_PIVOT_SOURCE: _References = {"worksheetSource": _ELSEWHERE, "rangeSet": _ELSEWHERE}
+_NAMES: _References = {"sheet": (("name", _Walk.renamed),), "definedName": _TEXT}
+_BUILT_IN = "_xlnm."  # how the names begin of what is printed and filtered
+_RULES = ("conditionalFormatting", "dataValidation")
+
+
+class _Kind(NamedTuple):
+    """A kind of part that hangs on a sheet: what refers to cells in it, and what it is for a person."""
+
+    references: _References
+    said: Callable[[Element], str] = lambda _element: "a control"
+
+
+_CONTROL_FORMULAS = ("fmlaLink", "fmlaRange", "fmlaTxbx", "fmlaGroup")
+_HANGING = {
+    "comments": _Kind({"comment": (("ref", _Walk.cell),)}),
+    "threadedComment": _Kind({"threadedComment": (("ref", _Walk.cell),)}),
+    "tableSingleCells": _Kind({"singleXmlCell": (("r", _Walk.cell),)}),
+    "table": _Kind(
+        dict.fromkeys(("table", "autoFilter", "sortState", "sortCondition"), _AS_BEFORE)
+        | dict.fromkeys(("calculatedColumnFormula", "totalsRowFormula"), _TEXT),
+        lambda element: f"the table {element.getroottree().getroot().get('displayName')}",
+    ),
+    "pivotTable": _Kind({"location": _AS_BEFORE}),
+    "drawing": _Kind(
+        _DRAWING, lambda one: f"the shape {next((found.get('name', '') for found in every(one, 'cNvPr')), '')}"
+    ),
+    "vmlDrawing": _Kind(dict.fromkeys(("FmlaLink", "FmlaRange", "FmlaTxbx", "FmlaPict"), _TEXT)),
+    "ctrlProp": _Kind({"formControlPr": tuple((name, _Walk.formula) for name in _CONTROL_FORMULAS)}),
+}
 
 
 def move(package: Package, moves: Moves, sheets_done: Collection[str]) -> list[Lost]:
@@ -26,103 +152,112 @@ def move(package: Package, moves: Moves, sheets_done: Collection[str]) -> list[L
     """
     if moves.is_idle:
         return []
-    sheets = package.sheets()
-    lost = move_names(package, moves)
+    sheets, workbook = package.sheets(), package.workbook_part()
+    lost = _followed(package, workbook, "", moves, _Kind(_NAMES, lambda name: f"the name {name.get('name')}"))
     for name, part in sheets.items():
         if name not in sheets_done:
-            xml, found = moved_sheet(package.parts[part], name, moves)
-            package.replace(part, xml)
-            lost += found
-        lost += _move_what_hangs_on(package, part, name, moves)
+            xml, found = with_moved_formulas(SheetXml(package.parts[part]), name, moves)
+            sheet = Worksheet(xml)
+            lost += found + move_around_rows(sheet.root, name, moves)
+            package.replace(part, sheet.xml())
+        for link in package.relationships(part):
+            if link.target in package.parts and link.kind in _HANGING:
+                lost += _followed(package, link.target, name, moves, _HANGING[link.kind])
     for part in _charts_of(package):
-        lost += _edit(package, part, lambda root, part=part: drawings.move_chart(root, f"the chart in {part}", moves))  # type: ignore[misc]
-    for link in package.relationships(package.workbook_part()):
+        lost += _followed(package, part, "", moves, _Kind(_CHART, lambda _element, part=part: f"the chart in {part}"))  # type: ignore[misc]
+    for link in package.relationships(workbook):
         if link.kind == "pivotCacheDefinition" and link.target in package.parts:
-            lost += _edit(package, link.target, lambda root: list(_move_source(root, moves)))
+            lost += _followed(package, link.target, "", moves, _Kind(_PIVOT_SOURCE, lambda _element: "a pivot table"))
     return lost
 
 
-def moved_sheet(xml: bytes, name: str, moves: Moves) -> tuple[bytes, list[Lost]]:
-    """A sheet whose cells stay, with its formulas and what stands around its rows led to where their cells are then."""
-    moved, lost = with_moved_formulas(SheetXml(xml), name, moves)
-    sheet = Worksheet(moved)
-    lost += move_around_rows(sheet.root, name, moves)
-    return sheet.xml(), lost
-
-
-def _edit(package: Package, part: str, change: Callable[[Element], list[Lost]]) -> list[Lost]:
+def _followed(package: Package, part: str, sheet: str, moves: Moves, kind: _Kind) -> list[Lost]:
     root = package.tree(part)
-    lost = change(root)
+    before = {name: name.text for name in every(root, "definedName")}
+    walk = _Walk(sheet, moves, kind.said)
+    for anchor in every(root, *ANCHORS):
+        move_anchor(anchor, walk.track)
+    move_boxes(root, walk.track)
+    walk.follow(root, kind.references)
+    for name, text in before.items():
+        if name.text != text and BROKEN in name.text and name.get("name", "").startswith(_BUILT_IN):
+            take_out(name)
     package.put_tree(part, root)
-    return lost
+    return walk.lost
 
 
-def _move_what_hangs_on(package: Package, part: str, sheet: str, moves: Moves) -> list[Lost]:
-    """The parts that a sheet links to."""
-    changes: dict[str, Callable[[Element], list[Lost]]] = {
-        "comments": lambda root: _move_notes(root, sheet, moves),
-        "threadedComment": lambda root: _move_notes(root, sheet, moves),
-        "tableSingleCells": lambda root: _move_notes(root, sheet, moves),
-        "table": lambda root: _move_table(root, sheet, moves),
-        "pivotTable": lambda root: _move_pivot(root, sheet, moves),
-        "drawing": lambda root: drawings.move_drawing(root, sheet, moves),
-        "vmlDrawing": lambda root: drawings.move_boxes(root, sheet, moves),
-        "ctrlProp": lambda root: drawings.move_control(root, sheet, moves),
-    }
-    links = [link for link in package.relationships(part) if link.target in package.parts and link.kind in changes]
-    return [lost for link in links for lost in _edit(package, link.target, changes[link.kind])]
+def move_chart(root: Element, moves: Moves) -> None:
+    """The ranges that a chart draws."""
+    _Walk("", moves, lambda _element: "").follow(root, _CHART)
 
 
 def _charts_of(package: Package) -> list[str]:
     """The charts of all drawings, those of chart sheets too."""
     links = (link for part in list(package.parts) if "/drawings/" in part for link in package.relationships(part))
-    return list(dict.fromkeys(link.target for link in links if link.kind in _CHARTS and link.target in package.parts))
+    charts = (link.target for link in links if link.kind in ("chart", "chartEx"))
+    return list(dict.fromkeys(target for target in charts if target in package.parts))
 
 
-def _move_notes(root: Element, sheet: str, moves: Moves) -> list[Lost]:
-    """Notes, threads and mapped cells; one whose cell is gone stands where it would be, for nothing typed is lost."""
-    for element in root.iter():
-        for name in ("ref", "r") if isinstance(element.tag, str) else ():
-            if name in element.attrib:
-                try:
-                    at = coordinates(element.get(name))
-                except ValueError:
-                    continue
-                element.set(name, address(*moves.of(sheet).cell(*at)))
-    return []
+def move_around_rows(root: Element, sheet: str, moves: Moves) -> list[Lost]:
+    """Lead every reference on a worksheet but for its rows to where its cells are then; returns those that are lost.
+
+    What lies over cells that are all gone is taken out.
+    """
+    walk = _Walk(sheet, moves, _place)
+    for rule in every(root, *_RULES):
+        _rebase(rule, walk.track)
+    walk.follow(root, _SHEET_FORMULAS)
+    walk.follow(root, _SHEET_AREAS)
+    for element in every(root, "scenarios"):
+        if element.get("sqref") == "":
+            del element.attrib["sqref"]
+        n = len(children(element, "scenario"))
+        for name in ("current", "show"):  # which of them was shown last
+            if int(element.get(name, "0")) >= n:
+                element.set(name, "0")
+    for element in every(root, "anchor"):
+        move_anchor(element, walk.track)
+    return walk.lost
 
 
-def _move_table(root: Element, sheet: str, moves: Moves) -> list[Lost]:
-    """A table's range, and the formulas of its columns; one whose cells are all gone stays where it was."""
-    for element in every(root, "table", "autoFilter", "sortState", "sortCondition"):
-        if ref := element.get("ref"):
-            element.set("ref", moves.of(sheet).ref(ref) or ref)
-    return list(_in_texts(root, ("calculatedColumnFormula", "totalsRowFormula"), sheet, moves))
+def _place(element: Element) -> str:
+    """The cells that a formula outside of them is for, as far as it says."""
+    while element is not None:
+        areas = element.get("sqref") or element.get("ref")
+        texts = [child.text for child in children(element, "sqref")]
+        if areas or texts:
+            return str(areas or texts[0])
+        element = element.getparent()
+    return "a control"
 
 
-def _in_texts(root: Element, names: tuple[str, ...], sheet: str, moves: Moves) -> Iterator[Lost]:
-    for element in every(root, *names):
-        text = element.text or ""
-        yield from (Lost(sheet, f"the table {root.get('displayName')}", read) for read in moves.lost(text, sheet))
-        element.text = moves.formula(text, sheet)
+def _first_of(ref: str) -> Position | None:
+    """The first cell of a range; None of a text that is none."""
+    try:
+        return Area.parse(ref)[:2]
+    except ValueError:
+        return None
 
 
-def _move_pivot(root: Element, sheet: str, moves: Moves) -> list[Lost]:
-    """Where a pivot table lies."""
-    for element in every(root, "location"):
-        if ref := element.get("ref"):
-            element.set("ref", moves.of(sheet).ref(ref) or ref)
-    return []
+def _rebase(rule: Element, track: SheetMoves) -> None:
+    """Let a rule's formulas speak of the first cell that is left of those that it is for."""
+    texts = [child.text or "" for child in children(rule, "sqref")]
+    try:
+        areas = [Area.parse(text) for text in (rule.get("sqref") or " ".join(texts)).split()]
+    except ValueError:
+        return
+    left = next((cell for area in areas for cell in _left(area, track)), None)
+    if left is None or left == areas[0][:2]:
+        return
+    for element in every(rule, *_RULE_FORMULAS):
+        if element.text:
+            element.text = copied(element.text, left[0] - areas[0].top, left[1] - areas[0].left)
 
 
-def _move_source(root: Element, moves: Moves) -> Iterator[Lost]:
-    """The range that a pivot table is made from, or each of several."""
-    for element in every(root, "worksheetSource", "rangeSet"):
-        if sheet := element.get("sheet"):
-            track = moves.of(sheet)
-            element.set("sheet", track.name)
-            if ref := element.get("ref"):
-                moved = track.ref(ref)
-                if not moved:
-                    yield Lost("", "a pivot table", f"{sheet}!{ref}")
-                element.set("ref", moved or ref)
+def _left(area: Area, track: SheetMoves) -> Iterator[Position]:
+    """The first cell of an area that is not gone, if there is one."""
+    row = next((row for row in range(area.top, area.bottom + 1) if row not in track.rows.gone), 0)
+    columns = range(area.left, area.right + 1)
+    column = next((column for column in columns if column not in track.columns.gone), 0)
+    if row and column:
+        yield row, column

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, Position, address
+from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, Position, address, folded, quoted
 from planner.xlsx.references import BROKEN, Reference, references, rewritten
-from planner.xlsx.sheetname import folded, quoted
 
 
 class Lost(NamedTuple):

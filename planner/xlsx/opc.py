@@ -6,11 +6,13 @@ import io
 import posixpath
 import zipfile
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from planner import progress
 from planner.errors import Place, UserError
 from planner.xlsx.atomic import write_atomically
 from planner.xlsx.intake import MAX_BYTES, refusal, refuse_content, refuse_foreign, refuse_unsafe
@@ -184,19 +186,22 @@ class Package:
             raise UserError(
                 "another program has changed the file meanwhile",
                 place=Place(path),
-                remedy="nothing was written; run this again",
+                remedy=f"{progress.outcome()}; run this again",
             )
         write_atomically(path, self.to_bytes(stamp=stamp), check=self._check)
         self._seen = _Seen.at(path)
 
     def _check(self, written: Path) -> None:
-        again = Package.from_bytes(written.read_bytes(), self.name)
-        if list(again.parts.items()) != list(self.parts.items()):
-            raise UserError(
-                "what was written reads back differently",
-                place=Place(self.name),
-                remedy="the file is as it was; is the disk sound?",
-            )
+        """Read back what was written, one part at a time, so that no two workbooks are in memory."""
+        with suppress(*_UNREADABLE), zipfile.ZipFile(written) as archive:
+            same_names = archive.namelist() == list(self.parts)
+            if same_names and all(archive.read(name) == data for name, data in self.parts.items()):
+                return
+        raise UserError(
+            "what was written reads back differently",
+            place=Place(self.name),
+            remedy="the file is as it was; is the disk sound?",
+        )
 
     def _resolve(self, folder: str, target: str) -> str:
         """The part that a target names, from a part in `folder`; the case of letters doesn't count."""

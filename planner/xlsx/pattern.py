@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, Position, column_letters
+from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, Position, column_letters, unquoted
 from planner.xlsx.references import BROKEN, Corner, Piece, pieces, reference, split
-from planner.xlsx.sheetname import unquoted
 
 _LOOSE = re.compile(r"\s+|(?<![\w.$])(?:(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)")
 _PLACE_OF = frozenset({"ROW(", "ROWS(", "COLUMN(", "COLUMNS("})

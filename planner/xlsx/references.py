@@ -11,11 +11,20 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, column_letters, column_number
-from planner.xlsx.sheetname import quoted, unquoted
+from planner.xlsx.address import (
+    MAX_COLUMN,
+    MAX_ROW,
+    Area,
+    column_letters,
+    column_number,
+    coordinates,
+    quoted,
+    unquoted,
+)
 
 Kind = Literal["text", "number", "logical", "error", "name", "function", "reference", "table", "space", "operator"]
 BROKEN = "#REF!"
+OWN_ROW = "\1"  # in a formula that is copied down: the number of the row that it stands in; no XML holds it
 
 _COLUMN, _ROW = r"\$?[A-Z]{1,3}", r"\$?[1-9][0-9]{0,6}"
 _CELL = _COLUMN + _ROW
@@ -176,6 +185,39 @@ def _shifted(corner: Corner, down: int, right: int) -> Corner | None:
     if (corner.row and not 1 <= row <= MAX_ROW) or (corner.column and not 1 <= column <= MAX_COLUMN):
         return None
     return corner._replace(row=row, column=column)
+
+
+def copied_to(formula: str, origin: str, target: str) -> str:
+    """The formula of the cell `origin` as it reads in `target`, as `copied` has it."""
+    (row, column), (to_row, to_column) = coordinates(origin), coordinates(target)
+    return copied(formula, to_row - row, to_column - column) if origin != target else formula
+
+
+class DownwardFormula(NamedTuple):
+    """A formula of a cell in this row that is copied down its column, into thousands of rows.
+
+    `pattern` is the formula with OWN_ROW wherever the row's number moves along; blank where other numbers do too.
+    """
+
+    text: str
+    row: int
+    pattern: str
+
+    @classmethod
+    def of(cls, text: str, row: int) -> DownwardFormula:
+        """The formula, without its =, of a cell in this row."""
+        ends = [each for found in references(text) for each in (found.first, found.last)]
+        is_own = all(each.row_fixed or each.row == row for each in ends)
+        return cls(text, row, rewritten(text, _with_own_row) if is_own else "")
+
+    def at(self, row: int) -> str:
+        """The formula as it reads in another row."""
+        return self.pattern.replace(OWN_ROW, str(row)) if self.pattern else copied(self.text, row - self.row, 0)
+
+
+def _with_own_row(found: Reference) -> str:
+    ends = (str(end) if end.row_fixed else f"{end._replace(row=0)}{OWN_ROW}" for end in (found.first, found.last))
+    return found.prefix + (":".join(ends) if found.is_range else next(ends))
 
 
 @cache

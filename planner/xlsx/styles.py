@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from functools import cached_property
 from typing import NamedTuple
 
-from planner.xlsx.cell import Cell
-from planner.xlsx.markup import tag_end
 from planner.xlsx.opc import Package
 from planner.xlsx.xmltree import Element, child, like, local_name, put_in_order
 
@@ -18,7 +15,6 @@ _IDS = {"fonts": "fontId", "fills": "fillId", "borders": "borderId"}
 FIRST_CUSTOM_FORMAT = 164
 BUILT_IN = {"0": "General", "1": "0", "2": "0.00", "3": "#,##0", "4": "#,##0.00", "9": "0%", "10": "0.00%",
             "11": "0.00E+00", "49": "@"}  # fmt: skip
-_STYLE = re.compile(rb"""\ss\s*=\s*["']([0-9]+)""")
 _UNSEEN = ("charset", "family", "scheme", "bgColor", "font", "fill", "border", "diagonal")
 
 
@@ -60,13 +56,6 @@ class Look(NamedTuple):
 def _colour(said: str, name: str) -> str:
     rgb = next((part.removeprefix(name) for part in said.split("; ") if part.startswith(name)), "").upper()
     return rgb[-6:] if len(rgb) >= 6 and rgb[-6:] != "000000" else ""
-
-
-def style_of(xml: bytes, cell: Cell) -> int:
-    """The number of a cell's format, by the XML of its sheet."""
-    start = cell.span[0]
-    match = _STYLE.search(xml, start, tag_end(xml, start))
-    return int(match[1]) if match else 0
 
 
 class Stylesheet:

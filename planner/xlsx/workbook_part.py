@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Mapping
 
 from planner.errors import Place, UserError
-from planner.xlsx.defined_names import BEFORE
+from planner.xlsx.named_ranges import BEFORE
 from planner.xlsx.opc import Package
 from planner.xlsx.relationships import OFFICE, add_part, drop_part, link
 from planner.xlsx.sheetxml import SheetXml

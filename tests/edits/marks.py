@@ -10,13 +10,12 @@ from random import Random
 from planner.book.plan import Plan
 from planner.book.reading import read_plan
 from planner.xlsx.address import address
-from planner.xlsx.cell_formulas import with_moved_formulas
 from planner.xlsx.markup import Edit, apply_edits, element_end, escaped
-from planner.xlsx.moved_parts import move
+from planner.xlsx.moved_cells import with_moved_formulas
+from planner.xlsx.moved_parts import move, move_around_rows
 from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
 from planner.xlsx.relationships import add_part, link
-from planner.xlsx.sheet_moves import move_around_rows
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import add_sheet

@@ -1,13 +1,13 @@
-"""The formulas of a sheet's cells, written anew where what they refer to goes elsewhere; all other bytes stay."""
+"""Cells and rows as XML written anew where they, or what their formulas refer to, go elsewhere; other bytes stay."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from planner.xlsx.address import coordinates
+from planner.xlsx.address import Position, address, coordinates
 from planner.xlsx.cell import Cell
-from planner.xlsx.filldown import moved
 from planner.xlsx.markup import (
     Edit,
     apply_edits,
@@ -20,8 +20,11 @@ from planner.xlsx.markup import (
     tag_name,
 )
 from planner.xlsx.moves import Lost, Moves, SheetMoves
+from planner.xlsx.references import copied_to
 from planner.xlsx.sheetxml import SheetXml
 
+_FORMULA = re.compile(rb"<((?:\w+:)?)f(?:\s[^>]*)?(?:/>|>.*?</\1f>)", re.DOTALL)
+_ROW = re.compile(rb"<(?:\w+:)?row\b[^>]*>")
 _SHARING = (b"t", b"si", b"ref")
 _INPUTS = {b"r1": b"del1", b"r2": b"del2"}  # of a data table: a cell that it fills in, and whether that is gone
 
@@ -47,18 +50,17 @@ def with_moved_formulas(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes
 
 def _formulas(sheet: SheetXml, name: str, moves: Moves) -> Iterator[tuple[Cell, str, bool]]:
     """Each cell whose formula changes, or fills a range; the formula; whether it leaves those that share it."""
-    groups: dict[bytes, list[Cell]] = defaultdict(list)
+    groups: dict[str, list[Cell]] = defaultdict(list)
     for cell in sheet.cells.values():
-        if cell.kind == "shared" and cell.formula_span is not None:
-            start = cell.formula_span[0]
-            groups[attribute(sheet.xml[start : tag_end(sheet.xml, start)], b"si")].append(cell)
+        if cell.kind == "shared":
+            groups[cell.shared].append(cell)
         elif cell.kind and (cell.kind != "normal" or moves.formula(cell.formula or "", name) != cell.formula):
             yield cell, cell.formula or "", False
     for cells in groups.values():
         master = next((cell for cell in cells if cell.formula), None)
         if master is None or master.formula is None:
             continue
-        texts = [moved(master.formula, master.ref, cell.ref) for cell in cells]
+        texts = [copied_to(master.formula, master.ref, cell.ref) for cell in cells]
         if any(moves.formula(text, name) != text for text in texts):
             yield from ((cell, text, True) for cell, text in zip(cells, texts, strict=True))
 
@@ -84,3 +86,42 @@ def moved_formula(xml: bytes, text: str, track: SheetMoves, is_expanded: bool = 
         return tag + xml[end:]
     opened = tag[:-2].rstrip() + b">" if is_empty(tag, len(tag)) else tag
     return opened + escaped(text).encode() + b"</%b>" % tag_name(tag, 0)
+
+
+def readdressed(
+    raw: bytes, final: Position | None, style: int | None, formula: str | None, moves: SheetMoves
+) -> bytes:  # fmt: skip
+    """A cell's XML at another place: its address, its format (None: as they are), and its formula as it reads there.
+
+    `moves` are those of the cell's sheet: an array or a data table fills another range then.
+    """
+    end = tag_end(raw, 0)
+    named = {} if final is None else {b"r": address(*final).encode()}
+    tag = retagged(raw[:end], (), named | ({} if style is None else {b"s": b"%d" % style}))
+    rest = raw[end:]
+    if formula is not None and not is_empty(raw, end):
+        rest = _FORMULA.sub(lambda match: moved_formula(match[0], formula, moves), rest, count=1)
+    return tag + rest
+
+
+def prefixed(xml: bytes, prefix: bytes) -> bytes:
+    """XML whose elements have the prefix of another part's; there is mostly none."""
+    return re.sub(rb"<(/?)(?=[A-Za-z])", rb"<\1" + prefix, xml) if prefix else xml
+
+
+def row_tags(xml: bytes) -> Iterator[tuple[int, bytes]]:
+    """The number and the opening tag of each row of a sheet."""
+    for match in _ROW.finditer(xml):
+        number = re.search(rb"""\sr=["']([0-9]+)["']""", match[0])
+        if number:
+            yield int(number[1]), match[0]
+
+
+def says_something(tag: bytes) -> bool:
+    """Whether a row without cells has a height, a format or a group of its own."""
+    return bool(re.search(rb"""\s(ht|hidden|outlineLevel|s|customFormat|collapsed)=""", tag))
+
+
+def restyled(rows: bytes, styles: Mapping[int, int]) -> bytes:
+    """Rows whose formats have other numbers now."""
+    return re.sub(rb"(<(?:c|row)\b[^>]*?\ss=\")([0-9]+)", lambda match: match[1] + b"%d" % styles[int(match[2])], rows)

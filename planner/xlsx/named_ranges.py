@@ -1,35 +1,20 @@
-"""Defined names: a name for cells, or for a formula, of the workbook or of one sheet."""
+"""Names for ranges of cells: defined names, of the workbook or of one sheet, and tables with heads of columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import NamedTuple
 
 from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area
-from planner.xlsx.moves import Lost, Moves
+from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package
-from planner.xlsx.references import BROKEN, Corner, Reference, rewritten
-from planner.xlsx.xmltree import Element, child, every, like, put_in_order, take_out
+from planner.xlsx.references import Corner, Reference, rewritten
+from planner.xlsx.sheet_rules import reshape
+from planner.xlsx.xmltree import Element, child, every, like, put_in_order
 
 BEFORE = ("fileVersion", "fileSharing", "workbookPr", "workbookProtection", "bookViews", "sheets", "functionGroups",
           "externalReferences", "definedNames", "calcPr")  # fmt: skip
 """The first children of a workbook, in the order that the schema wants."""
-_BUILT_IN = "_xlnm."  # how the names begin of what is printed and filtered
-
-
-def move_names(package: Package, moves: Moves) -> list[Lost]:
-    """Lead the names to where their cells are then, and return what is lost; sheets have the names of then."""
-    root = package.tree(package.workbook_part())
-    lost: list[Lost] = []
-    for sheet in every(root, "sheet"):
-        sheet.set("name", moves.of(sheet.get("name", "")).name)
-    for name in every(root, "definedName"):
-        text = name.text or ""
-        lost += (Lost("", f"the name {name.get('name')}", read) for read in moves.lost(text, ""))
-        name.text = moves.formula(text, "")
-        if name.text != text and BROKEN in name.text and name.get("name", "").startswith(_BUILT_IN):
-            take_out(name)
-    package.put_tree(package.workbook_part(), root)
-    return lost
 
 
 def take_names(package: Package, fresh: Package, moves: Moves, new_sheets: Collection[str]) -> None:
@@ -87,3 +72,42 @@ def _reshaped(found: Reference, called: str, reshaped: Callable[[str, str, Area]
         return found
     ends = Corner(new.top, new.left, True, True), Corner(new.bottom, new.right, True, True)
     return found._replace(first=ends[0], last=ends[1], is_range=True)
+
+
+class Table(NamedTuple):
+    """What Excel calls a table: its range, its column heads, whether it has a row of heads and one of totals."""
+
+    name: str
+    sheet: str
+    area: Area
+    columns: list[str]
+    header_row: bool
+    totals_row: bool
+
+
+def tables(package: Package) -> list[Table]:
+    """The tables of every worksheet."""
+    return [
+        _table(sheet, package.tree(link.target))
+        for sheet, part in package.sheets().items()
+        for link in package.relationships(part)
+        if link.kind == "table"
+    ]
+
+
+def reshape_table(package: Package, part: str, reshaped: Callable[[Area], Area]) -> None:
+    """Give a table, and its filter, the range that `reshaped` says."""
+    root = package.tree(part)
+    reshape(root, reshaped, "table", "autoFilter")
+    package.put_tree(part, root)
+
+
+def _table(sheet: str, root: Element) -> Table:
+    return Table(
+        root.get("displayName", ""),
+        sheet,
+        Area.parse(root.get("ref", "")),
+        [element.get("name", "") for element in every(root, "tableColumn")],
+        root.get("headerRowCount", "1") != "0",
+        root.get("totalsRowCount", "0") != "0",
+    )
