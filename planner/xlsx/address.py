@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 MAX_ROW, MAX_COLUMN = 1_048_576, 16_384
@@ -89,6 +89,7 @@ def column_of(ref: str) -> str:
     return ref.rstrip("0123456789")
 
 
+@lru_cache(maxsize=1 << 16)  # every sheet of a workbook, and the other one that it is compared with, has a B5
 def coordinates(ref: str) -> tuple[int, int]:
     """Row and column of `B5`. Raises ValueError when that is no cell of a sheet."""
     letters = column_of(ref)
