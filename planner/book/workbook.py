@@ -194,6 +194,12 @@ class Book:
             for column, found in ids.items()
         }
 
+    def said(self, name: str, column: int) -> str:
+        """What a header row of Inputs says of a scenario, its id, name, model or chip; blank for nothing."""
+        line = self.inputs.by_name.get(name)
+        value = self.inputs.sheet.value(line.row, column) if line else None
+        return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value).strip()
+
     def open_cells(self, sheet: Sheet) -> list[Position]:
         """The cells of a sheet that are there to be typed into; a constant needs no validation."""
         if sheet is not self.inputs.sheet:

@@ -142,9 +142,9 @@ class _Comparison:
 
     def _called(self, sheet: str, side: Matched, at: Position) -> tuple[str, str]:
         """The name of a cell's row, with the column of a database behind it, and its scenario as it is called now."""
-        row, column = side.names.get(at[0], ""), side.column(at[1])
-        if row and isinstance(column, tuple) and column[0] == "column":
-            return f"{sheet}[{row}].{column[1]}", ""
+        row, title = side.names.get(at[0], ""), side.titles.get(at[1])
+        if row and title is not None:
+            return f"{sheet}[{row}].{title}", ""
         scenario = side.scenarios.get(at[1], "")
         return row, self.pairs.scenarios.get(scenario, scenario)
 
@@ -221,15 +221,13 @@ def _same_typed(old: Value, new: Value) -> bool:
 
 def _input(side: Matched, at: Position, scenario: str, name: str) -> tuple[str, str] | None:
     """Label and unit of a cell that a person types a value into; None for a text of planner's or an own cell."""
-    token = side.column(at[1])
-    kind, text = token[:2] if isinstance(token, tuple) and len(token) > 1 else ("", "")
-    if kind == "column" and name:
+    if at[1] in side.titles and name:
         return "", ""
     if at[0] not in side.lines:
         return None
     table, line = side.lines[at[0]]
     is_choice = table.kind == "dashboard" and line.name.startswith("shown_")
-    typed_here = kind == "text" and text == ("given" if table.kind == "problem" else "fourth")
+    typed_here = side.texts.get(at[1]) == ("given" if table.kind == "problem" else "fourth")
     if scenario or (typed_here and (line.section == "Constants" or is_choice or table.kind == "problem")):
         return line.label, line.unit
     return None

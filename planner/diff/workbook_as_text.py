@@ -69,8 +69,7 @@ class _Printer:
 
     def _line(self, side: Matched, row: int, columns: list[int]) -> Iterator[str]:
         """A row of planner's: its name and texts, its formulas, and a value for each scenario."""
-        texts = {token[1]: column for column, token in side.columns.items()
-                 if isinstance(token, tuple) and token[0] == "text"}  # fmt: skip
+        texts = {text: column for column, text in side.texts.items()}
         label, unit = (side.sheet.text(row, texts[name]) for name in ("label", "unit"))
         yield f"{side.names.get(row, '')}  {label} ({unit})"
         for column in (texts[name] for name in ("given", "fourth", "fifth") if name in texts):
@@ -96,9 +95,8 @@ class _Printer:
         """Any other row, cell by cell: by the names of a database's row and column, else by address."""
         for column in columns:
             if said := self._said(side, row, column):
-                token = side.columns.get(column)
-                known = row in side.names and isinstance(token, tuple) and token[0] == "column"
-                called = f"{side.names[row]}.{token[1]}" if known and token else address(row, column)  # type: ignore[index]
+                known = row in side.names and column in side.titles
+                called = f"{side.names[row]}.{side.titles[column]}" if known else address(row, column)
                 yield f"{called}: {said}"
 
     def _said(self, side: Matched, row: int, column: int) -> str:

@@ -11,7 +11,15 @@ MOST_LAYERS = 10_000
 
 ColumnValue = int | bool | str | None  # None leaves the cell blank
 ColumnRule = Callable[["Config", "ModelRow"], ColumnValue]
-Family = Mapping[str, ColumnValue | ColumnRule]
+ColumnRules = Mapping[str, ColumnValue | ColumnRule]
+
+
+class Family(dict[str, ColumnValue | ColumnRule]):
+    """The columns of the models whose config says one of some model_types, separated by blanks."""
+
+    def __init__(self, types: str, columns: ColumnRules) -> None:
+        super().__init__(columns)
+        self.types = types.split()
 
 
 class ModelRow:

@@ -27,7 +27,10 @@ class BarPart:
 
 @dataclass(frozen=True)
 class Bar:
-    """A scenario's bar: what stands above it on the left and on the right, its parts, and marks (where, what)."""
+    """A scenario's bar: what stands above it on the left and on the right, its parts, and marks (where, what).
+
+    `told` is what the drawing's description says of it where that is more than `said`, which must be short.
+    """
 
     index: int
     name: str
@@ -35,6 +38,7 @@ class Bar:
     parts: Sequence[BarPart] = ()
     marks: Sequence[tuple[float, str]] = field(default=())
     is_over: bool = False
+    told: str = ""
 
 
 def bar_chart(alt: str, bars: Sequence[Bar], kinds: Sequence[str], high: float, unit: str, limit: str = "") -> str:

@@ -11,7 +11,7 @@ from planner.book.workbook import Book
 from planner.collector import still
 from planner.recalc import Recalculated, add_columns
 from planner.scenario import ranges_over_scenarios as ranges
-from planner.scenario.existing_scenarios import ID, new_identifier, own_column, said, source_column
+from planner.scenario.existing_scenarios import ID, new_identifier, own_column, source_column
 from planner.scenario.new_column import Column, Request
 from planner.xlsx.address import column_letters
 from planner.xlsx.atomic import locked
@@ -61,7 +61,7 @@ def add(package: Package, request: Request) -> Added:
     columns = ranges.free_columns(book)
     identifier = new_identifier(book, request.name)
     letters = {sheet: column_letters(column) for sheet, column in columns.items()}
-    added = Added(identifier, said(book, ID, source), letters, [])
+    added = Added(identifier, book.said(ID, source), letters, [])
     contents: dict[str, Mapping[str, Content]] = {}
     likes: dict[str, Mapping[str, str]] = {}
     for table in book.by_scenario:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from planner.book.line_tables import HEADER, LineTable
+from planner.book.scenario_columns import inputs_column
 from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
 from planner.xlsx.address import column_letters
@@ -18,18 +19,12 @@ def source_column(book: Book, like: str | None) -> int:
         raise UserError("there is no scenario to copy", place=Place(book.package.name), remedy="build a new workbook")
     if like is None:
         return book.inputs.columns[-1]
-    known = {text.lower(): column for column in reversed(book.inputs.columns) for name in (NAME, ID)
-             if (text := said(book, name, column))}  # fmt: skip
+    columns = reversed(book.inputs.columns)
+    known = {book.said(name, column).lower(): column for column in columns for name in (NAME, ID)}
+    known.pop("", None)
     if like.strip().lower() not in known:
         raise UserError(f"no scenario {like!r}", place=Place(book.package.name), remedy=nearest(like, known))
     return known[like.strip().lower()]
-
-
-def said(book: Book, name: str, column: int) -> str:
-    """What is typed in a header row of Inputs for a scenario: its id, name, model or chip; blank for nothing."""
-    line = book.inputs.by_name.get(name)
-    value = book.inputs.sheet.value(line.row, column) if line else None
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value).strip()
 
 
 def new_identifier(book: Book, name: str) -> str:
@@ -41,7 +36,7 @@ def new_identifier(book: Book, name: str) -> str:
         )
     place = Place(book.package.name)
     for column in book.inputs.columns:
-        for taken in (said(book, ID, column), said(book, NAME, column)):
+        for taken in (book.said(ID, column), book.said(NAME, column)):
             if taken.lower() in (identifier, name.strip().lower()):
                 raise UserError(f"there is a scenario {taken!r} already", place=place, remedy="give another name")
     return identifier
@@ -49,19 +44,9 @@ def new_identifier(book: Book, name: str) -> str:
 
 def own_column(book: Book, table: LineTable, source: int) -> int:
     """The column of a table that shows the scenario of a column of Inputs. Raises UserError where none does."""
-    found = next((column for column in table.columns if scenario_of(book, table, column) == source), None)
+    found = next((column for column in table.columns if inputs_column(book.inputs, table, column) == source), None)
     if found is None:
-        what = f"no column shows the scenario {said(book, ID, source) or column_letters(source)}"
+        what = f"no column shows the scenario {book.said(ID, source) or column_letters(source)}"
         remedy = "copy a scenario's column on every sheet, or delete it on Inputs"
         raise UserError(what, place=Place(book.package.name, sheet=table.sheet.name), remedy=remedy)
     return found
-
-
-def scenario_of(book: Book, table: LineTable, column: int) -> int | None:
-    """The column of Inputs whose id a table's column shows; None where it shows none."""
-    if table is book.inputs:
-        return column
-    header = table.sheet.patterns.get((table.id_row, column))
-    read = (reference.area(table.id_row, column).left for reference in (header.references if header else ())
-            if reference.sheet == book.inputs.sheet.name)  # fmt: skip
-    return next(read, None)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from openpyxl.workbook import Workbook
 
 from planner.formulas.template import Row
+from planner.table import joined
 from planner.teaching import block
 from planner.teaching.block import (
     FORMULA,
@@ -25,8 +26,8 @@ from planner.teaching.block import (
 from planner.teaching.problems import Problem
 from planner.workbook.cell_styles import row_format
 from planner.workbook.formula_texts import Databases
-from planner.workbook.inputs_sheet import dropdown, validate, whole_as_int
-from planner.workbook.page import GREY, Live, Page
+from planner.workbook.inputs_sheet import validate
+from planner.workbook.page import GREY, Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
 
 HEADER_ROW, A3 = 3, 8
@@ -49,8 +50,7 @@ class Chapter:
     def __init__(self, book: Workbook, name: str, title: str) -> None:
         corner, titles = address(HEADER_ROW + 1, UNIT), f"{HEADER_ROW}:{HEADER_ROW}"
         self.page = Page(book, name, title, PURPOSE, corner=corner, titles=titles)
-        for column, text in enumerate(TITLES, start=1):
-            self.page.put(HEADER_ROW, column, text, "plan_header_right" if column in (GIVEN, VALUE) else "plan_header")
+        self.page.header(TITLES, HEADER_ROW, right=(GIVEN, VALUE))
         self._at = HEADER_ROW + 2
         self._open: dict[tuple[str, ...], tuple[BlockLine, list[str]]] = {}
 
@@ -97,7 +97,7 @@ class Chapter:
             if line.row is None and line.unit == "text":
                 table = block.IDS[line.name.removesuffix("_id")][1]
                 prompt = f"Choose an id of the {table.capitalize()} sheet."
-                dropdown(page, reference, ranges[table], line.label, prompt)
+                page.choose(reference, ranges[table], line.label, prompt)
             else:
                 row = line.row or Row(line.name, line.label, line.unit, "input", "")
                 validate(page, row, reference, ranges, overriding=line.names != block.GIVEN_TEXT)
@@ -133,14 +133,14 @@ def write_constants(book: Workbook, problems: Sequence[Problem]) -> tuple[Page, 
     Raises UserError where two templates mean different numbers by one name.
     """
     page = Page(book, CONSTANTS, CONSTANTS, CONSTANTS_PURPOSE, corner="B4", titles=f"{HEADER_ROW}:{HEADER_ROW}")
-    page.header(list(CONSTANTS_TITLES), HEADER_ROW)
+    page.header(CONSTANTS_TITLES, HEADER_ROW)
     page.section(HEADER_ROW + 1, "Constants", len(CONSTANTS_TITLES))
     places: dict[str, str] = {}
     for at, row in enumerate(_shared_constants(problems).values(), start=HEADER_ROW + 2):
         for column, text in enumerate((row.label, row.unit, row.name), start=1):
             page.put(at, column, text, "plan_label" if column == 1 else "plan_text")
         page.put(at, CONSTANT_COLUMN, whole_as_int(row.default), "plan_constant", row_format(row))
-        page.put(at, CONSTANT_COLUMN + 1, "; ".join(text for text in (row.source, row.note) if text), "plan_text")
+        page.put(at, CONSTANT_COLUMN + 1, joined(row.source, row.note), "plan_text")
         places[row.name] = f"{CONSTANTS}!${column_letters(CONSTANT_COLUMN)}${at}"
     page.widths(44, 14, 30, 22, 70)
     return page, places

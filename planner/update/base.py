@@ -110,7 +110,11 @@ class Base:
 
     def is_ours(self, keyed: KeyedSheet, at: Position) -> bool:
         """Whether a cell of the file holds what planner wrote there."""
-        wrote, formula = self.wrote(keyed, at), keyed.sheet.patterns.get(at)
+        wrote, cell = self.wrote(keyed, at), keyed.sheet.cells.get(at)
+        formula = None
+        if cell is not None and cell.kind:
+            is_normal = cell.kind == "normal" and cell.formula
+            formula = pattern(cell.formula or "", *at) if is_normal else keyed.sheet.patterns.get(at)
         if formula is None:
             return of_value(keyed.sheet.value(*at)) == (NOTHING if wrote is None else wrote.digest)
         return wrote is not None and wrote.digest == self._digest(keyed, at, formula, wrote.first)
@@ -213,7 +217,7 @@ def _plain_columns(keyed: KeyedSheet, built: BuiltSheet) -> dict[int, int]:
             theirs.setdefault(column, set()).add((built.rows[row], cell.digest))
     ours: dict[int, set[tuple[str, int]]] = {}
     for row, column in keyed.sheet.cells:
-        if row in keyed.rows and (text := keyed.sheet.text(row, column)) and (row, column) not in keyed.sheet.patterns:
+        if row in keyed.rows and (text := keyed.sheet.text(row, column)) and not keyed.sheet.cells[row, column].kind:
             ours.setdefault(column, set()).add((keyed.rows[row], of_value(text)))
     found: dict[int, int] = {}
     shift = 0
@@ -253,7 +257,8 @@ def _is_alike(keyed: KeyedSheet, built: BuiltSheet, row: int, was: int, columns:
     same = of_all = 0
     for column, built_column in columns.items():
         cell = built.cell(was, built_column)
-        if cell is not None and cell.digest != NOTHING and (row, column) not in keyed.sheet.patterns:
+        mine = keyed.sheet.cells.get((row, column))
+        if cell is not None and cell.digest != NOTHING and (mine is None or not mine.kind):
             of_all += 1
             same += of_value(keyed.sheet.value(row, column)) == cell.digest
     return of_all > 0 and 2 * same >= of_all

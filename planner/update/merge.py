@@ -52,8 +52,9 @@ class SheetMerge:
         merge, kind = self.merge, self.kind
         self.old, self.fresh = merge.ours.sheets[kind], merge.fresh.sheets[kind]
         self.tracks, self.name = merge.tracks[kind], merge.names[kind]
-        self.places = {(self.tracks.fresh_rows(row), self.tracks.fresh_columns(column)): (row, column)
-                       for row, column in self.fresh.cells}  # fmt: skip
+        rows = {self.tracks.fresh_rows(row): row for row, _ in self.fresh.cells}
+        columns = {self.tracks.fresh_columns(column): column for _, column in self.fresh.cells}
+        self.fresh_row, self.fresh_column = rows, columns
         self.gone, self.own_rows = frozenset(self.tracks.gone_rows), frozenset(self.tracks.own_rows)
 
     @property
@@ -65,30 +66,49 @@ class SheetMerge:
         """The rows as XML, and the area that they fill."""
         cells: dict[int, dict[int, bytes]] = {}
         taken: set[Position] = set()
-        for at in sorted(self.old.sheet.cells):
-            if at[0] in self.gone or self._is_dropped(at):
+        column_of = {column: self.tracks.columns(column) for _, column in self.old.sheet.cells
+                     if not self._is_gone(column)}  # fmt: skip
+        for row, columns in sorted(self.old.columns_by_row.items()):
+            if row in self.gone or (self.kind == COVER and self.old.rows.get(row, "").startswith(MEMORY)):
                 continue
-            final = self.tracks.old_rows(at[0]), self.tracks.columns(at[1])
-            xml = self._merged(at, self.places.get(final), final)
-            if xml:
-                cells.setdefault(final[0], {})[final[1]] = xml
-                taken.add(final)
-        for final, at in self.places.items():
-            if final not in taken:
-                self._note_filled(at)
-                style = self.styles.get(self.fresh.cells[at].style, 0)
-                cells.setdefault(final[0], {})[final[1]] = self._fresh_cell(at, final, style)
+            final_row = self.tracks.old_rows(row)
+            found, fresh_row = cells.setdefault(final_row, {}), self.fresh_row.get(final_row, 0)
+            for column in sorted(column for column in columns if column in column_of):
+                final = final_row, column_of[column]
+                other = fresh_row, self.fresh_column.get(final[1], 0)
+                is_known = other in self.fresh.cells
+                if is_known and self._is_theirs((row, column), other):
+                    found[final[1]] = self._fresh_cell(other, final)
+                elif xml := self._merged((row, column), other if is_known else None, final):
+                    found[final[1]] = xml
+                taken.add(other)
+        for at in sorted(self.fresh.cells.keys() - taken):
+            self._note_filled(at)
+            final = self.tracks.fresh_rows(at[0]), self.tracks.fresh_columns(at[1])
+            cells.setdefault(final[0], {})[final[1]] = self._fresh_cell(at, final)
         for final, (source, at) in self.moved_in.items():
-            style = self.styles.get(self.fresh.cells[self.places[final]].style, 0) if final in self.places else 0
+            other = self.fresh_row.get(final[0], 0), self.fresh_column.get(final[1], 0)
+            style = self._style(other) if other in self.fresh.cells else 0
             cells.setdefault(final[0], {})[final[1]] = self._old_cell(source, at, final, style)
         return self._rows(cells), _extent(cells)
 
-    def _is_dropped(self, at: Position) -> bool:
-        """Whether a cell is of a column of planner's that is no more, or of its memory."""
-        if self.kind == COVER and self.old.rows.get(at[0], "").startswith(MEMORY):
-            return True
-        known = at[1] in self.tracks.columns.known
-        return not known and self.old.columns.get(at[1], "") != "" and at[1] not in self.tracks.own_columns
+    def _is_gone(self, column: int) -> bool:
+        """Whether a column was planner's and is no more."""
+        is_placed = column in self.tracks.columns.known or column in self.tracks.own_columns
+        return not is_placed and self.old.columns.get(column, "") != ""
+
+    def _is_theirs(self, at: Position, other: Position) -> bool:
+        """Whether a cell looks as planner's does now and plainly holds the same: then nothing is to be merged."""
+        if self.kind == COVER or self._is_open(at, other):
+            return False
+        cell, fresh = self.old.sheet.cells[at], self.fresh.cells[other]
+        if not self._looks_alike(self.merge.ours.style(self.old, at), fresh.style):
+            return False
+        if not cell.kind:
+            return fresh.formula is None and same_value(cell.value, self.fresh.value(*other), 0.0)
+        text = cell.formula or ""
+        is_same = text != "" and text == fresh.formula and cell.kind == "normal"
+        return is_same and not any(name in text for name in self.merge.busy) and self.name not in self.merge.busy
 
     def _merged(self, at: Position, other: Position | None, final: Position) -> bytes:
         """The XML of a cell that the file has: its own, or the fresh one in its look; or nothing."""
@@ -96,7 +116,7 @@ class SheetMerge:
         is_formatted = self._is_formatted(at, style, other)
         self.kept.formats += is_formatted
         if other is not None and not is_formatted:
-            style = self.styles.get(self.fresh.cells[other].style, 0)
+            style = self._style(other)
         if self._keeps(at, other, final):
             return self._old_cell(self.old, at, final, style)
         if other is not None:
@@ -159,7 +179,7 @@ class SheetMerge:
             is_open = at[1] in self.old.scenario_columns and bool(named) and at[0] not in self.own_rows
             return is_open and not named.startswith(("above", "titles", "label"))
         if self.kind == COMPARISON:
-            live = at in self.old.sheet.patterns or (other is not None and self.fresh.cells[other].formula is not None)
+            live = self.old.sheet.cells[at].kind != "" or (other is not None and self.fresh.cells[other].formula is not None)
             return at[0] in self.old.groups and not live
         return False
 
@@ -211,9 +231,15 @@ class SheetMerge:
         """A fresh cell's formula as it reads in the end."""
         return self.merge.fresh.formula(self.fresh, at)
 
-    def _fresh_cell(self, at: Position, final: Position, style: int) -> bytes:
-        xml = self.fresh.cells[at].xml(final, style, self._fresh_formula(at))
+    def _fresh_cell(self, at: Position, final: Position, style: int | None = None) -> bytes:
+        """The XML of a fresh cell where it stands in the end, in its own format or another."""
+        number = self._style(at) if style is None else style
+        xml = self.fresh.cells[at].xml(final, number, self._fresh_formula(at))
         return prefixed(xml, self.old.sheet.xml.prefix)
+
+    def _style(self, fresh: Position) -> int:
+        """The number that the format of a fresh cell has in the file."""
+        return self.styles.get(self.fresh.cells[fresh].style, 0)
 
     def _old_cell(self, source: KeyedSheet, at: Position, final: Position, style: int) -> bytes:
         cell = source.sheet.cells[at]

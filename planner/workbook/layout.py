@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from planner.xlsx.address import column_letters
+from planner.xlsx.address import address, column_letters
 
 if TYPE_CHECKING:
     from planner.workbook.page import Page
@@ -45,12 +45,19 @@ class ScenarioColumns:
     @property
     def last(self) -> int:
         """The last column that ranges and validations reach."""
-        if self.reach > FIRST_SCENARIO + self.filled:
-            return self.reach
-        return FIRST_SCENARIO + self.filled + SPARE_SCENARIOS - 1
+        return self.reach if self.reach > self.last_filled + 1 else self.last_filled + SPARE_SCENARIOS
+
+    @property
+    def last_filled(self) -> int:
+        """The column of the last scenario."""
+        return FIRST_SCENARIO + self.filled - 1
 
     def __iter__(self) -> Iterator[int]:
-        return iter(range(FIRST_SCENARIO, FIRST_SCENARIO + self.filled))
+        return iter(range(FIRST_SCENARIO, self.last_filled + 1))
+
+    def area(self, top: int, bottom: int) -> str:
+        """The scenario columns of some rows, sized ahead: `F9:AC40`."""
+        return f"{address(top, FIRST_SCENARIO)}:{address(bottom, self.last)}"
 
     def across(self, sheet: str, row: int) -> str:
         """The range over a row's scenario columns, sized ahead: `Inputs!$F$4:$AC$4`."""
