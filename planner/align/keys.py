@@ -100,9 +100,10 @@ def _typed(sheet: Sheet, columns: Iterable[int] | None = None) -> dict[int, dict
 
 
 def _text(sheet: Sheet, at: Position) -> str | None:
-    if at in sheet.patterns:
+    cell = sheet.cells[at]
+    if cell.kind:
         return None
-    value = sheet.value(*at)
+    value = cell.value
     return "" if value is None else value if isinstance(value, str) else None
 
 

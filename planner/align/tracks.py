@@ -123,4 +123,5 @@ def _put_between(old: KeyedSheet, fresh: Keys, matched: Mapping[int, int]) -> se
 
 def is_filled(keyed: KeyedSheet, row: int, column: int) -> bool:
     """Whether a cell of the file holds a formula or a value."""
-    return (row, column) in keyed.sheet.patterns or keyed.sheet.value(row, column) not in (None, "")
+    cell = keyed.sheet.cells.get((row, column))
+    return cell is not None and (cell.kind != "" or cell.value not in (None, ""))

@@ -57,6 +57,12 @@ class Base:
     def _by_kind(self) -> dict[str, tuple[BuiltSheet, Led | None]]:
         return {kind: (self.memory.sheets[kind], self.leads.of(each.sheet.name)) for kind, each in self.sheets.items()}
 
+    @cached_property
+    def _is_straight(self) -> bool:
+        """Whether every column of the file that planner built stands where it was."""
+        each = (led for _, led in self._by_kind.values() if led is not None)
+        return all(at == was for led in each for at, was in led.columns.items())
+
     def before(self, kind: str) -> BuiltSheet | FreshSheet:
         """The rows of a sheet as built."""
         return self.memory.sheets.get(kind, self.fresh.sheets[kind])
@@ -110,7 +116,11 @@ class Base:
 
     def is_ours(self, keyed: KeyedSheet, at: Position) -> bool:
         """Whether a cell of the file holds what planner wrote there."""
-        wrote, formula = self.wrote(keyed, at), keyed.sheet.patterns.get(at)
+        wrote, cell = self.wrote(keyed, at), keyed.sheet.cells.get(at)
+        formula = None
+        if cell is not None and cell.kind:
+            is_normal = cell.kind == "normal" and cell.formula
+            formula = pattern(cell.formula or "", *at) if is_normal else keyed.sheet.patterns.get(at)
         if formula is None:
             return of_value(keyed.sheet.value(*at)) == (NOTHING if wrote is None else wrote.digest)
         return wrote is not None and wrote.digest == self._digest(keyed, at, formula, wrote.first)
@@ -119,7 +129,8 @@ class Base:
         """The digest of a formula of the file, read at the first cell of those that it was filled from."""
         name = keyed.sheet.name
         is_idle = self._is_idle(name, formula)
-        key = (name, formula, first) if is_idle else (name, formula, first, at)
+        where = (at[0], 0) if self._is_straight else at  # in the same row a formula is led to the same one
+        key = (name, formula, first) if is_idle else (name, formula, first, where)
         if key not in self._digests:
             seen = formula
             if not is_idle:
@@ -213,7 +224,7 @@ def _plain_columns(keyed: KeyedSheet, built: BuiltSheet) -> dict[int, int]:
             theirs.setdefault(column, set()).add((built.rows[row], cell.digest))
     ours: dict[int, set[tuple[str, int]]] = {}
     for row, column in keyed.sheet.cells:
-        if row in keyed.rows and (text := keyed.sheet.text(row, column)) and (row, column) not in keyed.sheet.patterns:
+        if row in keyed.rows and (text := keyed.sheet.text(row, column)) and not keyed.sheet.cells[row, column].kind:
             ours.setdefault(column, set()).add((keyed.rows[row], of_value(text)))
     found: dict[int, int] = {}
     shift = 0
@@ -253,7 +264,8 @@ def _is_alike(keyed: KeyedSheet, built: BuiltSheet, row: int, was: int, columns:
     same = of_all = 0
     for column, built_column in columns.items():
         cell = built.cell(was, built_column)
-        if cell is not None and cell.digest != NOTHING and (row, column) not in keyed.sheet.patterns:
+        mine = keyed.sheet.cells.get((row, column))
+        if cell is not None and cell.digest != NOTHING and (mine is None or not mine.kind):
             of_all += 1
             same += of_value(keyed.sheet.value(row, column)) == cell.digest
     return of_all > 0 and 2 * same >= of_all

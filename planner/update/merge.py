@@ -31,7 +31,8 @@ def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[
     part_rules(sheet.root)
     own = [rule for rule in rules(sheet.root) if not merge.base.is_our_rule(old, rule)]
     merge.done.remarks += map(str, move_around_rows(sheet.root, old.sheet.name, moves))
-    move_around_rows(theirs.root, fresh.name, merge.fresh.moves)
+    if not merge.fresh.moves.is_idle:
+        move_around_rows(theirs.root, fresh.name, merge.fresh.moves)
     merge.done.rules += renew_rules(sheet, theirs, own, dxfs)
     take_widths(sheet.root, theirs.root, track.columns, track.fresh_columns)
     sheet.fill(rows, area)
@@ -52,8 +53,14 @@ class SheetMerge:
         merge, kind = self.merge, self.kind
         self.old, self.fresh = merge.ours.sheets[kind], merge.fresh.sheets[kind]
         self.tracks, self.name = merge.tracks[kind], merge.names[kind]
-        self.places = {(self.tracks.fresh_rows(row), self.tracks.fresh_columns(column)): (row, column)
-                       for row, column in self.fresh.cells}  # fmt: skip
+        self.columns_of_fresh: dict[int, set[int]] = {}
+        for row, column in self.fresh.cells:
+            self.columns_of_fresh.setdefault(row, set()).add(column)
+        columns = set[int]().union(*self.columns_of_fresh.values())
+        self.fresh_row = {self.tracks.fresh_rows(row): row for row in self.columns_of_fresh}
+        self.fresh_column = {self.tracks.fresh_columns(column): column for column in columns}
+        self.is_still = self.name not in self.merge.busy
+        self.is_straight = self.tracks.columns.is_idle and self.tracks.fresh_columns.is_idle
         self.gone, self.own_rows = frozenset(self.tracks.gone_rows), frozenset(self.tracks.own_rows)
 
     @property
@@ -65,30 +72,64 @@ class SheetMerge:
         """The rows as XML, and the area that they fill."""
         cells: dict[int, dict[int, bytes]] = {}
         taken: set[Position] = set()
-        for at in sorted(self.old.sheet.cells):
-            if at[0] in self.gone or self._is_dropped(at):
+        columns_there = set[int]().union(*self.old.columns_by_row.values())
+        column_of = {column: self.tracks.columns(column) for column in columns_there if not self._is_gone(column)}
+        for row, columns in sorted(self.old.columns_by_row.items()):
+            if row in self.gone or (self.kind == COVER and self.old.rows.get(row, "").startswith(MEMORY)):
                 continue
-            final = self.tracks.old_rows(at[0]), self.tracks.columns(at[1])
-            xml = self._merged(at, self.places.get(final), final)
-            if xml:
-                cells.setdefault(final[0], {})[final[1]] = xml
-                taken.add(final)
-        for final, at in self.places.items():
-            if final not in taken:
-                self._note_filled(at)
-                style = self.styles.get(self.fresh.cells[at].style, 0)
-                cells.setdefault(final[0], {})[final[1]] = self._fresh_cell(at, final, style)
+            final_row = self.tracks.old_rows(row)
+            found, fresh_row = cells.setdefault(final_row, {}), self.fresh_row.get(final_row, 0)
+            if row == final_row and self._is_row_theirs(row, columns, fresh_row):
+                found |= {columns[-1]: b""} | {columns[0]: self._raw_cells(row, columns)}
+                taken |= {(fresh_row, column) for column in columns}
+                continue
+            for column in sorted(column for column in columns if column in column_of):
+                final = final_row, column_of[column]
+                other = fresh_row, self.fresh_column.get(final[1], 0)
+                is_known = other in self.fresh.cells
+                if is_known and self._is_theirs((row, column), other):
+                    found[final[1]] = self._fresh_cell(other, final)
+                elif xml := self._merged((row, column), other if is_known else None, final):
+                    found[final[1]] = xml
+                taken.add(other)
+        for at in sorted(self.fresh.cells.keys() - taken):
+            self._note_filled(at)
+            final = self.tracks.fresh_rows(at[0]), self.tracks.fresh_columns(at[1])
+            cells.setdefault(final[0], {})[final[1]] = self._fresh_cell(at, final)
         for final, (source, at) in self.moved_in.items():
-            style = self.styles.get(self.fresh.cells[self.places[final]].style, 0) if final in self.places else 0
+            other = self.fresh_row.get(final[0], 0), self.fresh_column.get(final[1], 0)
+            style = self._style(other) if other in self.fresh.cells else 0
             cells.setdefault(final[0], {})[final[1]] = self._old_cell(source, at, final, style)
         return self._rows(cells), _extent(cells)
 
-    def _is_dropped(self, at: Position) -> bool:
-        """Whether a cell is of a column of planner's that is no more, or of its memory."""
-        if self.kind == COVER and self.old.rows.get(at[0], "").startswith(MEMORY):
-            return True
-        known = at[1] in self.tracks.columns.known
-        return not known and self.old.columns.get(at[1], "") != "" and at[1] not in self.tracks.own_columns
+    def _is_gone(self, column: int) -> bool:
+        """Whether a column was planner's and is no more."""
+        is_placed = column in self.tracks.columns.known or column in self.tracks.own_columns
+        return not is_placed and self.old.columns.get(column, "") != ""
+
+    def _is_row_theirs(self, row: int, columns: list[int], fresh_row: int) -> bool:
+        """Whether a row of the file stays byte for byte: it has the cells that planner's has now, each the same."""
+        theirs = self.columns_of_fresh.get(fresh_row)
+        if not self.is_straight or theirs is None or len(columns) != len(theirs):
+            return False
+        same = (column in theirs and self._is_theirs((row, column), (fresh_row, column)) for column in columns)
+        return all(same) and columns == sorted(columns)
+
+    def _raw_cells(self, row: int, columns: list[int]) -> bytes:
+        cells, xml = self.old.sheet.cells, self.old.sheet.xml.xml
+        first, last = cells[row, columns[0]], cells[row, columns[-1]]
+        return xml[first.span[0] : element_end(xml, *last.span)]
+
+    def _is_theirs(self, at: Position, other: Position) -> bool:
+        """Whether a cell plainly holds what planner writes now, in planner's look: then nothing is to be merged."""
+        cell, fresh = self.old.sheet.cells[at], self.fresh.cells[other]
+        if fresh.formula is not None:
+            is_same = cell.kind == "normal" and cell.formula == fresh.formula and self.is_still
+            is_same = is_same and not self.merge.names_busy(fresh.formula)
+        else:
+            is_same = cell.kind == "" and same_value(cell.value, self.fresh.value(*other), 0.0)
+            is_same = is_same and self.kind != COVER and not self._is_open(at, other)
+        return is_same and self._looks_alike(self.merge.ours.style(self.old, at), fresh.style)
 
     def _merged(self, at: Position, other: Position | None, final: Position) -> bytes:
         """The XML of a cell that the file has: its own, or the fresh one in its look; or nothing."""
@@ -96,7 +137,7 @@ class SheetMerge:
         is_formatted = self._is_formatted(at, style, other)
         self.kept.formats += is_formatted
         if other is not None and not is_formatted:
-            style = self.styles.get(self.fresh.cells[other].style, 0)
+            style = self._style(other)
         if self._keeps(at, other, final):
             return self._old_cell(self.old, at, final, style)
         if other is not None:
@@ -159,7 +200,8 @@ class SheetMerge:
             is_open = at[1] in self.old.scenario_columns and bool(named) and at[0] not in self.own_rows
             return is_open and not named.startswith(("above", "titles", "label"))
         if self.kind == COMPARISON:
-            live = at in self.old.sheet.patterns or (other is not None and self.fresh.cells[other].formula is not None)
+            is_fresh_live = other is not None and self.fresh.cells[other].formula is not None
+            live = is_fresh_live or self.old.sheet.cells[at].kind != ""
             return at[0] in self.old.groups and not live
         return False
 
@@ -211,9 +253,15 @@ class SheetMerge:
         """A fresh cell's formula as it reads in the end."""
         return self.merge.fresh.formula(self.fresh, at)
 
-    def _fresh_cell(self, at: Position, final: Position, style: int) -> bytes:
-        xml = self.fresh.cells[at].xml(final, style, self._fresh_formula(at))
+    def _fresh_cell(self, at: Position, final: Position, style: int | None = None) -> bytes:
+        """The XML of a fresh cell where it stands in the end, in its own format or another."""
+        number = self._style(at) if style is None else style
+        xml = self.fresh.cells[at].xml(final, number, self._fresh_formula(at))
         return prefixed(xml, self.old.sheet.xml.prefix)
+
+    def _style(self, fresh: Position) -> int:
+        """The number that the format of a fresh cell has in the file."""
+        return self.styles.get(self.fresh.cells[fresh].style, 0)
 
     def _old_cell(self, source: KeyedSheet, at: Position, final: Position, style: int) -> bytes:
         cell = source.sheet.cells[at]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from planner.align.keys import CALCULATION, COVER, DATABASES, LOG, MEMORY, KeyedSheet, keyed
 from planner.align.tracks import Tracks, is_filled, tracks
@@ -81,6 +83,22 @@ class ThreeWay:
     def new_kinds(self) -> list[str]:
         """The kinds of sheets that the edited workbook hasn't."""
         return [kind for kind in self.fresh.sheets if kind not in self.ours.sheets]
+
+    @cached_property
+    def busy(self) -> frozenset[str]:
+        """The names, of the file and as built, of sheets that have others then, or whose cells go elsewhere."""
+        found: set[str] = set()
+        for kind in self.kinds:
+            mine, theirs = self.ours.sheets[kind].sheet.name, self.fresh.sheets[kind].name
+            moves = self.ours.moves.of(mine), self.fresh.moves.of(theirs)
+            if mine != theirs or not all(found.is_idle for found in moves):
+                found |= {mine, theirs}
+        return frozenset(found)
+
+    @cached_property
+    def names_busy(self) -> Callable[[str], object]:
+        """Whether a formula names one of them."""
+        return re.compile("|".join(map(re.escape, self.busy)) or r"(?!)").search
 
     def homes(self, kind: str) -> dict[str, str]:
         """The rows that a calculation sheet has no more and another one has: name -> kind of sheet."""

@@ -50,6 +50,11 @@ class Area(NamedTuple):
         """Whether the cell in this row and column belongs to it."""
         return self.top <= row <= self.bottom and self.left <= column <= self.right
 
+    def meets(self, other: Area) -> bool:
+        """Whether a cell belongs to both."""
+        in_rows = self.top <= other.bottom and other.top <= self.bottom
+        return in_rows and self.left <= other.right and other.left <= self.right
+
     def including(self, other: Area) -> Area:
         """The smallest area that holds both."""
         return Area(
