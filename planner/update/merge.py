@@ -179,7 +179,8 @@ class SheetMerge:
             is_open = at[1] in self.old.scenario_columns and bool(named) and at[0] not in self.own_rows
             return is_open and not named.startswith(("above", "titles", "label"))
         if self.kind == COMPARISON:
-            live = self.old.sheet.cells[at].kind != "" or (other is not None and self.fresh.cells[other].formula is not None)
+            fresh = None if other is None else self.fresh.cells[other]
+            live = self.old.sheet.cells[at].kind != "" or (fresh is not None and fresh.formula is not None)
             return at[0] in self.old.groups and not live
         return False
 
