@@ -1,4 +1,4 @@
-"""A case, measured or not, as a record: the columns of measurements.csv with units and meanings; and its key."""
+"""A case, measured or not: the columns of measurements.csv with units and meanings; its key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repeated timings, their statistics, and what they say of one case: which time counts, and its guards.
+"""Repeated timings and their statistics; and what they say of a case: which counts, its guards.
 
 Medians, never means: one hiccup of the host moves a mean by a factor and a median not at all.
 

@@ -12,7 +12,6 @@ from planner.book.problem_book import GIVEN_COLUMN, problem_of
 from planner.book.record_tables import Database
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
-from planner.compare import comparison_sheet as comparison
 from planner.errors import UserError
 from planner.workbook import memory
 from planner.xlsx.address import Position
@@ -132,6 +131,8 @@ def keyed_records(kind: str, database: Database) -> KeyedSheet:
 
 
 def _comparison(book: Book) -> KeyedSheet | None:
+    from planner.compare import comparison_sheet as comparison  # here, for it loads the templates
+
     try:
         found = comparison.find(book.package, book.parsed)
     except UserError:

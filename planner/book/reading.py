@@ -95,13 +95,13 @@ class _Reader:
 
     def rows(self, table: LineTable, section: str) -> tuple[Quantity, ...]:
         """The lines below the headings that begin with `section`."""
-        return tuple(row for row in self.all(table) if row.section.startswith(section))
+        return tuple(self.all(table, section))
 
-    def all(self, table: LineTable) -> Iterator[Quantity]:
-        """Every line of a table but those of its header."""
+    def all(self, table: LineTable, section: str = "") -> Iterator[Quantity]:
+        """Every line of a table, or of a section of it, but those of its header."""
         keys = dict(self.columns(table))
         for line in table.lines:
-            if line.name not in HEADER:
+            if line.name not in HEADER and line.section.startswith(section):
                 cells = {key: self.entry(table.sheet, line.row, column) for column, key in keys.items()}
                 yield _row(table, line, cells)
 

@@ -266,12 +266,9 @@ STARCODER2 = Family("starcoder2", {
 })  # fmt: skip
 
 
-def _mpt(config: Config, _: ModelRow) -> ColumnValue:
-    return not config.flag("no_bias", default=True)
-
-
 MPT = Family("mpt", {
-    **PLAIN, **biases(_mpt), "n_layers": layers("n_layers"), "d_model": size("d_model"), "n_heads": size("n_heads"),
+    **PLAIN, **biases(where("no_bias", False, True, default=True)), "n_layers": layers("n_layers"),
+    "d_model": size("d_model"), "n_heads": size("n_heads"),
     "n_kv_heads": of("n_heads"), "tied_embeddings": tied(True),
     "d_ff": lambda config, row: config.said("expansion_ratio", least=1) * row.count("d_model"),
     "norm": where("no_bias", "layernorm_nobias", "layernorm", default=True),

@@ -10,7 +10,18 @@ from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID, LLAMA, OLMO2, QWE
 from planner.hf.latent import DEEPSEEK_V3
 from planner.hf.layers import attention, check_length, listed, marked_full, one_full_in, window
 from planner.hf.moe import GRANITEMOESHARED, MIXTRAL, QWEN2_MOE, n_routed, one_shared
-from planner.hf.rules import ColumnRule, ColumnRules, ColumnValue, Family, ModelRow, flag, head_dim, maybe, taken, tied
+from planner.hf.rules import (
+    ColumnRules,
+    ColumnValue,
+    Family,
+    ModelRow,
+    flag,
+    head_dim,
+    maybe,
+    size,
+    taken,
+    tied,
+)
 
 
 def delta_net(config: Config, row: ModelRow) -> ColumnValue:
@@ -163,29 +174,21 @@ def _kimi_experts(config: Config, row: ModelRow) -> ColumnValue:
     return config.count("num_local_experts", "num_experts") or n_routed(config, row)
 
 
-def _shared(config: Config, _: ModelRow) -> ColumnValue:
-    return config.count("n_shared_experts", "num_shared_experts")
-
-
-def _first(*names: str) -> ColumnRule:
-    return lambda config, _: config.said(*names, least=1)
-
-
 def _kimi_query_rank(config: Config, _: ModelRow) -> ColumnValue:
     return taken(config, "q_lora_rank", 0)
 
 
 KIMI_LINEAR = Family("kimi_linear", {
     **DEEPSEEK_V3, **attention(_kimi_kinds, maybe(), _kimi_delta), "q_lora_rank": _kimi_query_rank,
-    "moe_experts": _kimi_experts, "moe_top_k": _first("num_experts_per_token", "num_experts_per_tok"),
-    "moe_shared_experts": _shared,
+    "moe_experts": _kimi_experts, "moe_top_k": size("num_experts_per_token", "num_experts_per_tok"),
+    "moe_shared_experts": maybe("n_shared_experts", "num_shared_experts"),
 })  # fmt: skip
 
 
 def _mllama_kinds(config: Config, row: ModelRow) -> list[str]:
     crossing = config.items("cross_attention_layers", int)
     if crossing is None:
-        crossing = [3, 8, 13, 18, 23, 28, 33, 38]
+        crossing = list(range(3, 39, 5))
         config.note("cross_attention_layers is not said: 3, 8, ... 38, as mllama_text_model has it")
     config.note("layers that attend to images keep no cache of a text: they stand as linear layers")
     return ["linear" if index in crossing else "full" for index in range(row.count("n_layers"))]

@@ -73,9 +73,7 @@ def window(default: int | None, name: str = "sliding_window") -> ColumnRule:
     def rule(config: Config, _: ModelRow) -> ColumnValue:
         if config.says(name):
             return config.count(name, least=1)
-        if default is not None:
-            config.note(f"{name} is not said: {default}, as {config.model_type} has it")
-        return default
+        return None if default is None else config.assumed(name, default)
 
     return rule
 

@@ -105,9 +105,8 @@ def tied(default: bool) -> ColumnRule:
     """Whether the head is the embedding's table; what the family takes where the config doesn't say."""
 
     def rule(config: Config, _: ModelRow) -> ColumnValue:
-        if config.value("tie_word_embeddings") is None:
-            config.note(f"tie_word_embeddings is not said: {str(default).lower()}, as {config.model_type} has it")
-        return config.flag("tie_word_embeddings", default=default)
+        is_said = config.value("tie_word_embeddings") is not None
+        return config.flag("tie_word_embeddings") if is_said else config.assumed("tie_word_embeddings", default)
 
     return rule
 
@@ -121,8 +120,7 @@ def head_dim(default: int | None = None) -> ColumnRule:
             return said
         if default is None or config.says("head_dim"):
             return divided(config, row)
-        config.note(f"head_dim is not said: {default}, as {config.model_type} has it")
-        return default
+        return config.assumed("head_dim", default)
 
     return rule
 
@@ -131,8 +129,7 @@ def taken(config: Config, name: str, default: int) -> int:
     """A whole number that the config says, 0 where it is null, or what the family takes where nothing is written."""
     if config.says(name):
         return config.count(name) or 0
-    config.note(f"{name} is not said: {default}, as {config.model_type} has it")
-    return default
+    return config.assumed(name, default)
 
 
 def divided(_: Config, row: ModelRow) -> ColumnValue:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from planner.report import svg
 from planner.report.svg import Drawing, Scale
@@ -36,7 +36,7 @@ class Bar:
     name: str
     said: str
     parts: Sequence[BarPart] = ()
-    marks: Sequence[tuple[float, str]] = field(default=())
+    marks: Sequence[tuple[float, str]] = ()
     is_over: bool = False
     told: str = ""
 

@@ -24,6 +24,7 @@ from planner.teaching.block import (
     ProblemBlock,
 )
 from planner.teaching.problems import Problem
+from planner.workbook.build_plan import shared_rows
 from planner.workbook.cell_styles import row_format
 from planner.workbook.formula_texts import Databases
 from planner.workbook.inputs_sheet import validate
@@ -136,7 +137,8 @@ def write_constants(book: Workbook, problems: Sequence[Problem]) -> tuple[Page, 
     page.header(CONSTANTS_TITLES, HEADER_ROW)
     page.section(HEADER_ROW + 1, "Constants", len(CONSTANTS_TITLES))
     places: dict[str, str] = {}
-    for at, row in enumerate(_shared_constants(problems).values(), start=HEADER_ROW + 2):
+    constants = shared_rows("constant", [TOLERANCE, *_read_rows(problems)])
+    for at, row in enumerate(constants.values(), start=HEADER_ROW + 2):
         for column, text in enumerate((row.label, row.unit, row.name), start=1):
             page.put(at, column, text, "plan_label" if column == 1 else "plan_text")
         page.put(at, CONSTANT_COLUMN, whole_as_int(row.default), "plan_constant", row_format(row))
@@ -146,14 +148,7 @@ def write_constants(book: Workbook, problems: Sequence[Problem]) -> tuple[Page, 
     return page, places
 
 
-def _shared_constants(problems: Sequence[Problem]) -> Mapping[str, Row]:
-    rows = {TOLERANCE.name: TOLERANCE}
+def _read_rows(problems: Sequence[Problem]) -> Iterator[Row]:
+    """The rows that the answers are made of, but for what is given."""
     for answer in (problem.answer for problem in problems if problem.answer):
-        for row in answer.rows:
-            if row.kind == "constant" and row.name not in answer.given:
-                first = rows.setdefault(row.name, row)
-                if (first.unit, first.default) != (row.unit, row.default):
-                    here, there = f"{row.formula} {row.unit}", f"{first.formula} {first.unit}"
-                    what = f"this constant is {here} here and {there} in {first.place}"
-                    raise row.fault(what, "a name stands for one quantity in a workbook")
-    return rows
+        yield from (row for row in answer.rows if row.name not in answer.given)

@@ -57,6 +57,12 @@ class Base:
     def _by_kind(self) -> dict[str, tuple[BuiltSheet, Led | None]]:
         return {kind: (self.memory.sheets[kind], self.leads.of(each.sheet.name)) for kind, each in self.sheets.items()}
 
+    @cached_property
+    def _is_straight(self) -> bool:
+        """Whether every column of the file that planner built stands where it was."""
+        each = (led for _, led in self._by_kind.values() if led is not None)
+        return all(at == was for led in each for at, was in led.columns.items())
+
     def before(self, kind: str) -> BuiltSheet | FreshSheet:
         """The rows of a sheet as built."""
         return self.memory.sheets.get(kind, self.fresh.sheets[kind])
@@ -123,7 +129,8 @@ class Base:
         """The digest of a formula of the file, read at the first cell of those that it was filled from."""
         name = keyed.sheet.name
         is_idle = self._is_idle(name, formula)
-        key = (name, formula, first) if is_idle else (name, formula, first, at)
+        where = (at[0], 0) if self._is_straight else at  # in the same row a formula is led to the same one
+        key = (name, formula, first) if is_idle else (name, formula, first, where)
         if key not in self._digests:
             seen = formula
             if not is_idle:

@@ -31,7 +31,8 @@ def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[
     part_rules(sheet.root)
     own = [rule for rule in rules(sheet.root) if not merge.base.is_our_rule(old, rule)]
     merge.done.remarks += map(str, move_around_rows(sheet.root, old.sheet.name, moves))
-    move_around_rows(theirs.root, fresh.name, merge.fresh.moves)
+    if not merge.fresh.moves.is_idle:
+        move_around_rows(theirs.root, fresh.name, merge.fresh.moves)
     merge.done.rules += renew_rules(sheet, theirs, own, dxfs)
     take_widths(sheet.root, theirs.root, track.columns, track.fresh_columns)
     sheet.fill(rows, area)
@@ -52,9 +53,14 @@ class SheetMerge:
         merge, kind = self.merge, self.kind
         self.old, self.fresh = merge.ours.sheets[kind], merge.fresh.sheets[kind]
         self.tracks, self.name = merge.tracks[kind], merge.names[kind]
-        rows = {self.tracks.fresh_rows(row): row for row, _ in self.fresh.cells}
-        columns = {self.tracks.fresh_columns(column): column for _, column in self.fresh.cells}
-        self.fresh_row, self.fresh_column = rows, columns
+        self.columns_of_fresh: dict[int, set[int]] = {}
+        for row, column in self.fresh.cells:
+            self.columns_of_fresh.setdefault(row, set()).add(column)
+        columns = set[int]().union(*self.columns_of_fresh.values())
+        self.fresh_row = {self.tracks.fresh_rows(row): row for row in self.columns_of_fresh}
+        self.fresh_column = {self.tracks.fresh_columns(column): column for column in columns}
+        self.is_still = self.name not in self.merge.busy
+        self.is_straight = self.tracks.columns.is_idle and self.tracks.fresh_columns.is_idle
         self.gone, self.own_rows = frozenset(self.tracks.gone_rows), frozenset(self.tracks.own_rows)
 
     @property
@@ -66,13 +72,17 @@ class SheetMerge:
         """The rows as XML, and the area that they fill."""
         cells: dict[int, dict[int, bytes]] = {}
         taken: set[Position] = set()
-        column_of = {column: self.tracks.columns(column) for _, column in self.old.sheet.cells
-                     if not self._is_gone(column)}  # fmt: skip
+        columns_there = set[int]().union(*self.old.columns_by_row.values())
+        column_of = {column: self.tracks.columns(column) for column in columns_there if not self._is_gone(column)}
         for row, columns in sorted(self.old.columns_by_row.items()):
             if row in self.gone or (self.kind == COVER and self.old.rows.get(row, "").startswith(MEMORY)):
                 continue
             final_row = self.tracks.old_rows(row)
             found, fresh_row = cells.setdefault(final_row, {}), self.fresh_row.get(final_row, 0)
+            if row == final_row and self._is_row_theirs(row, columns, fresh_row):
+                found |= {columns[-1]: b""} | {columns[0]: self._raw_cells(row, columns)}
+                taken |= {(fresh_row, column) for column in columns}
+                continue
             for column in sorted(column for column in columns if column in column_of):
                 final = final_row, column_of[column]
                 other = fresh_row, self.fresh_column.get(final[1], 0)
@@ -97,18 +107,29 @@ class SheetMerge:
         is_placed = column in self.tracks.columns.known or column in self.tracks.own_columns
         return not is_placed and self.old.columns.get(column, "") != ""
 
+    def _is_row_theirs(self, row: int, columns: list[int], fresh_row: int) -> bool:
+        """Whether a row of the file stays byte for byte: it has the cells that planner's has now, each the same."""
+        theirs = self.columns_of_fresh.get(fresh_row)
+        if not self.is_straight or theirs is None or len(columns) != len(theirs):
+            return False
+        same = (column in theirs and self._is_theirs((row, column), (fresh_row, column)) for column in columns)
+        return all(same) and columns == sorted(columns)
+
+    def _raw_cells(self, row: int, columns: list[int]) -> bytes:
+        cells, xml = self.old.sheet.cells, self.old.sheet.xml.xml
+        first, last = cells[row, columns[0]], cells[row, columns[-1]]
+        return xml[first.span[0] : element_end(xml, *last.span)]
+
     def _is_theirs(self, at: Position, other: Position) -> bool:
-        """Whether a cell looks as planner's does now and plainly holds the same: then nothing is to be merged."""
-        if self.kind == COVER or self._is_open(at, other):
-            return False
+        """Whether a cell plainly holds what planner writes now, in planner's look: then nothing is to be merged."""
         cell, fresh = self.old.sheet.cells[at], self.fresh.cells[other]
-        if not self._looks_alike(self.merge.ours.style(self.old, at), fresh.style):
-            return False
-        if not cell.kind:
-            return fresh.formula is None and same_value(cell.value, self.fresh.value(*other), 0.0)
-        text = cell.formula or ""
-        is_same = text != "" and text == fresh.formula and cell.kind == "normal"
-        return is_same and not any(name in text for name in self.merge.busy) and self.name not in self.merge.busy
+        if fresh.formula is not None:
+            is_same = cell.kind == "normal" and cell.formula == fresh.formula and self.is_still
+            is_same = is_same and not self.merge.names_busy(fresh.formula)
+        else:
+            is_same = cell.kind == "" and same_value(cell.value, self.fresh.value(*other), 0.0)
+            is_same = is_same and self.kind != COVER and not self._is_open(at, other)
+        return is_same and self._looks_alike(self.merge.ours.style(self.old, at), fresh.style)
 
     def _merged(self, at: Position, other: Position | None, final: Position) -> bytes:
         """The XML of a cell that the file has: its own, or the fresh one in its look; or nothing."""
@@ -179,8 +200,8 @@ class SheetMerge:
             is_open = at[1] in self.old.scenario_columns and bool(named) and at[0] not in self.own_rows
             return is_open and not named.startswith(("above", "titles", "label"))
         if self.kind == COMPARISON:
-            fresh = None if other is None else self.fresh.cells[other]
-            live = self.old.sheet.cells[at].kind != "" or (fresh is not None and fresh.formula is not None)
+            is_fresh_live = other is not None and self.fresh.cells[other].formula is not None
+            live = is_fresh_live or self.old.sheet.cells[at].kind != ""
             return at[0] in self.old.groups and not live
         return False
 

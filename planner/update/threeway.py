@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -93,6 +94,11 @@ class ThreeWay:
             if mine != theirs or not all(found.is_idle for found in moves):
                 found |= {mine, theirs}
         return frozenset(found)
+
+    @cached_property
+    def names_busy(self) -> Callable[[str], object]:
+        """Whether a formula names one of them."""
+        return re.compile("|".join(map(re.escape, self.busy)) or r"(?!)").search
 
     def homes(self, kind: str) -> dict[str, str]:
         """The rows that a calculation sheet has no more and another one has: name -> kind of sheet."""

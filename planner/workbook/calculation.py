@@ -79,7 +79,7 @@ def write(
 def header_rows(page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source")) -> None:
     """The header rows that are the same on every calculation sheet: who each scenario column is."""
     layout.scenario_header(page, plan.columns, titles)
-    for row in layout.HEADER_NAMES:
+    for row in layout.HEADERS:
         source = f"{inputs_sheet.NAME}!{HERE}{row}"
         blank = _model_on_chip() if row == layout.TITLE_ROW else '""'
         page.across(row, plan.columns, f'IF({source}="",{blank},{source})', "plan_cross", "@")

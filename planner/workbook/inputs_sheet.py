@@ -68,7 +68,7 @@ def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
     for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
         given = scenario.name if scenario.is_named else None  # blank: the other sheets show the model on the chip
         values = (scenario.id, given, scenario.model, scenario.hardware)
-        for row, value in zip(layout.HEADER_NAMES, values, strict=True):
+        for row, value in zip(layout.HEADERS, values, strict=True):
             page.put(row, column, value, "plan_input", "@")
     for row, kind, title in ((layout.MODEL_ROW, "models", "Model"), (layout.HARDWARE_ROW, "hardware", "Chip")):
         prompt = f"Choose an id of the {kind.capitalize()} sheet."

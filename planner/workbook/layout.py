@@ -15,13 +15,12 @@ if TYPE_CHECKING:
 LABEL, UNIT, NAME, FORMULA, SOURCE, FIRST_SCENARIO = 1, 2, 3, 4, 5, 6
 HEADER_ROW, ID_ROW, TITLE_ROW, MODEL_ROW, HARDWARE_ROW = 3, 4, 5, 6, 7
 FIRST_ROW = 9  # below the header rows and a blank one
-HEADER_NAMES = {
-    ID_ROW: "scenario_id",
-    TITLE_ROW: "scenario_name",
-    MODEL_ROW: "model_id",
-    HARDWARE_ROW: "hardware_id",
+HEADERS = {  # what each row above the scenarios says of them: its name and its label
+    ID_ROW: ("scenario_id", "Scenario id"),
+    TITLE_ROW: ("scenario_name", "Scenario"),
+    MODEL_ROW: ("model_id", "Model"),
+    HARDWARE_ROW: ("hardware_id", "Chip"),
 }
-HEADER_LABELS = {ID_ROW: "Scenario id", TITLE_ROW: "Scenario", MODEL_ROW: "Model", HARDWARE_ROW: "Chip"}
 
 TABLE_HEADER_ROW, TABLE_FIRST_ROW = 5, 6  # of a database sheet
 RESERVED = {
@@ -75,8 +74,9 @@ def scenario_header(page: Page, columns: ScenarioColumns, titles: Sequence[str])
     page.header(["Quantity", "Unit", "Name", *titles])
     for column in columns:
         page.put(HEADER_ROW, column, None, "plan_header")
-    for row, name in HEADER_NAMES.items():
-        page.put(row, LABEL, HEADER_LABELS[row], "plan_label")
+    page.corner, page.titles = address(HARDWARE_ROW + 1, FIRST_SCENARIO), f"{HEADER_ROW}:{HARDWARE_ROW}"
+    for row, (name, label) in HEADERS.items():
+        page.put(row, LABEL, label, "plan_label")
         page.put(row, UNIT, "text", "plan_text")
         page.put(row, NAME, name, "plan_told")
         for column in (FORMULA, SOURCE):

@@ -87,10 +87,10 @@ class BuiltSheet:
     def _cells(self) -> dict[Position, Remembered]:
         found: dict[Position, Remembered] = {}
         for each in sorted(self.filled, key=lambda each: each.down, reverse=True):  # a single cell within a run counts
-            first = each.row, each.column
+            wrote = Remembered((each.row, each.column), each.look, each.digest)
             for row in range(each.row, each.row + each.down):
                 for column in range(each.column, each.column + max(each.across, 1)):
-                    found[row, column] = Remembered(first, each.look, each.digest)
+                    found[row, column] = wrote
         return found
 
     @cached_property

@@ -158,11 +158,14 @@ class Page:
                 known = (rows[row].height or 0) if row in rows else 0
                 self.heights[row] = max(self.heights.get(row, known), LINE_HEIGHT * lines + 2)
 
-    def finish(self, *, freeze: str, titles: str, master: str | None) -> None:
-        """Freeze panes, put the master check into the header, fit the notes, and set the page up for printing."""
+    def finish(self, master: str | None) -> None:
+        """Freeze panes, put the master check into the header, fit the notes, and set the page up for printing.
+
+        `master` is the formula that counts the failed checks, which the Cover shows in a row of its own.
+        """
         sheet = self.sheet
         self.fit()
-        sheet.freeze_panes = freeze
+        sheet.freeze_panes = self.corner
         sheet.sheet_view.showGridLines = False
         sheet.sheet_view.zoomScale = 100
         if master:
@@ -172,7 +175,7 @@ class Page:
         sheet.page_setup.orientation = "landscape"
         sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, self.pages_high
         sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
-        sheet.print_title_rows = titles
+        sheet.print_title_rows = self.titles
         footer = sheet.oddFooter
         footer.left.text, footer.center.text, footer.right.text = "&F", "&A", "&P of &N"
 

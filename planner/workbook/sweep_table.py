@@ -10,13 +10,12 @@ from planner.formulas.binding import Constraint, constraint
 from planner.formulas.sweeps import Axis, Sweep
 from planner.formulas.template import CALCULATED, Row
 from planner.formulas.text import parse
-from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import RATIO, number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenScenario
 from planner.workbook.formula_texts import Ranking, calculated
 from planner.workbook.inputs_sheet import at_least_0
 from planner.workbook.layout import within
-from planner.workbook.page import GREY, PALE_RED, RED, Page
+from planner.workbook.page import GREY, PALE_RED, RED
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -66,17 +65,9 @@ class SweepColumns:
 class TableWriter:
     """The writing of one table, its rows of cases below two rows of titles."""
 
-    def __init__(
-        self,
-        page: Page,
-        plan: BuildPlan,
-        sweep: Sweep,
-        axis: Axis,
-        scenario: ChosenScenario,
-        right: int,
-        drawn_from: int,
-    ) -> None:
-        self.page, self.plan, self.sweep, self.axis, self.scenario = page, plan, sweep, axis, scenario
+    def __init__(self, sweep: Sweep, axis: Axis, scenario: ChosenScenario, right: int, drawn_from: int) -> None:
+        self.page, self.plan = scenario.page, scenario.plan
+        self.sweep, self.axis, self.scenario = sweep, axis, scenario
         self.columns = SweepColumns(sweep, axis)
         self.moved = sweep.depends(axis)
         self.looked_up = set(scenario.names(sweep))

@@ -73,7 +73,7 @@ class Desk:
             xml = SheetXml(new)
             cell = xml.cells.get(ref)
             assert cell is not None, "it was made"
-        style = xml.style(ref).decode()
+        style = f' s="{cell.style or 0}"'
         if formula:
             held = f"<f>{escaped(str(content))}</f>"
         else:
