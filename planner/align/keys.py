@@ -100,7 +100,9 @@ def _typed(sheet: Sheet, columns: Iterable[int] | None = None) -> dict[int, dict
 
 
 def _text(sheet: Sheet, at: Position) -> str | None:
-    cell = sheet.cells[at]
+    cell = sheet.cells.get(at)
+    if cell is None:
+        return ""
     if cell.kind:
         return None
     value = cell.value
