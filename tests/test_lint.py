@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 import pytest
 
 from planner.book.workbook import Book
-from planner.check.findings import RULES, Finding
+from planner.check.findings import RULES, Fault
 from planner.check.run import check
 from planner.recalc import recalculate
 from planner.workbook.book import build
@@ -72,11 +72,11 @@ class Seeded:
         new = cell.sub(lambda match: f'<c r="{ref}"{match[1] or ""}{kind}>{content}</c>', xml.decode(), count=1)
         self.package.replace(part, new.encode())
 
-    def found(self) -> list[Finding]:
+    def found(self) -> list[Fault]:
         """What check says of the workbook as it is."""
         return list(check(self.package).found)
 
-    def recalculated(self) -> list[Finding]:
+    def recalculated(self) -> list[Fault]:
         """What check says when a program has recalculated the workbook."""
         recalculate(self.package)
         return self.found()
@@ -106,12 +106,12 @@ def fixture_plan(built: bytes, rows: dict[str, dict[str, int]]) -> Seeded:
     return Seeded(Package.from_bytes(built, "plan.xlsx"), rows)
 
 
-def rules(findings: list[Finding], severity: str = "fault") -> set[int]:
+def rules(findings: list[Fault], severity: str = "fault") -> set[int]:
     """The numbers of the rules that found something of that severity."""
     return {finding.rule for finding in findings if finding.severity == severity}
 
 
-def places(findings: list[Finding]) -> set[str]:
+def places(findings: list[Fault]) -> set[str]:
     """Where the faults and overrides stand."""
     return {finding.place for finding in findings if finding.severity != "note"}
 

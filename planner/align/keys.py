@@ -14,7 +14,7 @@ from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.errors import UserError
 from planner.workbook import memory
-from planner.xlsx.address import Position
+from planner.xlsx.cell import Cell
 
 COVER, LOG, COMPARISON, CALCULATION = "cover", "log", "comparison", "calculation "
 SCENARIO = "scenario "
@@ -95,18 +95,15 @@ def _typed(sheet: Sheet, columns: Iterable[int] | None = None) -> dict[int, dict
     found: dict[int, dict[int, str | None]] = {row: {} for row in sorted({row for row, _ in sheet.cells})}
     wanted = sorted(sheet.cells) if columns is None else ((row, column) for row in found for column in columns)
     for at in wanted:
-        found[at[0]][at[1]] = _text(sheet, at)
+        if cell := sheet.cells.get(at):
+            found[at[0]][at[1]] = _text(cell)
     return found
 
 
-def _text(sheet: Sheet, at: Position) -> str | None:
-    cell = sheet.cells.get(at)
-    if cell is None:
-        return ""
+def _text(cell: Cell) -> str | None:
     if cell.kind:
         return None
-    value = cell.value
-    return "" if value is None else value if isinstance(value, str) else None
+    return "" if cell.value is None else cell.value if isinstance(cell.value, str) else None
 
 
 def keyed_lines(book: Book, table: LineTable, kind: str) -> KeyedSheet:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from planner.errors import Place, UserError
 from planner.recalc.engine import EngineError
 from planner.recalc.evidence import Verdict
 from planner.recalc.inmemory import in_memory
-from planner.xlsx.address import Position, Spot, column_letters, coordinates
+from planner.xlsx.address import Area, Position, Spot, column_letters, coordinates
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.pattern import Pattern
@@ -183,6 +183,16 @@ class Book:
             return self.fresh[spot]
         found = self.sheets.get(sheet)
         return None if found is None else found.value(row, column)
+
+    def formula(self, cell: Spot) -> Pattern | None:
+        """The pattern of a cell's formula; None where it has none."""
+        return self.sheets[cell.sheet].patterns.get((cell.row, cell.column))
+
+    def areas(self, cell: Spot) -> Iterator[tuple[str, Area]]:
+        """What the formula in a cell reads: areas, each with its sheet, which may be one that isn't there."""
+        formula = self.formula(cell)
+        for reference in formula.references if formula else ():
+            yield reference.sheet or cell.sheet, reference.area(cell.row, cell.column)
 
     @cached_property
     def scenarios(self) -> Mapping[int, str]:

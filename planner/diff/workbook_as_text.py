@@ -7,6 +7,7 @@ from typing import Literal
 
 from planner.align.matching import Matched, alone
 from planner.book.plan import Plan
+from planner.book.row_formulas import CLOCK_OR_DICE
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.pattern import Pattern, RelativeReference, renamed
@@ -14,7 +15,6 @@ from planner.xlsx.sheetxml import SheetXml
 
 Shown = Literal["formulas", "values", "both"]
 TYPED_DIGITS, COMPUTED_DIGITS = 15, 12
-_CLOCKS = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY"})
 
 
 def lines(plan: Plan, sheets: Collection[str], shown: Shown) -> Iterator[str]:
@@ -107,7 +107,7 @@ class _Printer:
         formula = side.sheet.patterns.get((row, column))
         if formula is None:
             return text(side.sheet.value(row, column), TYPED_DIGITS)
-        if not formula.functions.isdisjoint(_CLOCKS):
+        if not formula.functions.isdisjoint(CLOCK_OR_DICE):
             return ""
         return text(self.plan.at(side.sheet.name, row, column), COMPUTED_DIGITS)
 

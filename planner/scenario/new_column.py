@@ -17,12 +17,12 @@ from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.input_values import typed
 from planner.formulas.template import Row
-from planner.scenario.existing_scenarios import CHIP, ID, MODEL, NAME
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import NA, Formula, Value
 from planner.xlsx.pattern import Pattern
 from planner.xlsx.sheetedit import Content
 
+ID, NAME, MODEL, CHIP = HEADER
 OVERRIDES, CONSTANTS = "Overrides", "Constants"
 
 
