@@ -144,6 +144,7 @@ def land(path: Path, choose: Callable[[Landing], None]) -> Landing:
         choose(landing)
         if landing.values or landing.homeless:
             landing.recalculated = _type(landing, parsed)
+            landing.sheet.xml.forget()  # to write takes memory too
             package.write(path)
     return landing
 
