@@ -69,7 +69,8 @@ class KeyedSheet:
 
 def keyed(book: Book) -> dict[str, KeyedSheet]:
     """The sheets that planner built, by kind."""
-    tables = [(table.kind, table) for table in (book.inputs, book.dashboard, book.checks, *_constraints(book))]
+    fixed = (book.inputs, book.dashboard, book.checks, *_constraints(book))
+    tables = [(table.kind, table) for table in fixed]
     tables += [(f"{CALCULATION}{book.templates[table.sheet.name]}", table) for table in book.calculations]
     found = {kind: keyed_lines(book, table, kind) for kind, table in tables if table.lines}
     found |= {kind: keyed_records(kind, database) for kind, database in book.databases.items()}
@@ -92,12 +93,18 @@ def _constraints(book: Book) -> list[LineTable]:
 
 def _typed(sheet: Sheet, columns: Iterable[int] | None = None) -> dict[int, dict[int, str | None]]:
     """What is typed into each row, in all columns or some: a text; blank for nothing, None for a number or formula."""
-    found: dict[int, dict[int, str | None]] = {row: {} for row in sorted({row for row, _ in sheet.cells})}
-    wanted = sorted(sheet.cells) if columns is None else ((row, column) for row in found for column in columns)
-    for at in wanted:
-        if cell := sheet.cells.get(at):
-            found[at[0]][at[1]] = _text(cell)
+    found: dict[int, dict[int, str | None]] = {row: {} for row in _rows(sheet)}
+    if columns is None:
+        wanted = sorted(sheet.cells)
+    else:
+        wanted = [(row, column) for row in found for column in columns if (row, column) in sheet.cells]
+    for row, column in wanted:
+        found[row][column] = _text(sheet.cells[row, column])
     return found
+
+
+def _rows(sheet: Sheet) -> list[int]:
+    return sorted({row for row, _ in sheet.cells})
 
 
 def _text(cell: Cell) -> str | None:
@@ -107,12 +114,13 @@ def _text(cell: Cell) -> str | None:
 
 
 def keyed_lines(book: Book, table: LineTable, kind: str) -> KeyedSheet:
-    """A table of line items: rows by machine name, columns by what they say of a line or by their scenario."""
+    """A table of line items: rows by machine name, columns by their text or their scenario."""
     head = table.head
     columns: dict[int, str] = dict(zip(head.texts, TEXTS, strict=True))
     if table.kind == "problem":  # several stand on a sheet
-        rows = {line.row: f"{problem_of(line)}.{line.name}" for line in table.lines} | {head.row: "titles"}
-        return KeyedSheet(kind, table.sheet, rows, columns | {GIVEN_COLUMN: "given"}, line_table=table)
+        rows = {line.row: f"{problem_of(line)}.{line.name}" for line in table.lines}
+        columns[GIVEN_COLUMN] = "given"
+        return KeyedSheet(kind, table.sheet, rows, columns, line_table=table)
     for column in table.columns if table.kind not in BESIDE else ():
         columns[column] = f"{SCENARIO}{book.numbers.standard(table.sheet.name, column)}"
     rows = rowkeys.line_keys(_typed(table.sheet, (head.label, head.name)), head.row, head.label, head.name)
@@ -122,7 +130,7 @@ def keyed_lines(book: Book, table: LineTable, kind: str) -> KeyedSheet:
 def keyed_records(kind: str, database: Database) -> KeyedSheet:
     """A database: rows by id, columns by machine name."""
     sheet, at = database.sheet, database.id_column
-    ids = {row: {at: str(sheet.values.get((row, at), ""))} for row in sorted({row for row, _ in sheet.cells})}
+    ids = {row: {at: str(sheet.values.get((row, at), ""))} for row in _rows(sheet)}
     rows = rowkeys.database_keys(ids, database.header_row, at)
     return KeyedSheet(kind, sheet, rows, {column: name for name, column in database.columns.items()})
 

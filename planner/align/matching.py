@@ -1,7 +1,8 @@
 """Rows and columns of a sheet in two workbooks under the same tokens, wherever they stand in each.
 
-The token of a quantity's row or of a column is its key (`planner.align.keys`), that of a database's row its id, that of
-a case what it is called. A heading and what has no name are aligned by what they hold, as the lines of two texts are.
+The token of a quantity's row or of a column is its key (`planner.align.keys`), that of a database's
+row its id, that of a case what it is called. A heading and what has no name are aligned by what they
+hold, as the lines of two texts are.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ BEYOND = ("beyond",)
 class Matched:
     """A sheet of one workbook with the tokens of its rows and columns, which are the same in the other workbook.
 
-    By column, `scenarios` are those of scenarios, `texts` say which text of a line stands there, and `titles` are those
-    of a database or of cases. By row, `names` are what it is called, `lines` planner's own with their tables, and
-    `cases` the number of the table of cases that it belongs to. `filled` are the cells that hold something; rows in
-    which a workbook remembers what planner wrote are not among them.
+    By column, `scenarios` are those of scenarios, `texts` say which text of a line stands there, and
+    `titles` are those of a database or of cases. By row, `names` are what it is called, `lines`
+    planner's own with their tables, and `cases` the number of the table of cases that it belongs to.
+    `filled` are the cells that hold something; rows in which a workbook remembers what planner wrote
+    are not among them.
     """
 
     sheet: Sheet
@@ -112,7 +114,8 @@ def _name(found: Matched, plan: Plan, keys: Mapping[str, str]) -> None:
 
 
 def _name_lines(found: Matched, plan: Plan, table: LineTable, keys: Mapping[str, str]) -> None:
-    known, inputs, standard = keyed_lines(plan.book, table, table.kind), plan.book.inputs, plan.book.numbers.standard
+    known = keyed_lines(plan.book, table, table.kind)
+    inputs, standard = plan.book.inputs, plan.book.numbers.standard
     for line in table.lines:
         found.names[line.row] = known.rows[line.row] if table.kind == "problem" else line.name or line.label
         found.lines[line.row] = table, line

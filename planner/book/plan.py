@@ -140,15 +140,16 @@ class Plan:
 
     @cached_property
     def stale(self) -> tuple[Stale, ...]:
-        """The formulas whose cached value is missing or another; any error is as good as another."""
+        """The formulas whose cached value is missing or another; errors count as one."""
         return tuple(_stale(self.book))
 
     @cached_property
     def unknown(self) -> Mapping[Spot, str]:
-        """The formulas that could not be computed here, with the reason: their value is the cached one."""
+        """Why formulas could not be computed here; their value is the cached one."""
         if self.not_computed:
             return {}
-        return {Spot(name, *coordinates(ref)): reason for (name, ref), reason in self.book.computed.doubts.items()}
+        doubts = self.book.computed.doubts
+        return {Spot(name, *coordinates(ref)): reason for (name, ref), reason in doubts.items()}
 
     @cached_property
     def not_computed(self) -> str:

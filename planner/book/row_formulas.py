@@ -84,7 +84,8 @@ def _in_cells(book: Book, table: LineTable, line: LineItem, formula: Pattern) ->
 
 def _written(book: Book, table: LineTable, line: LineItem, number: int, formula: Pattern) -> Pattern | None:
     try:
-        return pattern(writer(book, table, line, number, formula).write(line.names), line.row, number)
+        text = writer(book, table, line, number, formula).write(line.names)
+        return pattern(text, line.row, number)
     except UnreadableError:
         return None
 

@@ -82,7 +82,7 @@ class ColumnNumbers:
 
 
 def inputs_column(inputs: LineTable, table: LineTable, column: int) -> int | None:
-    """The column of Inputs whose id the header of a table's column reads; None where it reads none."""
+    """The column of Inputs whose id a table's column has in its header; None where it has none."""
     if table is inputs:
         return column
     formula = table.sheet.patterns.get((table.id_row, column))

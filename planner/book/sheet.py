@@ -59,7 +59,8 @@ class Sheet:
                 continue
             if formula:
                 row, column = at
-                found[at] = _read(formula, row, column, found.get((row, column - 1)), found.get((row - 1, column)))
+                left, above = found.get((row, column - 1)), found.get((row - 1, column))
+                found[at] = _read(formula, row, column, left, above)
             if cell.kind == "shared":
                 if formula:
                     shared[cell.shared] = found[at]
@@ -132,9 +133,9 @@ class Sheet:
         return found
 
 
-@lru_cache(maxsize=1 << 16)  # of two workbooks that are compared, the second has most formulas of the first
+@lru_cache(maxsize=1 << 16)  # the second of two workbooks has most formulas of the first
 def _read(formula: str, row: int, column: int, left: Pattern | None, above: Pattern | None) -> Pattern:
-    """The pattern of a formula; `left` and `above` are those of the cells beside it, of which it is often a copy.
+    """The pattern of a formula, which is often a copy of the one to the left or above.
 
     To write a pattern out takes a sixth of the time that it takes to read one.
     """

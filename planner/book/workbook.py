@@ -189,7 +189,7 @@ class Book:
         return self.sheets[cell.sheet].patterns.get((cell.row, cell.column))
 
     def areas(self, cell: Spot) -> Iterator[tuple[str, Area]]:
-        """What the formula in a cell reads: areas, each with its sheet, which may be one that isn't there."""
+        """The areas that the formula in a cell reads, with their sheets, which may not be there."""
         formula = self.formula(cell)
         for reference in formula.references if formula else ():
             yield reference.sheet or cell.sheet, reference.area(cell.row, cell.column)
@@ -205,7 +205,7 @@ class Book:
         }
 
     def said(self, name: str, column: int) -> str:
-        """What a header row of Inputs says of a scenario, its id, name, model or chip; blank for nothing."""
+        """A scenario's id, name, model or chip, as a header row of Inputs has it; blank for none."""
         line = self.inputs.by_name.get(name)
         value = self.inputs.sheet.value(line.row, column) if line else None
         return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value).strip()

@@ -30,10 +30,10 @@ Kind = Literal[
 class Fault(NamedTuple):
     """What is wrong in a cell and what to do about it.
 
-    `name` and `scenario` say whose cell it is, where it is a row's. `before` and `after` are the saved and the
-    recalculated value of a stale one, the usual formula and what stands there of an override. `cells` are all that
-    one finding stands for, where it is more than `cell`. `rule` is the number of the rule that it breaks; a rule
-    leaves it and, as a rule, `name` and `scenario` to who asks it.
+    `before` and `after` are the saved and the recalculated value of a stale one, the usual formula
+    and what stands there of an override. `cells` are all that it stands for, where it is more than
+    `cell`. The number of the rule and, where it is a row's cell, `name` and `scenario` are put in
+    by `planner.check.run`.
     """
 
     sheet: str

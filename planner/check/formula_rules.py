@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 from planner.book.formulas_in_names import CALLED_UP, UnreadableError, writer
 from planner.book.line_tables import HEADER, Head, LineItem, LineTable
-from planner.book.row_formulas import CLOCK_OR_DICE, calculated_columns, row_formula, usual_formula, usual_of
+from planner.book.row_formulas import (
+    CLOCK_OR_DICE,
+    calculated_columns,
+    row_formula,
+    usual_formula,
+    usual_of,
+)
 from planner.book.sheet import Sheet
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule, shown

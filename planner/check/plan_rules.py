@@ -76,8 +76,8 @@ def _counts_failures(book: Book, sheet: Sheet, at: Position) -> bool:
     line, formula = book.checks.by_name.get(FAILED), sheet.patterns.get(at)
     if line is None or formula is None or "SUM" not in formula.functions or not book.checks.columns:
         return False
-    read = book.areas(Spot(sheet.name, *at))
-    return any(name == book.checks.sheet.name and area.covers(line.row, book.checks.columns[-1]) for name, area in read)
+    areas = [area for name, area in book.areas(Spot(sheet.name, *at)) if name == book.checks.sheet.name]
+    return any(area.covers(line.row, book.checks.columns[-1]) for area in areas)
 
 
 @rule(
@@ -163,7 +163,8 @@ def _blank_input(book: Book, cell: Spot) -> Spot | None:
     """The blank input that a formula calls up; None where it does something else."""
     inputs, typed = book.inputs.sheet, {line.row for line in book.inputs.section("Plan").values()}
     for sheet, area in book.areas(cell):
-        if sheet == inputs.name != cell.sheet and area.top in typed and inputs.value(area.top, area.left) in (None, ""):
+        is_input = sheet == inputs.name != cell.sheet and area.top in typed
+        if is_input and inputs.value(area.top, area.left) in (None, ""):
             return Spot(inputs.name, area.top, area.left)
     return None
 
@@ -177,7 +178,8 @@ def _cause(book: Book, cell: Spot) -> Spot:
     """Where an N/A begins: the cell that no other N/A leads to, along the first of those that a formula reads."""
     seen = {cell}
     while True:
-        ahead = (Spot(name, area.top, area.left) for name, area in book.areas(cell) if name in book.sheets)
+        areas = ((name, area) for name, area in book.areas(cell) if name in book.sheets)
+        ahead = (Spot(name, area.top, area.left) for name, area in areas)
         following = next((each for each in ahead if each not in seen and book.value(*each) == NA), None)
         if following is None:
             return cell
@@ -188,8 +190,8 @@ def _cause(book: Book, cell: Spot) -> Spot:
 def _in_numbers(book: Book, line: LineItem, scenario: str) -> str:
     """The quantities that a check compares, with their values in a scenario; blank where it can't be told."""
     title, _, name = line.name.rpartition(".")
-    tables = (found for found in book.calculations if found.sheet.name.lower().startswith(title.lower()))
-    table = next((found for found in tables if name in found.by_name), None)
+    tables = (found for found in book.calculations if name in found.by_name)
+    table = next((found for found in tables if found.sheet.name.lower().startswith(title.lower())), None)
     if table is None:
         return ""
     told = []

@@ -64,7 +64,9 @@ def _is_explained(book: Book, cell: Spot, error: CellError) -> bool:
     formula = book.formula(cell)
     if formula is not None and formula.is_broken:
         return True
-    return any(sheet not in book.sheets for sheet, _ in book.areas(cell)) or (error == NA and _is_missing(book, cell))
+    if any(sheet not in book.sheets for sheet, _ in book.areas(cell)):
+        return True
+    return error == NA and _is_missing(book, cell)
 
 
 def _is_missing(book: Book, cell: Spot) -> bool:

@@ -118,8 +118,11 @@ class _Comparison:
     def _is_same(self, one: Matched, two: Matched, here: Position, there: Position) -> bool:
         formula, other = one.sheet.patterns.get(here), two.sheet.patterns.get(there)
         if formula and other:
-            return self.formulas.is_same(Placed(one.sheet.name, *here, formula), Placed(two.sheet.name, *there, other))
-        return not (formula or other) and _same_typed(one.sheet.value(*here), two.sheet.value(*there))
+            old, new = Placed(one.sheet.name, *here, formula), Placed(two.sheet.name, *there, other)
+            return self.formulas.is_same(old, new)
+        if formula or other:
+            return False
+        return _same_typed(one.sheet.value(*here), two.sheet.value(*there))
 
     def _tell(self, one: Matched, two: Matched, here: Position | None, there: Position | None) -> None:
         """A cell that is another, or that only one of the sheets has."""
