@@ -15,7 +15,7 @@ from jax import lax
 
 from planner.errors import nearest
 from planner.measure import transformer
-from planner.measure.keys import Inputs
+from planner.measure.records import Inputs
 from planner.measure.workload import DTYPES, Arguments, CaseSkipped, Operand, Workload, accumulator
 
 

@@ -23,8 +23,7 @@ from jax import lax
 
 from planner.measure import interrupts
 from planner.measure.interleaved import in_turns
-from planner.measure.samples import STANDARD, Rules, Timer, drift, sample, summarize
-from planner.measure.timing import Timing
+from planner.measure.timing import STANDARD, Rules, Timer, Timing, drift, sample, summarize
 from planner.measure.workload import CaseSkipped, Operand, Workload, check_fits, random_arrays
 
 Arrays = tuple[jax.Array, ...]

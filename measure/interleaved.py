@@ -21,8 +21,7 @@ import jax
 
 from planner.errors import UserError
 from planner.measure import profiles
-from planner.measure.samples import Rules, repeat, summarize
-from planner.measure.timing import LoopTime, disagree
+from planner.measure.timing import LoopTime, Rules, disagree, repeat, summarize
 
 MODULE = "jit_measured"  # what profiles call the program; jit names it after the function
 GROW_AT_MOST = 1000  # times the first guess of a loop's length: past that the loop is empty

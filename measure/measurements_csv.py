@@ -17,8 +17,7 @@ from typing import Any
 
 from planner import csvfile, progress
 from planner.errors import Place, UserError, nearest
-from planner.measure.keys import case_key
-from planner.measure.records import SCHEMA, STATUSES, TYPES, VERSION, Measurement
+from planner.measure.records import SCHEMA, STATUSES, TYPES, VERSION, Measurement, case_key
 
 REQUIRED = ("case_key", "hardware_id", "t_median")
 FOUND_BY = ("case_id", "case_key", "template", "hardware_id", "status", "method")  # blanks around these don't count

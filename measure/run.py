@@ -14,10 +14,8 @@ from typing import Any
 from planner import progress as screen
 from planner.errors import UserError
 from planner.measure import cases, clock, devices, interrupts
-from planner.measure.keys import Inputs, case_key, inputs_json
-from planner.measure.records import Measurement
-from planner.measure.samples import STANDARD, Rules
-from planner.measure.timing import Timing
+from planner.measure.records import Inputs, Measurement, case_key, inputs_json
+from planner.measure.timing import STANDARD, Rules, Timing
 from planner.measure.workload import INPUT_INIT, CaseSkipped, Workload, check_fits
 
 PREFIXES = {12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "u", -9: "n"}

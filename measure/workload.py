@@ -15,7 +15,7 @@ from jax import lax
 
 from planner.errors import nearest
 from planner.measure import devices
-from planner.measure.keys import Inputs
+from planner.measure.records import Inputs
 
 DTYPES = {
     "fp32": jnp.float32,

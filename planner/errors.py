@@ -41,6 +41,10 @@ class UserError(Exception):
         self.what, self.place, self.remedy = what, place, remedy
         super().__init__(self.line())
 
+    def at(self, place: Place) -> UserError:
+        """The same fault, told where it stands."""
+        return UserError(self.what, place=place, remedy=self.remedy)
+
     def line(self) -> str:
         """The whole message on one line: `place: what; remedy`."""
         where = f"{self.place}: " if self.place and str(self.place) else ""

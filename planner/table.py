@@ -22,6 +22,11 @@ def shown(value: Value, name: str = "") -> str:
     return f"{value:,.7g}" if 1e-4 <= abs(value) < 1e7 else f"{value:.6e}"
 
 
+def joined(*texts: str) -> str:
+    """Those of some texts that say something, as one: `note; source`."""
+    return "; ".join(text for text in texts if text)
+
+
 def counted(number: int, noun: str) -> str:
     """A number of things: `1 scenario`, `3 scenarios`."""
     return f"{number} {noun}{'s' if number != 1 else ''}"

@@ -6,12 +6,15 @@ from typing import Any
 
 from xdist.scheduler import LoadFileScheduling
 
-# Files that take 10 s and more with few tests. By the number of tests, as xdist has it, they would come last, and the
+# Files that take 5 s and more with few tests. By the number of tests, as xdist has it, they would come last, and the
 # other workers would wait for the last of them.
 LONG = (
-    "test_style", "test_diff", "test_report", "test_export_inputs", "test_update_databases", "test_update_notes",
-    "test_scenario_add", "test_update_worked", "test_update", "test_report_drawing", "test_check", "test_sweep",
-    "test_lint_edited", "test_report_command", "test_measuring", "test_edits",
+    "test_style", "test_update_merge", "test_lint_values", "test_report", "test_built_form", "test_lint",
+    "test_lint_edited", "test_export_inputs", "test_scenario_add", "test_diff", "test_measure_cases",
+    "test_update_databases", "test_update_notes", "test_check", "test_measure_clock", "test_lint_form", "test_sweep",
+    "test_report_command", "test_measuring", "test_scenario_reach", "test_report_failing", "test_update_worked",
+    "test_update", "test_lint_references", "test_measure_flops", "test_book_model", "test_scenarios", "test_sharing",
+    "test_edits", "test_report_drawing",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from planner.recalc.alike_rows import row_values
 from planner.recalc.cell_arrays import Column, Fixed
 from planner.recalc.dependents import dependents
 from planner.recalc.edits import Edits, NewRows
+from planner.recalc.engine import Address
 from planner.recalc.row_formulas import RowFormula
 from planner.xlsx.cellvalue import CellError, Formula, Value
 from planner.xlsx.opc import Package
@@ -64,12 +65,12 @@ def test_what_a_row_was_copied_from_is_the_evidence(saved: str) -> None:
     book = weighed("A{0}*Weights!$B$2", EACH_ITS_OWN, 8.0)
     rows, part = [NewRow(row, 8, {1: float(row)}) for row in NEW], book.sheets()["S"]
 
-    def known() -> dict[int, dict[int, Value]]:
+    def known() -> dict[Address, Value]:
         sheets = parse_sheets(book)
         new = NewRows.of(sheets["S"], "S", rows)
-        return row_values(sheets, dependents(book, sheets, [], new.places), Edits({}, {}, new)).rows
+        return row_values(sheets, dependents(book, sheets, [], new.places), Edits({}, {}, new)).new
 
-    assert known() == {row: {2: row * 6.0} for row in NEW}
+    assert known() == {("S", f"B{row}"): row * 6.0 for row in NEW}
     book.replace(part, book.parts[part].replace(b"<v>48</v>", saved.encode()))
     assert known() == {}
     edit(book, parse_sheets(book), "S", {}, rows=rows)

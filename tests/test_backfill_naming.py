@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from planner.cli import group
 from planner.compare import comparison_cases as cases
 from planner.compare import comparison_sheet as comparison
-from planner.measure.keys import parse_key
+from planner.measure.records import parse_key
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, keys, measurement, rows, typed_into
 from tests.test_backfill import MATMUL

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 import pytest
 
 from planner.book.workbook import Book
-from planner.check.findings import RULES, Finding
+from planner.check.findings import RULES, Fault
 from planner.check.run import check
 from planner.recalc import recalculate
 from planner.workbook.book import build
@@ -19,6 +19,7 @@ from planner.xlsx.address import address
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
+from tests.workbooks import few_rows
 
 ROOT = Path(__file__).parent.parent
 ALL = "FGH"  # the columns of the three scenarios
@@ -71,36 +72,25 @@ class Seeded:
         new = cell.sub(lambda match: f'<c r="{ref}"{match[1] or ""}{kind}>{content}</c>', xml.decode(), count=1)
         self.package.replace(part, new.encode())
 
-    def found(self) -> list[Finding]:
+    def found(self) -> list[Fault]:
         """What check says of the workbook as it is."""
         return list(check(self.package).found)
 
-    def recalculated(self) -> list[Finding]:
+    def recalculated(self) -> list[Fault]:
         """What check says when a program has recalculated the workbook."""
         recalculate(self.package)
         return self.found()
 
 
 @pytest.fixture(name="built", scope="session")
-def fixture_built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def fixture_built() -> bytes:
     """The file of a small workbook: one template, three scenarios, short databases, one sweep, and a few cases."""
-    folder, models, chips = tmp_path_factory.mktemp("lint"), ["llama3-70b", "mixtral-8x7b"], ["tpu-v5e", "h100-sxm"]
-    databases = [
-        _shortened(*which, folder) for which in (("model_db/models", models), ("hardware_db/accelerators", chips))
-    ]
-    plan = plan_of(models[:1], chips, ["inference"], None, ["n_chips=16"], *databases)
+    models, chips = ("llama3-70b", "mixtral-8x7b"), ("tpu-v5e", "h100-sxm")
+    plan = plan_of(models[:1], chips, ["inference"], None, ["n_chips=16"], *few_rows(models, chips))
     third = replace(plan.scenarios[0], id="mixtral", model=models[1], values={"n_chips": 16.0})
     small = replace(plan, scenarios=[*plan.scenarios, third], comparison=plan.comparison[:6])
     small.__dict__["sweeps"] = [replace(sweep, axes=sweep.axes[:1]) for sweep in plan.sweeps]  # a cached property
     return build(small)
-
-
-def _shortened(name: str, ids: list[str], folder: Path) -> Path:
-    """A database of a few ids."""
-    lines = (ROOT / f"{name}.csv").read_text(encoding="utf-8").splitlines()
-    short = folder / Path(name).with_suffix(".csv").name
-    short.write_text("\n".join([lines[0], *(line for line in lines if line.split(",")[0] in ids)]), encoding="utf-8")
-    return short
 
 
 @pytest.fixture(name="rows", scope="session")
@@ -116,12 +106,12 @@ def fixture_plan(built: bytes, rows: dict[str, dict[str, int]]) -> Seeded:
     return Seeded(Package.from_bytes(built, "plan.xlsx"), rows)
 
 
-def rules(findings: list[Finding], severity: str = "fault") -> set[int]:
+def rules(findings: list[Fault], severity: str = "fault") -> set[int]:
     """The numbers of the rules that found something of that severity."""
     return {finding.rule for finding in findings if finding.severity == severity}
 
 
-def places(findings: list[Finding]) -> set[str]:
+def places(findings: list[Fault]) -> set[str]:
     """Where the faults and overrides stand."""
     return {finding.place for finding in findings if finding.severity != "note"}
 

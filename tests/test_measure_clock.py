@@ -11,8 +11,7 @@ import pytest
 
 from planner.measure import clock, devices, interleaved
 from planner.measure.cases import workload
-from planner.measure.samples import Rules, summarize
-from planner.measure.timing import LoopTime
+from planner.measure.timing import LoopTime, Rules, summarize
 from planner.measure.workload import CaseSkipped
 
 QUICK = Rules(warmup_s=0.0, sample_s=0.0, loop_s=0.003, profiled_calls=3)

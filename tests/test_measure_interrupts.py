@@ -15,8 +15,7 @@ from click.testing import CliRunner, Result
 from planner.cli import group
 from planner.measure import clock, interrupts
 from planner.measure.measurements_csv import read_measurements
-from planner.measure.samples import summarize
-from planner.measure.timing import LoopTime, Timing
+from planner.measure.timing import LoopTime, Timing, summarize
 from tests.backfills import rows
 from tests.workbooks import write_comparison
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.measure.keys import case_key, inputs_json, parse_key
+from planner.measure.records import case_key, inputs_json, parse_key
 
 MATMUL = {"tokens": 2048, "d_in": 512, "weight_dtype": "bf16", "activation_dtype": "int8"}
 KEY = "matmul|activation_dtype=int8,weight_dtype=bf16|d_in=512,tokens=2048"

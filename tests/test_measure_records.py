@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from planner.errors import UserError
 from planner.measure.measurements_csv import read_measurements, write_measurements
 from planner.measure.records import SCHEMA, Measurement
-from planner.measure.samples import summarize
-from planner.measure.timing import LoopTime, Timing
+from planner.measure.timing import LoopTime, Timing, summarize
 
 
 def same(left, right):

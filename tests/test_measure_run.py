@@ -10,12 +10,10 @@ import pytest
 from planner.errors import UserError
 from planner.measure import clock
 from planner.measure.cases import CASES
-from planner.measure.keys import case_key
 from planner.measure.measurements_csv import read_measurements, write_measurements
-from planner.measure.records import Measurement
+from planner.measure.records import Measurement, case_key
 from planner.measure.run import Case, measure_cases, outcome
-from planner.measure.samples import Rules, summarize
-from planner.measure.timing import LoopTime, Timing
+from planner.measure.timing import LoopTime, Rules, Timing, summarize
 from planner.measure.workload import CaseSkipped
 
 QUICK = Rules(warmup_s=0.0, sample_s=0.0, loop_s=0.003, profiled_calls=3)

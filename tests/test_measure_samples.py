@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.measure.samples import Rules, drift, repeat, sample, summarize
+from planner.measure.timing import Rules, drift, repeat, sample, summarize
 
 
 def test_summary_of_fixed_samples():

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner.measure.samples import summarize
-from planner.measure.timing import LoopTime, Timing
+from planner.measure.timing import LoopTime, Timing, summarize
 
 
 def steady(seconds, n=9):

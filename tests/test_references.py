@@ -36,3 +36,62 @@ def test_copied() -> None:
     assert copied("A1+$B$2+C$3+D:D+5:5+$E6", 1, 1) == "B2+$B$2+D$3+E:E+6:6+$E7"
     assert copied("A1+Inputs!B2", -1, 0) == "#REF!+Inputs!B1"
     assert copied("XFD1", 0, 1) == "#REF!"
+
+
+OPERANDS = st.sampled_from(
+    [
+        "A1",
+        "$B$2",
+        "C3:D4",
+        "E:F",
+        "7:$8",
+        "XFE1",
+        "Inputs!A1",
+        "'My sheet'!B2:B3",
+        "'it''s A1'!C:C",
+        "Jan:Dec!B5",
+        "[1]Other!B5",
+        "'[x.xlsx]S h'!A1",
+        "Inputs!#REF!",
+        "#REF!",
+        "#N/A",
+        '"A1 ""B2"""',
+        "T[A1]",
+        "[@B2]",
+        "A1#",
+        "T[[#This Row],[A1]]",
+        "T[[a'[b]:[c]]",
+        "rate_A1",
+        "my.B5",
+        "R1C1",
+        "1",
+        "2.5",
+        "1e5",
+        ".5E-3",
+        "TRUE",
+        "éA1",
+        "2024!A1",
+        "_x!A1",
+        "{1,2;3,4}",
+        "@A1",
+        "A1:INDEX(B:B,3)",
+        "LOG10(A1)",
+        "FP8",
+    ]
+)
+OPERATORS = st.sampled_from(["+", "-", "*", "/", "^", "&", "=", "<>", "<=", ",", ", ", " ", "+-", "%+"])
+WELL_FORMED = st.recursive(
+    OPERANDS,
+    lambda inner: (
+        st.tuples(inner, OPERATORS, inner).map("".join)
+        | inner.map(lambda text: f"SUM({text},A1)")
+        | inner.map(lambda text: f"(-{text})")
+    ),
+    max_leaves=8,
+)
+
+
+@given(WELL_FORMED)
+def test_both_readers_find_the_same_references(formula: str) -> None:
+    """What `references` finds at a glance is what is among all pieces, in any well-formed formula."""
+    assert references(formula) == [piece.reference for piece in pieces(formula) if piece.reference is not None]

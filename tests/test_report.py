@@ -256,6 +256,6 @@ def test_one_scenario_is_one(tmp_path: Path) -> None:
 def test_a_scenario_of_both_workloads_says_what_binds_both(tmp_path: Path) -> None:
     """A scenario that is meant for training and for serving names what binds a step of each."""
     path = tmp_path / "both.xlsx"
-    path.write_bytes(build(plan_of(["llama3-8b"], ["h100-sxm"], (), None, ["workload=all"])))
+    path.write_bytes(build(plan_of(["llama3-8b"], ["h100-sxm"], ("training", "inference"), None, ["workload=all"])))
     (scenario,) = gather(path).scenarios
     assert {"Lower bound of a step", "Decode step"} <= {what for what, _ in scenario.binds}

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import openpyxl
 import pytest
 
 from planner.check.run import check
 from planner.formulas import library
 from planner.formulas.template import Template
-from planner.workbook import layout
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.workbook.template_rows import included_first, same_rows, shares
 from planner.xlsx.opc import Package
+from planner.xlsx.workbook_part import parse_sheets
 from tests.workbooks import by_name, cached
 
 Write = Callable[..., Path]
@@ -80,16 +79,16 @@ def test_every_row_of_every_template_is_in_the_workbook(tmp_path: Path) -> None:
     plan = plan_of(["llama3-70b"], ["tpu-v5p"], ["inference", "training", "transformer"], None, ["n_chips=16"])
     path.write_bytes(build(plan))
     sheets = {template.name: by_name(cached(path), plan.sheets[template.name]) for template in plan.templates}
-    live = openpyxl.load_workbook(path)
+    live = parse_sheets(Package.read(path))
     assert [template.name for template in plan.templates] == ["transformer", "inference", "training"]
     for template in plan.templates:
         owners = plan.shares[template.name].owners
         for row in template.rows:
             assert row.name in sheets[template.name] or row.name in sheets[owners[row.name]]
             if row.name in sheets[template.name] and row.name in owners and row.kind not in ("input", "constant"):
-                cell = live[plan.sheets[template.name]].cell(sheets[template.name][row.name], layout.FIRST_SCENARIO)
+                cell = live[plan.sheets[template.name]].cells[f"F{sheets[template.name][row.name]}"]
                 home = plan.sheets[owners[row.name]]
-                assert cell.value == f"={home}!F{sheets[owners[row.name]][row.name]}"
+                assert cell.formula == f"{home}!F{sheets[owners[row.name]][row.name]}"
 
 
 def test_a_failed_check_counts_once(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from planner.workbook.memory import HEADING
 from planner.xlsx.opc import Package
 from tests.edits.programs import computed, needs_office
 from tests.test_update import row_of
+from tests.workbooks import few_rows
 
 HEAD = "name,label,unit,kind,formula,source,note\n"
 BUDGET = (
@@ -54,12 +55,16 @@ def planner(*words: object) -> str:
     return done.output
 
 
+FEW = few_rows(("llama3-8b",), ("tpu-v5p",))
+TABLES = ("--models", FEW[0], "--hardware-csv", FEW[1])
+
+
 @pytest.fixture(name="small")
 def fixture_small(tmp_path: Path) -> tuple[Path, Path]:
     """A workbook of a small template, and the template."""
     own, path = tmp_path / "mine.csv", tmp_path / "plan.xlsx"
     own.write_text(SMALL)
-    planner("build", "--template", own, "-o", path)
+    planner("build", "--template", own, *TABLES, "-o", path)
     return path, own
 
 
@@ -81,16 +86,16 @@ def saved(book: openpyxl.Workbook, path: Path) -> None:
 
 def brought(path: Path, own: Path) -> tuple[Updated, Plan]:
     """The workbook updated, which is clean then and needs nothing more, and what is in it."""
-    done, _ = update_file(path, [str(own)])
+    done, _ = update_file(path, [str(own)], *FEW)
     assert [found.what for found in check(Package.read(path)).of("fault")] == []
-    assert not update_file(path, [str(own)])[0].is_needed
+    assert not update_file(path, [str(own)], *FEW)[0].is_needed
     return done, read_plan(path)
 
 
 def is_as_built(path: Path, own: Path, folder: Path, *changes: tuple[str, str, int, object]) -> None:
     """The workbook is what a fresh build with a person's changes is, but for the Log and the notes."""
     fresh = folder / "fresh.xlsx"
-    planner("build", "--template", own, "-o", fresh)
+    planner("build", "--template", own, *TABLES, "-o", fresh)
     edit(fresh, *changes)
     said = planner("diff", path, fresh)
     assert "row removed: Log" in said
@@ -144,7 +149,7 @@ def test_a_persons_work_stays_and_says_where_both_changed(small: tuple[Path, Pat
     sheet.cell(rows["total_cost"], 6).comment = Comment("why?", "Ann")
     saved(book, path)
     own.write_text(SMALL.replace("total_cost/batch_cost", "total_cost/batch_cost/row_scale").replace("said once", ""))
-    done, _ = update_file(path, [str(own)])
+    done, _ = update_file(path, [str(own)], *FEW)
     after, plan = openpyxl.load_workbook(path)["Mine"], read_plan(path)
     at = {row.name: row.row for row in plan.tables["Mine"]}
     assert after.cell(at["total_rows"], 6).value == 11
@@ -170,7 +175,7 @@ def test_a_row_that_is_gone_stays_where_a_person_typed_over_it(small: tuple[Path
     book["Mine"].cell(row, 6).value = 99
     saved(book, path)
     own.write_text("".join(line for line in SMALL.splitlines(keepends=True) if "total_cost" not in line))
-    done, _ = update_file(path, [str(own)])
+    done, _ = update_file(path, [str(own)], *FEW)
     assert done.kept_rows == ["Mine: total_cost"]
     sheet = openpyxl.load_workbook(path)["Mine"]
     found = next(cells for cells in sheet.iter_rows() if cells[2].value == "total_cost")
@@ -181,13 +186,13 @@ def test_nothing_is_done_where_only_inputs_were_edited(tmp_path: Path) -> None:
     """Inputs move the values of sweeps, which are the person's own then; not a byte of the file is changed."""
     own, path = tmp_path / "budget.csv", tmp_path / "plan.xlsx"
     own.write_text(BUDGET)
-    planner("build", "llama3-8b", "-H", "tpu-v5p", "--template", own, "-o", path)
+    planner("build", "llama3-8b", "-H", "tpu-v5p", "--template", own, *TABLES, "-o", path)
     edit(path, ("Inputs", "n_chips", 6, 512), ("Inputs", "batch_tokens", 6, 2**24))
     before = path.read_bytes()
-    assert planner("update", path, "--template", own).strip().endswith("nothing to update")
+    assert planner("update", path, "--template", own, *TABLES).strip().endswith("nothing to update")
     assert path.read_bytes() == before
     planner("scenario", "add", path, "more", "--like", read_plan(path).scenarios[0].id)
-    assert planner("update", path, "--template", own).strip().endswith("nothing to update")
+    assert planner("update", path, "--template", own, *TABLES).strip().endswith("nothing to update")
 
 
 def test_planners_own_constraints_are_no_sheet_of_a_persons(tmp_path: Path) -> None:
@@ -195,7 +200,7 @@ def test_planners_own_constraints_are_no_sheet_of_a_persons(tmp_path: Path) -> N
     own, path = tmp_path / "mine.csv", tmp_path / "plan.xlsx"
     text = SMALL.replace("batch_rows*row_scale", '"MAX(batch_rows,batch_cost/batch_cost)"')
     own.write_text(text.replace("total_rows,All rows,1,output", "total_rows,All rows,1,calc"))
-    planner("build", "--template", own, "-o", path)
+    planner("build", "--template", own, *TABLES, "-o", path)
     assert "Constraints" in read_plan(path).book.sheets
     own.write_text(own.read_text().replace("All rows", "Every row"))
     done, plan = brought(path, own)
@@ -219,7 +224,7 @@ def test_a_formula_in_names_is_whose_the_formula_is(small: tuple[Path, Path]) ->
     sheet.cell(rows["cost_share"], 6).value = f"=F{rows['total_cost']}*5"
     saved(book, path)
     own.write_text(SMALL.replace("total_cost/batch_cost", "total_cost/batch_cost/row_scale"))
-    done, _ = update_file(path, [str(own)])
+    done, _ = update_file(path, [str(own)], *FEW)
     after = openpyxl.load_workbook(path)["Mine"]
     texts = [after.cell(row, 4).value for row in rows.values()]
     assert texts == ["batch_rows*row_scale", "total_rows*7", "total_cost/batch_cost/row_scale"]
@@ -302,7 +307,7 @@ def test_what_libreoffice_saved_is_still_planners(small: tuple[Path, Path], tmp_
     path, own = small
     there = tmp_path / "saved.xlsx"
     computed([(path, there)])
-    assert not update_file(there, [str(own)])[0].is_needed
+    assert not update_file(there, [str(own)], *FEW)[0].is_needed
     own.write_text(
         SMALL.replace("All it costs", "The whole cost").replace("total_rows*batch", "row_scale*total_rows*batch")
     )

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from planner.book import rowkeys
-from planner.book.line_tables import LineTable
+from planner.book.line_tables import BESIDE, LineTable
+from planner.book.problem_book import GIVEN_COLUMN, problem_of
 from planner.book.record_tables import Database
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
-from planner.compare import comparison_sheet as comparison
 from planner.errors import UserError
 from planner.workbook import memory
-from planner.xlsx.address import Position
+from planner.xlsx.cell import Cell
 
 COVER, LOG, COMPARISON, CALCULATION = "cover", "log", "comparison", "calculation "
 SCENARIO = "scenario "
@@ -69,15 +69,10 @@ class KeyedSheet:
 
 def keyed(book: Book) -> dict[str, KeyedSheet]:
     """The sheets that planner built, by kind."""
-    found: dict[str, KeyedSheet] = {}
-    templates = book.templates
-    tables = [*((table.kind, table) for table in (book.inputs, book.dashboard, book.checks, *_constraints(book))),
-              *((f"{CALCULATION}{templates[table.sheet.name]}", table) for table in book.calculations)]  # fmt: skip
-    for kind, table in tables:
-        if table.lines:
-            found[kind] = _lines(book, kind, table)
-    for kind, database in book.databases.items():
-        found[kind] = _database(kind, database)
+    tables = [(table.kind, table) for table in (book.inputs, book.dashboard, book.checks, *_constraints(book))]
+    tables += [(f"{CALCULATION}{book.templates[table.sheet.name]}", table) for table in book.calculations]
+    found = {kind: keyed_lines(book, table, kind) for kind, table in tables if table.lines}
+    found |= {kind: keyed_records(kind, database) for kind, database in book.databases.items()}
     case = _comparison(book)
     if case is not None:
         found[COMPARISON] = case
@@ -97,39 +92,44 @@ def _constraints(book: Book) -> list[LineTable]:
 
 def _typed(sheet: Sheet, columns: Iterable[int] | None = None) -> dict[int, dict[int, str | None]]:
     """What is typed into each row, in all columns or some: a text; blank for nothing, None for a number or formula."""
-    wanted = None if columns is None else frozenset(columns)
-    found: dict[int, dict[int, str | None]] = {}
-    for at in sorted(sheet.cells):
-        row = found.setdefault(at[0], {})
-        if wanted is None or at[1] in wanted:
-            row[at[1]] = _text(sheet, at)
+    found: dict[int, dict[int, str | None]] = {row: {} for row in sorted({row for row, _ in sheet.cells})}
+    wanted = sorted(sheet.cells) if columns is None else ((row, column) for row in found for column in columns)
+    for at in wanted:
+        if cell := sheet.cells.get(at):
+            found[at[0]][at[1]] = _text(cell)
     return found
 
 
-def _text(sheet: Sheet, at: Position) -> str | None:
-    cell = sheet.cells[at]
+def _text(cell: Cell) -> str | None:
     if cell.kind:
         return None
-    value = cell.value
-    return "" if value is None else value if isinstance(value, str) else None
+    return "" if cell.value is None else cell.value if isinstance(cell.value, str) else None
 
 
-def _lines(book: Book, kind: str, table: LineTable) -> KeyedSheet:
+def keyed_lines(book: Book, table: LineTable, kind: str) -> KeyedSheet:
+    """A table of line items: rows by machine name, columns by what they say of a line or by their scenario."""
     head = table.head
     columns: dict[int, str] = dict(zip(head.texts, TEXTS, strict=True))
-    for column in table.columns:
+    if table.kind == "problem":  # several stand on a sheet
+        rows = {line.row: f"{problem_of(line)}.{line.name}" for line in table.lines} | {head.row: "titles"}
+        return KeyedSheet(kind, table.sheet, rows, columns | {GIVEN_COLUMN: "given"}, line_table=table)
+    for column in table.columns if table.kind not in BESIDE else ():
         columns[column] = f"{SCENARIO}{book.numbers.standard(table.sheet.name, column)}"
-    names = rowkeys.line_keys(_typed(table.sheet, (head.label, head.name)), head.row, head.label, head.name)
-    return KeyedSheet(kind, table.sheet, names, columns, line_table=table)
+    rows = rowkeys.line_keys(_typed(table.sheet, (head.label, head.name)), head.row, head.label, head.name)
+    return KeyedSheet(kind, table.sheet, rows, columns, line_table=table)
 
 
-def _database(kind: str, database: Database) -> KeyedSheet:
-    typed = _typed(database.sheet, (database.id_column,))
-    names = rowkeys.database_keys(typed, database.header_row, database.id_column)
-    return KeyedSheet(kind, database.sheet, names, {column: name for name, column in database.columns.items()})
+def keyed_records(kind: str, database: Database) -> KeyedSheet:
+    """A database: rows by id, columns by machine name."""
+    sheet, at = database.sheet, database.id_column
+    ids = {row: {at: str(sheet.values.get((row, at), ""))} for row in sorted({row for row, _ in sheet.cells})}
+    rows = rowkeys.database_keys(ids, database.header_row, at)
+    return KeyedSheet(kind, sheet, rows, {column: name for name, column in database.columns.items()})
 
 
 def _comparison(book: Book) -> KeyedSheet | None:
+    from planner.compare import comparison_sheet as comparison  # here, for it loads the templates
+
     try:
         found = comparison.find(book.package, book.parsed)
     except UserError:

@@ -1,22 +1,22 @@
 """Rows and columns of a sheet in two workbooks under the same tokens, wherever they stand in each.
 
-A row of planner's tables has its machine name for a token, a scenario's column the scenario, a database's row its id.
-What has no name is aligned by what it holds, as the lines of two texts are.
+The token of a quantity's row or of a column is its key (`planner.align.keys`), that of a database's row its id, that of
+a case what it is called. A heading and what has no name are aligned by what they hold, as the lines of two texts are.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
 
-from planner.align.keys import memory_rows
-from planner.book.line_tables import BESIDE, LineItem, LineTable
+from planner.align.keys import SCENARIO, keyed_lines, keyed_records, memory_rows
+from planner.book.line_tables import LineItem, LineTable
 from planner.book.plan import Plan
-from planner.book.problem_book import GIVEN_COLUMN, problem_of
-from planner.book.record_tables import CaseTable
+from planner.book.record_tables import CaseTable, Database
+from planner.book.rowkeys import unique
 from planner.book.sheet import Sheet
 
 Token = Hashable
@@ -28,22 +28,25 @@ BEYOND = ("beyond",)
 class Matched:
     """A sheet of one workbook with the tokens of its rows and columns, which are the same in the other workbook.
 
-    `scenarios` are the tokens of scenario columns, `names` what rows are called, `lines` planner's own lines by row,
-    each with its table, and `cases` the number of the table of cases that a row belongs to. `filled` are the cells that
-    hold something; rows in which a workbook remembers what planner wrote are not among them.
+    By column, `scenarios` are those of scenarios, `texts` say which text of a line stands there, and `titles` are those
+    of a database or of cases. By row, `names` are what it is called, `lines` planner's own with their tables, and
+    `cases` the number of the table of cases that it belongs to. `filled` are the cells that hold something; rows in
+    which a workbook remembers what planner wrote are not among them.
     """
 
     sheet: Sheet
     rows: dict[int, Token] = field(default_factory=dict)
     columns: dict[int, Token] = field(default_factory=dict)
     scenarios: dict[int, str] = field(default_factory=dict)
+    texts: dict[int, str] = field(default_factory=dict)
+    titles: dict[int, str] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
     lines: dict[int, tuple[LineTable, LineItem]] = field(default_factory=dict)
     cases: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        sheet, patterns = self.sheet, self.sheet.patterns
-        cells = {at: None for at, cell in sheet.cells.items() if at in patterns or cell.value not in (None, "")}
+        sheet, patterns, values = self.sheet, self.sheet.patterns, self.sheet.values
+        cells = {at: None for at in sheet.cells if at in patterns or values.get(at, "") != ""}
         memory = frozenset(memory_rows(sheet, (row for row, column in cells if column == 1)))
         self.filled = {at: None for at in cells if at[0] not in memory} if memory else cells
         self.filled_rows = sorted({row for row, _ in self.filled})
@@ -73,14 +76,6 @@ class Matched:
             seen[self.cases[row]] += 1
         return places
 
-    def put(self, tokens: Iterable[tuple[int, tuple[str, str]]]) -> None:
-        """Tokens of rows, each with the row's name behind; the second of the same token is numbered."""
-        seen: Counter[tuple[str, str]] = Counter()
-        for row, token in tokens:
-            seen[token] += 1
-            self.rows[row] = (*token, seen[token])
-            self.names[row] = token[1]
-
 
 def matched(old: Plan, new: Plan, sheet: Sheet, other: Sheet, scenarios: Mapping[str, str]) -> tuple[Matched, Matched]:
     """A sheet that both workbooks have, of each; `scenarios` maps the old keys of scenarios to the new."""
@@ -108,54 +103,53 @@ def _name(found: Matched, plan: Plan, keys: Mapping[str, str]) -> None:
     book, sheet = plan.book, found.sheet
     for table in (book.inputs, *book.lines):
         if table.sheet is sheet:
-            _name_lines(found, table)
-            if table.kind not in BESIDE:
-                _name_scenarios(found, plan, table, keys)
-    for title, database in book.databases.items():
+            _name_lines(found, plan, table, keys)
+    for kind, database in book.databases.items():
         if database.sheet is sheet:
-            found.columns |= {column: ("column", name) for name, column in database.columns.items()}
-            ids = ((row, sheet.value(row, database.id_column))
-                   for row in range(database.first_row, database.last_row + 1))  # fmt: skip
-            found.put((row, ("id", str(known))) for row, known in ids if known not in (None, ""))
-            found.rows[database.header_row] = ("titles", title)
+            _name_records(found, kind, database)
     for number, cases in enumerate(table for table in book.cases if table.sheet is sheet):
         _name_cases(found, plan, cases, number)
 
 
-def _name_lines(found: Matched, table: LineTable) -> None:
-    is_problem = table.kind == "problem"
-    called = {line.row: f"{problem_of(line)}.{line.name}" if is_problem else line.name or line.label
-              for line in table.lines}  # fmt: skip
-    found.put((row, ("line", name)) for row, name in called.items())
-    found.lines |= {line.row: (table, line) for line in table.lines}
-    found.rows[table.head.row] = ("titles", table.kind)
-    texts = ("label", "unit", "name", "fourth", "fifth")
-    found.columns |= {column: ("text", text) for column, text in zip(table.head.texts, texts, strict=True)}
-    if is_problem:
-        found.columns[GIVEN_COLUMN] = ("text", "given")
-
-
-def _name_scenarios(found: Matched, plan: Plan, table: LineTable, keys: Mapping[str, str]) -> None:
-    inputs, standard = plan.book.inputs.sheet.name, plan.book.numbers.standard
-    key_of = {standard(inputs, scenario.column): scenario.key for scenario in plan.scenarios}
-    for column in table.columns:
-        key = key_of.get(standard(table.sheet.name, column), "")
-        if key:
+def _name_lines(found: Matched, plan: Plan, table: LineTable, keys: Mapping[str, str]) -> None:
+    known, inputs, standard = keyed_lines(plan.book, table, table.kind), plan.book.inputs, plan.book.numbers.standard
+    for line in table.lines:
+        found.names[line.row] = known.rows[line.row] if table.kind == "problem" else line.name or line.label
+        found.lines[line.row] = table, line
+    found.rows |= {row: key for row, key in known.rows.items() if row in found.lines}
+    found.rows[table.head.row] = "titles"
+    found.texts |= {column: key for column, key in known.columns.items() if column not in known.scenario_columns}
+    found.columns |= found.texts
+    scenarios = {f"{SCENARIO}{standard(inputs.sheet.name, each.column)}": each.key for each in plan.scenarios}
+    for column, number in known.scenario_columns.items():
+        if key := scenarios.get(number):
             found.columns[column] = ("scenario", keys.get(key, f"new {key}"))
             found.scenarios[column] = keys.get(key, key)
+
+
+def _name_records(found: Matched, kind: str, database: Database) -> None:
+    known = keyed_records(kind, database)
+    for row, key in known.rows.items():
+        if row > database.header_row:
+            found.rows[row], found.names[row] = key, str(found.sheet.value(row, database.id_column))
+    found.rows[database.header_row] = "titles"
+    found.titles |= known.columns
+    found.columns |= known.columns
 
 
 def _name_cases(found: Matched, plan: Plan, cases: CaseTable, number: int) -> None:
     """A case is called by the first text of its row; a sheet with one such table has columns by their titles."""
     titles, sheet = cases.columns, found.sheet
     label = next((column for column, name in titles.items() if name == "case_label"), min(titles))
-    labels = ((row, plan.at(sheet.name, row, label)) for row in cases.rows)
-    found.put((row, (f"case {number}", "" if value is None else str(value))) for row, value in labels)
+    labels = {row: plan.at(sheet.name, row, label) for row in cases.rows}
+    names = {row: "" if value is None else str(value) for row, value in labels.items()}
+    found.names |= names
+    found.rows |= unique({row: f"case {number} {name}" for row, name in names.items()})
     found.cases |= dict.fromkeys(cases.rows, number)
-    found.rows[cases.header_row] = ("titles", f"cases {number}")
-    if not any(token[0] == "text" for token in found.columns.values() if isinstance(token, tuple)):
-        for column, name in titles.items():
-            found.columns.setdefault(column, ("column", name))
+    found.rows[cases.header_row] = f"titles of cases {number}"
+    if not found.texts:
+        found.titles = titles | found.titles
+        found.columns = titles | found.columns
 
 
 def _align(one: Matched, two: Matched, *, by_row: bool) -> None:

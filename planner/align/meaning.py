@@ -79,23 +79,33 @@ class Comparer:
     def _reads_the_same(self, old: Placed, new: Placed) -> bool:
         """Whether a formula that is written alike in both cells reads the same: told without spelling it out."""
         moved = self._moved if old == new and old.sheet in self._moved else {}
-        if len(moved) == len(self.sheets) and not any(moved.values()):
+        if moved and self._is_settled(old.sheet, old.formula):
             return True
         one, two = self.sheets[old.sheet]
         for reference in old.formula.references:
-            name = reference.sheet
-            rows = moved.get(name or old.sheet)
-            if rows is not None and not rows:
-                continue
-            read, area = self.sheets.get(name or old.sheet), reference.area(old.row, old.column)
+            name = reference.sheet or old.sheet
+            area, rows = reference.area(old.row, old.column), moved.get(name)
             if rows is not None and area.top not in rows and area.bottom not in rows:
                 continue
-            if read is None or (name and read[1].sheet.name != name):
+            read = self.sheets.get(name)
+            if read is None or (reference.sheet and read[1].sheet.name != name):
                 return False
             now = _area(read[1], reference.area(new.row, new.column), two, new.column)
             if now != _area(read[0], area, one, old.column):
                 return False
         return True
+
+    def _is_settled(self, sheet: str, formula: Pattern) -> bool:
+        """Whether a formula reads only sheets of which every row and column is where it was."""
+        found = self._settled.get((sheet, formula))
+        if found is None:
+            read = {reference.sheet or sheet for reference in formula.references}
+            found = self._settled[sheet, formula] = all(self._moved.get(name) == frozenset() for name in read)
+        return found
+
+    @cached_property
+    def _settled(self) -> dict[tuple[str, Pattern], bool]:
+        return {}
 
     @cached_property
     def _moved(self) -> dict[str, frozenset[int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -205,8 +205,10 @@ class ProblemWriter(Writer):
         return self.typed(names) if sheet == self.book.inputs.sheet.name else super().called_up(sheet, names)
 
 
-WRITERS: Mapping[str, type[Writer]] = {"working": StepWriter, "problem": ProblemWriter}
-"""Who writes a table's formulas, by its kind; Writer does the others'."""
+def writer(book: Book, table: LineTable, line: LineItem, column: int, formula: Pattern) -> Writer:
+    """Who writes a line's formula, by the kind of its table."""
+    kinds = {"working": StepWriter, "problem": ProblemWriter}
+    return kinds.get(table.kind, Writer)(book, table, line, column, formula)
 
 
 def names_in(text: str) -> tuple[str, ...]:

@@ -6,16 +6,19 @@ difference. Values are those that the formulas give now (recalculated in memory)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from planner.book.notes import Note
 from planner.book.workbook import Book
-from planner.xlsx.address import Spot
-from planner.xlsx.cellvalue import CellError, Value
+from planner.recalc.engine import EngineError
+from planner.xlsx.address import Spot, coordinates
+from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.pattern import Pattern
+
+NEAR = 1e-9  # programs save 15 digits, and round powers and logarithms their own way
 
 
 class Entry(NamedTuple):
@@ -120,8 +123,7 @@ class Plan:
     `inputs` are the rows of Inputs that a person types, `overrides` the blank cells that take the place of looked-up
     or calculated numbers when they are filled, `constants` the numbers that all scenarios share. `tables` holds the
     rows of each calculation sheet by the sheet's name as it is now. `missing` are the rows of Checks that say that a
-    number is not there (1). `stale` are cached values that are not what the formula gives, `unknown` the formulas that
-    could not be computed here, with the reason: their value is the cached one. `not_computed` says why nothing was.
+    number is not there (1).
     """
 
     file: str
@@ -135,9 +137,27 @@ class Plan:
     checks: tuple[CheckRow, ...]
     missing: tuple[CheckRow, ...]
     notes: tuple[Note, ...]
-    stale: tuple[Stale, ...]
-    unknown: Mapping[Spot, str]
-    not_computed: str = ""
+
+    @cached_property
+    def stale(self) -> tuple[Stale, ...]:
+        """The formulas whose cached value is missing or another; any error is as good as another."""
+        return tuple(_stale(self.book))
+
+    @cached_property
+    def unknown(self) -> Mapping[Spot, str]:
+        """The formulas that could not be computed here, with the reason: their value is the cached one."""
+        if self.not_computed:
+            return {}
+        return {Spot(name, *coordinates(ref)): reason for (name, ref), reason in self.book.computed.doubts.items()}
+
+    @cached_property
+    def not_computed(self) -> str:
+        """Why nothing was computed, where the engine refused the whole workbook; else blank."""
+        try:
+            self.book.computed  # noqa: B018 (computed when it is asked for)
+        except EngineError as error:
+            return str(error)
+        return ""
 
     @property
     def values(self) -> Mapping[Spot, Value]:
@@ -167,3 +187,12 @@ class Plan:
     def at(self, sheet: str, row: int, column: int) -> Value:
         """The value of any cell now; None for an empty one."""
         return self.book.value(sheet, row, column)
+
+
+def _stale(book: Book) -> Iterator[Stale]:
+    for spot, new in book.fresh.items():
+        old = book.sheets[spot.sheet].value(spot.row, spot.column)
+        if isinstance(old, CellError) and isinstance(new, CellError):
+            continue
+        if old is None or not same_value(old, "" if new is None else new, NEAR):
+            yield Stale(spot, old, new)

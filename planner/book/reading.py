@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TypedDict
 
 from planner.book import problem_book
 from planner.book.line_tables import HEADER, LineItem, LineTable
 from planner.book.notes import notes
-from planner.book.plan import CheckRow, Entry, Headline, Plan, Quantity, Scenario, Stale
+from planner.book.plan import CheckRow, Entry, Headline, Plan, Quantity, Scenario
 from planner.book.problem_book import ProblemBook, open_book
 from planner.book.row_formulas import usual_formula
+from planner.book.scenario_columns import inputs_column
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
-from planner.recalc.engine import EngineError
-from planner.xlsx.address import Spot, column_letters, coordinates
-from planner.xlsx.cellvalue import CellError, same_value
+from planner.xlsx.address import Spot, column_letters
 from planner.xlsx.opc import Package
-
-NEAR = 1e-9  # programs save 15 digits, and round powers and logarithms their own way
 
 
 def read_plan(source: Path | Package) -> Plan:
@@ -59,8 +55,6 @@ def _problems(book: ProblemBook) -> Plan:
         checks=tuple(problem_book.agreements(book, reader.entry)),
         missing=(),
         notes=notes(book.package),
-        stale=tuple(_stale(book)),
-        **_not_computed(book),
     )
 
 
@@ -78,49 +72,15 @@ def _plan(book: Book) -> Plan:
         checks=tuple(CheckRow(**vars(row)) for row in reader.rows(book.checks, "Checks")),
         missing=tuple(CheckRow(**vars(row)) for row in reader.rows(book.checks, "Missing")),
         notes=notes(book.package),
-        stale=tuple(_stale(book)),
-        **_not_computed(book),
     )
-
-
-class _Unknown(TypedDict):
-    unknown: Mapping[Spot, str]
-    not_computed: str
-
-
-def _not_computed(book: Book) -> _Unknown:
-    """Which formulas could not be computed, and why; where the engine refused the whole workbook, its reason."""
-    try:
-        doubts = book.computed.doubts
-    except EngineError as error:
-        return {"unknown": {}, "not_computed": str(error)}
-    unknown = {Spot(name, *coordinates(ref)): reason for (name, ref), reason in doubts.items()}
-    return {"unknown": unknown, "not_computed": ""}
-
-
-def _stale(book: Book) -> Iterator[Stale]:
-    """The formulas whose cached value is missing or another; any error is as good as another."""
-    for spot, new in book.fresh.items():
-        old = book.sheets[spot.sheet].value(spot.row, spot.column)
-        if isinstance(old, CellError) and isinstance(new, CellError):
-            continue
-        if old is None or not same_value(old, "" if new is None else new, NEAR):
-            yield Stale(spot, old, new)
 
 
 def _scenarios(book: Book) -> dict[int, Scenario]:
     """The scenarios by their column on Inputs, from left to right."""
-    inputs = book.inputs
-    rows = {name: line.row for name, line in inputs.by_name.items() if name in HEADER}
-
-    def said(name: str, column: int) -> str:
-        value = inputs.sheet.value(rows[name], column) if name in rows else None
-        return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value).strip()
-
-    ids = Counter(said("scenario_id", column) for column in inputs.columns)
+    ids = Counter(book.said(HEADER[0], column) for column in book.inputs.columns)
     found: dict[int, Scenario] = {}
-    for column in inputs.columns:
-        own, name, model, chip = (said(name, column) for name in HEADER)
+    for column in book.inputs.columns:
+        own, name, model, chip = (book.said(name, column) for name in HEADER)
         key = own if own and ids[own] == 1 else f"{own or 'column'}:{column_letters(column)}"
         shown = name or " on ".join(part for part in (model, chip) if part)  # as the header rows of every sheet show it
         found[column] = Scenario(key, own, shown, model, chip, column)
@@ -135,13 +95,13 @@ class _Reader:
 
     def rows(self, table: LineTable, section: str) -> tuple[Quantity, ...]:
         """The lines below the headings that begin with `section`."""
-        return tuple(row for row in self.all(table) if row.section.startswith(section))
+        return tuple(self.all(table, section))
 
-    def all(self, table: LineTable) -> Iterator[Quantity]:
-        """Every line of a table but those of its header."""
+    def all(self, table: LineTable, section: str = "") -> Iterator[Quantity]:
+        """Every line of a table, or of a section of it, but those of its header."""
         keys = dict(self.columns(table))
         for line in table.lines:
-            if line.name not in HEADER:
+            if line.name not in HEADER and line.section.startswith(section):
                 cells = {key: self.entry(table.sheet, line.row, column) for column, key in keys.items()}
                 yield _row(table, line, cells)
 
@@ -166,16 +126,10 @@ class _Reader:
 
     def columns(self, table: LineTable) -> Iterator[tuple[int, str]]:
         """Each column of values with its scenario's key: that of the Inputs column which its header reads."""
-        inputs = self.book.inputs
-        header = table.by_name.get("scenario_id")
         for column in table.columns:
-            formula = table.sheet.patterns.get((header.row, column)) if header else None
-            references = formula.references if header and formula else ()
-            own = (found for found in references if found.sheet == inputs.sheet.name)
-            read = next((found.area(header.row, column).left for found in own if header), column)
-            scenario = self.scenarios.get(read)
-            if scenario is not None:
-                yield column, scenario.key
+            read = inputs_column(self.book.inputs, table, column) or column
+            if read in self.scenarios:
+                yield column, self.scenarios[read].key
 
     def entry(self, sheet: Sheet, row: int, column: int) -> Entry:
         """A cell with its value of now."""

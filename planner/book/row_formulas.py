@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from planner.book.formulas_in_names import WRITERS, UnreadableError, Writer
+from planner.book.formulas_in_names import UnreadableError, writer
 from planner.book.line_tables import LineItem, LineTable
 from planner.book.record_tables import CaseTable
 from planner.book.sheet import Sheet
@@ -15,6 +15,8 @@ from planner.xlsx.pattern import Pattern, pattern
 
 NOTHING = pattern("0", 1, 1)
 """Stands for the live formula of a line where there is none."""
+CLOCK_OR_DICE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY"})
+"""The functions that give another value each time."""
 _IN_NAMES = ("calculation", "working")
 """The kinds of tables whose cells hold what their formulas in names say."""
 
@@ -81,9 +83,8 @@ def _in_cells(book: Book, table: LineTable, line: LineItem, formula: Pattern) ->
 
 
 def _written(book: Book, table: LineTable, line: LineItem, number: int, formula: Pattern) -> Pattern | None:
-    make = WRITERS.get(table.kind, Writer)
     try:
-        return pattern(make(book, table, line, number, formula).write(line.names), line.row, number)
+        return pattern(writer(book, table, line, number, formula).write(line.names), line.row, number)
     except UnreadableError:
         return None
 

@@ -81,6 +81,16 @@ class ColumnNumbers:
         return rewritten(formula, ends)
 
 
+def inputs_column(inputs: LineTable, table: LineTable, column: int) -> int | None:
+    """The column of Inputs whose id the header of a table's column reads; None where it reads none."""
+    if table is inputs:
+        return column
+    formula = table.sheet.patterns.get((table.id_row, column))
+    references = formula.references if formula else ()
+    own = (found for found in references if found.sheet == inputs.sheet.name)
+    return next((found.area(table.id_row, column).left for found in own), None)
+
+
 def _at(corner: RelativeCorner, column: int, own: int) -> RelativeCorner:
     return corner._replace(column=column if corner.column_fixed else column - own)
 
@@ -92,10 +102,7 @@ def _in_order(inputs: LineTable, table: LineTable, columns: tuple[int, ...]) -> 
         return [(at, column) for column, at in places.items()]
     found: dict[int, int] = {}
     for column in columns:
-        formula = table.sheet.patterns.get((table.id_row, column))
-        references = formula.references if formula else ()
-        own = (found for found in references if found.sheet == inputs.sheet.name)
-        read = next((reference.area(table.id_row, column).left for reference in own), 0)
+        read = inputs_column(inputs, table, column)
         if read in places:
             found[column] = places[read]
     taken = set(found.values())

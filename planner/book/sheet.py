@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from xml.etree import ElementTree
 
 from planner.xlsx.address import Position, coordinates
@@ -59,7 +58,8 @@ class Sheet:
             if formula is None:
                 continue
             if formula:
-                found[at] = _copied(found, at, formula) or pattern(formula, *at)
+                row, column = at
+                found[at] = _read(formula, row, column, found.get((row, column - 1)), found.get((row - 1, column)))
             if cell.kind == "shared":
                 if formula:
                     shared[cell.shared] = found[at]
@@ -76,7 +76,7 @@ class Sheet:
     def filled(self) -> dict[int, list[int]]:
         """The columns of each row that have a formula or a value, from left to right; rows from the top down."""
         rows: dict[int, list[int]] = defaultdict(list)
-        for at in sorted(at for at, cell in self.cells.items() if cell.kind or self.values.get(at, "") != ""):
+        for at in sorted(at for at, cell in self.cells.items() if self.values.get(at, "") != "" or cell.kind):
             rows[at[0]].append(at[1])
         return dict(rows)
 
@@ -132,13 +132,13 @@ class Sheet:
         return found
 
 
-def _copied(found: Mapping[Position, Pattern], at: Position, formula: str) -> Pattern | None:
-    """The pattern of the cell to the left or above where `formula` is a copy of that one's; None where it is not.
+@lru_cache(maxsize=1 << 16)  # of two workbooks that are compared, the second has most formulas of the first
+def _read(formula: str, row: int, column: int, left: Pattern | None, above: Pattern | None) -> Pattern:
+    """The pattern of a formula; `left` and `above` are those of the cells beside it, of which it is often a copy.
 
     To write a pattern out takes a sixth of the time that it takes to read one.
     """
-    row, column = at
-    for other in (found.get((row, column - 1)), found.get((row - 1, column))):
+    for other in (left, above):
         if other is not None and other.at(row, column) == formula:
             return other
-    return None
+    return pattern(formula, row, column)

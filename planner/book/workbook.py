@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from planner.errors import Place, UserError
 from planner.recalc.engine import EngineError
 from planner.recalc.evidence import Verdict
 from planner.recalc.inmemory import in_memory
-from planner.xlsx.address import Position, Spot, column_letters, coordinates
+from planner.xlsx.address import Area, Position, Spot, column_letters, coordinates
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.pattern import Pattern
@@ -184,6 +184,16 @@ class Book:
         found = self.sheets.get(sheet)
         return None if found is None else found.value(row, column)
 
+    def formula(self, cell: Spot) -> Pattern | None:
+        """The pattern of a cell's formula; None where it has none."""
+        return self.sheets[cell.sheet].patterns.get((cell.row, cell.column))
+
+    def areas(self, cell: Spot) -> Iterator[tuple[str, Area]]:
+        """What the formula in a cell reads: areas, each with its sheet, which may be one that isn't there."""
+        formula = self.formula(cell)
+        for reference in formula.references if formula else ():
+            yield reference.sheet or cell.sheet, reference.area(cell.row, cell.column)
+
     @cached_property
     def scenarios(self) -> Mapping[int, str]:
         """What the scenarios are called, by the number of their column: the id, or the column's letters."""
@@ -193,6 +203,12 @@ class Book:
             self.numbers.standard(inputs.sheet.name, column): str(found or f"column {column_letters(column)}")
             for column, found in ids.items()
         }
+
+    def said(self, name: str, column: int) -> str:
+        """What a header row of Inputs says of a scenario, its id, name, model or chip; blank for nothing."""
+        line = self.inputs.by_name.get(name)
+        value = self.inputs.sheet.value(line.row, column) if line else None
+        return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value).strip()
 
     def open_cells(self, sheet: Sheet) -> list[Position]:
         """The cells of a sheet that are there to be typed into; a constant needs no validation."""

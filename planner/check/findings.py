@@ -28,7 +28,13 @@ Kind = Literal[
 
 
 class Fault(NamedTuple):
-    """What is wrong in a cell and what to do about it, as a rule reports it."""
+    """What is wrong in a cell and what to do about it.
+
+    `name` and `scenario` say whose cell it is, where it is a row's. `before` and `after` are the saved and the
+    recalculated value of a stale one, the usual formula and what stands there of an override. `cells` are all that
+    one finding stands for, where it is more than `cell`. `rule` is the number of the rule that it breaks; a rule
+    leaves it and, as a rule, `name` and `scenario` to who asks it.
+    """
 
     sheet: str
     cell: str
@@ -41,28 +47,7 @@ class Fault(NamedTuple):
     before: Value = None
     after: Value = None
     cells: tuple[str, ...] = ()
-
-
-class Finding(NamedTuple):
-    """A fault with the number of the rule that it breaks.
-
-    `name` and `scenario` say whose cell it is, where it is a row's. `before` and `after` are the saved and the
-    recalculated value of a stale one, the usual formula and what stands there of an override. `cells` are all that
-    one finding stands for, where it is more than `cell`.
-    """
-
-    rule: int
-    sheet: str
-    cell: str
-    what: str
-    remedy: str
-    severity: Severity
-    kind: Kind
-    name: str
-    scenario: str
-    before: Value
-    after: Value
-    cells: tuple[str, ...]
+    rule: int = 0
 
     @property
     def place(self) -> str:

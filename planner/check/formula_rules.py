@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.book.formulas_in_names import CALLED_UP, WRITERS, UnreadableError, Writer
+from planner.book.formulas_in_names import CALLED_UP, UnreadableError, writer
 from planner.book.line_tables import HEADER, Head, LineItem, LineTable
-from planner.book.row_formulas import calculated_columns, row_formula, usual_formula, usual_of
+from planner.book.row_formulas import CLOCK_OR_DICE, calculated_columns, row_formula, usual_formula, usual_of
 from planner.book.sheet import Sheet
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule, shown
@@ -21,7 +21,7 @@ OVERRIDES = "Overrides"
 GUARD = "topology"
 """What decides whether some numbers can be missing: only a switch has nodes, only a torus axes."""
 ALLOWED = frozenset(FUNCTIONS) | {"INDEX", "MATCH", "COUNTIF", "SUMPRODUCT", "IFERROR", "SUM"}
-VOLATILE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY", "OFFSET", "INDIRECT", "INFO", "CELL"})
+VOLATILE = CLOCK_OR_DICE | {"OFFSET", "INDIRECT", "INFO", "CELL"}
 
 
 @rule(6, "Header rows are the same on every calculation sheet; a scenario keeps its column letter everywhere.")
@@ -54,17 +54,14 @@ def _scenarios_lacking(book: Book, table: LineTable) -> Iterator[Fault]:
 
 def _misread(book: Book, table: LineTable) -> Iterator[Fault]:
     """The cells of a header that read another cell of Inputs than the scenario's own."""
-    for line in (line for line in table.lines if line.name in HEADER):
+    rows = {name: line.row for name, line in book.inputs.by_name.items() if name in HEADER}
+    for line in (line for line in table.lines if line.name in rows):
         for at in ((line.row, column) for column in table.columns):
-            formula, wanted = table.sheet.numbered.get(at), book.inputs.by_name.get(line.name)
-            if formula is None or wanted is None:
+            formula = table.sheet.numbered.get(at)
+            if formula is None:
                 continue
             number = book.numbers.standard(table.sheet.name, at[1])
-            areas = {
-                name: Area(found.row, number, found.row, number)
-                for name, found in book.inputs.by_name.items()
-                if name in HEADER
-            }
+            areas = {name: Area(row, number, row, number) for name, row in rows.items()}
             read, own = {reference.area(at[0], number) for reference in formula.references}, areas[line.name]
             if own not in read or not read <= (set(areas.values()) if line.name == UNNAMED else {own}):
                 shown_formula = table.sheet.patterns[at].at(*at)
@@ -215,10 +212,9 @@ def _calculated(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]
         return
     column = next(column for column in table.columns if table.sheet.numbered.get((line.row, column)) is formula)
     number = book.numbers.standard(table.sheet.name, column)
-    make = WRITERS.get(table.kind, Writer)
     cell, remedy = address(line.row, column), "correct the one or the other"
     try:
-        expected = make(book, table, line, number, formula).write(line.names)
+        expected = writer(book, table, line, number, formula).write(line.names)
     except UnreadableError as error:
         what = f"{line.name} in names, {line.names}, can't be told in cells: {error}"
         yield Fault(table.sheet.name, cell, what, remedy)

@@ -76,12 +76,8 @@ def _counts_failures(book: Book, sheet: Sheet, at: Position) -> bool:
     line, formula = book.checks.by_name.get(FAILED), sheet.patterns.get(at)
     if line is None or formula is None or "SUM" not in formula.functions or not book.checks.columns:
         return False
-    areas = (
-        reference.area(*at)
-        for reference in formula.references
-        if (reference.sheet or sheet.name) == book.checks.sheet.name
-    )
-    return any(area.covers(line.row, book.checks.columns[-1]) for area in areas)
+    read = book.areas(Spot(sheet.name, *at))
+    return any(name == book.checks.sheet.name and area.covers(line.row, book.checks.columns[-1]) for name, area in read)
 
 
 @rule(
@@ -128,12 +124,7 @@ def _without_numbers(book: Book) -> Iterator[Fault]:
     Of several scenarios one whose model or chip isn't chosen is meant to wait, and an unknown one is rule 22's.
     """
     sheet, columns = book.dashboard.sheet.name, book.dashboard.columns
-    rows = [
-        line.row
-        for table in book.calculations
-        for line in reading(book.dashboard, table)
-        if line.name and line.unit != "text"
-    ]
+    rows = [line.row for line in _headlines(book)]
     silent = [column for column in columns if _says_nothing([book.value(sheet, row, column) for row in rows])]
     for column in silent:
         cause = _cause(book, next(Spot(sheet, row, column) for row in rows if book.value(sheet, row, column) == NA))
@@ -145,15 +136,16 @@ def _without_numbers(book: Book) -> Iterator[Fault]:
             yield Fault(cause[0], address(*cause[1:]), what, remedy, kind="missing_number")
 
 
+def _headlines(book: Book) -> list[LineItem]:
+    """The lines of Dashboard that show a calculated number."""
+    lines = (line for table in book.calculations for line in reading(book.dashboard, table))
+    return [line for line in lines if line.name and line.unit != "text"]
+
+
 def _blank_inputs(book: Book) -> Iterator[Fault]:
     """A blank on Inputs from which headlines of a scenario are N/A that has other numbers."""
     sheet = book.dashboard.sheet.name
-    lines = [
-        line
-        for table in book.calculations
-        for line in reading(book.dashboard, table)
-        if line.name and line.unit != "text"
-    ]
+    lines = _headlines(book)
     for column in book.dashboard.columns:
         values = {line: book.value(sheet, line.row, column) for line in lines}
         causes: dict[Spot, list[str]] = defaultdict(list)
@@ -170,10 +162,8 @@ def _blank_inputs(book: Book) -> Iterator[Fault]:
 def _blank_input(book: Book, cell: Spot) -> Spot | None:
     """The blank input that a formula calls up; None where it does something else."""
     inputs, typed = book.inputs.sheet, {line.row for line in book.inputs.section("Plan").values()}
-    formula = book.sheets[cell[0]].patterns.get((cell[1], cell[2]))
-    for reference in formula.references if formula else ():
-        area = reference.area(cell[1], cell[2])
-        if reference.sheet == inputs.name and area.top in typed and inputs.value(area.top, area.left) in (None, ""):
+    for sheet, area in book.areas(cell):
+        if sheet == inputs.name != cell.sheet and area.top in typed and inputs.value(area.top, area.left) in (None, ""):
             return Spot(inputs.name, area.top, area.left)
     return None
 
@@ -187,11 +177,7 @@ def _cause(book: Book, cell: Spot) -> Spot:
     """Where an N/A begins: the cell that no other N/A leads to, along the first of those that a formula reads."""
     seen = {cell}
     while True:
-        sheet, row, column = cell
-        formula = book.sheets[sheet].patterns.get((row, column))
-        references = formula.references if formula else ()
-        areas = [(reference.sheet or sheet, reference.area(row, column)) for reference in references]
-        ahead = (Spot(name, area.top, area.left) for name, area in areas if name in book.sheets)
+        ahead = (Spot(name, area.top, area.left) for name, area in book.areas(cell) if name in book.sheets)
         following = next((each for each in ahead if each not in seen and book.value(*each) == NA), None)
         if following is None:
             return cell
@@ -202,14 +188,8 @@ def _cause(book: Book, cell: Spot) -> Spot:
 def _in_numbers(book: Book, line: LineItem, scenario: str) -> str:
     """The quantities that a check compares, with their values in a scenario; blank where it can't be told."""
     title, _, name = line.name.rpartition(".")
-    table = next(
-        (
-            found
-            for found in book.calculations
-            if found.sheet.name.lower().startswith(title.lower()) and name in found.by_name
-        ),
-        None,
-    )
+    tables = (found for found in book.calculations if found.sheet.name.lower().startswith(title.lower()))
+    table = next((found for found in tables if name in found.by_name), None)
     if table is None:
         return ""
     told = []
@@ -221,13 +201,8 @@ def _in_numbers(book: Book, line: LineItem, scenario: str) -> str:
 
 
 def _value(book: Book, table: LineTable, name: str, scenario: str) -> Value:
-    source = table.by_name.get(name)
-    column = next(
-        (
-            column
-            for column in table.columns
-            if source and book.owner(table.sheet.name, source.row, column)[1] == scenario
-        ),
-        None,
-    )
-    return None if source is None or column is None else book.value(table.sheet.name, source.row, column)
+    line = table.by_name.get(name)
+    for column in table.columns if line else ():
+        if line and book.owner(table.sheet.name, line.row, column)[1] == scenario:
+            return book.value(table.sheet.name, line.row, column)
+    return None

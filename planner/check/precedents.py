@@ -46,10 +46,8 @@ class Precedents:
 
     def of(self, cell: Spot) -> Iterator[Spot]:
         """Those of the cells that the formula in `cell` reads."""
-        sheet, row, column = cell
-        formula = self._book.sheets[sheet].patterns.get((row, column))
-        for reference in formula.references if formula else ():
-            yield from self._cells.within(reference.sheet or sheet, reference.area(row, column))
+        for sheet, area in self._book.areas(cell):
+            yield from self._cells.within(sheet, area)
 
 
 def origins(book: Book, cells: Collection[Spot]) -> list[Spot]:

@@ -19,9 +19,9 @@ from planner.check import (  # noqa: F401 (each registers its rules)
     reference_rules,
     value_rules,
 )
-from planner.check.findings import RULES, Finding, Kind, Severity
+from planner.check.findings import RULES, Fault, Kind, Severity
 from planner.xlsx.address import coordinates
-from planner.xlsx.cellvalue import CellError, Value
+from planner.xlsx.cellvalue import plain
 from planner.xlsx.opc import Package
 
 SHOWN = 20
@@ -46,9 +46,9 @@ class Report:
     """All findings of a workbook, in the order of the rules."""
 
     file: str
-    found: tuple[Finding, ...]
+    found: tuple[Fault, ...]
 
-    def of(self, severity: Severity) -> list[Finding]:
+    def of(self, severity: Severity) -> list[Fault]:
         """The findings of one severity."""
         return [finding for finding in self.found if finding.severity == severity]
 
@@ -61,11 +61,13 @@ class Report:
 def check(package: Package) -> Report:
     """Every rule's findings. Raises UserError for a workbook that planner did not build, or that can't be read."""
     book = open_book(package)
-    found = [_placed(book, Finding(number, *fault)) for number in sorted(RULES) for fault in RULES[number].check(book)]
+    found = [
+        _placed(book, fault._replace(rule=number)) for number in sorted(RULES) for fault in RULES[number].check(book)
+    ]
     return Report(package.name, tuple(found))
 
 
-def _placed(book: Book, finding: Finding) -> Finding:
+def _placed(book: Book, finding: Fault) -> Fault:
     """A finding with the row and the scenario of its cell, and its kind where it is but a note."""
     if finding.severity == "note" and finding.kind == "breach":
         finding = finding._replace(kind="note")
@@ -112,28 +114,24 @@ def as_object(report: Report) -> str:
     )
 
 
-def _records(findings: Sequence[Finding]) -> list[dict[str, object]]:
+def _records(findings: Sequence[Fault]) -> list[dict[str, object]]:
     return [
         {
+            "rule": finding.rule,  # comes first
             **finding._asdict(),
-            "before": _plain(finding.before),
-            "after": _plain(finding.after),
+            "before": plain(finding.before),
+            "after": plain(finding.after),
             "cells": list(finding.cells or ([finding.cell] if finding.cell else [])),
         }
         for finding in findings
     ]
 
 
-def _plain(value: Value) -> Value:
-    """A value that JSON has; an error is its code."""
-    return value.code if isinstance(value, CellError) else value
-
-
-def _headed(title: str, findings: Sequence[Finding]) -> list[str]:
+def _headed(title: str, findings: Sequence[Fault]) -> list[str]:
     return [title, *_listed(findings), ""] if findings else []
 
 
-def _listed(findings: Sequence[Finding]) -> Iterator[str]:
+def _listed(findings: Sequence[Fault]) -> Iterator[str]:
     for finding in findings[:SHOWN]:
         text = f"{finding.place + ': ' if finding.place else ''}{finding.what}; {finding.remedy}"
         yield from wrap(text, width=110, initial_indent="  ", subsequent_indent="      ", break_long_words=False)

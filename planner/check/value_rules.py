@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 
+from planner.book.row_formulas import CLOCK_OR_DICE
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
 from planner.check.precedents import Precedents, origins, reached
@@ -16,7 +17,6 @@ from planner.xlsx.cellvalue import NA, CellError, Value, same_value
 EXACT, ROUNDED = 1e-12, 1e-9
 RECALCULATE = "run planner recalc on the file, or save it in a spreadsheet program"
 _ROUNDED = re.compile(r"\^|\b(LOG|EXP)\(")
-_CLOCK_OR_DICE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY"})
 
 
 @rule(
@@ -34,18 +34,15 @@ def cached_values(book: Book) -> Iterator[Fault]:
             after = book.value(sheet.name, *blank[0])
             yield Fault(sheet.name, cells[0], what, RECALCULATE, kind="stale_value", after=after, cells=cells)
     errors = _errors(book)
-    precedents = Precedents(book, errors)
-    causes = [cell for cell in errors if next(precedents.of(cell), cell) == cell]
-    told = [cell for cell in causes if not _is_explained(book, cell, errors[cell])]
+    told = [cell for cell in origins(book, errors) if not _is_explained(book, cell, errors[cell])]
     reaches = reached(book, errors, told)
     for cell in told:
-        (name, *at), error = cell, errors[cell]
-        formula = book.sheets[name].patterns.get((at[0], at[1]))
-        what = f"{error} comes from here: ={formula.at(*at)}" if formula else f"{error} is typed"
+        formula, error = book.formula(cell), errors[cell]
+        what = f"{error} comes from here: ={formula.at(cell.row, cell.column)}" if formula else f"{error} is typed"
         if others := len(reaches[cell]) - 1:
             what += f", and reaches {others:,} more cell{'s' * (others > 1)}"
         remedy = "is what it looks up there?" if error == NA else "correct the formula, or what it reads"
-        yield Fault(name, address(*at), what, remedy, kind="error_value", after=error)
+        yield Fault(cell.sheet, cell.ref, what, remedy, kind="error_value", after=error)
 
 
 def _errors(book: Book) -> dict[Spot, CellError]:
@@ -64,26 +61,20 @@ def _errors(book: Book) -> dict[Spot, CellError]:
 
 def _is_explained(book: Book, cell: Spot, error: CellError) -> bool:
     """Whether an error says that a number is missing, or is another rule's: a reference that is broken."""
-    name, *at = cell
-    formula = book.sheets[name].patterns.get((at[0], at[1]))
-    if formula is not None and (
-        formula.is_broken
-        or any(reference.sheet and reference.sheet not in book.sheets for reference in formula.references)
-    ):
+    formula = book.formula(cell)
+    if formula is not None and formula.is_broken:
         return True
-    return error == NA and _is_missing(book, cell)
+    return any(sheet not in book.sheets for sheet, _ in book.areas(cell)) or (error == NA and _is_missing(book, cell))
 
 
 def _is_missing(book: Book, cell: Spot) -> bool:
     """Whether #N/A says here that a number is missing: typed, pasted, called NA(), or looked up by a blank cell."""
-    name, row, column = cell
-    formula = book.sheets[name].patterns.get((row, column))
+    formula = book.formula(cell)
     if formula is None or "NA" in formula.functions or formula.is_pasted:
         return True
-    areas = ((reference.sheet or name, reference.area(row, column)) for reference in formula.references)
     return any(
         area.top == area.bottom and area.left == area.right and book.sheets[sheet].value(*area[:2]) in (None, "")
-        for sheet, area in areas
+        for sheet, area in book.areas(cell)
         if sheet in book.sheets
     )
 
@@ -105,18 +96,10 @@ def recalculated(book: Book) -> Iterator[Fault]:
     stale -= _moving(book, stale)
     first = origins(book, stale)
     rest = Counter(name for name, *_ in stale) - Counter(name for name, *_ in first)
-    for name, row, column in first:
-        old, new = book.sheets[name].value(row, column), fresh[Spot(name, row, column)]
+    for cell in first:
+        old, new = book.sheets[cell.sheet].value(cell.row, cell.column), fresh[cell]
         what = f"the saved value is {shown(old)}, the formula gives {shown(new)}"
-        yield Fault(
-            name,
-            address(row, column),
-            what,
-            RECALCULATE,
-            kind="stale_value",
-            before=old,
-            after=fresh[Spot(name, row, column)],
-        )
+        yield Fault(cell.sheet, cell.ref, what, RECALCULATE, kind="stale_value", before=old, after=new)
     if rest:
         also = ", ".join(f"{count:,} on {name}" for name, count in rest.items())
         yield Fault("", "", f"further stale cells depend on these: {also}", "", "note")
@@ -128,14 +111,12 @@ def recalculated(book: Book) -> Iterator[Fault]:
 
 def _is_current(book: Book, cell: Spot, new: Value) -> bool:
     """Whether a saved value is the recalculated one; one that is missing is rule 22's."""
-    name, *at = cell
-    sheet = book.sheets[name]
-    old = sheet.value(*at)
+    old = book.sheets[cell.sheet].value(cell.row, cell.column)
     if old is None or (old == new and type(old) is type(new)):
         return True
     if isinstance(old, CellError) and isinstance(new, CellError):
         return True
-    formula = sheet.patterns.get((at[0], at[1]))
+    formula = book.formula(cell)
     tolerance = ROUNDED if formula and _ROUNDED.search(formula.text) else EXACT
     return same_value(old, "" if new is None else new, tolerance)
 
@@ -154,6 +135,5 @@ def _moving(book: Book, stale: Collection[Spot]) -> set[Spot]:
 
 
 def _has_clock(book: Book, cell: Spot) -> bool:
-    name, *at = cell
-    formula = book.sheets[name].patterns.get((at[0], at[1]))
-    return formula is not None and not formula.functions.isdisjoint(_CLOCK_OR_DICE)
+    formula = book.formula(cell)
+    return formula is not None and not formula.functions.isdisjoint(CLOCK_OR_DICE)

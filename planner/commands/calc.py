@@ -104,12 +104,11 @@ def _solve(
         what = "--solve NAME and --for NAME=VALUE belong together"
         raise UserError(what, remedy="write --solve batch --for decode_step_time=0.02")
     solution = solve.solve(template, facts, given, unknown, solve.parse_target(template, target))
-    answers = solved.answers(template, facts, given, solution)
     names = [template.row(name).name for name in wanted]
     if as_json:
-        click.echo(jsonlib.dumps(solved.as_object(solution, answers, names), indent=2))
+        click.echo(jsonlib.dumps(solved.as_object(solution, names), indent=2))
         return
-    click.echo("\n".join(solved.lines(template, facts, given, solution, answers)))
-    for results in answers.values() if names else ():
+    click.echo("\n".join(solved.lines(solution)))
+    for results in solution.answers.values() if names else ():
         click.echo("")
         _print(results, names)

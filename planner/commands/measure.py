@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from planner.compare.landing import Landing
     from planner.measure.records import Measurement
     from planner.measure.run import Case
-    from planner.measure.samples import Rules
+    from planner.measure.timing import Rules
 
 MEANT = "part of a label, a template, a key, or a value in it"
 SUITES = ("quick", "full")
@@ -86,7 +86,7 @@ def _list(asked: Asked) -> None:
 
 def _workbook(file: Path, asked: Asked) -> None:
     from planner.compare import measuring
-    from planner.measure.samples import STANDARD
+    from planner.measure.timing import STANDARD
     from planner.xlsx.opc import Package
 
     interrupts.check()
@@ -97,7 +97,7 @@ def _workbook(file: Path, asked: Asked) -> None:
 
 def _suite(suite: str, csv: Path, asked: Asked) -> None:
     from planner.compare import measuring
-    from planner.measure.samples import BRISK, STANDARD
+    from planner.measure.timing import BRISK, STANDARD
 
     interrupts.check()
     cases = measuring.of_suite(suite, asked.only, asked.hardware)

@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from planner.commands.listing import Loader, group
-from planner.commands.options import PATH, Greedy
+from planner.commands.options import PATH, Greedy, repeatable
+
+SETTING = "A column of the row, in the place of what the config says"
 
 
 def _loader() -> Loader:
@@ -29,10 +31,7 @@ command = group(
     "--id", "identifier", metavar="NAME", default="", help="The model's id; by default as the config is called."
 )
 @click.option("--name", default="", help="A name for readers.")
-@click.option(
-    "--set", "settings", metavar="COLUMN=VALUE", multiple=True,
-    help="A column of the row, in the place of what the config says. Repeatable.",
-)  # fmt: skip
+@repeatable("--set", "settings", metavar="COLUMN=VALUE", help=f"{SETTING}. Repeatable.")
 @click.option("--force", is_flag=True, help="Replace the row of the same id.")
 def add(config: Path, to: Path, identifier: str, name: str, settings: tuple[str, ...], force: bool) -> None:
     """Add the model of a Hugging Face CONFIG (config.json) to a CSV for --models, with its exact parameter count.
@@ -47,7 +46,7 @@ def add(config: Path, to: Path, identifier: str, name: str, settings: tuple[str,
 
     added = add_model(config, to, parsed(settings), identifier=identifier, name=name, force=force)
     click.echo(f"Added {added.identifier} to {to}")
-    body = [[each.name, shown(each.value), each.unit, each.label] for each in added.quantities]
+    body = [[name, shown(value), unit, label] for name, value, unit, label in added.quantities]
     click.echo(aligned(["name", "value", "unit", "meaning"], body, right=["value"]))
     for note in added.notes:
         click.echo(f"Note: {note}")

@@ -16,8 +16,7 @@ from planner.compare.comparison_cases import label_of
 from planner.compare.comparison_sheet import KEY, NOTE, CaseRow, ComparisonSheet
 from planner.errors import UserError, nearest
 from planner.formulas import library
-from planner.measure.keys import case_key, parse_key
-from planner.measure.records import Measurement
+from planner.measure.records import Measurement, case_key, parse_key
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import Formula, Value
 from planner.xlsx.references import pieces, references

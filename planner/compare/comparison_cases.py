@@ -13,7 +13,7 @@ from planner.formulas import library
 from planner.formulas.include import Scope, parse_include
 from planner.formulas.template import Row, Template
 from planner.formulas.text import Formula, Number, Text
-from planner.measure.keys import case_key
+from planner.measure.records import case_key
 
 COLUMNS = ("label", "suite", "on", "model", "operation", "source")
 SUITES = ("quick", "full")  # the full one has the quick one's cases too

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
-from typing import Any
 
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.template import Template
-from planner.measure.keys import case_key
-from planner.xlsx.address import Area, address, column_letters, unquoted
+from planner.measure.records import case_key
+from planner.xlsx.address import Area, address, unquoted
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package
@@ -38,46 +37,27 @@ NOTE, NOTE_LABEL = "note", "Your note"
 ENOUGH = 3  # machine names in one row make it the header
 
 
-class RowCells(Mapping[str, Value]):
-    """The values of a row's cells by machine name, each read when it is asked for."""
-
-    def __init__(self, xml: SheetXml, number: int, columns: Mapping[str, int]) -> None:
-        self._xml, self._number, self._columns = xml, number, columns
-
-    def __getitem__(self, name: str) -> Value:
-        cell = self._xml.cell(f"{column_letters(self._columns[name])}{self._number}")
-        return None if cell is None else cell.value
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """The value in this column, None where the sheet hasn't the column."""
-        column = self._columns.get(name)
-        if column is None:
-            return default
-        cell = self._xml.cell(f"{column_letters(column)}{self._number}")
-        return None if cell is None else cell.value
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-
 @dataclass(frozen=True)
 class CaseRow:
-    """One row of the Comparison: its row number and its cells by machine name."""
+    """One row of the Comparison: the sheet that it is on, its number, and the columns by machine name."""
 
+    xml: SheetXml
     number: int
-    cells: Mapping[str, Value]
+    columns: Mapping[str, int]
+
+    def value(self, name: str) -> Value:
+        """A cell's value; None where it is empty, or the sheet hasn't the column."""
+        cell = self.xml.row(self.number).get(self.columns.get(name, 0))
+        return None if cell is None else cell.value
 
     def text(self, name: str) -> str:
         """A cell's text, blank where it is empty or an error."""
-        value = self.cells.get(name)
+        value = self.value(name)
         return value.strip() if isinstance(value, str) else ""
 
     def number_in(self, name: str) -> float | None:
         """A cell's number; None where it is empty, an error or a text."""
-        value = self.cells.get(name)
+        value = self.value(name)
         return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
     @cached_property
@@ -145,7 +125,7 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
     xml = sheets[name]
     columns |= _else_by_label(_values(xml.row(header - 1)), columns)
     columns |= _else_by_marker(names, name, columns)
-    rows = (CaseRow(number, RowCells(xml, number, columns)) for number in xml.row_numbers if number > header)
+    rows = (CaseRow(xml, number, columns) for number in xml.row_numbers if number > header)
     kept = tuple(row for row in rows if row.text("template") or row.text(KEY))
     on, area = names.get(MARKER, ("", Area(0, 0, 0, 0)))
     sized_to = area.bottom if on == name else 0

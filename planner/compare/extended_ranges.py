@@ -103,11 +103,6 @@ def _refuse_in_the_way(
         what = f"the table {table.name} has a row of totals, and no free row above it for {len(appended)} new cases"
         raise UserError(what, place=place, remedy="insert rows above the totals, or switch them off")
     others = [other for _, other in tables_of(package, sheet) if other.name != table.name]
-    if not missing <= set(appended) or any(_overlap(new, other.area) for other in others):
+    if not missing <= set(appended) or any(new.meets(other.area) for other in others):
         what = f"the table {table.name} can't be made longer by {len(missing)} rows: something stands below it"
         raise UserError(what, place=place, remedy="move it, or insert rows below the last case")
-
-
-def _overlap(one: Area, other: Area) -> bool:
-    in_rows = one.top <= other.bottom and other.top <= one.bottom
-    return in_rows and one.left <= other.right and other.left <= one.right

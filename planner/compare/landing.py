@@ -82,7 +82,7 @@ class Landing:
             name: value
             for name, value in typed.items()
             if name in self.sheet.columns
-            and not same_value(row.cells.get(name), value, 0.0)
+            and not same_value(row.value(name), value, 0.0)
             and (over_formulas or not self.sheet.is_computed(row.number, name))
         }
         if new:
@@ -144,6 +144,7 @@ def land(path: Path, choose: Callable[[Landing], None]) -> Landing:
         choose(landing)
         if landing.values or landing.homeless:
             landing.recalculated = _type(landing, parsed)
+            landing.sheet.xml.forget()  # to write takes memory too
             package.write(path)
     return landing
 
@@ -222,7 +223,7 @@ def latest(measured: Iterable[Measurement], skipped: list[tuple[str, str]]) -> l
 def _fits(row: CaseRow, measured: Measurement) -> bool:
     """Whether the row can be this measurement's: same chip and flags, where both are known."""
     chip, flags = row.text("hardware_id"), row.text("compiler_flags")
-    is_fresh = not flags and is_missing(row.cells.get("measured_time"))
+    is_fresh = not flags and is_missing(row.value("measured_time"))
     same_chip = not chip or not measured.hardware_id or chip == measured.hardware_id
     return same_chip and (is_fresh or flags == measured.compiler_flags)
 
@@ -239,7 +240,7 @@ def cells_of(row: CaseRow | None, measured: Measurement) -> dict[str, Value]:
     Where a case was not measured, and never was, its flags say why.
     """
     if measured.status != "measured":
-        unknown = row is None or is_missing(row.cells.get("measured_time"))
+        unknown = row is None or is_missing(row.value("measured_time"))
         return {"flags": f"{measured.status}: {measured.reason}"} if unknown else {}
     chip, floor = (row.text("hardware_id"), row.number_in(FLOOR)) if row else ("", None)
     return {

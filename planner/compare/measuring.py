@@ -18,7 +18,7 @@ from planner.formulas import library
 from planner.measure import clock, devices
 from planner.measure.records import Measurement
 from planner.measure.run import Case, measure_cases
-from planner.measure.samples import Rules
+from planner.measure.timing import Rules
 from planner.xlsx.opc import Package
 
 Progress = Callable[[str], None]

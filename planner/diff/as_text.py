@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
+from typing import NamedTuple
 
 from planner.diff.differences import (
     CheckChange,
@@ -13,10 +14,9 @@ from planner.diff.differences import (
     InputChange,
     OutcomeChange,
     Structure,
-    plain,
 )
 from planner.report.figures import EXACT, shown
-from planner.xlsx.cellvalue import CellError, Value
+from planner.xlsx.cellvalue import CellError, Value, plain
 
 MOST = 40
 """The changes of one heading that are listed; --all and JSON have them all."""
@@ -168,23 +168,13 @@ def _outcomes(changes: Sequence[OutcomeChange], width: int | None, whole: bool) 
         yield f"  and {len(changes) - len(listed):,} more; --all lists them"
 
 
-def as_object(found: Difference) -> str:
+def as_object(difference: Difference) -> str:
     """The difference as one JSON object: a list for each kind of change, empty where there is none."""
-    record: Callable[[tuple[object, ...]], dict[str, object]] = _record
-    return json.dumps({
-        "old": found.old, "new": found.new, "same": found.is_empty,
-        "structure": [record(change) for change in found.structure],
-        "inputs": [record(change) for change in found.inputs],
-        "formulas": [record(change) for change in found.formulas],
-        "checks": [record(change) for change in found.checks],
-        "notes": [record(change) for change in found.notes],
-        "cells": [record(change) for change in found.cells],
-        "formats": [record(change) for change in found.formats],
-        "headlines": [{**record(change), "relative": change.relative} for change in found.headlines],
-        "unsure": found.unsure,
-    }, indent=2)  # fmt: skip
+    changes = {kind: [_record(change) for change in found] for kind, found in difference.changes.items()}
+    about = {"old": difference.old, "new": difference.new, "same": difference.is_empty}
+    return json.dumps({**about, **changes, "unsure": difference.unsure}, indent=2)
 
 
-def _record(change: tuple[object, ...]) -> dict[str, object]:
-    names: tuple[str, ...] = change._fields  # type: ignore[attr-defined]
-    return {name: plain(value) for name, value in zip(names, change, strict=True)}  # type: ignore[arg-type]
+def _record(change: NamedTuple) -> dict[str, object]:
+    record: dict[str, object] = {name: plain(value) for name, value in change._asdict().items()}
+    return {**record, "relative": change.relative} if isinstance(change, OutcomeChange) else record

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Literal, NamedTuple
 
-from planner.xlsx.cellvalue import CellError, Value
+from planner.xlsx.cellvalue import Value
 
 How = Literal["overridden", "edited", "restored", "removed", "added"]
 """What became of a formula."""
@@ -131,19 +131,22 @@ class Difference:
     structure: list[Structure] = field(default_factory=list)
     inputs: list[InputChange] = field(default_factory=list)
     formulas: list[FormulaChange] = field(default_factory=list)
-    cells: list[CellChange] = field(default_factory=list)
+    checks: list[CheckChange] = field(default_factory=list)
     notes: list[NoteChange] = field(default_factory=list)
+    cells: list[CellChange] = field(default_factory=list)
     formats: list[FormatChange] = field(default_factory=list)
     headlines: list[OutcomeChange] = field(default_factory=list)
-    checks: list[CheckChange] = field(default_factory=list)
     unsure: list[str] = field(default_factory=list)
+
+    @property
+    def changes(self) -> dict[str, list[NamedTuple]]:
+        """The changes by their kind."""
+        return {part.name: getattr(self, part.name) for part in fields(self) if part.name not in _NO_CHANGES}
 
     @property
     def is_empty(self) -> bool:
         """Whether the two workbooks say the same."""
-        return not any(getattr(self, part.name) for part in fields(self) if part.name not in ("old", "new", "unsure"))
+        return not any(self.changes.values())
 
 
-def plain(value: Value) -> Value:
-    """A value that JSON has; an error is its code."""
-    return value.code if isinstance(value, CellError) else value
+_NO_CHANGES = ("old", "new", "unsure")

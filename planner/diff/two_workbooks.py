@@ -98,7 +98,8 @@ class _Comparison:
         self.difference.structure += [*_lines_of(one, two, "removed"), *_lines_of(two, one, "added")]
         cells = list(_cells(one, two))
         for here, there in cells:
-            self._cell(one, two, here, there)
+            if not (here and there and self._is_same(one, two, here, there)):
+                self._tell(one, two, here, there)
         before, after = self._formats
         if before.all_same(one.sheet, after, two.sheet):
             return
@@ -114,15 +115,16 @@ class _Comparison:
     def _formats(self) -> tuple[Formats, Formats]:
         return Formats(self.old.book.package), Formats(self.new.book.package)
 
-    def _cell(self, one: Matched, two: Matched, here: Position | None, there: Position | None) -> None:
+    def _is_same(self, one: Matched, two: Matched, here: Position, there: Position) -> bool:
+        formula, other = one.sheet.patterns.get(here), two.sheet.patterns.get(there)
+        if formula and other:
+            return self.formulas.is_same(Placed(one.sheet.name, *here, formula), Placed(two.sheet.name, *there, other))
+        return not (formula or other) and _same_typed(one.sheet.value(*here), two.sheet.value(*there))
+
+    def _tell(self, one: Matched, two: Matched, here: Position | None, there: Position | None) -> None:
+        """A cell that is another, or that only one of the sheets has."""
         formula = one.sheet.patterns.get(here) if here else None
         other = two.sheet.patterns.get(there) if there else None
-        if formula and other and here and there:
-            if self.formulas.is_same(Placed(one.sheet.name, *here, formula), Placed(two.sheet.name, *there, other)):
-                return
-            how: How = "edited"
-        elif not formula and not other and _same_typed(_typed(one, here), _typed(two, there)):
-            return
         old = f"={formula.at(*here)}" if formula and here else _typed(one, here)
         new = f"={other.at(*there)}" if other and there else _typed(two, there)
         side, at = (two, there) if there else (one, here)
@@ -130,9 +132,8 @@ class _Comparison:
         cell = f"{side.sheet.name}!{address(*at)}"
         name, scenario = self._called(one.sheet.name, side, at)
         if formula or other:
-            if not (formula and other):
-                is_input = two.sheet is self.new.book.inputs.sheet
-                how = _how(formula is not None, old, new, is_input=is_input)
+            is_input = two.sheet is self.new.book.inputs.sheet
+            how: How = "edited" if formula and other else _how(formula is not None, old, new, is_input=is_input)
             self.difference.formulas.append(FormulaChange(how, scenario, name, cell, old, new))
         elif what := _input(side, at, scenario, name):
             label, unit = what
@@ -142,9 +143,9 @@ class _Comparison:
 
     def _called(self, sheet: str, side: Matched, at: Position) -> tuple[str, str]:
         """The name of a cell's row, with the column of a database behind it, and its scenario as it is called now."""
-        row, column = side.names.get(at[0], ""), side.column(at[1])
-        if row and isinstance(column, tuple) and column[0] == "column":
-            return f"{sheet}[{row}].{column[1]}", ""
+        row, title = side.names.get(at[0], ""), side.titles.get(at[1])
+        if row and title is not None:
+            return f"{sheet}[{row}].{title}", ""
         scenario = side.scenarios.get(at[1], "")
         return row, self.pairs.scenarios.get(scenario, scenario)
 
@@ -221,15 +222,13 @@ def _same_typed(old: Value, new: Value) -> bool:
 
 def _input(side: Matched, at: Position, scenario: str, name: str) -> tuple[str, str] | None:
     """Label and unit of a cell that a person types a value into; None for a text of planner's or an own cell."""
-    token = side.column(at[1])
-    kind, text = token[:2] if isinstance(token, tuple) and len(token) > 1 else ("", "")
-    if kind == "column" and name:
+    if at[1] in side.titles and name:
         return "", ""
     if at[0] not in side.lines:
         return None
     table, line = side.lines[at[0]]
     is_choice = table.kind == "dashboard" and line.name.startswith("shown_")
-    typed_here = kind == "text" and text == ("given" if table.kind == "problem" else "fourth")
+    typed_here = side.texts.get(at[1]) == ("given" if table.kind == "problem" else "fourth")
     if scenario or (typed_here and (line.section == "Constants" or is_choice or table.kind == "problem")):
         return line.label, line.unit
     return None

@@ -7,6 +7,7 @@ from typing import Literal
 
 from planner.align.matching import Matched, alone
 from planner.book.plan import Plan
+from planner.book.row_formulas import CLOCK_OR_DICE
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.pattern import Pattern, RelativeReference, renamed
@@ -14,7 +15,6 @@ from planner.xlsx.sheetxml import SheetXml
 
 Shown = Literal["formulas", "values", "both"]
 TYPED_DIGITS, COMPUTED_DIGITS = 15, 12
-_CLOCKS = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY"})
 
 
 def lines(plan: Plan, sheets: Collection[str], shown: Shown) -> Iterator[str]:
@@ -69,8 +69,7 @@ class _Printer:
 
     def _line(self, side: Matched, row: int, columns: list[int]) -> Iterator[str]:
         """A row of planner's: its name and texts, its formulas, and a value for each scenario."""
-        texts = {token[1]: column for column, token in side.columns.items()
-                 if isinstance(token, tuple) and token[0] == "text"}  # fmt: skip
+        texts = {text: column for column, text in side.texts.items()}
         label, unit = (side.sheet.text(row, texts[name]) for name in ("label", "unit"))
         yield f"{side.names.get(row, '')}  {label} ({unit})"
         for column in (texts[name] for name in ("given", "fourth", "fifth") if name in texts):
@@ -96,9 +95,8 @@ class _Printer:
         """Any other row, cell by cell: by the names of a database's row and column, else by address."""
         for column in columns:
             if said := self._said(side, row, column):
-                token = side.columns.get(column)
-                known = row in side.names and isinstance(token, tuple) and token[0] == "column"
-                called = f"{side.names[row]}.{token[1]}" if known and token else address(row, column)  # type: ignore[index]
+                known = row in side.names and column in side.titles
+                called = f"{side.names[row]}.{side.titles[column]}" if known else address(row, column)
                 yield f"{called}: {said}"
 
     def _said(self, side: Matched, row: int, column: int) -> str:
@@ -109,7 +107,7 @@ class _Printer:
         formula = side.sheet.patterns.get((row, column))
         if formula is None:
             return text(side.sheet.value(row, column), TYPED_DIGITS)
-        if not formula.functions.isdisjoint(_CLOCKS):
+        if not formula.functions.isdisjoint(CLOCK_OR_DICE):
             return ""
         return text(self.plan.at(side.sheet.name, row, column), COMPUTED_DIGITS)
 

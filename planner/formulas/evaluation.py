@@ -109,11 +109,8 @@ def _on_jax(template: Template, facts: Facts, leaves: Mapping[str, Array]) -> Ma
 
 
 def _is_leaf(row: Row, given: Given) -> bool:
-    return row.name in given or row.kind in ("input", "constant", "model") or _plain_hardware(row)
-
-
-def _plain_hardware(row: Row) -> bool:
-    return row.kind == "hardware" and row.column[1] is None
+    is_plain_hardware = row.kind == "hardware" and row.column[1] is None
+    return row.name in given or row.kind in ("input", "constant", "model") or is_plain_hardware
 
 
 def _leaf(row: Row, facts: Facts, given: Given, spelling: dict[float, str]) -> Array:
@@ -196,6 +193,13 @@ def run(formula: Formula, arrays: Mapping[str, Array], arithmetic: Arithmetic) -
     if function is None:
         function = arithmetic.compiled[key] = _compiled(formula.root, arithmetic)
     return function(arrays)
+
+
+def number_of(formula: Formula, values: Mapping[str, float | str]) -> float:
+    """A formula's value, given one number or text for every name in it; NaN for N/A."""
+    arrays = {name: np.float64(code(value) if isinstance(value, str) else value) for name, value in values.items()}
+    with np.errstate(all="ignore"):
+        return float(run(formula, arrays, Arithmetic(np)))
 
 
 def _compiled(node: Node, arithmetic: Arithmetic) -> Callable[[Mapping[str, Array]], Array]:

@@ -63,7 +63,7 @@ def _explain(results: Results, row: Row, facts: Facts, depth: int, seen: set[str
         lines.append(f"{head}  (explained above)")
         return
     seen.add(row.name)
-    origin = "; ".join(text for text in (row.source, row.note) if text)
+    origin = table.joined(row.source, row.note)
     lines.append(f"{head}  ({row.label}{'; ' if origin else ''}{origin})")
     if row.name in results.given:
         lines.append(f"{indent}  = typed with --set" if row.kind == "input" else f"{indent}  = overridden with --set")

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from planner.catalog import Value
-from planner.formulas.evaluation import Facts, Results
 from planner.formulas.explanation import failed
-from planner.formulas.solving import End, Solution, TargetRange, at
-from planner.formulas.template import Template
+from planner.formulas.solving import End, Solution, TargetRange
 from planner.table import shown
 
-Answers = dict[float, Results]
 
-
-def answers(template: Template, facts: Facts, given: Mapping[str, Value], solution: Solution) -> Answers:
-    """Every row of the template, for each input at which the target is met just about."""
-    found = [answer for met in solution.ranges for answer in met.answers]
-    return {answer: at(template, facts, given, solution, answer) for answer in found}
-
-
-def lines(
-    template: Template, facts: Facts, given: Mapping[str, Value], solution: Solution, answers: Answers
-) -> list[str]:  # fmt: skip
+def lines(solution: Solution) -> list[str]:
     """The solution as a person reads it: the answer, what it gives, the exact crossing, and the checks that fail."""
     said: list[str] = []
+    answers = solution.answers
     name, target, whole = solution.row.name, solution.target, solution.is_count
     if not answers:
         low, high = solution.swept
@@ -38,7 +26,7 @@ def lines(
             value = answers[end.at].value(target.row.name)
             line = f"{name} = {shown(end.at)} is the {extreme} {kind} with {target.text}: {shown(value)} there"
             if whole:
-                past = at(template, facts, given, solution, end.at + (1 if extreme == "largest" else -1))
+                past = solution.at(end.at + (1 if extreme == "largest" else -1))
                 line += f", {shown(past.value(target.row.name))} at {shown(past.value(name))}"
                 line += f"; exactly, {shown(beside.at)}" if beside.at != end.at else ""
             said.append(line)
@@ -50,7 +38,7 @@ def lines(
     return said
 
 
-def as_object(solution: Solution, answers: Answers, names: Sequence[str]) -> dict[str, Any]:
+def as_object(solution: Solution, names: Sequence[str]) -> dict[str, Any]:
     """The solution for a program; `answer` is null where there are several, or none is needed."""
     target = solution.target
     return {
@@ -71,7 +59,7 @@ def as_object(solution: Solution, answers: Answers, names: Sequence[str]) -> dic
             {solution.row.name: answer, target.row.name: results.value(target.row.name),
              "failed_checks": [row.name for row in failed(results)],
              **{name: results.value(name) for name in names}}
-            for answer, results in answers.items()
+            for answer, results in solution.answers.items()
         ],
     }  # fmt: skip
 

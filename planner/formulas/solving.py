@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -79,7 +80,10 @@ class TargetRange(NamedTuple):
 
 @dataclass(frozen=True)
 class Solution:
-    """The ranges of an input in which a target is met. Of a count, `exact` has their ends as if it needn't be whole."""
+    """The ranges of an input in which a target is met. Of a count, `exact` has their ends as if it needn't be whole.
+
+    `at` gives every row of the template with the input set to a number.
+    """
 
     row: Row
     target: Target
@@ -88,6 +92,12 @@ class Solution:
     is_count: bool
     reached: tuple[float, float]
     swept: tuple[float, float]
+    at: Callable[[float], Results]
+
+    @cached_property
+    def answers(self) -> dict[float, Results]:
+        """Every row of the template, for each input at which the target is met just about."""
+        return {answer: self.at(answer) for met in self.ranges for answer in met.answers}
 
     @property
     def answer(self) -> float | None:
@@ -159,12 +169,7 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
         why = kept_by(there, next_to, target.row.name)
         raise UserError(_nothing(row, target, inputs, there) + (f", where {why}" if why else ""))
     exact = tuple(_between(target, each, of) for each in ranges) if whole else ranges
-    return Solution(row, target, ranges, exact, whole, reached, (float(inputs[0]), float(inputs[-1])))
-
-
-def at(template: Template, facts: Facts, values: Mapping[str, Value], solution: Solution, answer: float) -> Results:
-    """Every row of the template with the answer typed in."""
-    return evaluate(template, facts, {**values, solution.row.name: answer})
+    return Solution(row, target, ranges, exact, whole, reached, (float(inputs[0]), float(inputs[-1])), beside)
 
 
 def _refuse(template: Template, row: Row, values: Mapping[str, Value], target: Target) -> None:

@@ -142,17 +142,13 @@ def _sweep(template: Template, records: Sequence[tuple[Row, tuple[str, ...]]]) -
 
 def followed(formula: Formula, template: Template, values: Mapping[str, Value]) -> float | None:
     """What a following input comes to, by a plan's values and the template's defaults; None unless a whole number."""
-    given = {name: values.get(name, template.row(name).default) for name in formula.names}
-    if not all(isinstance(value, (int, float)) for value in given.values()):
+    from planner.formulas.evaluation import number_of
+
+    typed = {name: values.get(name, template.row(name).default) for name in formula.names}
+    given = {name: value for name, value in typed.items() if isinstance(value, (int, float))}
+    if len(given) < len(typed):
         return None
-    import numpy as np
-
-    from planner.formulas.arrays import Arithmetic
-    from planner.formulas.evaluation import run
-
-    arrays = {name: np.float64(value) for name, value in given.items()}
-    with np.errstate(all="ignore"):
-        number = float(run(formula, arrays, Arithmetic(np)))
+    number = number_of(formula, given)
     return number if number >= 1 and number == round(number) else None
 
 

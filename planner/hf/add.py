@@ -21,21 +21,11 @@ SHOWN = ("n_params_total", "n_params_active", "kv_bytes_per_token")
 
 
 @dataclass(frozen=True)
-class Quantity:
-    """A row of the transformer template for the model that was added."""
-
-    name: str
-    value: Value
-    unit: str
-    label: str
-
-
-@dataclass(frozen=True)
 class Added:
     """What was added: the id, its headline numbers, and notes on what was assumed or left out."""
 
     identifier: str
-    quantities: Sequence[Quantity]
+    quantities: Sequence[tuple[str, Value, str, str]]  # name, value, unit and label of rows of the template
     notes: Sequence[str]
 
 
@@ -54,9 +44,8 @@ def add(
     template = library.load("transformer")
     results = evaluate(template, Facts(model=row, dtypes=bytes_of_dtypes()))
     if unknown := trace.missing(results, SHOWN):
-        raise UserError(
-            f"N/A because {', '.join(unknown)}", place=Place(config), remedy="type it with --set column=value"
-        )
+        what = f"N/A because {', '.join(unknown)}"
+        raise UserError(what, place=Place(config), remedy="type it with --set column=value")
     put(to, cells, force=force)
     quantities = [_quantity(template.row(shown), results) for shown in SHOWN]
     return Added(cells["id"], quantities, understood.notes)
@@ -73,6 +62,6 @@ def _new_id(typed: str, config: Path) -> str:
     return identifier
 
 
-def _quantity(row: Row, results: Results) -> Quantity:
+def _quantity(row: Row, results: Results) -> tuple[str, Value, str, str]:
     label = f"{row.label}, {results.value('kv_dtype')}" if row.unit == "byte" else row.label
-    return Quantity(row.name, results.value(row.name), row.unit, label)
+    return row.name, results.value(row.name), row.unit, label

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from planner.errors import Place, UserError
 from planner.regularfile import SMALL, read_bytes
 
+T = TypeVar("T")
 REMEDY = "give the config.json that lies beside the weights"
 
 # Where a multimodal model keeps its language model.
@@ -50,13 +51,20 @@ class Config:
         """Tell the reader something, once."""
         self.notes[text] = None
 
+    def assumed(self, name: str, value: T) -> T:
+        """A value that the family takes for a field that isn't said; the reader is told."""
+        self.note(f"{name} is not said: {json.dumps(value)}, as {self.model_type} has it")
+        return value
+
+    def _first(self, names: Iterable[str]) -> tuple[str, Any]:
+        """The first of some fields that is said, and its value; None where none is."""
+        said = ((name, self.value(name)) for name in names)
+        return next((each for each in said if each[1] is not None), ("", None))
+
     def value(self, name: str) -> Any:
         """The field as it is written, or as its class has it, or None."""
         if name not in self.fields and name in self.defaults:
-            self.note(
-                f"{self.prefix}{name} is not said: {json.dumps(self.defaults[name])}, as {self.model_type} has it"
-            )
-            return self.defaults[name]
+            return self.assumed(self.prefix + name, self.defaults[name])
         return self.fields.get(name)
 
     def count(self, *names: str, least: int = 0) -> int | None:
@@ -64,16 +72,14 @@ class Config:
 
         Raises UserError for what is no whole number, or less than `least`.
         """
-        for name in names:
-            value = self.value(name)
-            if value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise self.fault(name, "is not a whole number", "write it without quotes and without decimals")
-            if value < least:
-                raise self.fault(name, "is out of range", f"it must be {least} or more")
-            return value
-        return None
+        name, value = self._first(names)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.fault(name, "is not a whole number", "write it without quotes and without decimals")
+        if value < least:
+            raise self.fault(name, "is out of range", f"it must be {least} or more")
+        return value
 
     def said(self, *names: str, least: int = 0) -> int:
         """As `count`. Raises UnsaidError, with the first of the names, where none is said."""
@@ -84,14 +90,10 @@ class Config:
 
     def flag(self, *names: str, default: bool = False) -> bool:
         """The first of some fields that is said, true or false. Raises UserError for anything else."""
-        for name in names:
-            value = self.value(name)
-            if value is None:
-                continue
-            if not isinstance(value, bool):
-                raise self.fault(name, "is not true or false", "write true or false without quotes")
-            return value
-        return default
+        name, value = self._first(names)
+        if value is not None and not isinstance(value, bool):
+            raise self.fault(name, "is not true or false", "write true or false without quotes")
+        return default if value is None else value
 
     def text(self, name: str) -> str:
         """A text, empty where it isn't said. Raises UserError for anything else."""
@@ -152,7 +154,6 @@ def _text(path: Path) -> str:
 
 def _constant(word: str, path: Path) -> float:
     if word == "NaN":
-        raise UserError(
-            "NaN is no number", place=Place(path), remedy="correct the config; null is for what isn't known"
-        )
+        remedy = "correct the config; null is for what isn't known"
+        raise UserError("NaN is no number", place=Place(path), remedy=remedy)
     return float(word.replace("Infinity", "inf"))

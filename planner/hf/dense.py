@@ -17,6 +17,7 @@ from planner.hf.layers import (
 )
 from planner.hf.rules import (
     ColumnRule,
+    ColumnRules,
     ColumnValue,
     Family,
     ModelRow,
@@ -34,7 +35,7 @@ from planner.hf.rules import (
     where,
 )
 
-GENERAL: Family = {
+GENERAL: ColumnRules = {
     "n_layers": layers("num_hidden_layers", "n_layer", "n_layers"),
     "d_model": size("hidden_size", "n_embd", "d_model"),
     "n_heads": size("num_attention_heads", "n_head", "n_heads"),
@@ -47,44 +48,46 @@ GENERAL: Family = {
     "max_context": maybe("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"),
     "mtp_layers": maybe("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules"),
 }
-ATTENTION_BIAS: Family = {"qkv_bias": flag("attention_bias"), "o_bias": flag("attention_bias")}
-KV_SAID: Family = {"n_kv_heads": kv_heads_said}
+ATTENTION_BIAS: ColumnRules = {"qkv_bias": flag("attention_bias"), "o_bias": flag("attention_bias")}
+KV_SAID: ColumnRules = {"n_kv_heads": kv_heads_said}
 
-LLAMA: Family = {**GENERAL, **ATTENTION_BIAS, "mlp_bias": flag("mlp_bias")}
+LLAMA = Family("llama yi deepseek_llm aquila granite", {**GENERAL, **ATTENTION_BIAS, "mlp_bias": flag("mlp_bias")})
 
 
 def _first_of_four_full(_: Config, row: ModelRow) -> list[str]:
     return ["local" if index % 4 else "full" for index in range(row.count("n_layers"))]
 
 
-CWM: Family = {**LLAMA, **KV_SAID, **attention(_first_of_four_full, window(8192)), "head_dim": head_dim(128)}
+CWM = Family("cwm", {**LLAMA, **KV_SAID, **attention(_first_of_four_full, window(8192)), "head_dim": head_dim(128)})
 
-MISTRAL: Family = {**GENERAL, **KV_SAID, **attention(all_local, window(4096))}
-MINISTRAL3: Family = {**MISTRAL, **attention(all_local, window(None)), "head_dim": head_dim(128)}
-PHI3: Family = {**GENERAL, **attention(all_local, window(None))}
+MISTRAL = Family("mistral ministral", {**GENERAL, **KV_SAID, **attention(all_local, window(4096))})
+MINISTRAL3 = Family("ministral3", {**MISTRAL, **attention(all_local, window(None)), "head_dim": head_dim(128)})
+PHI3 = Family("phi3 phi3_v phi4mm", {**GENERAL, **attention(all_local, window(None))})
 # Its sparse layers see blocks of the context, which is counted as the whole.
-PHI3_SMALL: Family = {
+PHI3_SMALL = Family("phi3small", {
     **GENERAL, **KV_SAID, "d_ff": size("ff_intermediate_size", "intermediate_size"), "tied_embeddings": tied(True),
     "norm": "layernorm", "qkv_bias": True, "o_bias": True, "mlp_bias": True,
-}  # fmt: skip
-PHI4_MULTIMODAL: Family = {**PHI3, **KV_SAID}
+})  # fmt: skip
+PHI4_MULTIMODAL = Family("phi4_multimodal", {**PHI3, **KV_SAID})
 
-QWEN2: Family = {**GENERAL, **KV_SAID, **attention(after_first_full, window(4096)), "qkv_bias": True}
-QWEN3: Family = {**QWEN2, **ATTENTION_BIAS, "head_dim": head_dim(128), "qk_norm": "per_head"}
+QWEN2 = Family("qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text mimo", {
+    **GENERAL, **KV_SAID, **attention(after_first_full, window(4096)), "qkv_bias": True,
+})  # fmt: skip
+QWEN3 = Family("qwen3 qwen3_vl_text", {**QWEN2, **ATTENTION_BIAS, "head_dim": head_dim(128), "qk_norm": "per_head"})
 # The first Qwen: its intermediate_size is that of the two input matrices together.
-QWEN: Family = {
+QWEN = Family("qwen", {
     **GENERAL, "n_kv_heads": of("n_heads"), "head_dim": maybe("kv_channels", default=128), "qkv_bias": True,
     "o_bias": where("no_bias", False, True, default=True), "mlp_bias": where("no_bias", False, True, default=True),
     "d_ff": lambda config, _: config.said("intermediate_size", least=2) // 2,
-}  # fmt: skip
+})  # fmt: skip
 
 # OLMo's norms have no parameters; OLMo 2 norms all queries together and all keys, and after each block.
-OLMO: Family = {**GENERAL, **ATTENTION_BIAS, "norms_per_layer": 0, "final_norm": False}
-OLMO2: Family = {**GENERAL, **ATTENTION_BIAS, "qk_norm": "full"}
-OLMO3: Family = {**OLMO2, **attention(one_full_in(4), window(4096))}
+OLMO = Family("olmo", {**GENERAL, **ATTENTION_BIAS, "norms_per_layer": 0, "final_norm": False})
+OLMO2 = Family("olmo2", {**GENERAL, **ATTENTION_BIAS, "qk_norm": "full"})
+OLMO3 = Family("olmo3", {**OLMO2, **attention(one_full_in(4), window(4096))})
 
-GLM: Family = {**GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", default=True)}
-GLM4: Family = {**GLM, "norms_per_layer": 4}
+GLM = Family("glm", {**GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", default=True)})
+GLM4 = Family("glm4", {**GLM, "norms_per_layer": 4})
 
 
 def _chatglm_kv_heads(config: Config, row: ModelRow) -> ColumnValue:
@@ -96,73 +99,75 @@ def _chatglm_qkv_bias(config: Config, _: ModelRow) -> ColumnValue:
     return config.flag("add_bias_linear", default=True) or config.flag("add_qkv_bias")
 
 
-CHATGLM: Family = {
+CHATGLM = Family("chatglm", {
     **GENERAL, "n_layers": layers("num_layers", "num_hidden_layers"), "n_kv_heads": _chatglm_kv_heads,
     "head_dim": maybe("kv_channels", default=128), "vocab": size("padded_vocab_size"), "d_ff": size("ffn_hidden_size"),
     "norm": where("rmsnorm", "rmsnorm", "layernorm", default=True),
     "final_norm": flag("post_layer_norm", default=True), "qkv_bias": _chatglm_qkv_bias,
     "o_bias": flag("add_bias_linear", default=True), "mlp_bias": flag("add_bias_linear", default=True),
-}  # fmt: skip
+})  # fmt: skip
 
 # One norm for attention and the feed-forward block, which work side by side.
-COHERE: Family = {
+COHERE = Family("cohere", {
     **GENERAL, **ATTENTION_BIAS, "tied_embeddings": tied(True), "norm": "layernorm_nobias", "norms_per_layer": 1,
     "qk_norm": where("use_qk_norm", "full", "none"),
     "max_context": maybe("model_max_length", "max_position_embeddings"),
-}  # fmt: skip
-COHERE2: Family = {
-    **COHERE, **attention(one_full_in(4, "sliding_window_pattern"), window(4096)), "qk_norm": "none",
-}  # fmt: skip
+})  # fmt: skip
+COHERE2 = Family(
+    "cohere2", {**COHERE, **attention(one_full_in(4, "sliding_window_pattern"), window(4096)), "qk_norm": "none"}
+)
 
-SMOLLM3: Family = {
-    **LLAMA, **KV_SAID, **attention(local_where_no_rope, window(None)), "tied_embeddings": tied(True),
-}  # fmt: skip
-BAICHUAN: Family = {
+SMOLLM3 = Family(
+    "smollm3", {**LLAMA, **KV_SAID, **attention(local_where_no_rope, window(None)), "tied_embeddings": tied(True)}
+)
+BAICHUAN = Family("baichuan", {
     **GENERAL, "n_kv_heads": of("n_heads"), "max_context": maybe("max_position_embeddings", "model_max_length"),
-}  # fmt: skip
-INTERNLM: Family = {**GENERAL, "qkv_bias": flag("bias", default=True), "o_bias": flag("bias", default=True)}
-INTERNLM3: Family = {
+})  # fmt: skip
+INTERNLM = Family(
+    "internlm internlm2", {**GENERAL, "qkv_bias": flag("bias", default=True), "o_bias": flag("bias", default=True)}
+)
+INTERNLM3 = Family("internlm3 iquestcoder", {
     **GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("qkv_bias", "attention_bias"),
     "o_bias": flag("bias", "attention_bias"), "mlp_bias": flag("bias", "mlp_bias"),
-}  # fmt: skip
-EXAONE4: Family = {
+})  # fmt: skip
+EXAONE4 = Family("exaone4", {
     **GENERAL, **KV_SAID, "qk_norm": "per_head", **attention(one_full_in(4, "sliding_window_pattern"), window(4096)),
-}  # fmt: skip
-HUNYUAN: Family = {**GENERAL, **ATTENTION_BIAS, "qk_norm": "per_head"}
-SEED_OSS: Family = {
+})  # fmt: skip
+HUNYUAN = Family("hunyuan_v1_dense", {**GENERAL, **ATTENTION_BIAS, "qk_norm": "per_head"})
+SEED_OSS = Family("seed_oss", {
     **LLAMA, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", default=True),
     "o_bias": flag("attention_out_bias"),
-}  # fmt: skip
-ERNIE: Family = {
+})  # fmt: skip
+ERNIE = Family("ernie4_5", {
     **GENERAL, **KV_SAID, "head_dim": head_dim(128), "tied_embeddings": tied(True),
     "qkv_bias": flag("use_bias"), "o_bias": flag("use_bias"), "mlp_bias": flag("use_bias"),
-}  # fmt: skip
-STABLELM: Family = {
+})  # fmt: skip
+STABLELM = Family("stablelm", {
     **GENERAL, **KV_SAID, "norm": "layernorm", "norms_per_layer": where("use_parallel_residual", 1, 2),
     "qkv_bias": flag("use_qkv_bias"), "qk_norm": where("qk_layernorm", "full", "none"),
-}  # fmt: skip
+})  # fmt: skip
 
 
-def biases(rule: ColumnValue | ColumnRule) -> Family:
+def biases(rule: ColumnValue | ColumnRule) -> ColumnRules:
     """One yes or no for the biases of attention and of the feed-forward block."""
     return {"qkv_bias": rule, "o_bias": rule, "mlp_bias": rule}
 
 
-PLAIN: Family = {**GENERAL, "mlp_gated": False, "norm": "layernorm", "head_dim": divided}
+PLAIN: ColumnRules = {**GENERAL, "mlp_gated": False, "norm": "layernorm", "head_dim": divided}
 
-GPT2: Family = {
+GPT2 = Family("gpt2", {
     **PLAIN, **biases(True), "n_layers": layers("n_layer", "num_hidden_layers"),
     "d_model": size("n_embd", "hidden_size"), "n_heads": size("n_head", "num_attention_heads"),
     "n_kv_heads": of("n_heads"), "d_ff": times(4, "d_model", "n_inner"), "tied_embeddings": tied(True),
     "max_context": size("n_positions", "max_position_embeddings", "n_ctx"), "pos_emb_rows": of("max_context"),
-}  # fmt: skip
-GPT_BIGCODE: Family = {
+})  # fmt: skip
+GPT_BIGCODE = Family("gpt_bigcode", {
     **GPT2, "n_kv_heads": lambda config, row: 1 if config.flag("multi_query", default=True) else row["n_heads"],
-}  # fmt: skip
-GPTJ: Family = {
+})  # fmt: skip
+GPTJ = Family("gptj codegen", {
     **GPT2, "tied_embeddings": tied(False), "norms_per_layer": 1, "qkv_bias": False, "o_bias": False,
     "lm_head_bias": True, "pos_emb_rows": 0,
-}  # fmt: skip
+})  # fmt: skip
 
 
 def _neo_kinds(config: Config, row: ModelRow) -> list[str]:
@@ -179,22 +184,22 @@ def _neo_kinds(config: Config, row: ModelRow) -> list[str]:
     return ["local" if name == "local" else "full" for name in names]
 
 
-GPT_NEO: Family = {
+GPT_NEO = Family("gpt_neo", {
     **PLAIN, **attention(_neo_kinds, window(256, "window_size")), "n_layers": layers("num_layers", "num_hidden_layers"),
     "n_heads": size("num_heads", "num_attention_heads"), "n_kv_heads": of("n_heads"),
     "d_ff": times(4, "d_model", "intermediate_size"), "tied_embeddings": tied(True), "o_bias": True, "mlp_bias": True,
     "max_context": size("max_position_embeddings"), "pos_emb_rows": of("max_context"),
-}  # fmt: skip
-GPT_NEOX: Family = {
+})  # fmt: skip
+GPT_NEOX = Family("gpt_neox", {
     **PLAIN, "n_kv_heads": of("n_heads"), "mlp_bias": True,
     "qkv_bias": flag("attention_bias", default=True), "o_bias": flag("attention_bias", default=True),
-}  # fmt: skip
-BLOOM: Family = {
+})  # fmt: skip
+BLOOM = Family("bloom", {
     **PLAIN, **biases(True), "n_layers": layers("n_layer", "num_hidden_layers"),
     "d_model": size("hidden_size", "n_embed"), "n_heads": size("n_head", "num_attention_heads"),
     "n_kv_heads": of("n_heads"), "d_ff": times(4, "d_model"), "tied_embeddings": tied(True), "embed_norm": True,
     "max_context": maybe("seq_length"),
-}  # fmt: skip
+})  # fmt: skip
 
 
 def _opt_d_model(config: Config, _: ModelRow) -> ColumnValue:
@@ -211,14 +216,14 @@ def _opt_final_norm(config: Config, row: ModelRow) -> ColumnValue:
 
 
 # Two rows of positions stand before the first (OPTLearnedPositionalEmbedding.offset).
-OPT: Family = {
+OPT = Family("opt", {
     **PLAIN, **biases(flag("enable_bias", default=True)), "d_model": _opt_d_model, "n_kv_heads": of("n_heads"),
     "d_ff": size("ffn_dim"), "tied_embeddings": tied(True), "max_context": size("max_position_embeddings"),
     "pos_emb_rows": lambda _, row: row.count("max_context") + 2,
     "norms_per_layer": where("layer_norm_elementwise_affine", 2, 0, default=True), "final_norm": _opt_final_norm,
-}  # fmt: skip
+})  # fmt: skip
 
-PHI: Family = {
+PHI = Family("phi phi-msft", {
     **PLAIN, **biases(True), "n_layers": layers("num_hidden_layers", "n_layer"), "lm_head_bias": True,
     "n_kv_heads": lambda config, row: config.count("num_key_value_heads", "n_head_kv", least=1) or row["n_heads"],
     "d_ff": lambda config, row: (
@@ -226,7 +231,7 @@ PHI: Family = {
     )(config, row),
     "norms_per_layer": 1,
     "qk_norm_params": lambda config, row: 4 * row.count("head_dim") if config.flag("qk_layernorm") else None,
-}  # fmt: skip
+})  # fmt: skip
 
 
 def _is_new(config: Config) -> bool:
@@ -248,25 +253,22 @@ def _falcon_norms(config: Config, _: ModelRow) -> ColumnValue:
     return (2 if _is_new(config) else 1) if said is None else min(said, 2)
 
 
-FALCON: Family = {
+FALCON = Family("falcon refinedweb refinedwebmodel", {
     **PLAIN, **biases(flag("bias")), "n_layers": layers("num_hidden_layers", "n_layer"),
     "d_model": size("hidden_size", "n_embed"), "n_heads": size("num_attention_heads", "n_head"),
     "n_kv_heads": _falcon_kv_heads, "d_ff": times(4, "d_model", "ffn_hidden_size"), "tied_embeddings": tied(True),
     "norms_per_layer": _falcon_norms, "max_context": maybe("max_position_embeddings", default=2048),
-}  # fmt: skip
+})  # fmt: skip
 
-STARCODER2: Family = {
+STARCODER2 = Family("starcoder2", {
     **PLAIN, **KV_SAID, **biases(flag("use_bias", default=True)), **attention(all_local, window(None)),
     "tied_embeddings": tied(True),
-}  # fmt: skip
+})  # fmt: skip
 
 
-def _mpt(config: Config, _: ModelRow) -> ColumnValue:
-    return not config.flag("no_bias", default=True)
-
-
-MPT: Family = {
-    **PLAIN, **biases(_mpt), "n_layers": layers("n_layers"), "d_model": size("d_model"), "n_heads": size("n_heads"),
+MPT = Family("mpt", {
+    **PLAIN, **biases(where("no_bias", False, True, default=True)), "n_layers": layers("n_layers"),
+    "d_model": size("d_model"), "n_heads": size("n_heads"),
     "n_kv_heads": of("n_heads"), "tied_embeddings": tied(True),
     "d_ff": lambda config, row: config.said("expansion_ratio", least=1) * row.count("d_model"),
     "norm": where("no_bias", "layernorm_nobias", "layernorm", default=True),
@@ -275,7 +277,7 @@ MPT: Family = {
         0 if config.part("attn_config").flag("alibi", default=True) or not config.flag("learned_pos_emb", default=True)
         else row["max_context"]
     ),
-}  # fmt: skip
+})  # fmt: skip
 
-NEMOTRON: Family = {**LLAMA, "mlp_gated": False, "norm": "layernorm"}
-ARCEE: Family = {**LLAMA, "mlp_gated": False}
+NEMOTRON = Family("nemotron", {**LLAMA, "mlp_gated": False, "norm": "layernorm"})
+ARCEE = Family("arcee", {**LLAMA, "mlp_gated": False})

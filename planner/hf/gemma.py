@@ -14,7 +14,7 @@ from planner.hf.config import Config
 from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID
 from planner.hf.layers import Kinds, attention, listed, one_full_in, window
 from planner.hf.moe import where_experts
-from planner.hf.rules import ColumnRule, ColumnValue, Family, ModelRow, head_dim, size, taken, tied, where
+from planner.hf.rules import ColumnRule, ColumnRules, ColumnValue, Family, ModelRow, head_dim, size, taken, tied, where
 
 Beside = Callable[[Config, ModelRow], tuple[int, int]]  # further matrices of all layers, and parameters that are none
 
@@ -52,7 +52,7 @@ class Layer:
 
 def by_layer(
     kinds: Kinds, layers: Callable[[Config, ModelRow], list[Layer]], beside: Beside, window: ColumnRule
-) -> Family:
+) -> ColumnRules:
     """The columns of attention. Layers of the kind `linear` keep no cache: they take a share of their own.
 
     The rules raise UserError where the layers are smaller than the columns say.
@@ -111,15 +111,15 @@ def _tell(config: Config, usual: Layer, different: list[Layer], number: int) -> 
     )
 
 
-GEMMA: Family = {
-    **GENERAL, **KV_SAID, **ATTENTION_BIAS, "head_dim": head_dim(256), "tied_embeddings": tied(True),
-}  # fmt: skip
-GEMMA2: Family = {**GEMMA, **attention(one_full_in(2), window(4096)), "norms_per_layer": 4}
-GEMMA3: Family = {
+GEMMA = Family(
+    "gemma", {**GENERAL, **KV_SAID, **ATTENTION_BIAS, "head_dim": head_dim(256), "tied_embeddings": tied(True)}
+)
+GEMMA2 = Family("gemma2", {**GEMMA, **attention(one_full_in(2), window(4096)), "norms_per_layer": 4})
+GEMMA3 = Family("gemma3_text", {
     **GEMMA2, "qk_norm": "per_head",
     **attention(one_full_in(6, "sliding_window_pattern", "_sliding_window_pattern"), window(4096)),
-}  # fmt: skip
-VAULTGEMMA: Family = {**GEMMA2, "norms_per_layer": 2}
+})  # fmt: skip
+VAULTGEMMA = Family("vaultgemma", {**GEMMA2, "norms_per_layer": 2})
 
 
 def _first_shared(config: Config, row: ModelRow, default: int) -> int:
@@ -181,10 +181,10 @@ def _beside_3n(config: Config, row: ModelRow) -> tuple[int, int]:
     return of_layers + updates + 2 * layers * rank * d_model + wider, others
 
 
-GEMMA3N: Family = {
+GEMMA3N = Family("gemma3n_text", {
     **GEMMA, **by_layer(_kinds_3n, _layers_3n, _beside_3n, window(512)), "qk_norm": "per_head",
     "d_ff": lambda config, row: min(_widths_3n(config, row)), "norms_per_layer": 8,
-}  # fmt: skip
+})  # fmt: skip
 
 
 # Gemma 4
@@ -238,7 +238,7 @@ def _norms_4(config: Config, row: ModelRow) -> ColumnValue:
     return 4 + (_table(config, row)[2] > 0) + (4 if row["moe_experts"] else 0)
 
 
-GEMMA4: Family = {
+GEMMA4 = Family("gemma4_text", {
     **GEMMA, **by_layer(_kinds_4, _layers_4, _beside_4, window(512)), "qk_norm": "per_head",
     "norms_per_layer": _norms_4,
     "moe_experts": lambda config, _: config.said("num_experts", least=1) if config.flag("enable_moe_block") else 0,
@@ -246,9 +246,9 @@ GEMMA4: Family = {
     # The dense block works beside the experts, as a shared one would.
     "moe_shared_experts": where_experts(lambda _, __: 1), "moe_shared_d_ff": where_experts(size("intermediate_size")),
     "router_score_bias": where("enable_moe_block", True, None),
-}  # fmt: skip
+})  # fmt: skip
 # The one without an encoder has no embeddings of layers.
-GEMMA4_UNIFIED: Family = {
+GEMMA4_UNIFIED = Family("gemma4_unified_text", {
     **GEMMA4, **by_layer(_kinds_4, _layers_4, _wide_4, window(1024)),
     "norms_per_layer": 4, "moe_experts": 0,
-}  # fmt: skip
+})  # fmt: skip

@@ -10,7 +10,18 @@ from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID, LLAMA, OLMO2, QWE
 from planner.hf.latent import DEEPSEEK_V3
 from planner.hf.layers import attention, check_length, listed, marked_full, one_full_in, window
 from planner.hf.moe import GRANITEMOESHARED, MIXTRAL, QWEN2_MOE, n_routed, one_shared
-from planner.hf.rules import ColumnRule, ColumnValue, Family, ModelRow, flag, head_dim, maybe, taken, tied
+from planner.hf.rules import (
+    ColumnRules,
+    ColumnValue,
+    Family,
+    ModelRow,
+    flag,
+    head_dim,
+    maybe,
+    size,
+    taken,
+    tied,
+)
 
 
 def delta_net(config: Config, row: ModelRow) -> ColumnValue:
@@ -42,17 +53,17 @@ def _n_linear(row: ModelRow) -> int:
     return 0 if full is None else row.count("n_layers") - row.count("n_full_attn_layers")
 
 
-GATED_DELTA: Family = {
+GATED_DELTA: ColumnRules = {
     **attention(one_full_in(4, "full_attention_interval", other="linear"), maybe(), delta_net), **ATTENTION_BIAS,
     "head_dim": head_dim(256), "qk_norm": "per_head", "attn_gate": True,
     "extra_params_total": _gate_bias,
 }  # fmt: skip
-QWEN3_5: Family = {**QWEN2, **GATED_DELTA}
-QWEN3_NEXT: Family = {**QWEN2_MOE, **GATED_DELTA}
-MINIMAX: Family = {
+QWEN3_5 = Family("qwen3_5_text", {**QWEN2, **GATED_DELTA})
+QWEN3_NEXT = Family("qwen3_next qwen3_5_moe_text", {**QWEN2_MOE, **GATED_DELTA})
+MINIMAX = Family("minimax minimax_text_01 minimax_m1", {
     **MIXTRAL, **attention(marked_full("attn_type_list"), maybe(), _lightning),
     **one_shared("shared_intermediate_size"),
-}  # fmt: skip
+})  # fmt: skip
 
 
 def _mamba(config: Config, row: ModelRow, *, norm: bool, biased_out: bool) -> tuple[int, int]:
@@ -77,10 +88,10 @@ def _mamba_rest(config: Config, row: ModelRow) -> ColumnValue:
     return row.count("n_layers") * _falcon_mamba(config, row)[1]
 
 
-FALCON_H1: Family = {
+FALCON_H1 = Family("falcon_h1", {
     **LLAMA, **KV_SAID, "extra_params_per_layer": lambda config, row: _falcon_mamba(config, row)[0],
     "extra_params_total": _mamba_rest,
-}  # fmt: skip
+})  # fmt: skip
 
 
 def _granite_kinds(config: Config, row: ModelRow) -> list[str]:
@@ -100,10 +111,10 @@ def _granite_width(config: Config, row: ModelRow) -> ColumnValue:
     return config.said("intermediate_size" if row["moe_experts"] else "shared_intermediate_size", least=1)
 
 
-GRANITE_HYBRID: Family = {
+GRANITE_HYBRID = Family("granitemoehybrid", {
     **GRANITEMOESHARED, **attention(_granite_kinds, maybe(), _granite_mamba, whole=True), "d_ff": _granite_width,
     "moe_experts": lambda config, _: config.said("num_local_experts"),
-}  # fmt: skip
+})  # fmt: skip
 
 
 def _olmo_kinds(config: Config, row: ModelRow) -> list[str]:
@@ -112,7 +123,7 @@ def _olmo_kinds(config: Config, row: ModelRow) -> list[str]:
     return kinds if "full" in kinds else [*kinds[:-1], "full"]
 
 
-OLMO_HYBRID: Family = {**OLMO2, **attention(_olmo_kinds, maybe(), delta_net)}
+OLMO_HYBRID = Family("olmo_hybrid", {**OLMO2, **attention(_olmo_kinds, maybe(), delta_net)})
 
 
 def _griffin_kinds(config: Config, row: ModelRow) -> list[str]:
@@ -131,11 +142,11 @@ def _griffin_block(config: Config, row: ModelRow) -> ColumnValue:
     return ways + convolution + 2 * (width * width // row.count("n_heads") + width) + width
 
 
-RECURRENT_GEMMA: Family = {
+RECURRENT_GEMMA = Family("recurrent_gemma", {
     **GENERAL, **attention(_griffin_kinds, window(2048, "attention_window_size"), _griffin_block),
     "tied_embeddings": tied(True), "qkv_bias": flag("attention_bias"), "o_bias": True, "mlp_bias": True,
     "d_ff": lambda config, _: config.said("intermediate_size", least=2) // 2,
-}  # fmt: skip
+})  # fmt: skip
 
 
 def _kimi_kinds(config: Config, row: ModelRow) -> list[str]:
@@ -163,29 +174,21 @@ def _kimi_experts(config: Config, row: ModelRow) -> ColumnValue:
     return config.count("num_local_experts", "num_experts") or n_routed(config, row)
 
 
-def _shared(config: Config, _: ModelRow) -> ColumnValue:
-    return config.count("n_shared_experts", "num_shared_experts")
-
-
-def _first(*names: str) -> ColumnRule:
-    return lambda config, _: config.said(*names, least=1)
-
-
 def _kimi_query_rank(config: Config, _: ModelRow) -> ColumnValue:
     return taken(config, "q_lora_rank", 0)
 
 
-KIMI_LINEAR: Family = {
+KIMI_LINEAR = Family("kimi_linear", {
     **DEEPSEEK_V3, **attention(_kimi_kinds, maybe(), _kimi_delta), "q_lora_rank": _kimi_query_rank,
-    "moe_experts": _kimi_experts, "moe_top_k": _first("num_experts_per_token", "num_experts_per_tok"),
-    "moe_shared_experts": _shared,
-}  # fmt: skip
+    "moe_experts": _kimi_experts, "moe_top_k": size("num_experts_per_token", "num_experts_per_tok"),
+    "moe_shared_experts": maybe("n_shared_experts", "num_shared_experts"),
+})  # fmt: skip
 
 
 def _mllama_kinds(config: Config, row: ModelRow) -> list[str]:
     crossing = config.items("cross_attention_layers", int)
     if crossing is None:
-        crossing = [3, 8, 13, 18, 23, 28, 33, 38]
+        crossing = list(range(3, 39, 5))
         config.note("cross_attention_layers is not said: 3, 8, ... 38, as mllama_text_model has it")
     config.note("layers that attend to images keep no cache of a text: they stand as linear layers")
     return ["linear" if index in crossing else "full" for index in range(row.count("n_layers"))]
@@ -197,7 +200,7 @@ def _crossing(_: Config, row: ModelRow) -> ColumnValue:
     return 2 * d_model * width * (row.count("n_heads") + row.count("n_kv_heads")) + 2 * width + 2
 
 
-MLLAMA: Family = {
+MLLAMA = Family("mllama_text_model", {
     **GENERAL, **KV_SAID, **attention(_mllama_kinds, maybe(), _crossing),
     "extra_params_total": lambda _, row: 8 * row.count("d_model"),  # tokens of images, in the embedding alone
-}  # fmt: skip
+})  # fmt: skip

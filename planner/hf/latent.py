@@ -6,7 +6,7 @@ from planner.hf.config import Config, UnsaidError
 from planner.hf.dense import GENERAL
 from planner.hf.layers import check_length
 from planner.hf.moe import ROUTED
-from planner.hf.rules import ColumnValue, Family, ModelRow, flag, of, size
+from planner.hf.rules import ColumnRules, ColumnValue, Family, ModelRow, flag, of, size
 
 
 def _query_rank(config: Config, _: ModelRow) -> ColumnValue:
@@ -23,7 +23,7 @@ def _latent_biases(config: Config, row: ModelRow) -> ColumnValue:
     return row.count("q_lora_rank") + row.count("kv_lora_rank") + row.count("qk_rope_dim")
 
 
-def _score_bias(otherwise: bool) -> Family:
+def _score_bias(otherwise: bool) -> ColumnRules:
     """The router's score correction, which `topk_method` noaux_tc brings with it."""
     return {
         "router_score_bias": lambda config, _: (
@@ -81,17 +81,19 @@ def _shared_biases(config: Config, row: ModelRow) -> ColumnValue:
     return sparse * (2 * width + row.count("d_model")) if biased else None
 
 
-DEEPSEEK_V2: Family = {
+DEEPSEEK_V2 = Family("deepseek_v2", {
     **GENERAL, **ROUTED, **_score_bias(otherwise=False),
     "kv_lora_rank": size("kv_lora_rank"), "q_lora_rank": _query_rank, "qk_rope_dim": size("qk_rope_head_dim"),
     "qk_nope_dim": size("qk_nope_head_dim"), "v_head_dim": size("v_head_dim"), "n_kv_heads": of("n_heads"),
     "head_dim": lambda _, row: row.count("qk_nope_dim") + row.count("qk_rope_dim"),
     "o_bias": flag("attention_bias"), "extra_params_per_layer": _latent_biases, "mlp_bias": flag("mlp_bias"),
     "extra_params_total": _shared_biases,
-}  # fmt: skip
+})  # fmt: skip
 # The second alone has biases in its feed-forward blocks (transformers).
-DEEPSEEK_V3: Family = {**DEEPSEEK_V2, **_score_bias(otherwise=True), "mlp_bias": None, "extra_params_total": None}
-MISTRAL4: Family = {**DEEPSEEK_V3, **_score_bias(otherwise=False)}
-DEEPSEEK_V32: Family = {
+DEEPSEEK_V3 = Family("deepseek_v3 kimi_k2 glm4_moe_lite", {
+    **DEEPSEEK_V2, **_score_bias(otherwise=True), "mlp_bias": None, "extra_params_total": None,
+})  # fmt: skip
+MISTRAL4 = Family("mistral4", {**DEEPSEEK_V3, **_score_bias(otherwise=False)})
+DEEPSEEK_V32 = Family("deepseek_v32 glm_moe_dsa", {
     **DEEPSEEK_V3, "indexer_params_per_layer": _indexer_share, "extra_params_total": _indexer_rest,
-}  # fmt: skip
+})  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planner.hf.config import Config, UnsaidError
-from planner.hf.rules import ColumnRule, ColumnValue, Family, ModelRow
+from planner.hf.rules import ColumnRule, ColumnRules, ColumnValue, ModelRow
 
 Kinds = Callable[[Config, ModelRow], list[str]]  # full, local or linear for each layer
 
@@ -17,7 +17,7 @@ _KINDS = {
 
 def attention(
     kinds: Kinds, window: ColumnRule, linear_params: ColumnRule | None = None, *, whole: bool = False
-) -> Family:
+) -> ColumnRules:
     """The columns of a family whose layers differ in what they see. A list `layer_types` goes before `kinds`.
 
     A window as long as the context is none. `whole`: `kinds` reads that list itself (`listed`).
@@ -73,9 +73,7 @@ def window(default: int | None, name: str = "sliding_window") -> ColumnRule:
     def rule(config: Config, _: ModelRow) -> ColumnValue:
         if config.says(name):
             return config.count(name, least=1)
-        if default is not None:
-            config.note(f"{name} is not said: {default}, as {config.model_type} has it")
-        return default
+        return None if default is None else config.assumed(name, default)
 
     return rule
 

@@ -18,6 +18,7 @@ from planner.hf.layers import (
 )
 from planner.hf.rules import (
     ColumnRule,
+    ColumnRules,
     ColumnValue,
     Family,
     ModelRow,
@@ -35,7 +36,7 @@ Sparse = Callable[[Config, ModelRow], list[bool]]  # whether each layer has expe
 
 def experts(
     number: ColumnRule, chosen: ColumnRule, width: ColumnRule, sparse: Sparse, d_ff: ColumnRule | None = None
-) -> Family:
+) -> ColumnRules:
     """The columns of a family with experts. A list `mlp_layer_types` goes before `sparse`.
 
     `d_ff` is the width of the layers without experts; where there is no such layer the config needn't say it.
@@ -116,28 +117,28 @@ _CHOSEN = size("num_experts_per_tok", "experts_per_token")
 # In the first families with experts the dense width is an expert's.
 _LOCAL = experts(size("num_local_experts", "num_experts"), _CHOSEN, size("intermediate_size"), all_sparse)
 
-MIXTRAL: Family = {**GENERAL, **KV_SAID, **attention(all_local, window(None)), **_LOCAL}
-PHIMOE: Family = {**MIXTRAL, **ATTENTION_BIAS, "norm": "layernorm", "lm_head_bias": flag("lm_head_bias")}
-OLMOE: Family = {**OLMO2, **_LOCAL}
-GPT_OSS: Family = {
+MIXTRAL = Family("mixtral", {**GENERAL, **KV_SAID, **attention(all_local, window(None)), **_LOCAL})
+PHIMOE = Family("phimoe", {**MIXTRAL, **ATTENTION_BIAS, "norm": "layernorm", "lm_head_bias": flag("lm_head_bias")})
+OLMOE = Family("olmoe flex_olmo", {**OLMO2, **_LOCAL})
+GPT_OSS = Family("gpt_oss", {
     **MIXTRAL, **attention(one_full_in(2), window(128)), "head_dim": head_dim(64), "attn_sinks": True,
     "qkv_bias": flag("attention_bias", default=True), "o_bias": flag("attention_bias", default=True),
     "router_bias": True, "expert_bias": True,
-}  # fmt: skip
-MINIMAX_M2: Family = {
+})  # fmt: skip
+MINIMAX_M2 = Family("minimax_m2", {
     **MIXTRAL, "head_dim": head_dim(128), "qk_norm": where("use_qk_norm", "full", "none", default=True),
     "router_score_bias": flag("use_routing_bias", default=True),
-}  # fmt: skip
-LLAMA4: Family = {
+})  # fmt: skip
+LLAMA4 = Family("llama4_text", {
     **LLAMA, **KV_SAID, **attention(local_where_rope, window(8192, "attention_chunk_size")),
     **experts(
         size("num_local_experts"), _CHOSEN, size("intermediate_size"), interleaved, size("intermediate_size_mlp")
     ),
     "head_dim": head_dim(128), "moe_shared_experts": 1,
-}  # fmt: skip
+})  # fmt: skip
 
 
-def one_shared(name: str) -> Family:
+def one_shared(name: str) -> ColumnRules:
     """A shared expert with a width of its own; none where that is 0 or not said."""
     return {
         "moe_shared_experts": lambda _, row: 1 if row["moe_shared_d_ff"] else None,
@@ -145,15 +146,17 @@ def one_shared(name: str) -> Family:
     }
 
 
-GRANITEMOE: Family = {**GENERAL, **ATTENTION_BIAS, **_LOCAL}
-GRANITEMOESHARED: Family = {**GRANITEMOE, **one_shared("shared_intermediate_size")}
+GRANITEMOE = Family("granitemoe", {**GENERAL, **ATTENTION_BIAS, **_LOCAL})
+GRANITEMOESHARED = Family("granitemoeshared", {**GRANITEMOE, **one_shared("shared_intermediate_size")})
 
 _QWEN = experts(size("num_experts", "num_local_experts"), _CHOSEN, size("moe_intermediate_size"), by_step)
-QWEN2_MOE: Family = {
+QWEN2_MOE = Family("qwen2_moe", {
     **QWEN2, **attention(first_odd_local, window(4096)), **_QWEN, "qkv_bias": flag("qkv_bias", default=True),
     "moe_shared_gate": True, "moe_shared_experts": 1, "moe_shared_d_ff": size("shared_expert_intermediate_size"),
-}  # fmt: skip
-QWEN3_MOE: Family = {**QWEN3, **attention(all_where_used, window(4096)), **_QWEN, "head_dim": head_dim()}
+})  # fmt: skip
+QWEN3_MOE = Family("qwen3_moe qwen3_vl_moe_text qwen3_omni_moe_text", {
+    **QWEN3, **attention(all_where_used, window(4096)), **_QWEN, "head_dim": head_dim(),
+})  # fmt: skip
 
 
 def n_shared(config: Config, _: ModelRow) -> ColumnValue:
@@ -168,16 +171,16 @@ def n_routed(config: Config, _: ModelRow) -> ColumnValue:
     return config.said("n_routed_experts", "num_experts", "num_local_experts")
 
 
-ROUTED: Family = {
+ROUTED: ColumnRules = {
     **experts(n_routed, _CHOSEN, size("moe_intermediate_size"), after_first_dense),
     "moe_shared_experts": where_experts(n_shared),
 }  # fmt: skip
-DEEPSEEK: Family = {**GENERAL, **ATTENTION_BIAS, **ROUTED}  # the first: DeepSeekMoE
-GLM4_MOE: Family = {
+DEEPSEEK = Family("deepseek", {**GENERAL, **ATTENTION_BIAS, **ROUTED})  # the first: DeepSeekMoE
+GLM4_MOE = Family("glm4_moe", {
     **GENERAL, **KV_SAID, **ROUTED, "qkv_bias": flag("attention_bias"), "router_score_bias": True,
     "qk_norm": where("use_qk_norm", "per_head", "none"),
-}  # fmt: skip
-DOTS1: Family = {**DEEPSEEK, "qk_norm": "per_head", "router_score_bias": True}
+})  # fmt: skip
+DOTS1 = Family("dots1", {**DEEPSEEK, "qk_norm": "per_head", "router_score_bias": True})
 
 
 def _no_bias(config: Config, _: ModelRow) -> ColumnValue:
@@ -186,13 +189,13 @@ def _no_bias(config: Config, _: ModelRow) -> ColumnValue:
     return False
 
 
-ERNIE_MOE: Family = {
+ERNIE_MOE = Family("ernie4_5_moe", {
     **ERNIE, "head_dim": head_dim(),
     **experts(size("moe_num_experts"), size("moe_k"), size("moe_intermediate_size"), between),
     "moe_shared_experts": lambda config, _: config.count("moe_num_shared_experts") or 0,
     "expert_bias": _no_bias, "router_score_bias": True,
-}  # fmt: skip
-DBRX: Family = {
+})  # fmt: skip
+DBRX = Family("dbrx", {
     **GENERAL, **ATTENTION_BIAS, "n_layers": layers("n_layers"), "d_model": size("d_model"), "n_heads": size("n_heads"),
     "n_kv_heads": within("attn_config", size("kv_n_heads")), "norm": "layernorm_nobias",
     **experts(
@@ -200,4 +203,4 @@ DBRX: Family = {
         within("ffn_config", size("ffn_hidden_size")), all_sparse,
     ),
     "d_ff": within("ffn_config", size("ffn_hidden_size")), "max_context": maybe("max_seq_len"),
-}  # fmt: skip
+})  # fmt: skip

@@ -11,7 +11,15 @@ MOST_LAYERS = 10_000
 
 ColumnValue = int | bool | str | None  # None leaves the cell blank
 ColumnRule = Callable[["Config", "ModelRow"], ColumnValue]
-Family = Mapping[str, ColumnValue | ColumnRule]
+ColumnRules = Mapping[str, ColumnValue | ColumnRule]
+
+
+class Family(dict[str, ColumnValue | ColumnRule]):
+    """The columns of the models whose config says one of some model_types, separated by blanks."""
+
+    def __init__(self, types: str, columns: ColumnRules) -> None:
+        super().__init__(columns)
+        self.types = types.split()
 
 
 class ModelRow:
@@ -97,9 +105,8 @@ def tied(default: bool) -> ColumnRule:
     """Whether the head is the embedding's table; what the family takes where the config doesn't say."""
 
     def rule(config: Config, _: ModelRow) -> ColumnValue:
-        if config.value("tie_word_embeddings") is None:
-            config.note(f"tie_word_embeddings is not said: {str(default).lower()}, as {config.model_type} has it")
-        return config.flag("tie_word_embeddings", default=default)
+        is_said = config.value("tie_word_embeddings") is not None
+        return config.flag("tie_word_embeddings") if is_said else config.assumed("tie_word_embeddings", default)
 
     return rule
 
@@ -113,8 +120,7 @@ def head_dim(default: int | None = None) -> ColumnRule:
             return said
         if default is None or config.says("head_dim"):
             return divided(config, row)
-        config.note(f"head_dim is not said: {default}, as {config.model_type} has it")
-        return default
+        return config.assumed("head_dim", default)
 
     return rule
 
@@ -123,8 +129,7 @@ def taken(config: Config, name: str, default: int) -> int:
     """A whole number that the config says, 0 where it is null, or what the family takes where nothing is written."""
     if config.says(name):
         return config.count(name) or 0
-    config.note(f"{name} is not said: {default}, as {config.model_type} has it")
-    return default
+    return config.assumed(name, default)
 
 
 def divided(_: Config, row: ModelRow) -> ColumnValue:

@@ -49,8 +49,7 @@ def completed(cells: Mapping[str, str], path: Path) -> dict[str, Value]:
     try:
         ((_, start, _),) = reader.read()
     except UserError as error:
-        place = Place(path, column=error.place.column if error.place else None)
-        raise UserError(error.what, place=place, remedy=error.remedy) from None
+        raise error.at(Place(path, column=error.place.column if error.place else None)) from None
     return reader.complete(reader.row_at(start))
 
 

@@ -7,13 +7,13 @@ stale nor a guessed one stays: the cell is left without, and the program that op
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from planner.recalc.edits import Edits, NewRows, edits_between, formula_cells
 from planner.recalc.engine import EngineError, engine_name
 from planner.recalc.evidence import Verdict, computed, recomputed
-from planner.xlsx.cellvalue import CellError, Formula, Value, same_value
+from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content, NewRow, with_cached, with_values
 from planner.xlsx.sheetxml import SheetXml
@@ -112,54 +112,52 @@ def edit(
     """
 
     def computed_with(contents: Mapping[str, Content], rows: Sequence[NewRow]) -> tuple[Edits, Verdict]:
-        edits = Edits(
-            {(name, ref): value for ref, value in contents.items() if not isinstance(value, Formula)},
-            {(name, ref): value.text for ref, value in contents.items() if isinstance(value, Formula)},
-            NewRows.of(sheets[name], name, rows),
-        )
+        edits = Edits.of(sheets, {name: contents}, NewRows.of(sheets[name], name, rows))
         return edits, _asked(lambda: recomputed(before or package, sheets, edits, package), sheets)
 
     edits, verdict = computed_with(contents, rows)
-    more = follow(lambda ref: contents.get(ref, verdict.value(name, ref))) if follow else {}
+    more = follow(lambda ref: contents.get(ref, verdict.values.get((name, ref)))) if follow else {}
     if more:
         rows = [row.with_typed(more) for row in rows]
         contents = {ref: more.get(ref, value) for ref, value in contents.items()}
         edits, verdict = computed_with(contents, rows)
-    return _put(package, sheets, {name: contents}, {name: like or {}}, edits, verdict, rows)
+    return _put(package, sheets, {name: contents}, {name: like or {}}, edits, verdict)
 
 
 def add_columns(
-    package: Package, sheets: Mapping[str, SheetXml], contents: Mapping[str, Mapping[str, Content]],
+    package: Package,
+    sheets: Mapping[str, SheetXml],
+    contents: Mapping[str, Mapping[str, Content]],
     likes: Mapping[str, Mapping[str, str]],
-) -> Recalculated:  # fmt: skip
+) -> Recalculated:
     """Put values and formulas into blank cells of several sheets and refresh what they reach, in place, as `edit` does.
 
     `contents` and `likes` (the cell whose format each one has) are by sheet and address.
     """
-    cells = {(name, ref): value for name, new in contents.items() for ref, value in new.items() if value is not None}
-    edits = Edits({cell: value for cell, value in cells.items() if not isinstance(value, Formula)},
-                  {cell: value.text for cell, value in cells.items() if isinstance(value, Formula)})  # fmt: skip
+    edits = Edits.of(sheets, contents, NewRows())
     verdict = _asked(lambda: recomputed(package, sheets, edits), sheets)
     return _put(package, sheets, contents, likes, edits, verdict)
 
 
 def _put(
-    package: Package, sheets: Mapping[str, SheetXml], contents: Mapping[str, Mapping[str, Content]],
-    likes: Mapping[str, Mapping[str, str]], edits: Edits, verdict: Verdict, rows: Sequence[NewRow] = (),
-) -> Recalculated:  # fmt: skip
+    package: Package,
+    sheets: Mapping[str, SheetXml],
+    contents: Mapping[str, Mapping[str, Content]],
+    likes: Mapping[str, Mapping[str, str]],
+    edits: Edits,
+    verdict: Verdict,
+) -> Recalculated:
     """Write what is edited and what it reaches, in place."""
     result = Recalculated(engine_name())
-    added: dict[str, dict[str, Value]] = {name: {} for name in contents}
-    for name, ref in edits.added:
-        added[name][ref] = verdict.values.get((name, ref))
-    old = {cell: value for cell, value in verdict.values.items() if cell not in edits.added}
-    caches = _cached(sheets, replace(verdict, values=old), result)
+    caches = _cached(sheets, verdict, result)
     n_new = len(edits.added) + edits.new.n_formulas
     result.n_formulas, result.n_changed = result.n_formulas + n_new, result.n_changed + n_new
     parts = package.sheets()
     for name, new in contents.items():
-        cached = {**caches.pop(name, {}), **added[name]}
-        package.replace(parts[name], with_values(sheets[name], new, likes[name], cached, rows, verdict.rows))
+        known = {ref: value for (on, ref), value in verdict.values.items() if on == name}
+        rows = edits.new.rows if name == edits.new.name else ()
+        xml = with_values(sheets[name], new, likes[name], known | caches.pop(name, {}), rows)
+        package.replace(parts[name], xml)
     for name, values in caches.items():
         package.replace(parts[name], with_cached(sheets[name], values))
     _conclude(package, verdict, result)

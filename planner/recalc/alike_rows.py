@@ -30,12 +30,12 @@ Formulas = Mapping[int, RowFormula | None]  # by column; None where it isn't kno
 class RowValues:
     """The formulas whose values are known after the edits, and the values of those that have another than before.
 
-    `rows` are the values of new rows, by row and column.
+    `new` are the values of new rows' formulas.
     """
 
     known: set[Address] = field(default_factory=set)
     changed: dict[Address, Value] = field(default_factory=dict)
-    rows: dict[int, dict[int, Value]] = field(default_factory=dict)
+    new: dict[Address, Value] = field(default_factory=dict)
 
 
 def row_values(sheets: Sheets, reached: Dependents, edits: Edits) -> RowValues:
@@ -44,7 +44,7 @@ def row_values(sheets: Sheets, reached: Dependents, edits: Edits) -> RowValues:
     if len(names) != 1:
         return RowValues()
     rows = _Rows(sheets, reached, names.pop(), edits)
-    for formulas, numbers in rows.groups(reached.rows.get(rows.name, ())):
+    for formulas, numbers in rows.groups(reached.rows):
         rows.compute_old(formulas, numbers)
     for source, alike, copies in edits.new.alike():
         by_number = {copy.number: copy for copy in copies}
@@ -106,9 +106,10 @@ class _Rows:
         sure = np.ones(len(rows), bool)
         for cells in new.values():
             sure &= cells.kinds != UNSURE
-        values = {column: cells.values() for column, cells in new.items()}
-        for at in np.flatnonzero(sure).tolist() if new else ():
-            self.found.rows[rows[at].number] = {column: each[at] for column, each in values.items()}
+        places = np.flatnonzero(sure).tolist()
+        for column, cells in new.items():
+            letters, values = column_letters(column), cells.values()
+            self.found.new |= {(self.name, f"{letters}{rows[at].number}"): values[at] for at in places}
 
     def _formulas(
         self, columns: Iterable[tuple[int, bytes]], row: int

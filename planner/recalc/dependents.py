@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -33,43 +33,36 @@ _MAY_BE_OPAQUE = re.compile(r"\[|indirect\(|offset\(|:[^!\0\"]*'!|:[\w.]*!")  # 
 class Dependents:
     """For each sheet with formulas that may be reached their addresses; None where it is every one.
 
-    Of the sheet that was edited, where its formulas can be read, `rows` has them instead.
+    Of the sheet that was edited, where its formulas can be read, `rows` are those that may be reached.
     """
 
     cells: Mapping[str, Collection[str] | None]
-    rows: Mapping[str, Sequence[AlikeRows]] = field(default_factory=dict)
+    rows: Sequence[AlikeRows] = ()
 
     def refs(self, name: str) -> Collection[str] | None:
         """The addresses of a sheet's formulas that may be reached; None where it is every one."""
-        if name in self.rows:
-            return [f"{column}{row}" for alike in self.rows[name] for row in alike.numbers for column in alike.patterns]
         return self.cells.get(name, ())
 
     def formulas(self, sheets: Sheets) -> Iterator[Address]:
         """The sheet and the address of every formula that may be reached."""
-        for name in [*self.cells, *self.rows]:
-            sheet, refs = sheets[name], self.refs(name)
+        for name, refs in self.cells.items():
+            sheet = sheets[name]
             cells = sheet.cells.items() if refs is None else ((ref, sheet.cell(ref)) for ref in refs)
             yield from ((name, ref) for ref, cell in cells if cell is not None and cell.kind)
 
     def may_reach(self, name: str, ref: str) -> bool:
         """Whether the formula of a cell may be reached."""
-        if name in self.rows:
-            row, column = coordinates(ref)
-            letters = column_letters(column)
-            return any(letters in alike.patterns and row in alike.numbers for alike in self.rows[name])
-        refs = self.cells.get(name, ())
+        refs = self.refs(name)
         return refs is None or ref in refs
 
     def without(self, known: Collection[Address]) -> Dependents:
         """The formulas but those whose values are known; a sheet that has none left is not in it."""
         if not known:
             return self
-        left = {name: self.refs(name) for name in [*self.cells, *self.rows]}
         left = {
-            name: None if refs is None else [ref for ref in refs if (name, ref) not in known]
-            for name, refs in left.items()
-        }  # fmt: skip
+            name: None if refs is None else dict.fromkeys(ref for ref in refs if (name, ref) not in known)
+            for name, refs in self.cells.items()
+        }
         return Dependents({name: refs for name, refs in left.items() if refs is None or refs})
 
     def reduced(self, package: Package, sheets: Sheets) -> Package:
@@ -114,8 +107,8 @@ def dependents(
         others = frozenset(folded(other) for other in reached if other != name)
         rows = _reached_rows(alike, name, numbers, columns, others)
         if rows is not None:
-            del found[name]
-            return Dependents(found, {name: rows})
+            refs = (f"{column}{row}" for alike in rows for row in alike.numbers for column in alike.patterns)
+            return Dependents(found | {name: dict.fromkeys(refs)}, rows)
     return Dependents(found)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,9 +11,9 @@ from planner.recalc.engine import Address, Sheets
 from planner.recalc.row_formulas import AlikeRows
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cell import Cell
-from planner.xlsx.cellvalue import Value, same_value
+from planner.xlsx.cellvalue import Formula, Value, same_value
 from planner.xlsx.markup import escaped
-from planner.xlsx.sheetedit import NewRow
+from planner.xlsx.sheetedit import Content, NewRow
 from planner.xlsx.sheetxml import SheetXml, TemplateCell
 
 
@@ -51,13 +51,13 @@ class NewRows:
             (self.name, address(row.number, column)): value for row in self.rows for column, value in row.typed.items()
         }
 
-    def formulas(self, known: Mapping[int, Mapping[int, Value]]) -> dict[Address, str]:
-        """The formulas whose values are not `known` by row and column."""
+    def formulas(self, known: Collection[Address]) -> dict[Address, str]:
+        """The formulas of the cells that are not `known`."""
         return {
-            (self.name, address(row.number, column)): cell.formula.at(row.number)
+            cell: each.formula.at(row.number)
             for row in self.rows
-            for column, cell in self.templates[row.source].items()
-            if cell.formula is not None and column not in known.get(row.number, {})
+            for column, each in self.templates[row.source].items()
+            if each.formula is not None and (cell := (self.name, address(row.number, column))) not in known
         }
 
     def alike(self) -> Iterator[tuple[int, AlikeRows, list[NewRow]]]:
@@ -81,6 +81,17 @@ class Edits:
     typed: dict[Address, Value]
     added: dict[Address, str]
     new: NewRows = field(default_factory=NewRows)
+
+    @classmethod
+    def of(cls, sheets: Sheets, contents: Mapping[str, Mapping[str, Content]], new: NewRows) -> Edits:
+        """The edits that put these contents, by sheet and address, into cells, and the `new` rows."""
+        cells = {(name, ref): value for name, each in contents.items() for ref, value in each.items()}
+        typed = {
+            cell: value
+            for cell, value in cells.items()
+            if not isinstance(value, Formula) and (value is not None or sheets[cell[0]].cell(cell[1]) is not None)
+        }
+        return cls(typed, {cell: value.text for cell, value in cells.items() if isinstance(value, Formula)}, new)
 
 
 def edits_between(old: Sheets, new: Sheets) -> Edits:

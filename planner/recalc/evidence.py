@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from planner.recalc.dependents import dependents
 from planner.recalc.edits import Edits, formula_cells, typed_value
 from planner.recalc.engine import AGREEMENT, Address, Engine, Sheets, Unknown
-from planner.xlsx.address import address, coordinates
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.opc import Package
@@ -37,12 +36,6 @@ class Verdict:
     values: dict[Address, Value]
     doubts: Reasons
     kept: Reasons = field(default_factory=dict)
-    rows: dict[int, dict[int, Value]] = field(default_factory=dict)  # of new rows the values, by row and column
-
-    def value(self, name: str, ref: str) -> Value:
-        """The value of a formula's cell; None where it isn't known."""
-        row, column = coordinates(ref)
-        return self.rows[row].get(column) if row in self.rows else self.values.get((name, ref))
 
 
 def computed(package: Package, sheets: Sheets) -> Verdict:
@@ -67,14 +60,10 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | N
     known = row_values(sheets, reached, edits)
     reached = reached.without(known.known)
     formulas = {(name, ref): at for name, ref in reached.formulas(sheets) if (at := sheets[name].cell(ref))}
-    new = edits.new.formulas(known.rows)
-    added = edits.added | new
+    added = edits.added | edits.new.formulas(known.new)
     if not formulas and not added:
-        return Verdict(known.changed, {}, rows=known.rows)
-    typed = edits.typed | edits.new.typed() | known.changed | {
-        (edits.new.name, address(row, column)): value
-        for row, values in known.rows.items() for column, value in values.items()
-    }  # fmt: skip
+        return Verdict(known.changed | known.new, {})
+    typed = edits.typed | edits.new.typed() | known.changed | known.new
     engine = Engine(reached.reduced(before, sheets), sheets)
     base, doubts, kept = _weighed(engine, sheets, formulas, [*typed, *added])
     if after is not None and after.parts != before.parts:
@@ -93,11 +82,7 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | N
         if cell not in base or not _equal(value, base[cell]) or formulas[cell].text is None
     }
     doubts = _with_dependents(engine, sheets, formulas, doubts | _unknown(found, formulas))
-    sound = _sound(values, doubts)
-    for cell in new:
-        row, column = coordinates(cell[1])
-        known.rows.setdefault(row, {})[column] = sound.pop(cell, None)
-    return Verdict(sound | known.changed, doubts, kept, known.rows)
+    return Verdict(_sound(values, doubts) | known.changed | known.new, doubts, kept)
 
 
 def _weighed(

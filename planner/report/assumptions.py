@@ -9,6 +9,7 @@ from planner.book.plan import Plan, Quantity
 from planner.book.row_formulas import usual_of
 from planner.report.contents import Figure, FigureRow, Section, Typed
 from planner.report.figures import CellFigures, shown
+from planner.table import joined
 from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import CellError
 
@@ -36,7 +37,7 @@ def sections(cells: CellFigures) -> tuple[Section, ...]:
 
 def _input(cells: CellFigures, row: Quantity) -> FigureRow:
     source = row.source if row.source != "the plan's choice" else ""
-    return cells.line(row, "; ".join(text for text in (row.text, source) if text) or " ")
+    return cells.line(row, joined(row.text, source) or " ")
 
 
 def _override(cells: CellFigures, row: Quantity) -> FigureRow:

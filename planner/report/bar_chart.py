@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from planner.report import svg
 from planner.report.svg import Drawing, Scale
@@ -27,14 +27,18 @@ class BarPart:
 
 @dataclass(frozen=True)
 class Bar:
-    """A scenario's bar: what stands above it on the left and on the right, its parts, and marks (where, what)."""
+    """A scenario's bar: what stands above it on the left and on the right, its parts, and marks (where, what).
+
+    `told` is what the drawing's description says of it where that is more than `said`, which must be short.
+    """
 
     index: int
     name: str
     said: str
     parts: Sequence[BarPart] = ()
-    marks: Sequence[tuple[float, str]] = field(default=())
+    marks: Sequence[tuple[float, str]] = ()
     is_over: bool = False
+    told: str = ""
 
 
 def bar_chart(alt: str, bars: Sequence[Bar], kinds: Sequence[str], high: float, unit: str, limit: str = "") -> str:

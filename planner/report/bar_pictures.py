@@ -13,11 +13,15 @@ from planner.report.figures import CellFigures
 
 @dataclass(frozen=True)
 class MemoryRows:
-    """The rows of one kind of memory, all in one unit, by name: its parts, their sum where there is one, the room."""
+    """The rows of one kind of memory, all in one unit, by name: its parts, their sum where there is one, the room.
 
-    id: str
+    `use` is what the memory is of, in a word; `template` plans it; `key` is a row that its sheet alone has.
+    """
+
+    use: str
     title: str
-    key: str  # the row that tells the sheet
+    template: str
+    key: str
     parts: tuple[str, ...]
     total: str
     room: str
@@ -26,41 +30,21 @@ class MemoryRows:
 
 MEMORIES = (
     MemoryRows(
-        "memory-serving",
-        "Memory to serve",
-        "kv_bytes_total",
-        ("weight_bytes", "kv_bytes_total"),
-        "memory_bytes_total",
-        "usable_hbm_bytes",
-        "of all chips",
+        "serving", "Memory to serve", "inference", "kv_bytes_total", ("weight_bytes", "kv_bytes_total"),
+        "memory_bytes_total", "usable_hbm_bytes", "of all chips",
     ),
     MemoryRows(
-        "memory-training",
-        "Memory to train",
-        "optimizer_bytes_per_chip",
-        (
-            "weight_bytes_per_chip",
-            "optimizer_bytes_per_chip",
-            "gradient_bytes_per_chip",
-            "activation_bytes_per_chip",
-            "gathered_bytes_per_chip",
-        ),
-        "memory_bytes_per_chip",
-        "hbm_bytes",
-        "of a chip",
+        "training", "Memory to train", "training", "optimizer_bytes_per_chip",
+        ("weight_bytes_per_chip", "optimizer_bytes_per_chip", "gradient_bytes_per_chip",
+         "activation_bytes_per_chip", "gathered_bytes_per_chip"),
+        "memory_bytes_per_chip", "hbm_bytes", "of a chip",
     ),
-)
-DECODE, DECODE_STEP, DECODE_FITTED = (
-    ("kv_time", "param_time", "matmul_time"),
-    "decode_step_time",
-    "decode_step_time_calibrated",
-)
-TRAINING, LOWER, UPPER, FITTED = (
-    "compute_time",
-    "step_time_lower_bound",
-    "step_time_upper_bound",
-    "step_time_calibrated",
-)
+)  # fmt: skip
+DECODE = ("kv_time", "param_time", "matmul_time")
+DECODE_STEP, DECODE_FITTED = "decode_step_time", "decode_step_time_calibrated"
+TRAINING, FITTED = "compute_time", "step_time_calibrated"
+LOWER, UPPER = "step_time_lower_bound", "step_time_upper_bound"
+DECODE_CAPTION = "The cache's reading, then the longer of reading the weights and computing"
 COMMUNICATION, SUMS = "_comm_time", ("ici_comm_time",)  # of the others
 Meant = list[tuple[int, Scenario]]
 NEAR = 1e-3  # marks nearer than this share of the step are one
@@ -83,27 +67,25 @@ def _memory_picture(
 ) -> Picture:
     total, room = table.get(memory.total), table[memory.room]
     drawn: list[Bar] = []
-    said: list[str] = []
     for index, scenario in meant:
         sizes = [cells.of(row, scenario.key) for row in parts]
         whole, capacity = cells.of(total, scenario.key) if total else None, cells.of(room, scenario.key)
-        bar, words = _memory_bar(index, scenario.name or scenario.id, parts, sizes, whole, capacity)
-        drawn.append(bar)
-        said.append(words)
+        drawn.append(_memory_bar(index, scenario.name or scenario.id, parts, sizes, whole, capacity))
     high = max([1.0, *(part.begin + part.length for bar in drawn for part in bar.parts)]) * 1.02
-    alt = f"{memory.title}, bars against the capacity. " + "; ".join(said) + "."
+    each = "; ".join(f"{bar.name}: {bar.told or bar.said}" for bar in drawn)
+    alt = f"{memory.title}, bars against the capacity. {each}."
     caption = f"Each bar as a share of the HBM {memory.where}; what reaches beyond the line doesn't fit."
     svg = bar_chart(alt, drawn, [row.title for row in parts], high, "%", "capacity")
     rows = [*parts, *([total] if total else []), room]
-    return Picture(memory.id, memory.title, svg, alt, caption, cells.table(rows, meant))
+    return Picture(f"memory-{memory.use}", memory.title, svg, alt, caption, cells.table(rows, meant))
 
 
 def _memory_bar(
     index: int, name: str, parts: list[Quantity], sizes: list[Figure], whole: Figure | None, capacity: Figure
-) -> tuple[Bar, str]:
+) -> Bar:
     if not isinstance(capacity.value, float) or capacity.value <= 0:
         words = f"N/A: {capacity.why}" if capacity.why else "N/A"
-        return Bar(index, name, words[:60]), f"{name}: N/A, {capacity.why}"
+        return Bar(index, name, words[:60], told=f"N/A, {capacity.why}")
     pieces: list[BarPart] = []
     begin = 0.0
     for kind, (row, size) in enumerate(zip(parts, sizes, strict=True)):
@@ -115,7 +97,7 @@ def _memory_bar(
     total = whole.text if whole is not None else ""
     words = f"{total} of {capacity.text}" if total else f"capacity {capacity.text}"
     words += f" (N/A: {', '.join(missing)})" if missing else ""
-    return Bar(index, name, words, pieces, is_over=begin > 1), f"{name}: {words}"
+    return Bar(index, name, words, pieces, is_over=begin > 1)
 
 
 def step_pictures(cells: CellFigures) -> Iterator[Picture]:
@@ -146,9 +128,7 @@ def _decode(cells: CellFigures, table: dict[str, Quantity], meant: Meant) -> Pic
             parts.append(BarPart(kind, times[0], times[kind], words, figures[kind].text, is_hidden=hidden))
         marks = _marks(cells, [fitted] if fitted else [], scenario.key, [_seconds(whole)])
         drawn.append(_step_bar(index, scenario, whole, parts, marks))
-    caption = (
-        "The cache's reading, then the longer of reading the weights and computing; the thin bar is the shorter one."
-    )
+    caption = f"{DECODE_CAPTION}; the thin bar is the shorter one."
     numbers = cells.table([*rows, total, *([fitted] if fitted else [])], meant)
     return _step_picture("step-time-decode", "Decode step", drawn, rows, caption, numbers)
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from planner.report.contents import Figure, FigureTable, ReportData, Section
+from planner.table import joined
 
 SCHEMA = 1  # raised when a field is renamed or taken away
 
@@ -51,7 +52,7 @@ def as_csv(report: ReportData) -> str:
     writer.writerow(HEADER)
     for section, scenario, name, label, figure, note in _records(report):
         value = figure.exact if figure.is_number else as_text(figure.value if figure.is_text else "")
-        why = "; ".join(text for text in (figure.why and f"N/A: {figure.why}", note.strip()) if text)
+        why = joined(figure.why and f"N/A: {figure.why}", note.strip())
         unit = "" if figure.is_text else figure.unit
         row = (section, scenario, name, label, unit, figure.text, figure.cell, why)
         texts = [as_text(text) for text in row]

@@ -5,7 +5,7 @@ In words such as `Memory of a chip = 312.9 GB > 85.90 GB = HBM capacity`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from planner.book.plan import CheckRow, Quantity
 from planner.formulas.text import (
@@ -25,6 +25,7 @@ from planner.formulas.text import (
 from planner.formulas.units import parse_unit, unit_of
 from planner.report.contents import CheckResult
 from planner.report.figures import CellFigures, apart, shown
+from planner.table import joined
 
 TURNED = {"<=": ">", "<": "≥", ">=": "<", ">": "≤", "=": "≠", "<>": "="}
 """What holds of two sides where a comparison doesn't."""
@@ -52,7 +53,7 @@ def is_counted(row: CheckRow, key: str) -> bool:
 
 def _check(cells: CellFigures, row: CheckRow, key: str, fails: bool) -> CheckResult:
     figure, scenario = cells.of(row, key), cells.plan.by_key[key]
-    meaning = "; ".join(text for text in (row.text, row.source) if text)
+    meaning = joined(row.text, row.source)
     numbers = in_numbers(cells, row, key) if fails else ""
     name = scenario.name or scenario.id
     return CheckResult(name, row.title, meaning, figure.cell, fails, "" if fails else figure.why, numbers)
@@ -70,13 +71,10 @@ def in_numbers(cells: CellFigures, check: CheckRow, key: str) -> str:
         return ""
     sides = _Comparisons(cells, check, key, formula)
     try:
-        return "; ".join(sides.failing(_condition(formula.root)))
+        root = formula.root
+        return "; ".join(sides.failing(root.args[0] if isinstance(root, Call) and root.function == "IF" else root))
     except (FormulaError, LookupError, TypeError, ValueError, ArithmeticError):
         return ""
-
-
-def _condition(root: Node) -> Node:
-    return root.args[0] if isinstance(root, Call) and root.function == "IF" else root
 
 
 class _Comparisons:
@@ -155,15 +153,10 @@ class _Comparisons:
 
     def value(self, node: Node) -> float:
         """A side's number; 1 or 0 of a comparison."""
-        import numpy as np
-
-        from planner.formulas.arrays import Arithmetic
-        from planner.formulas.evaluation import code, run
+        from planner.formulas.evaluation import number_of
 
         piece = self.piece(node)
-        held = {name: self.held(name) for name in piece.names}
-        arrays = {name: np.float64(code(value) if isinstance(value, str) else value) for name, value in held.items()}
-        return float(run(piece, arrays, Arithmetic(np)))
+        return number_of(piece, {name: self.held(name) for name in piece.names})
 
     def piece(self, node: Node) -> Formula:
         """A part of the check's formula as one of its own."""
@@ -176,7 +169,9 @@ class _Comparisons:
 
     def held(self, name: str) -> float | str:
         """What the cell of a name holds. Raises LookupError where it is neither a number nor a text."""
-        value = _value_of(self.rows[name].cells, self.key)
+        cells = self.rows[name].cells
+        entry = cells.get(self.key, cells.get(""))  # a constant has one for all scenarios
+        value = entry.value if entry else None
         if not isinstance(value, (int, float, str)):
             raise LookupError(name)
         return value
@@ -192,12 +187,6 @@ def _is_tolerance(node: Node) -> bool:
     inner = node.operand if isinstance(node, Unary) and node.op == "()" else node
     sides = (inner.left, inner.right) if isinstance(inner, Binary) else ()
     return any(isinstance(side, Name) and side.name == TOLERANCE for side in sides)
-
-
-def _value_of(cells: Mapping[str, object], key: str) -> object:
-    """The value in a scenario; a constant has one for all."""
-    entry = cells.get(key, cells.get(""))
-    return getattr(entry, "value", None)
 
 
 def _row(cells: CellFigures, check: CheckRow, name: str) -> Quantity:

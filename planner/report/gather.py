@@ -11,12 +11,11 @@ from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
 from planner.errors import Place, UserError
 from planner.report import assumptions, provenance, sweep_tables
-from planner.report.bar_pictures import memory_pictures, step_pictures
+from planner.report.bar_pictures import MEMORIES, memory_pictures, step_pictures
 from planner.report.contents import (
     Figure,
     FigureRow,
     MemoryUse,
-    Picture,
     ReportData,
     ScenarioSummary,
     Section,
@@ -26,7 +25,7 @@ from planner.report.contents import (
 from planner.report.failed_checks import check_results, is_counted
 from planner.report.figures import CellFigures
 from planner.report.latency_picture import latency_pictures
-from planner.report.measured_times import Compared, compared, measured_pictures
+from planner.report.measured_times import compared, measured_pictures
 from planner.report.roofline_picture import roofline_pictures
 from planner.table import counted
 from planner.xlsx.address import Spot
@@ -40,12 +39,6 @@ MAIN = (
 """The headlines that one asks for first; of a workbook without them, its first ones."""
 MOST_MAIN, MOST_BINDS, MOST_OF_EACH, FITS = 4, 3, 2, "fits_memory"
 UNTITLED, MOST_NAMED = "Plan", 4
-MEMORY = (
-    ("serving", "inference", "memory_bytes_total", "usable_hbm_bytes"),
-    ("training", "training", "memory_bytes_per_chip", "hbm_bytes"),
-)
-MARKS = {"serving": "usable_hbm_bytes", "training": "optimizer_bytes_per_chip"}
-"""A row that only the sheet of that kind of plan has."""
 
 
 def gather(path: Path) -> ReportData:
@@ -76,7 +69,13 @@ def gather(path: Path) -> ReportData:
             failed=failed,
             untold=untold,
             headlines=_headlines(cells),
-            pictures=_pictures(cells, cases),
+            pictures=(
+                *memory_pictures(cells),
+                *step_pictures(cells),
+                *latency_pictures(cells),
+                *roofline_pictures(cells),
+                *measured_pictures(cases),
+            ),
             sweeps=sweep_tables.tables(cells),
             swept=sweep_tables.chosen(cells),
             comparison=cases.table() if cases else None,
@@ -179,13 +178,11 @@ def _binds(meant: Sequence[Headline], key: str) -> Iterator[tuple[str, str]]:
 
 def _memory(cells: CellFigures, key: str) -> Iterator[MemoryUse]:
     """Of each kind of plan in the workbook, what its memory holds and what there is."""
-    for what, checks, needed, room in MEMORY:
-        for table in cells.table_with(MARKS[what], needed, room):
-            if cells.counts(checks, key):
-                yield MemoryUse(
-                    what, _fits(cells.plan, key, checks), cells.of(table[needed], key), cells.of(table[room], key)
-                )
-            break
+    for memory in MEMORIES:
+        table = next(cells.table_with(memory.key, memory.total, memory.room), None)
+        if table is not None and cells.counts(memory.template, key):
+            needed, room = cells.of(table[memory.total], key), cells.of(table[memory.room], key)
+            yield MemoryUse(memory.use, _fits(cells.plan, key, memory.template), needed, room)
 
 
 def _fits(plan: Plan, key: str, of: str = "") -> bool | None:
@@ -215,13 +212,3 @@ def _bound(cells: CellFigures, title: str, row: int, sheet: str, values: Mapping
         cells.at(sheet, row, columns[key], "text") for key in cells.keys if key in values and key in columns
     )
     return FigureRow("", f"{title}: bound by", "text", figures)
-
-
-def _pictures(cells: CellFigures, cases: Compared | None) -> tuple[Picture, ...]:
-    return (
-        *memory_pictures(cells),
-        *step_pictures(cells),
-        *latency_pictures(cells),
-        *roofline_pictures(cells),
-        *measured_pictures(cases),
-    )

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,22 +94,13 @@ def html(report: ReportData, template: Path | None = None) -> str:
     def scenario_of(table: FigureTable, row: tuple[Figure, ...]) -> int | None:
         """The scenario that a row is of, in a table that has one for each."""
         own = row[0].value
-        return (
-            ids.index(own) if table.columns[0].name == "scenario" and ids.count(str(own)) == 1 and own in ids else None
-        )
+        is_scenario = table.columns[0].name == "scenario" and ids.count(str(own)) == 1
+        return ids.index(str(own)) if is_scenario else None
 
-    def linked(text: str) -> Markup:
-        parts = _URL.split(text)
-        return Markup("").join(
-            Markup('<a href="{0}" rel="noopener noreferrer">{0}</a>').format(part) if at % 2 else escape(part)
-            for at, part in enumerate(parts)
-        )
-
-    def code(text: str) -> Markup:
-        parts = _CODE.split(text)
-        return Markup("").join(
-            Markup("<code>{}</code>").format(part) if at % 2 else escape(part) for at, part in enumerate(parts)
-        )
+    def marked(found: re.Pattern[str], element: str, text: str) -> Markup:
+        """A text in which what a pattern finds stands in an element."""
+        parts = enumerate(found.split(text))  # every second one is found
+        return Markup("").join(Markup(element).format(part) if at % 2 else escape(part) for at, part in parts)
 
     values = {
         "report": report,
@@ -120,7 +112,12 @@ def html(report: ReportData, template: Path | None = None) -> str:
         "script": Markup(script),
         "script_digest": f"sha256-{digest}",
     }
-    return rendered("report.html", template, values, {"linked": linked, "code": code, "drawing": Markup}, escapes=True)
+    filters: dict[str, Callable[..., Any]] = {
+        "linked": partial(marked, _URL, '<a href="{0}" rel="noopener noreferrer">{0}</a>'),
+        "code": partial(marked, _CODE, "<code>{}</code>"),
+        "drawing": Markup,
+    }
+    return rendered("report.html", template, values, filters, escapes=True)
 
 
 def grouped(checks: tuple[CheckResult, ...]) -> list[tuple[str, str, list[str]]]:
@@ -155,7 +152,7 @@ _SCHEME = re.compile(r"\b(https?|ftp)(?=://)|\b(www)(?=\.)", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 _TICKS = re.compile(r"`{3,}")
 BAR = 40  # characters
-SHARES = {"memory-serving": "█▓▒░▞▚", "step-time-decode": "", "memory-training": "█▓▒░▞▚"}
+SHADES = "█▓▒░▞▚"  # of the parts of a memory
 
 
 def markdown(report: ReportData, template: Path | None = None, links: Mapping[str, str] | None = None) -> str:
@@ -182,16 +179,16 @@ def escaped(text: str) -> str:
 
 def _sketches(report: ReportData) -> dict[str, str]:
     """The memory as bars of characters, where there is a capacity to fill."""
-    return {picture.id: _bars(picture) for picture in report.pictures if SHARES.get(picture.id)}
+    return {picture.id: _bars(picture) for picture in report.pictures if picture.id.startswith("memory-")}
 
 
 def _bars(picture: Picture) -> str:
     """A bar for each scenario: each part in its own character, up to the capacity, which the last column holds."""
-    columns, marks = picture.table.columns, SHARES[picture.id]
+    columns = picture.table.columns
     sums = ("memory_bytes_total", "memory_bytes_per_chip")
     parts = [at for at, column in enumerate(columns) if 0 < at < len(columns) - 1 and column.name not in sums]
     wide = min(36, max(len(row[0].text) for row in picture.table.rows))
-    lines = ["  ".join(f"{marks[at % len(marks)]} {columns[part].label}" for at, part in enumerate(parts))]
+    lines = ["  ".join(f"{SHADES[at % len(SHADES)]} {columns[part].label}" for at, part in enumerate(parts))]
     for row in picture.table.rows:
         room = row[-1].value
         name = " ".join(row[0].text.split())[:wide].ljust(wide)
@@ -202,6 +199,6 @@ def _bars(picture: Picture) -> str:
         for at, part in enumerate(parts):
             value = row[part].value
             sum_of += value if isinstance(value, float) else 0.0
-            bar += marks[at % len(marks)] * (min(2 * BAR, round(BAR * sum_of / room)) - len(bar))
+            bar += SHADES[at % len(SHADES)] * (min(2 * BAR, round(BAR * sum_of / room)) - len(bar))
         lines.append(f"{name} {bar.ljust(BAR)[:BAR]}|{bar[BAR:]}")
     return "\n".join(lines)

@@ -11,17 +11,18 @@ from functools import cache, cached_property
 
 from planner.book.line_tables import HEADER, LineItem, LineTable
 from planner.book.row_formulas import NOTHING, named_formula
+from planner.book.scenario_columns import inputs_column
 from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.input_values import typed
 from planner.formulas.template import Row
-from planner.scenario.existing_scenarios import CHIP, ID, MODEL, NAME, said, scenario_of
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import NA, Formula, Value
 from planner.xlsx.pattern import Pattern
 from planner.xlsx.sheetedit import Content
 
+ID, NAME, MODEL, CHIP = HEADER
 OVERRIDES, CONSTANTS = "Overrides", "Constants"
 
 
@@ -106,7 +107,7 @@ class Column:
         chosen = ((MODEL, "models", request.model), (CHIP, "hardware", request.hardware))
         header: dict[str, Value] = {ID: identifier, NAME: request.name.strip()}
         for name, kind, wanted in chosen:
-            there = said(self.book, name, self.source)
+            there = self.book.said(name, self.source)
             header[name] = identified(self.book, kind, wanted) if wanted else (there or None)
         return header
 
@@ -144,7 +145,7 @@ class Column:
     def _alike(self) -> list[int]:
         """The columns that read the same column of Inputs, seen from their own, as the new one does."""
         offset = self.book.inputs.columns[-1] + 1 - self.column
-        return [at for at in self.table.columns if scenario_of(self.book, self.table, at) == at + offset]
+        return [at for at in self.table.columns if inputs_column(self.book.inputs, self.table, at) == at + offset]
 
     def _unknown(self, name: str, known: Iterable[str]) -> UserError:
         calculated = {line.name for table in self.book.calculations for line in table.lines}
@@ -158,7 +159,7 @@ class Column:
         return f"{self.table.sheet.name}!{address(row, self.column)}"
 
     def _like(self) -> str:
-        return said(self.book, ID, scenario_of(self.book, self.table, self.source) or self.source)
+        return self.book.said(ID, inputs_column(self.book.inputs, self.table, self.source) or self.source)
 
 
 def identified(book: Book, kind: str, text: str) -> str:

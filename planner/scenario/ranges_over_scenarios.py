@@ -12,7 +12,7 @@ from planner.book.line_tables import LineTable
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
-from planner.xlsx.address import Area, address, column_letters
+from planner.xlsx.address import Area, Spot, address, column_letters
 from planner.xlsx.named_ranges import reshape_names
 from planner.xlsx.opc import Package
 from planner.xlsx.references import Reference, references
@@ -111,12 +111,12 @@ def left_out(book: Book) -> Iterator[str]:
     tables = _tables(book)
     for name, sheet in book.sheets.items():
         rows = own_rows(book, sheet)
-        for (row, column), formula in sheet.patterns.items() if rows else ():
+        for row, column in sheet.patterns if rows else ():
             if row not in rows:
                 continue
-            read = ((reference.sheet or name, reference.area(row, column)) for reference in formula.references)
-            if any(known in tables and _ends(area, tables[known]) for known, area in read):
-                yield f"{name}!{address(row, column)} reads the scenarios of before, not the new one: widen its range"
+            cell = Spot(name, row, column)
+            if any(known in tables and _ends(area, tables[known]) for known, area in book.areas(cell)):
+                yield f"{cell} reads the scenarios of before, not the new one: widen its range"
     for name in every(book.package.tree(book.package.workbook_part()), "definedName"):
         if name.get("localSheetId") is None and _of_before(name.text or "", tables):
             yield f"the name {name.get('name')} stands for the scenarios of before, not the new one: widen its range"

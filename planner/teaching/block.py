@@ -9,11 +9,11 @@ from planner.catalog import Value
 from planner.formulas.explanation import in_names
 from planner.formulas.template import CALCULATED, Row
 from planner.formulas.units import parse_unit
+from planner.table import joined
 from planner.teaching.problems import Answer, Problem
 from planner.workbook.cell_styles import ENGINEERING, RATIO, SMALL, number_format, row_format
 from planner.workbook.formula_texts import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
-from planner.workbook.inputs_sheet import whole_as_int
-from planner.workbook.page import Live, Page
+from planner.workbook.page import Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
 
 LABEL, UNIT, NAME, GIVEN, VALUE, FORMULA, SOURCE = range(1, 8)
@@ -97,14 +97,14 @@ class BlockLines:
                    matched, "plan_formula", "0")  # fmt: skip
 
     def _line(self, row: Row) -> BlockLine:
-        note = "; ".join(text for text in (row.note, row.source) if text)
+        note = joined(row.note, row.source)
         form, typed = row_format(row), address(self.at, GIVEN)
         style = "plan_answer" if row is self.answer.output and self.answer.factor is None else "plan_formula"
         said = (row.label, row.unit, row.name)
         if row.name in self.answer.given or row.kind == "input":
             is_given = row.name in self.answer.given
             value = self.answer.given[row.name] if is_given else row.default
-            note = "; ".join(text for text in (_instead(row, is_given), note) if text)
+            note = joined(_instead(row, is_given), note)
             return BlockLine(*said, GIVEN_TEXT, note, or_blank(typed), style, form, True, value, row)
         if row.kind == "constant":
             return BlockLine(*said, f"Constants[{row.name}]", note, self.constants[row.name], "plan_cross", form)

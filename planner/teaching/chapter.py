@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from openpyxl.workbook import Workbook
 
 from planner.formulas.template import Row
+from planner.table import joined
 from planner.teaching import block
 from planner.teaching.block import (
     FORMULA,
@@ -23,10 +24,11 @@ from planner.teaching.block import (
     ProblemBlock,
 )
 from planner.teaching.problems import Problem
+from planner.workbook.build_plan import shared_rows
 from planner.workbook.cell_styles import row_format
 from planner.workbook.formula_texts import Databases
-from planner.workbook.inputs_sheet import dropdown, validate, whole_as_int
-from planner.workbook.page import GREY, Live, Page
+from planner.workbook.inputs_sheet import validate
+from planner.workbook.page import GREY, Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
 
 HEADER_ROW, A3 = 3, 8
@@ -49,8 +51,7 @@ class Chapter:
     def __init__(self, book: Workbook, name: str, title: str) -> None:
         corner, titles = address(HEADER_ROW + 1, UNIT), f"{HEADER_ROW}:{HEADER_ROW}"
         self.page = Page(book, name, title, PURPOSE, corner=corner, titles=titles)
-        for column, text in enumerate(TITLES, start=1):
-            self.page.put(HEADER_ROW, column, text, "plan_header_right" if column in (GIVEN, VALUE) else "plan_header")
+        self.page.header(TITLES, HEADER_ROW, right=(GIVEN, VALUE))
         self._at = HEADER_ROW + 2
         self._open: dict[tuple[str, ...], tuple[BlockLine, list[str]]] = {}
 
@@ -97,7 +98,7 @@ class Chapter:
             if line.row is None and line.unit == "text":
                 table = block.IDS[line.name.removesuffix("_id")][1]
                 prompt = f"Choose an id of the {table.capitalize()} sheet."
-                dropdown(page, reference, ranges[table], line.label, prompt)
+                page.choose(reference, ranges[table], line.label, prompt)
             else:
                 row = line.row or Row(line.name, line.label, line.unit, "input", "")
                 validate(page, row, reference, ranges, overriding=line.names != block.GIVEN_TEXT)
@@ -133,27 +134,21 @@ def write_constants(book: Workbook, problems: Sequence[Problem]) -> tuple[Page, 
     Raises UserError where two templates mean different numbers by one name.
     """
     page = Page(book, CONSTANTS, CONSTANTS, CONSTANTS_PURPOSE, corner="B4", titles=f"{HEADER_ROW}:{HEADER_ROW}")
-    page.header(list(CONSTANTS_TITLES), HEADER_ROW)
+    page.header(CONSTANTS_TITLES, HEADER_ROW)
     page.section(HEADER_ROW + 1, "Constants", len(CONSTANTS_TITLES))
     places: dict[str, str] = {}
-    for at, row in enumerate(_shared_constants(problems).values(), start=HEADER_ROW + 2):
+    constants = shared_rows("constant", [TOLERANCE, *_read_rows(problems)])
+    for at, row in enumerate(constants.values(), start=HEADER_ROW + 2):
         for column, text in enumerate((row.label, row.unit, row.name), start=1):
             page.put(at, column, text, "plan_label" if column == 1 else "plan_text")
         page.put(at, CONSTANT_COLUMN, whole_as_int(row.default), "plan_constant", row_format(row))
-        page.put(at, CONSTANT_COLUMN + 1, "; ".join(text for text in (row.source, row.note) if text), "plan_text")
+        page.put(at, CONSTANT_COLUMN + 1, joined(row.source, row.note), "plan_text")
         places[row.name] = f"{CONSTANTS}!${column_letters(CONSTANT_COLUMN)}${at}"
     page.widths(44, 14, 30, 22, 70)
     return page, places
 
 
-def _shared_constants(problems: Sequence[Problem]) -> Mapping[str, Row]:
-    rows = {TOLERANCE.name: TOLERANCE}
+def _read_rows(problems: Sequence[Problem]) -> Iterator[Row]:
+    """The rows that the answers are made of, but for what is given."""
     for answer in (problem.answer for problem in problems if problem.answer):
-        for row in answer.rows:
-            if row.kind == "constant" and row.name not in answer.given:
-                first = rows.setdefault(row.name, row)
-                if (first.unit, first.default) != (row.unit, row.default):
-                    here, there = f"{row.formula} {row.unit}", f"{first.formula} {first.unit}"
-                    what = f"this constant is {here} here and {there} in {first.place}"
-                    raise row.fault(what, "a name stands for one quantity in a workbook")
-    return rows
+        yield from (row for row in answer.rows if row.name not in answer.given)

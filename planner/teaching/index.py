@@ -15,7 +15,7 @@ from planner.teaching.block import ProblemBlock
 from planner.teaching.chapter import A3, INDEX, Listed
 from planner.teaching.problems import Answer, Problem
 from planner.workbook.cell_styles import number_format
-from planner.workbook.page import ORANGE, PALE_RED, RED, Live, Page
+from planner.workbook.page import BROWN, ORANGE, PALE_RED, RED, Live, Page
 from planner.xlsx.address import address, column_letters
 
 PURPOSE = "Each worked problem as a live formula; its id leads to the working, where every input can be changed."
@@ -36,7 +36,6 @@ FULL = 1.0  # how much of a column's width the lines of a text fill
 SUMMARY_ROW, HEADER_ROW, FIRST_ROW = 3, 5, 6
 AS_PRINTED, OFF, SILENT = "as printed", "off", "not printed"
 DIFFERENCE, SHARE = "0.0E+0", "0.0%"
-BROWN = "FF8A4B08"
 DIGITS = 12  # of a difference: below them engines differ
 
 
@@ -78,8 +77,7 @@ class Index:
     def write(self, blocks: Mapping[str, ProblemBlock], tolerance: str) -> Page:
         """Write every row. `tolerance` is the cell of the difference that counts as agreement."""
         self._summary()
-        for column, title in enumerate(TITLES, start=1):
-            self.page.put(HEADER_ROW, column, title, "plan_header_right" if column in NUMBERS else "plan_header")
+        self.page.header(TITLES, HEADER_ROW, right=NUMBERS)
         for problem in self.answered:
             self._row(problem, blocks[problem.id], self.rows[problem.id], tolerance)
         self._colours()
@@ -117,13 +115,8 @@ class Index:
         page.put(at, PRINTED, problem.printed, "plan_constant", form)
         page.put(at, ROUNDING, problem.rounding, "plan_constant", form)
         result, exact, printed, rounding = (address(at, column) for column in (RESULT, EXACT, PRINTED, ROUNDING))
-        page.put(
-            at,
-            OFF_EXACT,
-            Live(f"IF({exact}=0,{result},ROUND({result}/{exact}-1,{DIGITS}))"),
-            "plan_formula",
-            DIFFERENCE,
-        )
+        difference = f"IF({exact}=0,{result},ROUND({result}/{exact}-1,{DIGITS}))"
+        page.put(at, OFF_EXACT, Live(difference), "plan_formula", DIFFERENCE)
         page.put(at, AGREES, Live(f"IF(ABS({address(at, OFF_EXACT)})<={tolerance},1,0)"), "plan_check", "0")
         off = f'IF({printed}="","",IF({printed}=0,{result},ROUND({result}/{printed}-1,{DIGITS})))'
         page.put(at, OFF_PRINTED, Live(off), "plan_formula", SHARE)

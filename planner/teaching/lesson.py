@@ -64,8 +64,8 @@ def build(models: Table, hardware: Table, dtypes: Table, file: Path | None = Non
     front = cover.write_cover(book, _front(listing), made.date(), digests, contents, listing.master)
     book._sheets = [page.sheet for page in (front, *pages)]
     for page in pages:
-        page.finish(freeze=page.corner, titles=page.titles, master=listing.master)
-    front.finish(freeze="A4", titles="1:2", master=None)
+        page.finish(listing.master)
+    front.finish(None)
     return finished(book, [front, *pages], made), len(listing.answered)
 
 

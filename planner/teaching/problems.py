@@ -90,7 +90,7 @@ def load(models: Table, hardware: Table, file: Path | None = None) -> tuple[list
         try:
             problem = _problem(cells, models, hardware)
         except UserError as error:
-            raise UserError(error.what, place=error.place or place, remedy=error.remedy) from None
+            raise error.at(error.place or place) from None
         if problem.id in problems:
             raise UserError(f"the problem {problem.id} stands twice", place=place, remedy="ids are unique")
         problems[problem.id] = problem

@@ -3,8 +3,8 @@
 Theirs is the workbook that planner would build now, with the same scenarios and cases (`rebuilt.py`, `fresh.py`). Ours
 is the file. Base is what planner wrote last, as the Cover remembers it (`base.py`; without it `unremembered.py`). Rows,
 columns and scenarios of the three are told by their keys, and each row and column of the file and of the fresh workbook
-gets its place in the new one (`threeway.py`, `planner/align/tracks.py`). Then each of planner's sheets is written again,
-cell by cell (`merge.py`): where ours is theirs, or ours is base, the cell is theirs; else a person changed it, and it is
+gets its place in the new one (`threeway.py`, `planner/align/tracks.py`). Then planner's sheets are written again, cell
+by cell (`merge.py`): where ours is theirs, or ours is base, the cell is theirs; else a person changed it, and it stays
 ours, which is listed, with both where theirs isn't base either. References are led to where their cells are then, on a
 person's sheets and in every other part too; what lost its cells says #REF! and is listed. New sheets and charts are put
 in (`newcomers.py`), notes follow rows that went to other sheets (`notes.py`), and every formula is computed.

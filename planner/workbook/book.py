@@ -21,7 +21,6 @@ from planner.workbook import (
     dashboard,
     database_sheets,
     inputs_sheet,
-    layout,
     operations_sheet,
     remembering,
     roofline_sheet,
@@ -36,7 +35,6 @@ from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.memory import Memory
 from planner.workbook.page import Page
 from planner.workbook.saving import Written
-from planner.xlsx.address import address
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import compute_on_load
 
@@ -83,12 +81,12 @@ def draft(plan: BuildPlan) -> Draft:
     checking, master, failed = checks_sheet.write(book, plan, typed, sheets)
     board = dashboard.write(book, plan, typed, sheets, failed, binding, cases.charts)
     log = cover.write_log(book, made.date())
-    by_scenario = [board, typed.page, *(sheet.page for sheet in sheets), *([binding.page] if binding else []), checking]
     pages = [
         board,
         typed.page,
         *(table.page for table in tables.values()),
-        *by_scenario[2:-1],
+        *(sheet.page for sheet in sheets),
+        *([binding.page] if binding else []),
         *cases.pages,
         checking,
         log,
@@ -96,12 +94,9 @@ def draft(plan: BuildPlan) -> Draft:
     contents = {page.name: page.purpose for page in pages}
     front = cover.write_cover(book, cover.plan_front(plan), made.date(), _digests(plan), contents, master)
     book._sheets = [page.sheet for page in (front, *pages)]
-    first = address(layout.HARDWARE_ROW + 1, layout.FIRST_SCENARIO)
-    for page in by_scenario:
-        page.finish(freeze=first, titles=f"{layout.HEADER_ROW}:{layout.HARDWARE_ROW}", master=master)
-    for page in (*(table.page for table in tables.values()), *cases.pages, log):
-        page.finish(freeze=page.corner, titles=page.titles, master=master)
-    front.finish(freeze="A4", titles="1:2", master=None)
+    for page in pages:
+        page.finish(master)
+    front.finish(None)
     kinds = remembering.kinds_of(plan, [page.name for page in (front, *pages)])
     by_kind = {kinds[page.name]: page for page in (front, *pages)}
     memory = remembering.memory_of(plan, book, by_kind)

@@ -80,14 +80,14 @@ class BuildPlan:
     def inputs(self) -> dict[str, Row]:
         """Every input of every template, once; first what the scenario is meant for, where that is a choice."""
         chosen = self.workloads.row
-        return ({chosen.name: chosen} if chosen else {}) | _shared("input", self._rows())
+        return ({chosen.name: chosen} if chosen else {}) | shared_rows("input", self._rows())
 
     @cached_property
     def constants(self) -> dict[str, Row]:
         """Every constant of every template, of the scenarios or of the cases, once."""
         cases = [case.template for case in self.comparison]
         templates = [*(self.layer_ops.templates if self.layer_ops else []), *cases]
-        return _shared("constant", [*self._rows(), *(row for template in templates for row in template.rows)])
+        return shared_rows("constant", [*self._rows(), *(row for template in templates for row in template.rows)])
 
     @cached_property
     def overrides(self) -> dict[str, Row]:
@@ -114,7 +114,7 @@ class BuildPlan:
                     )
 
 
-def _shared(kind: str, candidates: Sequence[Row]) -> dict[str, Row]:
+def shared_rows(kind: str, candidates: Sequence[Row]) -> dict[str, Row]:
     """The rows of a kind, each name once. Raises UserError where two mean different things by one name."""
     rows: dict[str, Row] = {}
     for row in candidates:

@@ -10,12 +10,13 @@ from openpyxl.workbook import Workbook
 from planner.errors import UserError, nearest
 from planner.formulas.explanation import in_names
 from planner.formulas.template import CALCULATED, Row, Template
+from planner.table import joined
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import row_format
 from planner.workbook.formula_texts import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import GREY, ORANGE, Page
+from planner.workbook.page import BROWN, GREY, ORANGE, Page
 from planner.workbook.template_rows import TYPED, Shares
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
@@ -78,7 +79,7 @@ def write(
 def header_rows(page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source")) -> None:
     """The header rows that are the same on every calculation sheet: who each scenario column is."""
     layout.scenario_header(page, plan.columns, titles)
-    for row in layout.HEADER_NAMES:
+    for row in layout.HEADERS:
         source = f"{inputs_sheet.NAME}!{HERE}{row}"
         blank = _model_on_chip() if row == layout.TITLE_ROW else '""'
         page.across(row, plan.columns, f'IF({source}="",{blank},{source})', "plan_cross", "@")
@@ -111,19 +112,17 @@ def _matched_rows(page: Page, plan: BuildPlan, shares: Shares, databases: Databa
 
 def _colours(sheet: Calculation, plan: BuildPlan, inputs: Inputs) -> None:
     """A missing number is grey; orange is a number typed over its formula, or a row whose override is on Inputs."""
-    first, last = layout.FIRST_SCENARIO, plan.columns.last
+    first = layout.FIRST_SCENARIO
     top, bottom = min(sheet.rows.values()), max(sheet.rows.values())
-    sheet.page.colour(f"{address(top, first)}:{address(bottom, last)}", f"ISNA({address(top, first)})", ink=GREY)
-    corner = address(top, first)
+    area, corner = plan.columns.area(top, bottom), address(top, first)
+    sheet.page.colour(area, f"ISNA({corner})", ink=GREY)
     typed_over = f"AND(NOT(ISBLANK({corner})),NOT(_xlfn.ISFORMULA({corner})))"  # the prefix is how the file spells it
-    sheet.page.colour(f"{corner}:{address(bottom, last)}", typed_over, ink="FF8A4B08", fill=ORANGE, bold=True)
+    sheet.page.colour(area, typed_over, ink=BROWN, fill=ORANGE, bold=True)
     for name, at in inputs.override_rows.items():
         if name in sheet.rows:
-            row = sheet.rows[name]
+            area = plan.columns.area(sheet.rows[name], sheet.rows[name])
             typed = f'{inputs_sheet.NAME}!{address(at, first)}<>""'
-            sheet.page.colour(
-                f"{address(row, first)}:{address(row, last)}", typed, ink="FF8A4B08", fill=ORANGE, bold=True
-            )
+            sheet.page.colour(area, typed, ink=BROWN, fill=ORANGE, bold=True)
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ class _RowWriter:
 
     def write(self, row: Row) -> None:
         page, at = self.sheet.page, self.sheet.rows[row.name]
-        source = "; ".join(text for text in (row.note, row.source) if text)
+        source = joined(row.note, row.source)
         layout.describe(page, at, (row.label, row.unit, row.name, self.in_names(row), source))
         if origin := self.origin(row):
             page.put(at, layout.NAME, row.name, "plan_told_link")

@@ -20,32 +20,8 @@ from planner.workbook.page import Page
 
 PALETTE = ("1F4FBF", "B42318", "11734B", "B45F06", "5B2A86")
 GRID, AXIS, INK = "E3E6EA", "6B7280", "1F2937"
-OPERATIONS = "An operation; +1 and more: others at its place"
-INTENSITIES = (0.1, 10_000.0)  # what the axis spans
 SIZE = (22.0, 13.0)  # cm
 SLANT = -45 * 60_000  # in the file's unit of angles: upwards to the right
-
-
-def roofline(
-    page: Page, *, points: tuple[int, int], roof: tuple[int, int], on: Page, anchor: str, size: tuple[float, float]
-) -> None:  # fmt: skip
-    """A log-log roofline: the roof as a line, each row of `points` as a labelled point.
-
-    Both tables hold label, intensity and FLOP/s in columns A to C of `page`; a point that is #N/A is not drawn.
-    """
-    chart = log_log("Roofline of the chosen scenario")
-    axis(chart.x_axis, "Arithmetic intensity (FLOP/byte)", "General", *INTENSITIES)
-    axis(chart.y_axis, "Attained (FLOP/s per chip)", "0.E+0", 1e9, 1e16)
-    chart.series.append(line(column(page, 2, *roof), column(page, 3, *roof), "Roof"))
-    dots = ring(column(page, 2, *points), column(page, 3, *points), OPERATIONS, AXIS, 11)
-    chart.series.append(dots)  # about the named points, for the legend
-    rows = range(points[0], points[1] + 1)
-    chart.series.extend(
-        labelled(page, 2, 3, row, "A", PALETTE[index % len(PALETTE)], "rl"[index % 2]) for index, row in enumerate(rows)
-    )  # fmt: skip
-    hide_from_legend(chart, range(2, 2 + len(rows)))
-    chart.width, chart.height = size
-    on.sheet.add_chart(chart, anchor)
 
 
 def log_log(title: str) -> ScatterChart:

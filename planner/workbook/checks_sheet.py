@@ -9,6 +9,7 @@ from openpyxl.workbook import Workbook
 
 from planner.formulas import lookups as facts
 from planner.formulas.template import Row
+from planner.table import joined
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import NOT_COUNTED, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
@@ -41,7 +42,7 @@ def write(
     for sheet in sheets:
         for row in (row for row in sheet.computed if row.kind == "check"):
             writer.row(f"{sheet.page.name}: {row.label}", f"{sheet.template.name}.{row.name}", row.formula,
-                       "; ".join(text for text in (row.note, row.source) if text),
+                       joined(row.note, row.source),
                        _counted(plan, inputs, sheet, row.name))  # fmt: skip
     last = writer.at - 1
     writer.section("Missing numbers: 1 is N/A")
@@ -58,11 +59,8 @@ def write(
                f"SUM({HERE}${missing}:{HERE}${missing_last})")  # fmt: skip
     _colour(page, plan, first, last)
     layout.scenario_widths(page, plan.columns, WIDTHS)
-    return (
-        page,
-        f"SUM({plan.columns.across(NAME, failed)})",
-        {"Failed checks": failed, "Missing numbers": failed + 1},
-    )
+    summaries = {"Failed checks": failed, "Missing numbers": failed + 1}
+    return page, f"SUM({plan.columns.across(NAME, failed)})", summaries
 
 
 def _missing(writer: _CheckWriter, inputs: Inputs, sheet: Calculation, counted: set[str]) -> None:
@@ -114,7 +112,7 @@ class _CheckWriter:
 
     def section(self, title: str) -> None:
         self.at += self.at > layout.FIRST_ROW
-        self.page.section(self.at, title, layout.FIRST_SCENARIO + self.plan.columns.filled - 1)
+        self.page.section(self.at, title, self.plan.columns.last_filled)
         self.at += 1
 
     def row(self, label: str, name: str, in_names: str, meaning: str, formula: str) -> None:
@@ -126,7 +124,7 @@ class _CheckWriter:
 
 def _colour(page: Page, plan: BuildPlan, first: int, last: int) -> None:
     """Failed checks stand out in red; what can't be told is grey."""
-    area = f"{address(first, layout.FIRST_SCENARIO)}:{address(last, plan.columns.last)}"
+    area = plan.columns.area(first, last)
     corner = address(first, layout.FIRST_SCENARIO)
     page.colour(area, f'IFERROR(AND({corner}<>"",{corner}=0),FALSE)', ink=RED, fill=PALE_RED, bold=True)
     page.colour(area, f"ISNA({corner})", ink=GREY)

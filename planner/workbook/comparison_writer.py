@@ -25,7 +25,7 @@ from planner.workbook.comparison_results import ResultColumns
 from planner.workbook.formula_texts import Databases, or_blank
 from planner.workbook.inputs_sheet import NAME as INPUTS
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import GREY, Live, Page
+from planner.workbook.page import GREY, Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
 
 PURPOSE = "Copy a row down to add a case, change its inputs, then run: planner measure on this file."
@@ -66,21 +66,21 @@ def write(
     )  # fmt: skip
     results = ResultColumns(page, table.end, table.columns, _efficiencies(plan, inputs))
     sheet = Comparison(page, table, results, FIRST_ROW + len(cases) + layout.SPARE_ROWS)
-    drawn = chart_columns(max(results.columns.values()) + 1)
+    drawn = ComparisonCharts(page, max(results.columns.values()) + 1)
     _header(sheet)
-    chart_header(page, drawn, HEADER_ROW - 1)
+    drawn.header()
     chip = next((scenario.hardware for scenario in plan.scenarios if scenario.hardware), None)
     for at, case in enumerate(cases, start=FIRST_ROW):
         _row(sheet, at, case, chip, databases)
-        chart_case(page, drawn, results, at, case, FIRST_ROW)
-    draw_charts(page, drawn, FIRST_ROW, sheet.last)
+        drawn.case(at, case, results)
+    drawn.draw(sheet.last)
     _validate(sheet, databases, templates)
-    _colour(sheet, max(drawn.values()))
+    _colour(sheet, drawn.last)
     _mark(book, sheet)
     first, end = column_letters(sheet.columns["predicted_time"]), column_letters(sheet.columns["achieved_bandwidth"])
     page.sheet.print_area = f"{first}{HEADER_ROW - 1}:{end}{FIRST_ROW + len(cases) - 1}"
     page.sheet.print_title_cols = "B:B"  # the working between the case and its results stays off the paper
-    page.widths(34, 30, 18, 14, 13, *[14] * len(table.columns), *[22] * (len(results.columns) + len(drawn)))
+    page.widths(34, 30, 18, 14, 13, *[14] * len(table.columns), *[22] * (len(results.columns) + len(drawn.columns)))
     return sheet
 
 
@@ -127,8 +127,7 @@ def _row(sheet: Comparison, at: int, case: ComparisonCase, chip: str | None, dat
 def _typed(case: ComparisonCase, row: Row) -> tuple[object, str]:
     if row.kind != "input":
         return None, ""
-    value = case.inputs[row.name]
-    return int(value) if isinstance(value, float) and value == int(value) else value, "plan_input"
+    return whole_as_int(case.inputs[row.name]), "plan_input"
 
 
 def _colour(sheet: Comparison, last: int) -> None:
@@ -152,8 +151,7 @@ def _validate(sheet: Comparison, databases: Databases, templates: Sequence[Templ
     }
     lists |= {name: databases["dtypes"].ids for name in sheet.table.columns if name.endswith("_dtype")}
     for name, source in lists.items():
-        sheet.page.validate(sheet.reach(name), type="list", formula1=source, error="Choose from the list.",
-                            errorTitle=name, promptTitle=name, prompt="Choose from the list.")  # fmt: skip
+        sheet.page.choose(sheet.reach(name), source, name, "Choose from the list.")
 
 
 TIMES = (1e-7, 1e2)  # s, what the axes span
@@ -168,67 +166,70 @@ CHART_COLUMNS = {
 EQUAL_ROWS = (1, 2)  # above the headers: the ends of the line on which measured is predicted
 
 
-def chart_columns(first: int) -> dict[str, int]:
-    """Machine name -> column, from left to right."""
-    return {name: column for column, name in enumerate(CHART_COLUMNS, start=first)}
+class ComparisonCharts:
+    """The two charts, and the columns from `first` on that hold what they draw."""
+
+    def __init__(self, page: Page, first: int) -> None:
+        self.page = page
+        self.columns = {name: column for column, name in enumerate(CHART_COLUMNS, start=first)}
+        self.last = max(self.columns.values())
+
+    def header(self) -> None:
+        """Labels with units, machine names below, and the line of equality above."""
+        for name, column in self.columns.items():
+            label, unit = CHART_COLUMNS[name]
+            self.page.put(HEADER_ROW - 1, column, f"{label} ({unit})", "plan_note")
+            self.page.put(HEADER_ROW, column, name, "plan_header")
+        for row, end in zip(EQUAL_ROWS, TIMES, strict=True):
+            for name in ("chart_predicted", "chart_measured"):
+                self.page.put(row, self.columns[name], end, "plan_constant", number_format("s"))
+            note = "end of the line: measured is predicted"
+            self.page.put(row, self.columns["chart_dimension"], note, "plan_text")
+
+    def case(self, at: int, case: ComparisonCase, results: ResultColumns) -> None:
+        """What is drawn of one case."""
+        predicted = address(at, results.columns["predicted_time"])
+        measured = or_blank(address(at, results.columns["measured_time"]))
+        size = address(at, self.columns["chart_dimension"])
+        contents = {
+            "chart_predicted": f"IFERROR({predicted},1)",
+            "chart_measured": f"{measured}+0*{predicted}",
+            "chart_dimension": f"IFERROR({_square(at, case, results)},1)",
+            "chart_roofline": f"IF({size}>1,{predicted},NA())",
+            "chart_point": f"IF({size}>1,{measured},NA())",
+        }
+        for name, text in contents.items():
+            self.page.put(at, self.columns[name], Live(text), "plan_formula", number_format(CHART_COLUMNS[name][1]))
+
+    def draw(self, last: int) -> None:
+        """Both charts, right of their data, of the cases to the row `last`."""
+
+        def of(name: str, first: int = FIRST_ROW, last: int = last) -> Reference:
+            return charts.column(self.page, self.columns[name], first, last)
+
+        anchor = column_letters(self.last + 2)
+        scatter = charts.log_log("Measured over predicted")
+        charts.axis(scatter.x_axis, "Predicted time (s)", "0.E+0", *TIMES)
+        charts.axis(scatter.y_axis, "Measured time (s)", "0.E+0", *TIMES)
+        along, up = (of(name, *EQUAL_ROWS) for name in ("chart_predicted", "chart_measured"))
+        scatter.series.append(charts.line(along, up, "Measured is predicted"))
+        scatter.series.append(charts.markers(of("chart_predicted"), of("chart_measured"), "Cases"))
+        self.page.sheet.add_chart(scatter, f"{anchor}4")
+        growth = charts.log_log("Time of a square matmul")
+        charts.axis(growth.x_axis, "Dimension", "General", *DIMENSIONS)
+        charts.axis(growth.y_axis, "Time (s)", "0.E+0", *TIMES)
+        dimension, points = of("chart_dimension"), of("chart_point")
+        growth.series.append(charts.line(dimension, of("chart_roofline"), "Roofline"))
+        growth.series.append(charts.markers(dimension, points, "Measured", charts.PALETTE[1]))
+        self.page.sheet.add_chart(growth, f"{anchor}31")
 
 
-def chart_header(page: Page, places: dict[str, int], at: int) -> None:
-    """Labels with units in row `at`, machine names below, and the line of equality above."""
-    for name, column in places.items():
-        label, unit = CHART_COLUMNS[name]
-        page.put(at, column, f"{label} ({unit})", "plan_note")
-        page.put(at + 1, column, name, "plan_header")
-    for row, end in zip(EQUAL_ROWS, TIMES, strict=True):
-        for name in ("chart_predicted", "chart_measured"):
-            page.put(row, places[name], end, "plan_constant", number_format("s"))
-        page.put(row, places["chart_dimension"], "end of the line: measured is predicted", "plan_text")
-
-
-def chart_case(
-    page: Page, places: dict[str, int], results: ResultColumns, at: int, row: ComparisonCase, first: int
-) -> None:
-    """The chart data of one case; only square matmuls in the dtype of the first row have a place by dimension."""
-    predicted = f"{column_letters(results.columns['predicted_time'])}{at}"
-    measured = or_blank(f"{column_letters(results.columns['measured_time'])}{at}")
-    square = "NA()"
-    if row.template.name == "matmul":
-        tokens, d_in, d_out, count, dtype = (
-            column_letters(results.working[name]) for name in ("tokens", "d_in", "d_out", "n_matmuls", "compute_dtype")
-        )
-        same = f"{dtype}{at}=${dtype}${first}"
-        square = f"IF(AND({tokens}{at}={d_in}{at},{d_in}{at}={d_out}{at},{count}{at}=1,{same}),{d_in}{at},NA())"
-    size = f"{column_letters(places['chart_dimension'])}{at}"
-    contents = {
-        "chart_predicted": f"IFERROR({predicted},1)",
-        "chart_measured": f"{measured}+0*{predicted}",
-        "chart_dimension": f"IFERROR({square},1)",
-        "chart_roofline": f"IF({size}>1,{predicted},NA())",
-        "chart_point": f"IF({size}>1,{measured},NA())",
-    }
-    for name, text in contents.items():
-        page.put(at, places[name], Live(text), "plan_formula", number_format(CHART_COLUMNS[name][1]))
-
-
-def draw_charts(page: Page, places: dict[str, int], first: int, last: int) -> None:
-    """Both charts, right of their data."""
-
-    def reach(name: str) -> Reference:
-        return charts.column(page, places[name], first, last)
-
-    anchor = column_letters(max(places.values()) + 2)
-    scatter = charts.log_log("Measured over predicted")
-    charts.axis(scatter.x_axis, "Predicted time (s)", "0.E+0", *TIMES)
-    charts.axis(scatter.y_axis, "Measured time (s)", "0.E+0", *TIMES)
-    along, up = (charts.column(page, places[name], *EQUAL_ROWS) for name in ("chart_predicted", "chart_measured"))
-    scatter.series.append(charts.line(along, up, "Measured is predicted"))
-    scatter.series.append(charts.markers(reach("chart_predicted"), reach("chart_measured"), "Cases"))
-    page.sheet.add_chart(scatter, f"{anchor}4")
-    growth = charts.log_log("Time of a square matmul")
-    charts.axis(growth.x_axis, "Dimension", "General", *DIMENSIONS)
-    charts.axis(growth.y_axis, "Time (s)", "0.E+0", *TIMES)
-    growth.series.append(charts.line(reach("chart_dimension"), reach("chart_roofline"), "Roofline"))
-    growth.series.append(
-        charts.markers(reach("chart_dimension"), reach("chart_point"), "Measured", charts.PALETTE[1])
-    )  # fmt: skip
-    page.sheet.add_chart(growth, f"{anchor}31")
+def _square(at: int, case: ComparisonCase, results: ResultColumns) -> str:
+    """The dimension of a square matmul in the dtype of the first row: only that has a place by dimension."""
+    if case.template.name != "matmul":
+        return "NA()"
+    names = ("tokens", "d_in", "d_out", "n_matmuls", "compute_dtype")
+    columns = [column_letters(results.working[name]) for name in names]
+    tokens, d_in, d_out, count, dtype = (f"{column}{at}" for column in columns)
+    same = f"{dtype}=${columns[-1]}${FIRST_ROW}"
+    return f"IF(AND({tokens}={d_in},{d_in}={d_out},{count}=1,{same}),{d_in},NA())"

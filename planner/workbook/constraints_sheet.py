@@ -63,9 +63,8 @@ def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation]) -> Con
         constraints.rows[sheet.page.name, each.row.name] = at - 1
         page.sheet.row_dimensions[at - 1].height = constraints.heights[at - 1] = _height(each)
         at += 1
-    first = layout.FIRST_SCENARIO
-    page.colour(f"{address(layout.FIRST_ROW, first)}:{address(at, plan.columns.last)}",
-                f"ISNA({address(layout.FIRST_ROW, first)})", ink=GREY)  # fmt: skip
+    corner = address(layout.FIRST_ROW, layout.FIRST_SCENARIO)
+    page.colour(plan.columns.area(layout.FIRST_ROW, at), f"ISNA({corner})", ink=GREY)
     layout.scenario_widths(page, plan.columns, WIDTHS)
     return constraints
 
@@ -83,7 +82,7 @@ def _found(sheets: Sequence[Calculation]) -> Iterator[tuple[Constraint, Calculat
 
 def _block(page: Page, plan: BuildPlan, each: Constraint, sheet: Calculation, title: str, at: int) -> int:
     """One constraint: its parts, then what binds, the next part, how far it is, and all in words; the row below."""
-    page.section(at, title, layout.FIRST_SCENARIO + plan.columns.filled - 1)
+    page.section(at, title, plan.columns.last_filled)
     first, last = at + 1, at + len(each.parts)
     for row, part in enumerate(each.parts, start=first):
         label = f"{title}: {within(_beside(part.label, each.row.label))}"

@@ -59,7 +59,7 @@ def write_cover(
 
     `sheets` holds what is said of each sheet, by its name; `master` counts the failed checks.
     """
-    page = Page(book, "Cover", front.title, front.purpose)
+    page = Page(book, "Cover", front.title, front.purpose, corner="A4", titles="1:2")
     at = 4
     for label, value in (("Version", __version__), ("Made on", made)):
         page.put(at, 1, label, "plan_label")

@@ -18,7 +18,8 @@ from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.layer_ops import PHASES
-from planner.formulas.template import Row, Template
+from planner.formulas.template import Row
+from planner.table import joined
 from planner.workbook import charts, inputs_sheet, layout
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
@@ -73,7 +74,7 @@ def write(
 
 def _charts(page: Page, plan: BuildPlan, charted: DashboardCharts, at: int) -> None:
     """The charts of the chosen scenario, on a printed page of their own; a link beside the choice leads to them."""
-    page.section(at, "Charts of the scenario shown", layout.FIRST_SCENARIO + plan.columns.filled - 1)
+    page.section(at, "Charts of the scenario shown", plan.columns.last_filled)
     page.put(at, layout.SOURCE, Live(f"${column_letters(layout.FORMULA)}${SELECTOR_ROW}"), "plan_section")
     page.put(SELECTOR_ROW, layout.SOURCE, f"its charts are in row {at}", "plan_told_link")
     page.link(SELECTOR_ROW, layout.SOURCE, NAME, address(at, layout.LABEL))
@@ -86,14 +87,14 @@ def _reach(plan: BuildPlan) -> int:
     """The last column of a printed page: that of the last scenario, or further where the charts reach further."""
     pixels = sum(7 * width + 5 for width in (*WIDTHS, *(layout.SCENARIO_WIDTH for _ in plan.columns)))
     further = max(0, math.ceil((CHARTS_WIDTH - pixels) / PLAIN_COLUMN))
-    return layout.FIRST_SCENARIO + plan.columns.filled - 1 + further
+    return plan.columns.last_filled + further
 
 
 def _selectors(page: Page, plan: BuildPlan, *, has_roofline: bool) -> None:
     """The choices that the charts and the sheets of one scenario follow; only a roofline has phases."""
     followers = ["Roofline"] * has_roofline + ["Sweep"] * bool(plan.sweeps)
     shown = f"{', '.join(followers)} and the charts"
-    page.section(SELECTOR_ROW - 1, f"Shown on {shown}", layout.FIRST_SCENARIO + plan.columns.filled - 1)
+    page.section(SELECTOR_ROW - 1, f"Shown on {shown}", plan.columns.last_filled)
     ids = plan.columns.across("Inputs", layout.ID_ROW)
     choices = [("Scenario", plan.scenarios[0].id, ids)]
     if has_roofline:
@@ -101,16 +102,15 @@ def _selectors(page: Page, plan: BuildPlan, *, has_roofline: bool) -> None:
     for at, (label, value, source) in enumerate(choices, start=SELECTOR_ROW):
         layout.describe(page, at, (f"{label} shown", "text", f"shown_{label.lower()}"))
         page.put(at, layout.FORMULA, value, "plan_input", "@")
-        page.validate(address(at, layout.FORMULA), type="list", formula1=source, promptTitle=label,
-                      prompt=f"{shown} follow this choice.", errorTitle=label,
-                      error="Choose from the list.")  # fmt: skip
+        page.choose(address(at, layout.FORMULA), source, label, f"{shown} follow this choice.")
 
 
 def _template(
     page: Page, plan: BuildPlan, sheet: Calculation, constraints: Constraints | None, at: int, labels: set[str]
 ) -> int:
-    proved = _proved(sheet.template)
-    page.section(at, sheet.template.name.capitalize(), layout.FIRST_SCENARIO + plan.columns.filled - 1)
+    checks = sheet.template.of_kind("check")
+    proved = sheet.template.closure(row.name for row in checks)  # what a check computes another way
+    page.section(at, sheet.template.name.capitalize(), plan.columns.last_filled)
     at += 1
     for name in headlines(sheet.template):
         row = sheet.template.row(name)
@@ -127,14 +127,12 @@ def _set_back(page: Page, plan: BuildPlan, inputs: Inputs, sheet: Calculation, f
     if plan.workloads.row is None or sheet.template not in plan.workloads.templates:
         return
     page.put(first, layout.SOURCE, "grey: of a scenario that isn't meant for it", "plan_section")
-    area = f"{address(first + 1, layout.FIRST_SCENARIO)}:{address(last, plan.columns.last)}"
     typed = f"{inputs_sheet.NAME}!{column_letters(layout.FIRST_SCENARIO)}${inputs.input_rows[WORKLOAD]}"
-    page.colour(area, f'AND({typed}<>"{ALL_WORKLOADS}",{typed}<>"{sheet.template.name}")', ink=GREY)
-
-
-def _proved(template: Template) -> set[str]:
-    """The rows that a check of the template is made of, and what those are made of, and so on."""
-    return template.closure(row.name for row in template.of_kind("check"))
+    page.colour(
+        plan.columns.area(first + 1, last),
+        f'AND({typed}<>"{ALL_WORKLOADS}",{typed}<>"{sheet.template.name}")',
+        ink=GREY,
+    )
 
 
 def _linked(page: Page, at: int, sheet: str, row: int) -> None:
@@ -144,7 +142,7 @@ def _linked(page: Page, at: int, sheet: str, row: int) -> None:
 
 
 def _headline(page: Page, plan: BuildPlan, sheet: Calculation, row: Row, at: int, is_proved: bool) -> None:
-    source = "; ".join(text for text in ("" if is_proved else layout.UNPROVED, row.note, row.source) if text)
+    source = joined("" if is_proved else layout.UNPROVED, row.note, row.source)
     layout.describe(page, at, (row.label, row.unit, row.name, sheet.page.name, source))
     _linked(page, at, sheet.page.name, sheet.rows[row.name])
     for column in plan.columns:

@@ -10,7 +10,7 @@ from openpyxl.workbook import Workbook
 from planner.catalog import Table, Value
 from planner.workbook import layout
 from planner.workbook.cell_styles import number_format
-from planner.workbook.page import Page
+from planner.workbook.page import Page, whole_as_int
 from planner.xlsx.address import column_letters
 
 TITLES = {
@@ -78,22 +78,14 @@ def write(book: Workbook, table: Table) -> DatabaseSheet:
     for at, (identifier, cells) in enumerate(rows.items(), start=layout.TABLE_FIRST_ROW):
         page.put(at, 1, identifier, "plan_key")
         for column in table.columns:
-            value = cells.get(column.name)
-            if value is not None:
-                whole = isinstance(value, float) and value == int(value) and abs(value) < 2**53
-                kept = int(value) if whole else value
-                page.put(
-                    at,
-                    columns[column.name],
-                    kept,
-                    "plan_data",
-                    "0" if column.name == "year" else number_format(column.unit),
-                )
+            if (value := cells.get(column.name)) is not None:
+                form = "0" if column.name == "year" else number_format(column.unit)
+                page.put(at, columns[column.name], whole_as_int(value), "plan_data", form)
     page.sheet.row_dimensions[3].height = 42
-    last = layout.TABLE_FIRST_ROW + len(table.rows) - 1
+    last = layout.TABLE_FIRST_ROW + len(rows) - 1
     page.sheet.print_area = f"A1:{column_letters(min(len(table.columns) + 1, PRINTED))}{last}"
     page.widths(20, *[_width(rows.values(), column.name, column.unit) for column in table.columns])
-    return DatabaseSheet(page, columns, layout.TABLE_FIRST_ROW + len(table.rows) - 1 + layout.SPARE_ROWS)
+    return DatabaseSheet(page, columns, last + layout.SPARE_ROWS)
 
 
 def _width(rows: Iterable[Mapping[str, Value]], name: str, unit: str) -> float:

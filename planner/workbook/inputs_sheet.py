@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from openpyxl.workbook import Workbook
 
-from planner.catalog import Value
 from planner.formulas.input_values import LARGEST, limits
 from planner.formulas.template import Row
+from planner.table import joined
 from planner.workbook import layout
-from planner.workbook.build_plan import BuildPlan
+from planner.workbook.build_plan import OVERRIDABLE, BuildPlan
 from planner.workbook.cell_styles import number_format, row_format
-from planner.workbook.layout import ScenarioColumns
-from planner.workbook.page import ORANGE, Page
+from planner.workbook.page import BROWN, ORANGE, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
 
 NAME = "Inputs"
@@ -46,12 +45,9 @@ def write(book: Workbook, plan: BuildPlan, ranges: dict[str, str]) -> Inputs:
     _header_rows(page, plan, ranges)
     row = layout.FIRST_ROW
     row = _block(page, plan, "Plan", list(plan.inputs.values()), inputs.input_rows, row, ranges)
-    lookups = [r for r in plan.overrides.values() if r.kind in ("model", "hardware")]
-    calculated = [
-        replace(r, label=f"{r.label} (override)")
-        for r in plan.overrides.values()
-        if r.kind not in ("model", "hardware")
-    ]
+    lookups = [r for r in plan.overrides.values() if r.kind in OVERRIDABLE]
+    others = [r for r in plan.overrides.values() if r.kind not in OVERRIDABLE]
+    calculated = [replace(r, label=f"{r.label} (override)") for r in others]
     row = _block(page, plan, "Overrides of looked-up numbers", lookups, inputs.override_rows, row, ranges)
     row = _block(page, plan, "Overrides of calculated numbers", calculated, inputs.override_rows, row, ranges)
     _constants(page, plan, inputs, row)
@@ -63,42 +59,27 @@ def write(book: Workbook, plan: BuildPlan, ranges: dict[str, str]) -> Inputs:
 def _colour_overrides(inputs: Inputs, plan: BuildPlan) -> None:
     """An override that is typed stands out from the blank ones."""
     if rows := inputs.override_rows.values():
-        first, last = address(min(rows), layout.FIRST_SCENARIO), address(max(rows), plan.columns.last)
-        inputs.page.colour(f"{first}:{last}", f'{first}<>""', ink="FF8A4B08", fill=ORANGE, bold=True)
+        area = plan.columns.area(min(rows), max(rows))
+        first = address(min(rows), layout.FIRST_SCENARIO)
+        inputs.page.colour(area, f'{first}<>""', ink=BROWN, fill=ORANGE, bold=True)
 
 
 def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
     for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
         given = scenario.name if scenario.is_named else None  # blank: the other sheets show the model on the chip
         values = (scenario.id, given, scenario.model, scenario.hardware)
-        for row, value in zip(layout.HEADER_NAMES, values, strict=True):
+        for row, value in zip(layout.HEADERS, values, strict=True):
             page.put(row, column, value, "plan_input", "@")
-    reach = _reach(plan.columns)
-    for row, kind in ((layout.MODEL_ROW, "models"), (layout.HARDWARE_ROW, "hardware")):
-        title = "Model" if kind == "models" else "Chip"
-        dropdown(page, reach(row), ranges[kind], title, f"Choose an id of the {kind.capitalize()} sheet.")
+    for row, kind, title in ((layout.MODEL_ROW, "models", "Model"), (layout.HARDWARE_ROW, "hardware", "Chip")):
+        prompt = f"Choose an id of the {kind.capitalize()} sheet."
+        page.choose(plan.columns.area(row, row), ranges[kind], title, prompt)
     texts = (
         (layout.ID_ROW, "Scenario id", "A short text; ids are unique."),
         (layout.TITLE_ROW, "Scenario", "A short text; blank shows the model on the chip."),
     )
+    short = {"type": "textLength", "operator": "between", "formula1": "1", "formula2": "80"}
     for row, title, prompt in texts:
-        page.validate(
-            reach(row), type="textLength", operator="between", formula1="1", formula2="80",
-            promptTitle=title, prompt=prompt, errorTitle=title, error="1 to 80 characters.",
-        )  # fmt: skip
-
-
-def _reach(columns: ScenarioColumns) -> Callable[[int], str]:
-    """Row -> the row's scenario cells, sized ahead."""
-    return lambda row: f"{address(row, layout.FIRST_SCENARIO)}:{address(row, columns.last)}"
-
-
-def dropdown(page: Page, reference: str, source: str, title: str, prompt: str) -> None:
-    """Let the cells of `reference` be chosen from a list."""
-    page.validate(
-        reference, type="list", formula1=source, promptTitle=title, prompt=prompt,
-        errorTitle=title, error="Choose from the list.",
-    )  # fmt: skip
+        page.validate(plan.columns.area(row, row), title, prompt, "1 to 80 characters.", **short)
 
 
 def _block(
@@ -107,7 +88,7 @@ def _block(
     """A section of the sheet; returns the row below it."""
     if not rows:
         return at
-    page.section(at, title, layout.FIRST_SCENARIO + plan.columns.filled - 1)
+    page.section(at, title, plan.columns.last_filled)
     overriding = title != "Plan"
     first = at + 1
     for at, row in enumerate(rows, start=first):
@@ -117,13 +98,8 @@ def _block(
             value = scenario.values.get(row.name, None if overriding else row.default)
             missing = row.name in scenario.values and value is None
             page.put(at, column, "#N/A" if missing else whole_as_int(value), "plan_input", number_format(row.unit))
-        validate(page, row, _reach(plan.columns)(at), ranges, overriding)
+        validate(page, row, plan.columns.area(at, at), ranges, overriding)
     return at + 2
-
-
-def whole_as_int(value: Value) -> Value:
-    """A whole number as an integer, so that the file holds 8 and not 8.0."""
-    return int(value) if isinstance(value, float) and value == int(value) and abs(value) < 2**53 else value
 
 
 def _describe(page: Page, at: int, row: Row) -> None:
@@ -133,43 +109,41 @@ def _describe(page: Page, at: int, row: Row) -> None:
 def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], overriding: bool) -> None:
     """Hold the cells of `reference` to what a row may be: a dtype of the list, a flag, a number above 0."""
     prompt = "Blank takes the looked-up or calculated number." if overriding else (row.note or row.label)
-    message = {"promptTitle": row.label[:32], "prompt": prompt[:255], "errorTitle": row.label[:32]}
+    allowed = limits(row)
+    above, most = allowed.is_positive, f"{allowed.most:g}"
+
+    def hold(error: str, **rule: str) -> None:
+        page.validate(reference, row.label, prompt, error, **rule)
+
     if row.unit == "text" and row.name.endswith("dtype"):
-        page.validate(reference, type="list", formula1=ranges["dtypes"], error="Choose from the list.", **message)
+        page.choose(reference, ranges["dtypes"], row.label, prompt)
     elif row.choices:
-        listed = ",".join(row.choices)
-        page.validate(reference, type="list", formula1=f'"{listed}"', error="Choose from the list.", **message)
+        page.choose(reference, f'"{",".join(row.choices)}"', row.label, prompt)
     elif row.unit == "text":
-        page.validate(
-            reference, type="textLength", operator="between", formula1="0", formula2="80",
-            error="At most 80 characters.", **message,
-        )  # fmt: skip
-    elif limits(row).is_flag:
-        page.validate(reference, type="list", formula1='"0,1"', error="1 is yes and 0 is no.", **message)
-    elif limits(row).is_stage:
-        page.validate(
-            reference, type="whole", operator="between", formula1="0", formula2=f"{limits(row).most:g}",
-            error=f"A whole number from 0 to {limits(row).most:g}.", **message,
-        )  # fmt: skip
-    elif (most := limits(row).most) < LARGEST:
-        above = limits(row).is_positive
-        page.validate(
-            reference, type="decimal", operator="between", formula1=LEAST if above else "0", formula2=f"{most:g}",
-            error=f"A share, {'above' if above else 'from'} 0 and at most {most:g}.", **message,
-        )  # fmt: skip
+        hold("At most 80 characters.", type="textLength", operator="between", formula1="0", formula2="80")
+    elif allowed.is_flag:
+        hold("1 is yes and 0 is no.", type="list", formula1='"0,1"')
+    elif allowed.is_stage:
+        error = f"A whole number from 0 to {most}."
+        hold(error, type="whole", operator="between", formula1="0", formula2=most)
+    elif allowed.most < LARGEST:
+        error = f"A share, {'above' if above else 'from'} 0 and at most {most}."
+        hold(error, type="decimal", operator="between", formula1=LEAST if above else "0", formula2=most)
     else:
-        above = limits(row).is_positive
-        page.validate(
-            reference, type="decimal", operator="greaterThan" if above else "greaterThanOrEqual", formula1="0",
-            error=f"A number of {row.unit}, {'above' if above else 'not below'} 0.", **message,
-        )  # fmt: skip
+        error = f"A number of {row.unit}, {'above' if above else 'not below'} 0."
+        hold(error, type="decimal", operator=at_least_0(row), formula1="0")
+
+
+def at_least_0(row: Row) -> str:
+    """The operator beside 0 of a validation that holds a row's numbers to its limits."""
+    return "greaterThan" if limits(row).is_positive else "greaterThanOrEqual"
 
 
 def _constants(page: Page, plan: BuildPlan, inputs: Inputs, at: int) -> None:
-    page.section(at, "Constants", layout.FIRST_SCENARIO + plan.columns.filled - 1)
+    page.section(at, "Constants", plan.columns.last_filled)
     first = at + 1
     for at, row in enumerate(plan.constants.values(), start=first):
         inputs.constant_rows[row.name] = at
         _describe(page, at, row)
         page.put(at, layout.FORMULA, whole_as_int(row.default), "plan_constant", row_format(row))
-        page.put(at, layout.SOURCE, "; ".join(text for text in (row.source, row.note) if text), "plan_told")
+        page.put(at, layout.SOURCE, joined(row.source, row.note), "plan_told")

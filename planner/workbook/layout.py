@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from planner.xlsx.address import column_letters
+from planner.xlsx.address import address, column_letters
 
 if TYPE_CHECKING:
     from planner.workbook.page import Page
@@ -15,13 +15,12 @@ if TYPE_CHECKING:
 LABEL, UNIT, NAME, FORMULA, SOURCE, FIRST_SCENARIO = 1, 2, 3, 4, 5, 6
 HEADER_ROW, ID_ROW, TITLE_ROW, MODEL_ROW, HARDWARE_ROW = 3, 4, 5, 6, 7
 FIRST_ROW = 9  # below the header rows and a blank one
-HEADER_NAMES = {
-    ID_ROW: "scenario_id",
-    TITLE_ROW: "scenario_name",
-    MODEL_ROW: "model_id",
-    HARDWARE_ROW: "hardware_id",
+HEADERS = {  # what each row above the scenarios says of them: its name and its label
+    ID_ROW: ("scenario_id", "Scenario id"),
+    TITLE_ROW: ("scenario_name", "Scenario"),
+    MODEL_ROW: ("model_id", "Model"),
+    HARDWARE_ROW: ("hardware_id", "Chip"),
 }
-HEADER_LABELS = {ID_ROW: "Scenario id", TITLE_ROW: "Scenario", MODEL_ROW: "Model", HARDWARE_ROW: "Chip"}
 
 TABLE_HEADER_ROW, TABLE_FIRST_ROW = 5, 6  # of a database sheet
 RESERVED = {
@@ -45,12 +44,19 @@ class ScenarioColumns:
     @property
     def last(self) -> int:
         """The last column that ranges and validations reach."""
-        if self.reach > FIRST_SCENARIO + self.filled:
-            return self.reach
-        return FIRST_SCENARIO + self.filled + SPARE_SCENARIOS - 1
+        return self.reach if self.reach > self.last_filled + 1 else self.last_filled + SPARE_SCENARIOS
+
+    @property
+    def last_filled(self) -> int:
+        """The column of the last scenario."""
+        return FIRST_SCENARIO + self.filled - 1
 
     def __iter__(self) -> Iterator[int]:
-        return iter(range(FIRST_SCENARIO, FIRST_SCENARIO + self.filled))
+        return iter(range(FIRST_SCENARIO, self.last_filled + 1))
+
+    def area(self, top: int, bottom: int) -> str:
+        """The scenario columns of some rows, sized ahead: `F9:AC40`."""
+        return f"{address(top, FIRST_SCENARIO)}:{address(bottom, self.last)}"
 
     def across(self, sheet: str, row: int) -> str:
         """The range over a row's scenario columns, sized ahead: `Inputs!$F$4:$AC$4`."""
@@ -68,8 +74,9 @@ def scenario_header(page: Page, columns: ScenarioColumns, titles: Sequence[str])
     page.header(["Quantity", "Unit", "Name", *titles])
     for column in columns:
         page.put(HEADER_ROW, column, None, "plan_header")
-    for row, name in HEADER_NAMES.items():
-        page.put(row, LABEL, HEADER_LABELS[row], "plan_label")
+    page.corner, page.titles = address(HARDWARE_ROW + 1, FIRST_SCENARIO), f"{HEADER_ROW}:{HARDWARE_ROW}"
+    for row, (name, label) in HEADERS.items():
+        page.put(row, LABEL, label, "plan_label")
         page.put(row, UNIT, "text", "plan_text")
         page.put(row, NAME, name, "plan_told")
         for column in (FORMULA, SOURCE):

@@ -57,8 +57,7 @@ def write(
         table = CaseColumns(
             page, [template], at + 2, 4, inputs.constant, databases, lambda _: names.places["hardware_row"]
         )
-        for column, title in enumerate(("Operation", "Times", "Name"), start=1):
-            page.put(at + 2, column, title, "plan_header")
+        page.header(("Operation", "Times", "Name"), at + 2)
         table.header()
         page.sheet.row_dimensions[at + 1].height = 42
         at += 3
@@ -98,14 +97,9 @@ class _Step(ChosenBlock):
     """
 
     def __init__(
-        self,
-        page: Page,
-        plan: BuildPlan,
-        ops: LayerOps,
-        step: Calculation,
-        databases: Databases,
+        self, page: Page, plan: BuildPlan, ops: LayerOps, step: Calculation, databases: Databases,
         selectors: dict[str, str],
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(page, plan, FIRST_STEP_ROW)
         page.put(layout.HEADER_ROW, VALUE, "Value", "plan_header_right")
         self.step = step

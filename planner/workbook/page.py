@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import date
-from typing import Any
 
 from openpyxl.formatting.rule import Rule
 from openpyxl.utils.datetime import to_excel
@@ -21,11 +20,12 @@ from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import HERE, Grid
 
-RED, PALE_RED, GREY, ORANGE = "FFB42318", "FFFEE4E2", "FF9CA3AF", "FFFDE9CF"
+RED, PALE_RED, GREY, ORANGE, BROWN = "FFB42318", "FFFEE4E2", "FF9CA3AF", "FFFDE9CF", "FF8A4B08"
 WRAPS = ("plan_told", "plan_told_link", "plan_wrapped")  # the styles of texts that wrap
 LINE_HEIGHT, PER_WIDTH = 13.0, 1.15  # points a line, letters a unit of width
 FORMULA_LIKE = ("=", "+", "-", "@")  # a text that begins so is marked as a text, lest a program read a formula in it
 _WORDS = re.compile(r"[^\s/-]*[\s/-]+|[^\s/-]+")  # a line ends after a blank, a hyphen or a slash
+LONGEST_TITLE, LONGEST_PROMPT = 32, 255  # letters that a validation's message may have
 MASTER_CHECK = "C1"  # on every sheet: the count of failed checks
 
 
@@ -59,7 +59,7 @@ class Page:
 
     def put(self, row: int, column: int, value: object, style: str, number_format: str | None = None) -> None:
         """Write one cell. Only a Live text becomes a formula, whatever a text begins with."""
-        look = self._styles.get((style, number_format)) or self._styles.add(self.sheet, style, number_format)
+        look = self._look(style, number_format)
         if isinstance(value, Live):
             self.grid.put_formula(row, column, value, look)
             self.filled[row, column] = 1, 1, look, value
@@ -73,11 +73,15 @@ class Page:
         self.grid.put(row, column, held, look)
         self.filled[row, column] = 1, 1, look, held
 
+    def _look(self, style: str, number_format: str | None) -> int:
+        """The number of a cell's look in the workbook."""
+        return self._styles.get((style, number_format)) or self._styles.add(self.sheet, style, number_format)
+
     def across(
         self, row: int, columns: Iterable[int], pattern: str, style: str, number_format: str | None = None
     ) -> None:
         """Write one formula into several columns of a row: `pattern` has HERE for the letters of each column."""
-        look = self._styles.get((style, number_format)) or self._styles.add(self.sheet, style, number_format)
+        look = self._look(style, number_format)
         filled = list(columns)
         self.grid.put_across(row, filled, pattern, look)
         text = pattern if len(filled) > 1 else pattern.replace(HERE, column_letters(filled[0]))
@@ -87,7 +91,7 @@ class Page:
         self, rows: Sequence[int], column: int, pattern: str, style: str, number_format: str | None = None
     ) -> None:
         """Write one formula into several rows of a column: `pattern` has HERE for the number of each row."""
-        look = self._styles.get((style, number_format)) or self._styles.add(self.sheet, style, number_format)
+        look = self._look(style, number_format)
         self.grid.put_down(column, rows, pattern, look)
         text = pattern if len(rows) > 1 else pattern.replace(HERE, str(rows[0]))
         self.filled[rows[0], column] = len(rows), 1, look, Live(text)
@@ -101,24 +105,34 @@ class Page:
         """Make a cell a link to a place in this workbook."""
         self.links[row, column] = f"{sheet}!{target}"
 
-    def header(self, titles: list[str], row: int = layout.HEADER_ROW) -> None:
-        """A table's header row."""
-        for index, title in enumerate(titles, start=1):
-            self.put(row, index, title, "plan_header")
+    def header(self, titles: Iterable[str], row: int = layout.HEADER_ROW, right: Container[int] = ()) -> None:
+        """A table's header row; the titles of the columns `right` stand right, above numbers."""
+        for column, title in enumerate(titles, start=1):
+            self.put(row, column, title, "plan_header_right" if column in right else "plan_header")
 
     def section(self, row: int, title: str, last_column: int) -> None:
         """A heading inside a table, over its whole width."""
         for column in range(1, last_column + 1):
             self.put(row, column, title if column == 1 else None, "plan_section")
 
-    def validate(self, reference: str, **rule: Any) -> None:
-        """A data validation with its message, over the cells and ranges that `reference` lists."""
-        validation = DataValidation(showErrorMessage=True, showInputMessage=True, allow_blank=True, **rule)
+    def choose(self, reference: str, source: str, title: str, prompt: str) -> None:
+        """Let cells be chosen from a list: `source` is a range, or the texts between quotes."""
+        self.validate(reference, title, prompt, "Choose from the list.", type="list", formula1=source)
+
+    def validate(self, reference: str, title: str, prompt: str, error: str, **rule: str) -> None:
+        """A data validation over the cells and ranges that `reference` lists, with what it says there.
+
+        `rule` has its type, operator and formulas as openpyxl calls them.
+        """
+        title = title[:LONGEST_TITLE]
+        validation = DataValidation(
+            showErrorMessage=True, showInputMessage=True, allow_blank=True, promptTitle=title, errorTitle=title,
+            prompt=prompt[:LONGEST_PROMPT], error=error, **rule,
+        )  # fmt: skip
         for area in reference.split():
             validation.add(area)
         self.sheet.add_data_validation(validation)
-        told = (rule.get(name, "") for name in ("type", "promptTitle", "formula1", "formula2"))
-        self.rules.append((reference, *told))
+        self.rules.append((reference, rule["type"], title, rule["formula1"], rule.get("formula2", "")))
 
     def colour(self, reference: str, condition: str, *, ink: str, fill: str | None = None, bold: bool = False) -> None:
         """A conditional format: the cells of `reference` for which the formula `condition` holds."""
@@ -144,11 +158,14 @@ class Page:
                 known = (rows[row].height or 0) if row in rows else 0
                 self.heights[row] = max(self.heights.get(row, known), LINE_HEIGHT * lines + 2)
 
-    def finish(self, *, freeze: str, titles: str, master: str | None) -> None:
-        """Freeze panes, put the master check into the header, fit the notes, and set the page up for printing."""
+    def finish(self, master: str | None) -> None:
+        """Freeze panes, put the master check into the header, fit the notes, and set the page up for printing.
+
+        `master` is the formula that counts the failed checks, which the Cover shows in a row of its own.
+        """
         sheet = self.sheet
         self.fit()
-        sheet.freeze_panes = freeze
+        sheet.freeze_panes = self.corner
         sheet.sheet_view.showGridLines = False
         sheet.sheet_view.zoomScale = 100
         if master:
@@ -158,12 +175,9 @@ class Page:
         sheet.page_setup.orientation = "landscape"
         sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, self.pages_high
         sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
-        sheet.print_title_rows = titles
-        sheet.oddFooter.left.text, sheet.oddFooter.center.text, sheet.oddFooter.right.text = (
-            "&F",
-            "&A",
-            "&P of &N",
-        )
+        sheet.print_title_rows = self.titles
+        footer = sheet.oddFooter
+        footer.left.text, footer.center.text, footer.right.text = "&F", "&A", "&P of &N"
 
 
 def _held(value: object) -> Value:
@@ -174,6 +188,11 @@ def _held(value: object) -> Value:
         return float(to_excel(value))
     assert value is None or isinstance(value, (bool, int, float, str)), f"a cell can't hold {value!r}"
     return value
+
+
+def whole_as_int(value: Value) -> Value:
+    """A whole number as an integer, so that the file holds 8 and not 8.0."""
+    return int(value) if isinstance(value, float) and value == int(value) and abs(value) < 2**53 else value
 
 
 def lines_of(text: str, letters: int) -> int:

@@ -21,7 +21,10 @@ TITLES = (
     ("Intensity", "FLOP/byte"), ("Bound", "text"), ("Time of one", "s"), ("Time of all", "s"),
     ("Attained", "FLOP/s/chip"),
 )  # fmt: skip
+NUMBERS = range(2, len(TITLES) + 1)  # the columns right of the names
 FIRST_ROW = 9
+OPERATIONS = "An operation; +1 and more: others at its place"
+INTENSITIES = (0.1, 10_000.0)  # what the axis spans
 BUCKETS_PER_DECADE = 3  # operations nearer than this share one label on the chart
 
 
@@ -34,8 +37,25 @@ class Roofline:
     roof: tuple[int, int]
 
     def draw(self, on: Page, anchor: str, size: tuple[float, float] = charts.SIZE) -> None:
-        """The chart on this sheet or another."""
-        charts.roofline(self.page, points=self.points, roof=self.roof, on=on, anchor=anchor, size=size)
+        """The chart on this sheet or another, log-log: the roof as a line, each operation as a labelled point.
+
+        Names, intensities and FLOP/s stand in columns A to C; a point that is #N/A is not drawn.
+        """
+        page = self.page
+        chart = charts.log_log("Roofline of the chosen scenario")
+        charts.axis(chart.x_axis, "Arithmetic intensity (FLOP/byte)", "General", *INTENSITIES)
+        charts.axis(chart.y_axis, "Attained (FLOP/s per chip)", "0.E+0", 1e9, 1e16)
+        x, y = (charts.column(page, number, *self.roof) for number in (2, 3))
+        chart.series.append(charts.line(x, y, "Roof"))
+        x, y = (charts.column(page, number, *self.points) for number in (2, 3))
+        chart.series.append(charts.ring(x, y, OPERATIONS, charts.AXIS, 11))  # about the named points, for the legend
+        rows = range(self.points[0], self.points[1] + 1)
+        for index, row in enumerate(rows):
+            colour = charts.PALETTE[index % len(charts.PALETTE)]
+            chart.series.append(charts.labelled(page, 2, 3, row, "A", colour, "rl"[index % 2]))
+        charts.hide_from_legend(chart, range(2, 2 + len(rows)))
+        chart.width, chart.height = size
+        on.sheet.add_chart(chart, anchor)
 
 
 def write(book: Workbook, operations: Operations) -> Roofline:
@@ -47,8 +67,8 @@ def write(book: Workbook, operations: Operations) -> Roofline:
     page.put(5, 2, Live(f"{operations.page.name}!$D$6"), "plan_cross")
     page.put(5, 3, "Choose both on Dashboard.", "plan_beside")
     last = FIRST_ROW + len(operations.ops.operations) - 1
-    for column, (title, unit) in enumerate(TITLES, start=1):
-        page.put(FIRST_ROW - 1, column, title, "plan_header" if column == 1 else "plan_header_right")
+    page.header((title for title, _ in TITLES), FIRST_ROW - 1, right=NUMBERS)
+    for column, (_, unit) in enumerate(TITLES, start=1):
         page.put(FIRST_ROW - 2, column, unit, "plan_text" if column == 1 else "plan_unit")
     for at, operation in enumerate(operations.ops.operations, start=FIRST_ROW):
         _operation(page, operations, operation, at)
@@ -103,8 +123,7 @@ def _shape(operation: Operation, of: Callable[[str], str]) -> str:
 
 def _shares(page: Page, first: int, last: int, total: int) -> None:
     """The share of each operation stands below the total that it is a share of: references point up."""
-    for column, title in enumerate(("Operation", "Share of the step", "Bound", "Place on the chart"), start=1):
-        page.put(first - 1, column, title, "plan_header" if column == 1 else "plan_header_right")
+    page.header(("Operation", "Share of the step", "Bound", "Place on the chart"), first - 1, right=NUMBERS)
     for at, row in enumerate(range(FIRST_ROW, last + 1), start=first):
         share = f"IF({address(total, 9)}>0,{address(row, 9)}/{address(total, 9)},NA())"
         place = f'IFERROR(ROUND({BUCKETS_PER_DECADE}*LOG({address(row, 6)},10),0),"none")'
@@ -116,8 +135,7 @@ def _shares(page: Page, first: int, last: int, total: int) -> None:
 
 def _points(page: Page, first: int, shares: int, last: int) -> None:
     """What the chart draws: of operations that fall on one place the first, with the number of the others."""
-    for column, title in enumerate(("On the chart", "Intensity (FLOP/byte)", "Attained (FLOP/s/chip)"), start=1):
-        page.put(first - 1, column, title, "plan_header" if column == 1 else "plan_header_right")
+    page.header(("On the chart", "Intensity (FLOP/byte)", "Attained (FLOP/s/chip)"), first - 1, right=NUMBERS)
     places = f"{address(shares, 4)}:{address(shares + last - FIRST_ROW, 4)}"
     for index, row in enumerate(range(FIRST_ROW, last + 1)):
         at, place = first + index, address(shares + index, 4)
@@ -130,16 +148,12 @@ def _points(page: Page, first: int, shares: int, last: int) -> None:
 
 def _roof(page: Page, operations: Operations, first: int) -> None:
     """The roof of the chosen chip: rising to the ridge, then flat."""
-    for column, title in enumerate(("Roof", "Intensity (FLOP/byte)", "Attainable (FLOP/s/chip)"), start=1):
-        page.put(first - 1, column, title, "plan_header" if column == 1 else "plan_header_right")
+    page.header(("Roof", "Intensity (FLOP/byte)", "Attainable (FLOP/s/chip)"), first - 1, right=NUMBERS)
     matmul = next(operation for operation in operations.ops.operations if operation.template.name == "matmul")
     peak, bandwidth = operations.of(matmul, "peak_flops"), operations.of(matmul, "hbm_bandwidth")
-    low, high = charts.INTENSITIES
-    ends = (
-        ("from", f"{low:g}"),
-        ("ridge", str(operations.of(matmul, "ridge_intensity"))),
-        ("to", f"{high:g}"),
-    )
+    low, high = INTENSITIES
+    ridge = str(operations.of(matmul, "ridge_intensity"))
+    ends = (("from", f"{low:g}"), ("ridge", ridge), ("to", f"{high:g}"))
     for row, (label, x) in enumerate(ends, start=first):
         attainable = f"MIN({peak},{address(row, 2)}*{bandwidth})"
         page.put(row, 1, label, "plan_label")

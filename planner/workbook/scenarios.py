@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from planner import catalog, csvfile
@@ -21,24 +21,18 @@ from planner.workbook.template_rows import included_first
 
 STEP = "inference"  # the template that layer_ops.csv is written over
 DEFAULT_TEMPLATES = ("transformer", "training", "inference", "collectives")
+_SERVING = {"n_chips": "8", "batch": "32", "context_len": "8192"}
+_INT8 = {"weight_dtype": "int8", "kv_dtype": "int8"}
+_TRAINING = {
+    "workload": "training", "n_chips": "8192", "slice_x": "16", "slice_y": "16", "slice_z": "32",
+    "collective_axes": "3", "mesh_fsdp": "1024", "mesh_tensor": "8", "batch_tokens": "4194304", "seq_len": "4096",
+}  # fmt: skip
 DEFAULTS = (
-    (
-        "llama3-70b",
-        "tpu-v5e",
-        {"n_chips": "16", "batch": "32", "context_len": "8192", "weight_dtype": "int8", "kv_dtype": "int8"},
-    ),
-    ("llama3-70b", "tpu-v6e", {"n_chips": "8", "batch": "32", "context_len": "8192"}),
-    ("llama3-70b", "h100-sxm", {"n_chips": "8", "batch": "32", "context_len": "8192"}),
-    (
-        "llama3-70b",
-        "tpu-v5p",
-        {
-            "workload": "training", "n_chips": "8192", "slice_x": "16", "slice_y": "16", "slice_z": "32",
-            "collective_axes": "3",
-            "mesh_fsdp": "1024", "mesh_tensor": "8", "batch_tokens": "4194304", "seq_len": "4096",
-        },
-    ),
-)  # fmt: skip
+    ("llama3-70b", "tpu-v5e", {**_SERVING, "n_chips": "16", **_INT8}),
+    ("llama3-70b", "tpu-v6e", _SERVING),
+    ("llama3-70b", "h100-sxm", _SERVING),
+    ("llama3-70b", "tpu-v5p", _TRAINING),
+)
 ID_COLUMNS, NAME_COLUMNS = ("scenario", "scenario_id", "id"), ("name", "scenario_name")
 MODEL_COLUMNS, HARDWARE_COLUMNS = ("model", "model_id"), ("hardware", "hardware_id", "chip")
 MOST = 16_000  # scenarios that a sheet has columns for
@@ -63,15 +57,15 @@ def plan_of(
     meant = workloads(loaded, swept)
     if chosen := meant.row:
         rows[chosen.name] = chosen
-    common = {name: _typed(rows, name, text) for name, text in parsed(settings).items()}
+    known = _Known(rows, *tables, _typed(rows, parsed(settings)))
     if scenarios_csv is not None:
         if models or chips:
             raise UserError("models and chips stand in the scenarios file", remedy="leave them off the command line")
-        scenarios = list(read(scenarios_csv, rows, *tables, common))
+        scenarios = list(known.read(scenarios_csv))
     elif not models and not chips and not templates and models_csv is None and hardware_csv is None:
-        scenarios = [_scenario(m, c, {n: _typed(rows, n, t) for n, t in v.items()} | common) for m, c, v in DEFAULTS]
+        scenarios = [_scenario(m, c, _typed(rows, values) | known.common) for m, c, values in DEFAULTS]
     else:
-        scenarios = _products(models, chips, loaded, *tables, common)
+        scenarios = known.products(models, chips, loaded)
     step_rows = library.load(STEP).by_name.keys()
     step = next((template for template in loaded if step_rows <= template.by_name.keys()), None)
     operations = layer_ops.load(step) if step else None
@@ -105,22 +99,7 @@ def _sorted(
     return kept, more_chips, more_templates
 
 
-def _products(
-    models: Sequence[str], chips: Sequence[str], templates: Sequence[Template], model_table: Table,
-    hardware_table: Table, common: dict[str, Value],
-) -> list[BuildScenario]:  # fmt: skip
-    wants_model = any(template.of_kind("model") for template in templates)
-    wants_chip = any(template.of_kind("hardware") for template in templates)
-    named: list[str | None] = [model_table.identify(model) for model in models] or [None]
-    if wants_model and not models:
-        raise UserError("no model is named", remedy="name one, as `planner models list` shows them")
-    if wants_chip and not chips:
-        raise UserError("no chip is named", remedy="name one with -H, as `planner hardware list` shows them")
-    on: list[str | None] = [hardware_table.identify(chip) for chip in chips] or [None]
-    return [_scenario(model, chip, common) for model in named for chip in on]
-
-
-def _scenario(model: str | None, chip: str | None, values: dict[str, Value]) -> BuildScenario:
+def _scenario(model: str | None, chip: str | None, values: Mapping[str, Value]) -> BuildScenario:
     name = " on ".join(part for part in (model, chip) if part) or "scenario"
     return BuildScenario(re.sub(r"[^a-z0-9]+", "_", name.lower()), name, model, chip, values, is_named=False)
 
@@ -160,10 +139,12 @@ def _completed(scenario: BuildScenario, meant: Workloads, swept: Sequence[Sweep]
     return replace(scenario, values=values)
 
 
-def _typed(rows: dict[str, Row], name: str, text: str) -> Value:
-    if name not in rows:
-        raise UserError(f"no template of this workbook has a row {name!r}", remedy=nearest(name, rows))
-    return typed(rows[name], text)
+def _typed(rows: Mapping[str, Row], texts: Mapping[str, str]) -> dict[str, Value]:
+    """Typed texts as values of the rows. Raises UserError for a name that no row has."""
+    for name in texts:
+        if name not in rows:
+            raise UserError(f"no template of this workbook has a row {name!r}", remedy=nearest(name, rows))
+    return {name: typed(rows[name], text) for name, text in texts.items()}
 
 
 def guarded(text: str) -> str:
@@ -176,69 +157,82 @@ def unguarded(text: str) -> str:
     return text[1:] if text.startswith("'") and text[1:].lstrip("'").startswith(_FORMULA) else text
 
 
-def read(
-    path: Path, rows: dict[str, Row], model_table: Table, hardware_table: Table, common: dict[str, Value]
-) -> Iterable[BuildScenario]:  # fmt: skip
-    """The scenarios of a CSV: columns scenario, name, model, hardware, and any row that a template has.
-
-    A blank cell leaves the default. Raises UserError with file, line and column.
-    """
-    heads = (*ID_COLUMNS, *NAME_COLUMNS, *MODEL_COLUMNS, *HARDWARE_COLUMNS)
-    sheet = csvfile.read(path, known=(*heads, *rows))
-    for column in sheet.header:
-        if column not in heads and column not in rows:
-            raise UserError(f"unknown column {column!r}", place=Place(path, 1), remedy=nearest(column, (*heads, *rows)))
-    seen: dict[str, int] = {}
-    for line, cells in sheet.records():
-        try:
-            scenario = _from_cells(cells, rows, model_table, hardware_table, common)
-        except UserError as error:
-            place = Place(path, line, error.place.column if error.place else None)
-            raise UserError(error.what, place=place, remedy=error.remedy) from None
-        if len(seen) == MOST:
-            what, remedy = f"more than {MOST:,} scenarios", "a sheet has no more columns: make several workbooks"
-            raise UserError(what, place=Place(path, line), remedy=remedy)
-        if scenario.id.lower() in seen:
-            first = seen[scenario.id.lower()]
-            raise UserError(
-                f"scenario {scenario.id!r} stands in line {first} already",
-                place=Place(path, line),
-                remedy="ids are unique",
-            )
-        seen[scenario.id.lower()] = line
-        yield scenario
-    if not seen:
-        raise UserError("the file has no scenario", place=Place(path), remedy="add a row below the header")
-
-
 @contextmanager
 def _in_column(name: str) -> Iterator[None]:
     """A fault of what is done within it stands in this column."""
     try:
         yield
     except UserError as error:
-        raise UserError(error.what, place=Place(column=name), remedy=error.remedy) from None
+        raise error.at(Place(column=name)) from None
 
 
-def _from_cells(
-    cells: dict[str, str], rows: dict[str, Row], model_table: Table, hardware_table: Table,
-    common: dict[str, Value],
-) -> BuildScenario:  # fmt: skip
-    def first(columns: Sequence[str]) -> str:
-        return next((unguarded(cells[column].strip()) for column in columns if cells.get(column, "").strip()), "")
+@dataclass(frozen=True)
+class _Known:
+    """What scenarios are made of: the rows that may be typed, the databases, and the values `common` to all."""
 
-    model, chip = first(MODEL_COLUMNS), first(HARDWARE_COLUMNS)
-    with _in_column(next((column for column in MODEL_COLUMNS if cells.get(column)), "")):
-        found_model = model_table.identify(model) if model else None
-    with _in_column(next((column for column in HARDWARE_COLUMNS if cells.get(column)), "")):
-        found_chip = hardware_table.identify(chip) if chip else None
-    values = dict(common)
-    for column, text in cells.items():
-        if column in rows and text.strip() and column not in NAME_COLUMNS:
-            with _in_column(column):
-                values[column] = typed(rows[column], unguarded(text.strip()))
-    base = _scenario(found_model, found_chip, values)
-    identifier = first(ID_COLUMNS) or base.id
-    name = first(NAME_COLUMNS)
-    scenario = BuildScenario(identifier, name or base.name, found_model, found_chip, values, is_named=bool(name))
-    return _possible(scenario, hardware_table)
+    rows: Mapping[str, Row]
+    models: Table
+    hardware: Table
+    common: dict[str, Value]
+
+    def products(
+        self, models: Sequence[str], chips: Sequence[str], templates: Sequence[Template]
+    ) -> list[BuildScenario]:
+        """A scenario for each model on each chip. Raises UserError where the templates read one and none is named."""
+        wants_model = any(template.of_kind("model") for template in templates)
+        wants_chip = any(template.of_kind("hardware") for template in templates)
+        named: list[str | None] = [self.models.identify(model) for model in models] or [None]
+        if wants_model and not models:
+            raise UserError("no model is named", remedy="name one, as `planner models list` shows them")
+        if wants_chip and not chips:
+            raise UserError("no chip is named", remedy="name one with -H, as `planner hardware list` shows them")
+        on: list[str | None] = [self.hardware.identify(chip) for chip in chips] or [None]
+        return [_scenario(model, chip, self.common) for model in named for chip in on]
+
+    def read(self, path: Path) -> Iterator[BuildScenario]:
+        """The scenarios of a CSV: columns scenario, name, model, hardware, and any row that a template has.
+
+        A blank cell leaves the default. Raises UserError with file, line and column.
+        """
+        heads = (*ID_COLUMNS, *NAME_COLUMNS, *MODEL_COLUMNS, *HARDWARE_COLUMNS)
+        known = (*heads, *self.rows)
+        sheet = csvfile.read(path, known=known)
+        for column in sheet.header:
+            if column not in known:
+                raise UserError(f"unknown column {column!r}", place=Place(path, 1), remedy=nearest(column, known))
+        seen: dict[str, int] = {}
+        for line, cells in sheet.records():
+            try:
+                scenario = self._from_cells(cells)
+            except UserError as error:
+                raise error.at(Place(path, line, error.place.column if error.place else None)) from None
+            if len(seen) == MOST:
+                what, remedy = f"more than {MOST:,} scenarios", "a sheet has no more columns: make several workbooks"
+                raise UserError(what, place=Place(path, line), remedy=remedy)
+            if scenario.id.lower() in seen:
+                what = f"scenario {scenario.id!r} stands in line {seen[scenario.id.lower()]} already"
+                raise UserError(what, place=Place(path, line), remedy="ids are unique")
+            seen[scenario.id.lower()] = line
+            yield scenario
+        if not seen:
+            raise UserError("the file has no scenario", place=Place(path), remedy="add a row below the header")
+
+    def _from_cells(self, cells: dict[str, str]) -> BuildScenario:
+        def first(columns: Sequence[str]) -> str:
+            return next((unguarded(cells[column].strip()) for column in columns if cells.get(column, "").strip()), "")
+
+        model, chip = first(MODEL_COLUMNS), first(HARDWARE_COLUMNS)
+        with _in_column(next((column for column in MODEL_COLUMNS if cells.get(column)), "")):
+            found_model = self.models.identify(model) if model else None
+        with _in_column(next((column for column in HARDWARE_COLUMNS if cells.get(column)), "")):
+            found_chip = self.hardware.identify(chip) if chip else None
+        values = dict(self.common)
+        for column, text in cells.items():
+            if column in self.rows and text.strip() and column not in NAME_COLUMNS:
+                with _in_column(column):
+                    values[column] = typed(self.rows[column], unguarded(text.strip()))
+        base = _scenario(found_model, found_chip, values)
+        identifier = first(ID_COLUMNS) or base.id
+        name = first(NAME_COLUMNS)
+        scenario = BuildScenario(identifier, name or base.name, found_model, found_chip, values, is_named=bool(name))
+        return _possible(scenario, self.hardware)

@@ -60,7 +60,7 @@ def write(
         if index:
             page.sheet.row_breaks.append(Break(id=at - 1))
         for axis in sweep.axes:
-            table = TableWriter(page, plan, sweep, axis, scenario, right, drawn_from)
+            table = TableWriter(sweep, axis, scenario, right, drawn_from)
             page.section(at, f"{sheet.page.name}: over {within(axis.row.label)}", table.last_column)
             done.tables.append(table.write(at + 1))
             at = done.tables[-1].rows.stop + 1

@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.formulas.binding import Constraint, constraint
-from planner.formulas.input_values import limits
 from planner.formulas.sweeps import Axis, Sweep
 from planner.formulas.template import CALCULATED, Row
 from planner.formulas.text import parse
-from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import RATIO, number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenScenario
 from planner.workbook.formula_texts import Ranking, calculated
+from planner.workbook.inputs_sheet import at_least_0
 from planner.workbook.layout import within
-from planner.workbook.page import GREY, PALE_RED, RED, Page
+from planner.workbook.page import GREY, PALE_RED, RED
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -66,17 +65,9 @@ class SweepColumns:
 class TableWriter:
     """The writing of one table, its rows of cases below two rows of titles."""
 
-    def __init__(
-        self,
-        page: Page,
-        plan: BuildPlan,
-        sweep: Sweep,
-        axis: Axis,
-        scenario: ChosenScenario,
-        right: int,
-        drawn_from: int,
-    ) -> None:
-        self.page, self.plan, self.sweep, self.axis, self.scenario = page, plan, sweep, axis, scenario
+    def __init__(self, sweep: Sweep, axis: Axis, scenario: ChosenScenario, right: int, drawn_from: int) -> None:
+        self.page, self.plan = scenario.page, scenario.plan
+        self.sweep, self.axis, self.scenario = sweep, axis, scenario
         self.columns = SweepColumns(sweep, axis)
         self.moved = sweep.depends(axis)
         self.looked_up = set(scenario.names(sweep))
@@ -99,13 +90,10 @@ class TableWriter:
         for row, value in zip(rows, cases, strict=True):
             self.page.put(row, 1, value, "plan_input", number_format(self.axis.row.unit))
         self._cases(rows, at)
-        above = limits(self.axis.row).is_positive
-        self.page.validate(
-            f"A{rows.start}:A{rows.stop - 1}", type="decimal",
-            operator="greaterThan" if above else "greaterThanOrEqual",
-            formula1="0", promptTitle=self.axis.row.label[:32], prompt="A case of the table; the values are yours.",
-            errorTitle=self.axis.row.label[:32], error=f"A number of {self.axis.row.unit}.",
-        )  # fmt: skip
+        own, prompt = self.axis.row, "A case of the table; the values are yours."
+        rule = {"type": "decimal", "operator": at_least_0(own), "formula1": "0"}
+        area = f"A{rows.start}:A{rows.stop - 1}"
+        self.page.validate(area, own.label, prompt, f"A number of {own.unit}.", **rule)
         self._colour(rows)
         if self.drawn:
             drawn = self.drawn.values()

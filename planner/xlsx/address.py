@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 MAX_ROW, MAX_COLUMN = 1_048_576, 16_384
@@ -50,6 +50,11 @@ class Area(NamedTuple):
         """Whether the cell in this row and column belongs to it."""
         return self.top <= row <= self.bottom and self.left <= column <= self.right
 
+    def meets(self, other: Area) -> bool:
+        """Whether a cell belongs to both."""
+        in_rows = self.top <= other.bottom and other.top <= self.bottom
+        return in_rows and self.left <= other.right and other.left <= self.right
+
     def including(self, other: Area) -> Area:
         """The smallest area that holds both."""
         return Area(
@@ -84,6 +89,7 @@ def column_of(ref: str) -> str:
     return ref.rstrip("0123456789")
 
 
+@lru_cache(maxsize=1 << 16)  # every sheet of a workbook, and the other one that it is compared with, has a B5
 def coordinates(ref: str) -> tuple[int, int]:
     """Row and column of `B5`. Raises ValueError when that is no cell of a sheet."""
     letters = column_of(ref)

@@ -37,6 +37,11 @@ NA = CellError("#N/A")
 Value = float | int | str | bool | CellError | None
 
 
+def plain(value: Value) -> Value:
+    """A value that JSON has; an error is its code."""
+    return value.code if isinstance(value, CellError) else value
+
+
 def same_value(one: object, other: object, tolerance: float = 1e-15) -> bool:
     """Whether two values are of one kind and equal, numbers within a relative tolerance."""
     if type(one) is type(other) is float and one == other:

@@ -103,31 +103,14 @@ class Pattern:
 
 
 _known: dict[str, Pattern] = {}
-_by_key: dict[tuple[object, ...], Pattern] = {}
 
 
 @lru_cache(maxsize=1 << 16)  # of two workbooks that are compared, or of one before and after an edit
 def pattern(formula: str, row: int, column: int) -> Pattern:
     """The pattern of a formula that stands in this row and column."""
-    # Thousands of formulas have few patterns, so that only numbers are computed here, and nothing is made of them yet.
-    key: list[object] = []
-    is_reference = False
-    for text in split(formula):
-        ends = _ends(text) if is_reference else None
-        if ends is None:
-            key.append(_plainly(text))
-        else:
-            spelt, first_row, rows, first_column, columns, last_row, last_rows, last_column, last_columns = ends
-            key += (spelt, first_row - rows * row, first_column - columns * column,
-                    last_row - last_rows * row, last_column - last_columns * column)  # fmt: skip
-        is_reference = not is_reference
-    at = tuple(key)
-    found = _by_key.get(at)
-    if found is None:
-        parts = _parts(formula, row, column)
-        text = "".join(map(str, parts))
-        found = _by_key[at] = _known.get(text) or _known.setdefault(text, _made(text, parts, formula))
-    return found
+    parts = _parts(formula, row, column)
+    text = "".join(map(str, parts))
+    return _known.get(text) or _known.setdefault(text, _made(text, parts, formula))
 
 
 def _parts(formula: str, row: int, column: int) -> Parts:
@@ -150,22 +133,6 @@ def _parts(formula: str, row: int, column: int) -> Parts:
             ends = seen(found.first, 1, 1), seen(found.last, MAX_ROW, MAX_COLUMN)
             parts.append(RelativeReference(found.prefix, unquoted(found.prefix), *ends, found.is_range))
     return tuple(parts)
-
-
-@lru_cache(maxsize=1 << 16)
-def _ends(text: str) -> tuple[str, int, bool, int, bool, int, bool, int, bool] | None:
-    """How a reference is spelt but for its numbers; row and column of each corner, each with whether it moves along.
-
-    None for a text that is no reference.
-    """
-    found = reference(text)
-    if found is None:
-        return None
-    (row, column, row_fixed, column_fixed), (last_row, last_column, last_row_fixed, last_column_fixed) = found[1:3]
-    moves = not row_fixed and row > 0, not column_fixed and column > 0
-    last_moves = not last_row_fixed and last_row > 0, not last_column_fixed and last_column > 0
-    spelt = f"{found.prefix}{':' * found.is_range}{moves}{last_moves}"
-    return spelt, row, moves[0], column, moves[1], last_row, last_moves[0], last_column, last_moves[1]
 
 
 @lru_cache(maxsize=1 << 14)

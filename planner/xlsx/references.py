@@ -39,7 +39,7 @@ _PIECE = re.compile(
        | (?P<logical>(?:TRUE|FALSE)\b(?![.(!]))
        | (?P<name>(?:(?:'(?:[^']|'')*'|(?:\[[^\[\]]*\])?{_SHEET})!)?[^\W\d\\]?{_WORD})
        | (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-       | (?P<error>\#(?:N/A|[A-Z0/_]+[!?]?))
+       | (?P<error>\#(?:N/A|[A-Z][A-Z0/_]*[!?]?))
        | (?P<space>\s+)
        | (?P<operator><>|<=|>=|.)""",
     re.VERBOSE | re.DOTALL,

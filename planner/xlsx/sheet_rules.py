@@ -59,7 +59,7 @@ def renew_rules(sheet: Worksheet, fresh: Worksheet, own: Collection[Element], dx
     formats += with_looks(children(fresh.root, "conditionalFormatting"), dxfs)
     validations = [rule for rule in kept if rule not in formats]
     validations += [rule for rule in _listed(fresh.root, "dataValidation")
-                    if not any(_meet(area, other) for area in areas(rule) for other in guarded)]  # fmt: skip
+                    if not any(area.meets(other) for area in areas(rule) for other in guarded)]  # fmt: skip
     theirs = _listed(fresh.root, "hyperlink")
     linked = {link.get("ref") for link in theirs}
     links = [link for link in _listed(sheet.root, "hyperlink") if link.get("ref") not in linked] + theirs
@@ -97,10 +97,6 @@ def _fill(sheet: Worksheet, name: str, elements: list[Element]) -> None:
         if name == "dataValidation":
             new.set("count", str(len(copies)))
         sheet.put(new)
-
-
-def _meet(one: Area, other: Area) -> bool:
-    return one.top <= other.bottom and other.top <= one.bottom and one.left <= other.right and other.left <= one.right
 
 
 RANGES = ("autoFilter", "protectedRange", "conditionalFormatting", "dataValidation", "ignoredError", "sqref")

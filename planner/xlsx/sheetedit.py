@@ -41,22 +41,20 @@ def with_values(
     like: Mapping[str, str] | None = None,
     cached: Mapping[str, Value] | None = None,
     rows: Sequence[NewRow] = (),
-    computed: Mapping[int, Values] | None = None,
 ) -> bytes:
     """The XML of a sheet with `values` typed in, None for an empty cell; missing cells and rows are made.
 
     `like` gives a cell the format of another one, new cell -> old cell; a formula is for such a cell only.
-    `cached` are values of formulas, old or new, as `with_cached` takes them.
-    `rows` are new rows, and `computed` the values of their formulas, by row and column.
+    `cached` are values of formulas as `with_cached` takes them, those of new ones and of the new `rows` too.
     Raises UserError for a cell that a formula fills, and for a value that no cell can hold.
     """
-    known = cached or {}
-    writer = _Writer(sheet)
-    writer.put_cached({ref: value for ref, value in known.items() if ref not in values})
+    known, writer, new = cached or {}, _Writer(sheet), {row.number for row in rows}
+    old = {ref: known[ref] for ref in known if ref not in values and coordinates(ref)[0] not in new}
+    writer.put_cached(old)
     for ref, value in values.items():
         writer.put(ref, value, (like or {}).get(ref), known.get(ref))
     for row in rows:
-        writer.put_row(row, (computed or {}).get(row.number, {}))
+        writer.put_row(row, known)
     return writer.xml()
 
 
@@ -106,8 +104,8 @@ class _Writer:
             if not same_value(cell.value, value):
                 self._edits.append(self._rewritten(cell, *self._cached(value), _TYPE_AND_RICH_VALUE))
 
-    def put_row(self, row: NewRow, computed: Values) -> None:
-        """Make a row like another one; `computed` are the values of its formulas, as far as they are known."""
+    def put_row(self, row: NewRow, cached: Mapping[str, Value]) -> None:
+        """Make a row like another one; `cached` has the values of its formulas, as far as they are known."""
         if row.source not in self._templates:
             self._templates[row.source] = self._sheet.template(row.source)
         cells = self._templates[row.source]
@@ -116,7 +114,8 @@ class _Writer:
             (style, formula), value = cells.get(column, _NOTHING), row.typed.get(column)
             content: Content = value if formula is None else Formula(formula.at(row.number))
             if content is not None or style is not None:
-                made.append(self._new_cell(address(row.number, column), content, style, computed.get(column)))
+                ref = address(row.number, column)
+                made.append(self._new_cell(ref, content, style, cached.get(ref)))
         self._rows[row.number] = self._new_row(row.number, made)
         if row.typed:
             self._corners += (row.number, min(row.typed)), (row.number, max(row.typed))

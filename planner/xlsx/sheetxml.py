@@ -68,6 +68,11 @@ class SheetXml:
             self._read[number] = {column_number(column_of(cell.ref)): cell for cell in cells}
         return self._read[number]
 
+    def forget(self) -> None:
+        """Let go of the cells that were read, for the memory that they take; what is asked for again is read again."""
+        if self.is_plain:
+            self._read.clear()
+
     def cell(self, ref: str) -> Cell | None:
         """One cell; None where the file has none at this address."""
         row, column = coordinates(ref)

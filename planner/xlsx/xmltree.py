@@ -51,11 +51,8 @@ def every(root: Element, *names: str) -> Iterator[Element]:
 
 def like(root: Element, name: str, /, **attributes: str) -> Element:
     """A new element in the namespace, and with the prefix, of another one."""
-    return root.makeelement(root.tag[: root.tag.rfind("}") + 1] + name, attributes, {root.prefix: _namespace(root)})
-
-
-def _namespace(element: Element) -> str:
-    return str(element.tag[1:].partition("}")[0])
+    namespace, _, _ = root.tag[1:].partition("}")
+    return root.makeelement(f"{{{namespace}}}{name}", attributes, {root.prefix: namespace})
 
 
 def put_in_order(parent: Element, new: Element, order: tuple[str, ...]) -> None:
