@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import openpyxl
@@ -17,7 +18,9 @@ from planner.cli import group
 from planner.recalc import recalculate
 from planner.update.outcome import Updated
 from planner.update.update import update_file
+from planner.workbook.memory import HEADING
 from planner.xlsx.opc import Package
+from tests.edits.programs import computed, needs_office
 from tests.test_update import row_of
 from tests.workbooks import few_rows
 
@@ -84,7 +87,7 @@ def saved(book: openpyxl.Workbook, path: Path) -> None:
 def brought(path: Path, own: Path) -> tuple[Updated, Plan]:
     """The workbook updated, which is clean then and needs nothing more, and what is in it."""
     done, _ = update_file(path, [str(own)], *FEW)
-    assert [found.message for found in check(Package.read(path)).of("fault")] == []
+    assert [found.what for found in check(Package.read(path)).of("fault")] == []
     assert not update_file(path, [str(own)], *FEW)[0].is_needed
     return done, read_plan(path)
 
@@ -204,6 +207,105 @@ def test_planners_own_constraints_are_no_sheet_of_a_persons(tmp_path: Path) -> N
     assert done.own_sheets == []
     sheet = plan.book.sheets["Constraints"]
     assert any("Every row" in str(sheet.value(*at)) for at in sheet.cells)
+
+
+def test_a_formula_in_names_is_whose_the_formula_is(small: tuple[Path, Path]) -> None:
+    """Column D goes back to planner's formula where only it was edited, and says so; with a formula of theirs it stays.
+
+    Where a formula alone is a person's, column D says planner's, and `check` says that they differ.
+    """
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    rows = {name: row_of(book, "Mine", name) for name in ("total_rows", "total_cost", "cost_share")}
+    sheet = book["Mine"]
+    sheet.cell(rows["total_rows"], 4).value = "batch_rows"
+    sheet.cell(rows["total_cost"], 4).value = "total_rows*7"
+    sheet.cell(rows["total_cost"], 6).value = f"=F{rows['total_rows']}*7"
+    sheet.cell(rows["cost_share"], 6).value = f"=F{rows['total_cost']}*5"
+    saved(book, path)
+    own.write_text(SMALL.replace("total_cost/batch_cost", "total_cost/batch_cost/row_scale"))
+    done, _ = update_file(path, [str(own)], *FEW)
+    after = openpyxl.load_workbook(path)["Mine"]
+    texts = [after.cell(row, 4).value for row in rows.values()]
+    assert texts == ["batch_rows*row_scale", "total_rows*7", "total_cost/batch_cost/row_scale"]
+    assert done.remarks == [f"Mine!D{rows['total_rows']} said 'batch_rows'; it says what planner's formula is"]
+    assert done.kept.texts == [f"Mine!D{rows['total_cost']}"]
+    broken = {(found.rule, found.cell) for found in check(Package.read(path)).of("fault")}
+    assert broken == {(21, f"F{rows['cost_share']}")}
+
+
+def _renamed_and_copied(book: openpyxl.Workbook) -> None:
+    """Three sheets of other names, a copy of one, the Cover further down, and no Log."""
+    for cell in (cell for sheet in book for row in sheet.iter_rows() for cell in row):
+        if isinstance(cell.value, str) and cell.value.startswith("="):
+            cell.value = cell.value.replace("Mine!", "'My plan'!").replace("Inputs!", "Typed!")
+    for name, new in (("Mine", "My plan"), ("Inputs", "Typed"), ("Cover", "Front")):
+        book[name].title = new
+    book.copy_worksheet(book["My plan"])
+    book["Front"].insert_rows(3, 2)
+    del book["Log"]
+
+
+def _no_cover(book: openpyxl.Workbook) -> None:
+    del book["Cover"]
+
+
+def _no_memory(book: openpyxl.Workbook) -> None:
+    cover = book["Cover"]
+    cover.delete_rows(next(row for row in range(1, 99) if cover.cell(row, 1).value == HEADING), 60)
+
+
+UNREMEMBERED = [
+    "Cover doesn't say what planner wrote last, so its labels, formulas and notes came in place of all there"
+]
+
+
+@pytest.mark.parametrize(
+    ("edited", "own_sheets", "new_sheets", "remarks"),
+    [
+        (_renamed_and_copied, ["My plan Copy"], ["Log"], []),
+        (_no_cover, [], ["Cover"], UNREMEMBERED),
+        (_no_memory, [], [], UNREMEMBERED),
+    ],
+)
+def test_sheets_that_were_copied_renamed_or_deleted(
+    small: tuple[Path, Path],
+    edited: Callable[[openpyxl.Workbook], None],
+    own_sheets: list[str],
+    new_sheets: list[str],
+    remarks: list[str],
+) -> None:
+    """A copy is a person's, a renamed sheet is planner's, a deleted one comes back in its place; all are up to date."""
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    edited(book)
+    saved(book, path)
+    own.write_text(
+        SMALL.replace("All it costs", "The whole cost").replace("total_rows*batch", "row_scale*total_rows*batch")
+    )
+    done, plan = brought(path, own)
+    assert (done.own_sheets, done.new_sheets, done.remarks) == (own_sheets, new_sheets, remarks)
+    assert (done.kept.texts, done.kept.formulas, done.kept.typed_over) == ([], [], [])
+    assert any(row.label == "The whole cost" for rows in plan.tables.values() for row in rows)
+
+
+@pytest.mark.slow
+@needs_office
+def test_what_libreoffice_saved_is_still_planners(small: tuple[Path, Path], tmp_path: Path) -> None:
+    """It splits validations and numbers formats anew, and the memory survives it: nothing is taken for a person's."""
+    path, own = small
+    there = tmp_path / "saved.xlsx"
+    computed([(path, there)])
+    assert not update_file(there, [str(own)], *FEW)[0].is_needed
+    own.write_text(
+        SMALL.replace("All it costs", "The whole cost").replace("total_rows*batch", "row_scale*total_rows*batch")
+    )
+    done, _ = brought(there, own)
+    is_as_built(there, own, tmp_path)
+    kept = done.kept
+    assert (kept.texts, kept.formulas, kept.typed_over, kept.cleared, kept.both) == ([], [], [], [], [])
+    assert (kept.formats, kept.own_cells, done.rules) == (0, 0, 0)
+    assert (done.own_sheets, done.own_rows, done.own_columns, done.remarks) == ([], [], [], [])
 
 
 def test_a_damaged_memory_is_none(small: tuple[Path, Path]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from planner.align.keys import COMPARISON, COVER, DATABASES, MEMORY, KeyedSheet
+from planner.align.keys import CALCULATION, COMPARISON, COVER, DATABASES, MEMORY, TEXTS, KeyedSheet
 from planner.align.tracks import is_filled
 from planner.update.outcome import Kept
 from planner.update.threeway import ThreeWay
@@ -19,6 +19,8 @@ from planner.xlsx.moves import Lost
 from planner.xlsx.pattern import pattern
 from planner.xlsx.sheet_rules import part_rules, renew_rules, rules
 from planner.xlsx.worksheet import Worksheet, take_widths
+
+FOURTH = TEXTS[3]  # of a calculation sheet's columns: the formula in names
 
 
 def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> bytes:
@@ -180,8 +182,19 @@ class SheetMerge:
             return True
         if self._is_same(at, other, final):
             return False
+        if self._is_said_of_planners(at):
+            said = f"{self._place(final)} said {self.old.sheet.text(*at)!r}; it says what planner's formula is"
+            self.merge.done.remarks.append(said)
+            return False
         self._note_kept(at, other, self._place(final))
         return True
+
+    def _is_said_of_planners(self, at: Position) -> bool:
+        """Whether a cell is the formula in names of a row in which no formula is a person's: it is planner's too."""
+        if not self.kind.startswith(CALCULATION) or self.old.columns.get(at[1]) != FOURTH:
+            return False
+        cells = ((at[0], column) for column in self.old.scenario_columns)
+        return not any(self.merge.is_own(self.old, cell) for cell in cells)
 
     def _place(self, final: Position) -> str:
         return f"{self.name}!{address(*final)}"

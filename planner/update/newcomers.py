@@ -48,12 +48,12 @@ def add(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int
     merge.done.new_sheets.append(name)
 
 
-def _behind(merge: ThreeWay, sheet: str) -> str | None:
-    """The sheet that a new one stands behind: the nearest of those in front of it that are there."""
+def _behind(merge: ThreeWay, sheet: str) -> str:
+    """The sheet that a new one stands behind: the nearest of those in front of it that are there; blank for none."""
     order, there = list(merge.fresh.package.sheets()), merge.package.sheets()
     kinds = {each.name: kind for kind, each in merge.fresh.sheets.items()}
     before = (merge.names[kinds[known]] for known in reversed(order[: order.index(sheet)]) if known in kinds)
-    return next((name for name in before if name in there), None)
+    return next((name for name in before if name in there), "")
 
 
 def _put(merge: ThreeWay, part: str, drawing: str) -> None:

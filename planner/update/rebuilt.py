@@ -35,7 +35,7 @@ def plan_of(book: Book, extra: Sequence[str], models_csv: Path | None, hardware_
             what = f"the sheet {sheet} is of a template {name!r} that is not ours"
             raise UserError(what, place=Place(file), remedy=f"name its file: --template {name}.csv")
     if spare := next((name for name in mine if name not in wanted), ""):
-        has, remedy = ", ".join(wanted), "leave it out, or give the file the name of one of them"
+        has, remedy = ", ".join(wanted) or "none", "leave it out, or give the file the name of one of them"
         what = f"{file} has no sheet of a template {spare!r}; it has {has}"
         raise UserError(what, place=Place(mine[spare]), remedy=remedy)
     loaded = included_first([library.load(mine.get(name, name)) for name in wanted])

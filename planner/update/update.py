@@ -1,8 +1,13 @@
-"""An edited workbook brought to today's templates and databases, with all that a person did in it.
+"""An edited workbook brought to today's templates and databases, with all that a person did in it: three-way merge.
 
-The workbook is built anew with the same scenarios and cases; its own cells take the place of the old ones, sheet by
-sheet, and what a person typed, added and formatted stays with the rows and columns that it belongs to. A person's
-sheets and every part that planner knows nothing of stay as they are, but for references to cells that have moved.
+Theirs is the workbook that planner would build now, with the same scenarios and cases (`rebuilt.py`, `fresh.py`). Ours
+is the file. Base is what planner wrote last, as the Cover remembers it (`base.py`; without it `unremembered.py`). Rows,
+columns and scenarios of the three are told by their keys, and each row and column of the file and of the fresh workbook
+gets its place in the new one (`threeway.py`, `planner/align/tracks.py`). Then planner's sheets are written again, cell
+by cell (`merge.py`): where ours is theirs, or ours is base, the cell is theirs; else a person changed it, and it stays
+ours, which is listed, with both where theirs isn't base either. References are led to where their cells are then, on a
+person's sheets and in every other part too; what lost its cells says #REF! and is listed. New sheets and charts are put
+in (`newcomers.py`), notes follow rows that went to other sheets (`notes.py`), and every formula is computed.
 """
 
 from __future__ import annotations
@@ -42,6 +47,7 @@ from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.styles import Stylesheet, taken_in
 from planner.xlsx.workbook_part import drop_calculation_chain
 
+_NO_MEMORY = "Cover doesn't say what planner wrote last, so its labels, formulas and notes came in place of all there"
 _FIRST_DAY = date(1899, 12, 30)  # of a workbook's dates
 
 
@@ -96,6 +102,8 @@ def update(
         if done.is_needed:
             progress.step("bringing your work over")
             given = {kind for kind, path in (("models", models_csv), ("hardware", hardware_csv)) if path is not None}
+            if memory is None:
+                done.remarks.append(_NO_MEMORY)
             _bring(merge_of(book, memory, Fresh.of(made), done, given), there)
             progress.step("computing every formula")
             done.recalculated = recalculate(package)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 
 from openpyxl.styles.stylesheet import write_stylesheet
@@ -32,6 +33,7 @@ from planner.xlsx.xmltree import parse
 
 TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
 DATABASES = ("models", "hardware", "dtypes")
+_LOGICAL = re.compile(r"\b(?:TRUE|FALSE)\b")
 BY_SCENARIO = ("dashboard", "inputs", "constraints", "checks")
 
 
@@ -160,6 +162,10 @@ def _rules(page: Page) -> Iterator[int]:
 
 
 def of_rule(told: tuple[str, str], formulas: list[str], first: Area) -> int:
-    """The digest of a rule of this kind and prompt: its formulas are seen from the first cell that it counts for."""
+    """The digest of a rule of this kind and prompt: its formulas are seen from the first cell that it counts for.
+
+    LibreOffice writes FALSE as 0 and TRUE as 1 there, so that the two are one.
+    """
     seen = [pattern(text, first.top, first.left).text for text in formulas if text]
+    seen = [_LOGICAL.sub(lambda word: "01"[word[0] == "TRUE"], text) for text in seen]
     return of_text("\0".join((*told, *seen)))

@@ -75,7 +75,7 @@ def drop_calculation_chain(package: Package) -> None:
 
 
 def add_sheet(package: Package, name: str, xml: bytes, behind: str | None) -> str:
-    """Put a new worksheet in behind the sheet `behind` (or last); returns its part."""
+    """Put a new worksheet in behind the sheet `behind` (None: last; blank: first); returns its part."""
     workbook = package.workbook_part()
     beside = posixpath.join(posixpath.dirname(workbook), "worksheets/sheet1.xml")
     part = add_part(package, beside, xml, _WORKSHEET)
@@ -83,14 +83,14 @@ def add_sheet(package: Package, name: str, xml: bytes, behind: str | None) -> st
     root = package.tree(workbook)
     sheets = child(root, "sheets")
     names = [sheet.get("name") for sheet in sheets]
-    at = names.index(behind) if behind in names else len(names) - 1
+    at = names.index(behind) if behind in names else -1 if behind == "" else len(names) - 1
     number = max(int(sheet.get("sheetId", "0")) for sheet in sheets) + 1
     new = sheets.makeelement(sheets[at].tag, {"name": name, "sheetId": str(number)}, {"r": OFFICE})
     new.set(f"{{{OFFICE}}}id", identifier)
     sheets.insert(at + 1, new)
     for element in every(root, "definedName", "workbookView"):
         for place in ("localSheetId", "activeTab", "firstSheet"):
-            if int(element.get(place, "0")) > at:
+            if place in element.attrib and int(element.get(place)) > at:
                 element.set(place, str(int(element.get(place)) + 1))
     package.put_tree(workbook, root)
     return part

@@ -9,7 +9,7 @@ from random import Random
 
 from planner.book.plan import Plan
 from planner.book.reading import read_plan
-from planner.xlsx.address import address
+from planner.xlsx.address import address, column_letters, coordinates
 from planner.xlsx.markup import Edit, apply_edits, element_end, escaped
 from planner.xlsx.moved_cells import with_moved_formulas
 from planner.xlsx.moved_parts import move, move_around_rows
@@ -23,6 +23,10 @@ from planner.xlsx.worksheet import Worksheet
 
 SHEET, OWN = "Mine", "My sheet"
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+CHART = "http://schemas.openxmlformats.org/drawingml/2006/chart"
+DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing"
+X14 = "http://schemas.microsoft.com/office/spreadsheetml/2009/9/main"
+OPEN = "application/vnd.openxmlformats-officedocument"
 _NOTES = "application/vnd.openxmlformats-officedocument.spreadsheetml.comments+xml"
 
 
@@ -39,6 +43,8 @@ class Marks:
     reads: dict[str, str] = field(default_factory=dict)  # a cell of the own sheet -> the name that its formula reads
     names: dict[str, str] = field(default_factory=dict)  # a defined name -> the machine name of its row
     rules: dict[str, str] = field(default_factory=dict)  # a number in a rule -> the machine name of its row
+    charts: dict[str, str] = field(default_factory=dict)  # a number in a chart -> the machine name of the row drawn
+    controls: dict[str, str] = field(default_factory=dict)  # a control's value -> the machine name of the row linked
 
 
 class Desk:
@@ -54,6 +60,8 @@ class Desk:
         self.rows = {row.name: row.row for row in plan.tables[SHEET]}
         self.calculated = {row.name: row.row for row in plan.tables[SHEET] if not row.text.startswith("Inputs[")}
         self.inputs = {row.name: row.row for row in plan.inputs}
+        self.overrides = {row.name: row.row for row in plan.overrides}
+        self.at = scenario_columns(plan)
 
     def number(self) -> int:
         """A number that nobody else writes."""
@@ -85,6 +93,19 @@ class Desk:
         self.package.replace(part, apply_edits(xml.xml, [edit]))
 
 
+def scenario_columns(plan: Plan) -> dict[int, int]:
+    """Where both scenarios stand on the template's sheet, by where they were built."""
+    cells = plan.tables[SHEET][0].cells.values()
+    return dict(zip((6, 7), sorted(entry.spot.column for entry in cells), strict=True))
+
+
+def an_override(desk: Desk) -> None:
+    """A number in place of what the database says."""
+    name, column = desk.random.choice(list(desk.overrides)), desk.random.choice((6, 7))
+    desk.marks.inputs[name, column] = desk.number()
+    desk.put("Inputs", desk.overrides[name], column, desk.count)
+
+
 def an_input(desk: Desk) -> None:
     """A number on Inputs."""
     name, column = desk.random.choice(list(desk.inputs)), desk.random.choice((6, 7))
@@ -97,7 +118,7 @@ def a_number_over_a_formula(desk: Desk) -> None:
     name, column = desk.random.choice(list(desk.calculated)), desk.random.choice((6, 7))
     desk.marks.formulas.pop((name, column), None)
     desk.marks.typed_over[name, column] = desk.number()
-    desk.put(SHEET, desk.rows[name], column, desk.count)
+    desk.put(SHEET, desk.rows[name], desk.at[column], desk.count)
 
 
 def another_formula(desk: Desk) -> None:
@@ -105,8 +126,8 @@ def another_formula(desk: Desk) -> None:
     name, column = desk.random.choice(list(desk.calculated)), desk.random.choice((6, 7))
     desk.marks.typed_over.pop((name, column), None)
     desk.marks.formulas[name, column] = f"*{desk.number()}"
-    letters = "F" if column == 6 else "G"
-    desk.put(SHEET, desk.rows[name], column, f"{letters}4*{desk.count}", formula=True)
+    there = desk.at[column]
+    desk.put(SHEET, desk.rows[name], there, f"{column_letters(there)}4*{desk.count}", formula=True)
 
 
 def a_text(desk: Desk) -> None:
@@ -132,19 +153,37 @@ def a_row_below(desk: Desk) -> None:
 def a_row_between(desk: Desk) -> None:
     """A row put in among planner's, as a program does that leads every reference along, and something typed there."""
     at = desk.random.choice(list(desk.rows.values())) + 1
-    package, part = desk.package, desk.package.sheets()[SHEET]
     known = {row: row + (row >= at) for row in range(1, max(desk.rows.values()) + 400)}
-    moves = Moves({SHEET: SheetMoves(SHEET, Track(known))})
+    _insert(desk, SheetMoves(SHEET, Track(known)))
+    desk.marks.beside.append(f"between {desk.number()}")
+    desk.put(SHEET, at, 1, desk.marks.beside[-1])
+
+
+def a_column_between(desk: Desk) -> None:
+    """A column put in between both scenarios, and something typed there."""
+    at = desk.at[7]
+    known = {column: column + (column >= at) for column in range(1, 400)}
+    _insert(desk, SheetMoves(SHEET, Track(), Track(known)))
+    desk.marks.beside.append(f"between {desk.number()}")
+    desk.put(SHEET, desk.random.choice(list(desk.rows.values())), at, desk.marks.beside[-1])
+
+
+def _insert(desk: Desk, inserted: SheetMoves) -> None:
+    """Move the cells of the template's sheet, and lead every reference along."""
+    package, part, moves = desk.package, desk.package.sheets()[SHEET], Moves({SHEET: inserted})
     xml, _ = with_moved_formulas(SheetXml(package.parts[part]), SHEET, moves)
     sheet = Worksheet(xml)
     move_around_rows(sheet.root, SHEET, moves)
-    rows = re.sub(rb'(<(?:row|c) r="[A-Z]*)([0-9]+)"', lambda m: b'%b%d"' % (m[1], known[int(m[2])]), sheet.rows)
-    sheet.rows = rows
+
+    def there(match: re.Match[bytes]) -> bytes:
+        if match[1] == b"row":
+            return b'<row r="%d"' % inserted.rows(int(match[2]))
+        return b'<c r="%b"' % address(*inserted.cell(*coordinates(match[2].decode()))).encode()
+
+    sheet.rows = re.sub(rb'<(row|c) r="([A-Z]*[0-9]+)"', there, sheet.rows)
     move(package, moves, {SHEET})
     package.replace(part, sheet.xml())
     desk.look()
-    desk.marks.beside.append(f"between {desk.number()}")
-    desk.put(SHEET, at, 1, desk.marks.beside[-1])
 
 
 def a_sheet(desk: Desk) -> None:
@@ -183,7 +222,8 @@ def a_rule(desk: Desk) -> None:
     """A conditional format on a row."""
     name = desk.random.choice(list(desk.rows))
     row, part = desk.rows[name], desk.package.sheets()[SHEET]
-    rule = (f'<conditionalFormatting sqref="F{row}:G{row}"><cfRule type="cellIs" priority="9" operator="greaterThan">'
+    area = f"F{row}:{column_letters(desk.at[7])}{row}"
+    rule = (f'<conditionalFormatting sqref="{area}"><cfRule type="cellIs" priority="9" operator="greaterThan">'
             f"<formula>{desk.number()}</formula></cfRule></conditionalFormatting>").encode()  # fmt: skip
     xml = desk.package.parts[part]
     at = xml.find(b"<conditionalFormatting")
@@ -198,16 +238,46 @@ def a_note(desk: Desk) -> None:
         return
     name, column = desk.random.choice(list(desk.rows)), desk.random.choice((6, 7))
     desk.marks.notes[name, column] = f"note {desk.number()}"
-    ref = address(desk.rows[name], column)
+    ref = address(desk.rows[name], desk.at[column])
     xml = (f'<comments xmlns="{MAIN}"><authors><author>Ann</author></authors><commentList><comment ref="{ref}" '
            f'authorId="0"><text><t>note {desk.count}</t></text></comment></commentList></comments>')  # fmt: skip
     notes = add_part(desk.package, "xl/comments1.xml", xml.encode(), _NOTES)
     link(desk.package, part, "comments", notes)
 
 
+def a_chart(desk: Desk) -> None:
+    """A chart of a row on the template's sheet."""
+    part = desk.package.sheets()[SHEET]
+    if any(found.kind == "drawing" for found in desk.package.relationships(part)):
+        return
+    name = desk.random.choice(list(desk.rows))
+    row, last = desk.rows[name], column_letters(desk.at[7])
+    chart = (f'<c:chartSpace xmlns:c="{CHART}"><c:v>{desk.number()}</c:v>'
+             f"<c:f>{SHEET}!$F${row}:${last}${row}</c:f></c:chartSpace>")  # fmt: skip
+    target = add_part(desk.package, "xl/charts/mine1.xml", chart.encode(), f"{OPEN}.drawingml.chart+xml")
+    drawing = add_part(
+        desk.package, "xl/drawings/mine1.xml", f'<wsDr xmlns="{DRAWING}"/>'.encode(), f"{OPEN}.drawing+xml"
+    )
+    link(desk.package, drawing, "chart", target)
+    sheet = Worksheet(desk.package.parts[part])
+    sheet.link("drawing", link(desk.package, part, "drawing", drawing))
+    desk.package.replace(part, sheet.xml())
+    desk.marks.charts[str(desk.count)] = name
+
+
+def a_control(desk: Desk) -> None:
+    """A form control linked to a cell."""
+    name, part = desk.random.choice(list(desk.rows)), desk.package.sheets()[SHEET]
+    xml = (f'<formControlPr xmlns="{X14}" objectType="Spin" val="{desk.number()}" '
+           f'fmlaLink="{SHEET}!$F${desk.rows[name]}"/>')  # fmt: skip
+    kind = "application/vnd.ms-excel.controlproperties+xml"
+    link(desk.package, part, "ctrlProp", add_part(desk.package, "xl/ctrlProps/mine1.xml", xml.encode(), kind))
+    desk.marks.controls[str(desk.count)] = name
+
+
 ALL: tuple[Callable[[Desk], None], ...] = (
     an_input, a_number_over_a_formula, another_formula, a_text, a_column_beside, a_row_below, a_row_between, a_sheet,
-    a_defined_name, a_rule, a_note,
+    a_defined_name, a_rule, a_note, an_override, a_column_between, a_chart, a_control,
 )  # fmt: skip
 
 
@@ -219,18 +289,18 @@ def losses(marks: Marks, package: Package, plan: Plan, said: str) -> list[str]:
     rows = {sheet.text(row, 3): row for row, column in sheet.cells if column == 3 and sheet.text(row, 3)}
     typed = {(row.name, entry.spot.column): entry.value for row in (*plan.inputs, *plan.overrides)
              for entry in row.cells.values()}  # fmt: skip
-    inputs = plan.book.sheets["Inputs"]
+    inputs, at = plan.book.sheets["Inputs"], scenario_columns(plan)
     named = {inputs.text(row, 3): row for row, column in inputs.cells if column == 3}
     for (name, column), value in marks.inputs.items():
         there = typed.get((name, column)) if (name, column) in typed else inputs.value(named.get(name, 0), column)
         lost += [] if there == value else [f"input {name} {value}: {there}"]
     for (name, column), value in marks.typed_over.items():
-        there = sheet.value(rows.get(name, 0), column)
+        there = sheet.value(rows.get(name, 0), at[column])
         lost += [] if there == value else [f"typed over {name} {value}: {there}"]
     for (name, column), end in marks.formulas.items():
-        at = rows.get(name, 0), column
-        found = sheet.patterns.get(at)
-        lost += [] if found and found.at(*at).endswith(end) else [f"formula {name} {end}"]
+        cell = rows.get(name, 0), at[column]
+        found = sheet.patterns.get(cell)
+        lost += [] if found and found.at(*cell).endswith(end) else [f"formula {name} {end}"]
     lost += [f"text {name}" for name, text in marks.texts.items() if sheet.text(rows.get(name, 0), 5) != text]
     lost += [f"own text {text}" for text in marks.beside if text not in texts]
     own = plan.book.sheets.get(OWN)
@@ -251,10 +321,18 @@ def losses(marks: Marks, package: Package, plan: Plan, said: str) -> list[str]:
     for number, name in marks.rules.items():
         match = re.search(rf'sqref="([^"]*)"[^>]*><(?:\w+:)?cfRule[^>]*><(?:\w+:)?formula>{number}<', xml)
         if name in rows:
-            there = match and match[1] == f"F{rows[name]}:G{rows[name]}"
+            there = match and match[1] == f"F{rows[name]}:{column_letters(at[7])}{rows[name]}"
             lost += [] if there else [f"rule {number} of {name}: {match and match[1]}"]
     for (name, column), text in marks.notes.items():
         found = [note.ref for note in plan.notes if note.text == text]
-        wanted = address(rows[name], column) if name in rows else None
+        wanted = address(rows[name], at[column]) if name in rows else None
         lost += [] if found and wanted in (None, found[0]) else [f"note of {name}: {found}"]
+    for number, name in marks.charts.items():
+        text = next((xml.decode() for part, xml in package.parts.items() if f":v>{number}<".encode() in xml), "")
+        wanted = f"$F${rows[name]}:${column_letters(at[7])}${rows[name]}<" if name in rows else "#REF!<"
+        lost += [] if wanted in text else [f"chart {number} of {name}: {text}"]
+    for number, name in marks.controls.items():
+        text = next((xml.decode() for xml in package.parts.values() if f'val="{number}"'.encode() in xml), "")
+        wanted = f'$F${rows[name]}"' if name in rows else "#REF!"
+        lost += [] if wanted in text else [f"control {number} of {name}: {text}"]
     return lost
