@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from planner.book.formulas_in_names import OVERRIDE
-from planner.book.line_tables import HEADER, LineTable
+from planner.book.line_tables import BESIDE, HEADER, LineTable
 from planner.book.sheet import SEARCHED, Sheet
 from planner.book.workbook import Book
 from planner.formulas.text import Binary, Call, FormulaError, Node, Number, children, parse, walk
@@ -129,7 +129,7 @@ def literals(book: Book) -> Breaches:
                 yield from visit(child, node)
 
         for node in visit(formula.root, None):
-            yield f"{table.sheet.name}!{address(row, table.names_column)}: {formula.of(node)} in {text}"
+            yield f"{table.sheet.name}!{address(row, _names_column(table))}: {formula.of(node)} in {text}"
 
 
 def _allowed(number: Number, parent: Node | None) -> bool:
@@ -149,7 +149,11 @@ def limits(book: Book) -> Breaches:
             continue  # a lookup
         branches = sum(isinstance(node, Call) and node.function == "IF" for node in walk(formula.root))
         if len(text) > MOST_CHARACTERS or len(formula.names) > MOST_NAMES or branches > 1 or "\n" in text:
-            yield f"{table.sheet.name}!{address(row, table.names_column)}: {text}"
+            yield f"{table.sheet.name}!{address(row, _names_column(table))}: {text}"
+
+
+def _names_column(table: LineTable) -> int:
+    return table.head.fifth if table.kind in BESIDE else table.head.fourth
 
 
 def _in_names(book: Book) -> Iterator[tuple[LineTable, int, str]]:
@@ -193,7 +197,8 @@ def locks(book: Book) -> Breaches:
 
 
 def _cells(*tables: LineTable) -> Iterator[tuple[LineTable, Position]]:
-    return ((table, at) for table in tables for at in table.positions() if at in table.sheet.cells)
+    cells = ((table, (line.row, column)) for table in tables for line in table.lines for column in table.columns)
+    return ((table, at) for table, at in cells if at in table.sheet.cells)
 
 
 def print_setup(book: Book) -> Breaches:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from planner.book.sheet import SEARCHED, Sheet
-from planner.xlsx.address import Position
 
 HEADER = ("scenario_id", "scenario_name", "model_id", "hardware_id")
 """The machine names of the rows that say who each scenario's column is."""
@@ -79,11 +77,6 @@ class LineTable:
     head: Head = Head()
 
     @property
-    def names_column(self) -> int:
-        """The column of the formulas in names."""
-        return self.head.fifth if self.kind in BESIDE else self.head.fourth
-
-    @property
     def id_row(self) -> int:
         """The row of the scenarios' ids."""
         line = self.by_name.get(HEADER[0])
@@ -93,10 +86,6 @@ class LineTable:
     def by_name(self) -> dict[str, LineItem]:
         """The first line of each machine name."""
         return {line.name: line for line in reversed(self.lines) if line.name}
-
-    def positions(self) -> Iterator[Position]:
-        """Every value's row and column."""
-        return ((line.row, column) for line in self.lines for column in self.columns)
 
     def section(self, title: str) -> dict[str, LineItem]:
         """The lines below the headings that begin with `title`, by name."""

@@ -160,11 +160,6 @@ class Plan:
         return ""
 
     @property
-    def values(self) -> Mapping[Spot, Value]:
-        """What the formulas give now, of those that could be computed."""
-        return self.book.fresh
-
-    @property
     def sheets(self) -> list[str]:
         """The worksheets' names, in the order of the tabs."""
         return list(self.book.sheets)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from planner.book.sheet import SEARCHED, Sheet
-from planner.xlsx.address import Position
 from planner.xlsx.pattern import Pattern
 
 LEAST_TITLES = 3
@@ -39,10 +37,6 @@ class CaseTable:
     columns: dict[int, str]
     rows: tuple[int, ...]
     groups: tuple[tuple[int, ...], ...] = field(default=())
-
-    def positions(self) -> Iterator[Position]:
-        """Every cell of every case."""
-        return ((row, column) for row in self.rows for column in self.columns)
 
 
 def database(sheet: Sheet) -> Database | None:
