@@ -119,8 +119,9 @@ class Base:
         wrote, cell = self.wrote(keyed, at), keyed.sheet.cells.get(at)
         formula = None
         if cell is not None and cell.kind:
-            is_normal = cell.kind == "normal" and cell.formula
-            formula = pattern(cell.formula or "", *at) if is_normal else keyed.sheet.patterns.get(at)
+            # A table of lines was read whole; of other sheets few formulas come here: the rest needn't be read.
+            is_alone = keyed.line_table is None and cell.kind == "normal" and cell.formula
+            formula = pattern(cell.formula or "", *at) if is_alone else keyed.sheet.patterns.get(at)
         if formula is None:
             return of_value(keyed.sheet.value(*at)) == (NOTHING if wrote is None else wrote.digest)
         return wrote is not None and wrote.digest == self._digest(keyed, at, formula, wrote.first)
