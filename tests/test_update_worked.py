@@ -260,7 +260,7 @@ def test_measured_numbers_and_notes_stay(worked: Worked) -> None:
     assert list(after) == list(worked.cases)
     for key, row in worked.cases.items():
         for name in ("case_label", "template", "hardware_id", "measured_time", "run_id", "note", "n_samples", "flags"):
-            assert after[key].cells.get(name) == row.cells.get(name), (key, name)
+            assert after[key].value(name) == row.value(name), (key, name)
         assert after[key].inputs == {**after[key].inputs, **row.inputs}
         assert after[key].number_in("measured_time") is None or after[key].number_in("time_ratio") is not None
     sheet = worked.book["Comparison"]
