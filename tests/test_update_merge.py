@@ -131,6 +131,7 @@ def test_rows_come_go_and_are_renamed(small: tuple[Path, Path], tmp_path: Path) 
     done, plan = brought(path, own)
     is_as_built(path, own, tmp_path, ("Inputs", "batch_rows", 6, 7))
     assert "Mine: total_rows" in done.gone_rows
+    assert done.remarks == []  # links of Dashboard to rows that are no more are planner's to make anew
     assert "Mine: every_cost" in done.new_rows
     assert plan.quantity("cost_share").value(plan.scenarios[0].key) == 15  # type: ignore[union-attr]
 

@@ -17,7 +17,7 @@ from planner.xlsx.moved_cells import prefixed, readdressed, row_tags, says_somet
 from planner.xlsx.moved_parts import move_around_rows
 from planner.xlsx.moves import Lost
 from planner.xlsx.pattern import pattern
-from planner.xlsx.sheet_rules import part_rules, renew_rules, rules
+from planner.xlsx.sheet_rules import links, part_rules, renew_rules, rules
 from planner.xlsx.worksheet import Worksheet, take_widths
 
 FOURTH = TEXTS[3]  # of a calculation sheet's columns: the formula in names
@@ -32,9 +32,11 @@ def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[
     sheet, theirs = Worksheet(old.sheet.xml.xml), Worksheet(fresh.xml)
     part_rules(sheet.root)
     own = [rule for rule in rules(sheet.root) if not merge.base.is_our_rule(old, rule)]
-    merge.done.remarks += map(str, move_around_rows(sheet.root, old.sheet.name, moves))
+    lost = move_around_rows(sheet.root, old.sheet.name, moves)
     if not merge.fresh.moves.is_idle:
         move_around_rows(theirs.root, fresh.name, merge.fresh.moves)
+    renewed = {link.get("ref") for link in links(theirs.root)}
+    merge.done.remarks += [str(each) for each in lost if each.place not in renewed]
     merge.done.rules += renew_rules(sheet, theirs, own, dxfs)
     take_widths(sheet.root, theirs.root, track.columns, track.fresh_columns)
     sheet.fill(rows, area)

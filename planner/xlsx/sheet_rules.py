@@ -17,6 +17,11 @@ def rules(root: Element) -> list[Element]:
     return children(root, "conditionalFormatting") + _listed(root, "dataValidation")
 
 
+def links(root: Element) -> list[Element]:
+    """The hyperlinks of a sheet."""
+    return _listed(root, "hyperlink")
+
+
 def part_rules(root: Element) -> None:
     """Give each of a sheet's conditional formats an element of its own: some programs put those of one area in one."""
     for several in children(root, "conditionalFormatting"):
@@ -60,15 +65,15 @@ def renew_rules(sheet: Worksheet, fresh: Worksheet, own: Collection[Element], dx
     validations = [rule for rule in kept if rule not in formats]
     validations += [rule for rule in _listed(fresh.root, "dataValidation")
                     if not any(area.meets(other) for area in areas(rule) for other in guarded)]  # fmt: skip
-    theirs = _listed(fresh.root, "hyperlink")
+    theirs = links(fresh.root)
     linked = {link.get("ref") for link in theirs}
-    links = [link for link in _listed(sheet.root, "hyperlink") if link.get("ref") not in linked] + theirs
+    leading = [link for link in links(sheet.root) if link.get("ref") not in linked] + theirs
     for old in children(sheet.root, "conditionalFormatting"):
         sheet.root.remove(old)
     for rule in formats:
         sheet.put(deepcopy(rule))
     _fill(sheet, "dataValidation", validations)
-    _fill(sheet, "hyperlink", links)
+    _fill(sheet, "hyperlink", leading)
     return len(kept)
 
 
