@@ -71,14 +71,14 @@ def write(
     writer = _RowWriter(plan, sheet, inputs, databases, matched)
     for row in shares.shown:
         writer.write(row)
-    layout.scenario_widths(page, plan.columns, (36, 11, 25, 34, 30))
+    page.scenario_widths(plan.columns, (36, 11, 25, 34, 30))
     _colours(sheet, plan, inputs)
     return sheet
 
 
 def header_rows(page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source")) -> None:
     """The header rows that are the same on every calculation sheet: who each scenario column is."""
-    layout.scenario_header(page, plan.columns, titles)
+    page.scenario_header(plan.columns, titles)
     for row in layout.HEADERS:
         source = f"{inputs_sheet.NAME}!{HERE}{row}"
         blank = _model_on_chip() if row == layout.TITLE_ROW else '""'
@@ -136,7 +136,7 @@ class _RowWriter:
     def write(self, row: Row) -> None:
         page, at = self.sheet.page, self.sheet.rows[row.name]
         source = joined(row.note, row.source)
-        layout.describe(page, at, (row.label, row.unit, row.name, self.in_names(row), source))
+        page.describe(at, (row.label, row.unit, row.name, self.in_names(row), source))
         if origin := self.origin(row):
             page.put(at, layout.NAME, row.name, "plan_told_link")
             page.link(at, layout.NAME, *origin)

@@ -58,7 +58,7 @@ def write(
     writer.row("Missing numbers", "checks.missing", "", "of this scenario",
                f"SUM({HERE}${missing}:{HERE}${missing_last})")  # fmt: skip
     _colour(page, plan, first, last)
-    layout.scenario_widths(page, plan.columns, WIDTHS)
+    page.scenario_widths(plan.columns, WIDTHS)
     summaries = {"Failed checks": failed, "Missing numbers": failed + 1}
     return page, f"SUM({plan.columns.across(NAME, failed)})", summaries
 
@@ -116,7 +116,7 @@ class _CheckWriter:
         self.at += 1
 
     def row(self, label: str, name: str, in_names: str, meaning: str, formula: str) -> None:
-        layout.describe(self.page, self.at, (label, "1", name, in_names, meaning))
+        self.page.describe(self.at, (label, "1", name, in_names, meaning))
         linked = "!" in formula and re.sub(f"[!_{HERE}]", "", formula).isalnum()
         self.page.across(self.at, self.plan.columns, formula, "plan_cross" if linked else "plan_formula", "0")
         self.at += 1

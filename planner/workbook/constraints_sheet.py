@@ -65,7 +65,7 @@ def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation]) -> Con
         at += 1
     corner = address(layout.FIRST_ROW, layout.FIRST_SCENARIO)
     page.colour(plan.columns.area(layout.FIRST_ROW, at), f"ISNA({corner})", ink=GREY)
-    layout.scenario_widths(page, plan.columns, WIDTHS)
+    page.scenario_widths(plan.columns, WIDTHS)
     return constraints
 
 
@@ -87,7 +87,7 @@ def _block(page: Page, plan: BuildPlan, each: Constraint, sheet: Calculation, ti
     for row, part in enumerate(each.parts, start=first):
         label = f"{title}: {within(_beside(part.label, each.row.label))}"
         name, read = f"{each.row.name}.{part.name}", f"{sheet.page.name}[{part.text}]"
-        layout.describe(page, row, (label, each.unit, name, read, part.label))
+        page.describe(row, (label, each.unit, name, read, part.label))
         page.across(row, plan.columns, parse(part.text).substitute(sheet.here), "plan_cross", _format(each))
     largest, over = ("largest", "above") if each.is_largest else ("smallest", "below")
     said = (
@@ -97,7 +97,7 @@ def _block(page: Page, plan: BuildPlan, each: Constraint, sheet: Calculation, ti
         ("in words", "text", "words", f"what binds, and how far it is {over} the next"),
     )
     for row, (label, unit, name, text) in enumerate(said, start=last + 1):
-        layout.describe(page, row, (f"{title}: {label}", unit, f"{each.row.name}.{name}", text, ""))
+        page.describe(row, (f"{title}: {label}", unit, f"{each.row.name}.{name}", text, ""))
     for row, (formula, style, form) in enumerate(_said(each, first, last), start=last + 1):
         page.across(row, plan.columns, formula, style, form)
     return last + len(said) + 1

@@ -52,7 +52,7 @@ def write(
     header_rows(page, plan, ("From", "Note and source"))
     at = layout.FIRST_ROW
     for label, row in failed.items():
-        layout.describe(page, at, (label, "1", "", "Checks", SUMMARIES.get(label, "of this scenario")))
+        page.describe(at, (label, "1", "", "Checks", SUMMARIES.get(label, "of this scenario")))
         _linked(page, at, "Checks", row)
         for column in plan.columns:
             page.put(at, column, Live(f"Checks!{address(row, column)}"), "plan_check", "0")
@@ -100,7 +100,7 @@ def _selectors(page: Page, plan: BuildPlan, *, has_roofline: bool) -> None:
     if has_roofline:
         choices.append(("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
     for at, (label, value, source) in enumerate(choices, start=SELECTOR_ROW):
-        layout.describe(page, at, (f"{label} shown", "text", f"shown_{label.lower()}"))
+        page.describe(at, (f"{label} shown", "text", f"shown_{label.lower()}"))
         page.put(at, layout.FORMULA, value, "plan_input", "@")
         page.choose(address(at, layout.FORMULA), source, label, f"{shown} follow this choice.")
 
@@ -143,7 +143,7 @@ def _linked(page: Page, at: int, sheet: str, row: int) -> None:
 
 def _headline(page: Page, plan: BuildPlan, sheet: Calculation, row: Row, at: int, is_proved: bool) -> None:
     source = joined("" if is_proved else layout.UNPROVED, row.note, row.source)
-    layout.describe(page, at, (row.label, row.unit, row.name, sheet.page.name, source))
+    page.describe(at, (row.label, row.unit, row.name, sheet.page.name, source))
     _linked(page, at, sheet.page.name, sheet.rows[row.name])
     for column in plan.columns:
         page.put(at, column, Live(sheet.at(row.name, column)), "plan_cross", row_format(row))
@@ -157,7 +157,7 @@ def _bound(
     if constraints is None or place is None:
         return 0
     name = constraints.page.name
-    layout.describe(page, at, (f"{row.label}: bound by", "text", "", name, "and how far the next part is"))
+    page.describe(at, (f"{row.label}: bound by", "text", "", name, "and how far the next part is"))
     _linked(page, at, name, place)
     for column in plan.columns:
         page.put(at, column, Live(constraints.words(sheet, row.name, column)), "plan_words", "@")

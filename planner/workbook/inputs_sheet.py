@@ -40,7 +40,7 @@ class Inputs:
 def write(book: Workbook, plan: BuildPlan, ranges: dict[str, str]) -> Inputs:
     """Write the sheet; `ranges` holds the id ranges of `models`, `hardware` and `dtypes` for the dropdowns."""
     page = Page(book, NAME, "Inputs", PURPOSE)
-    layout.scenario_header(page, plan.columns, ("Note", "Source"))
+    page.scenario_header(plan.columns, ("Note", "Source"))
     inputs = Inputs(page)
     _header_rows(page, plan, ranges)
     row = layout.FIRST_ROW
@@ -103,7 +103,7 @@ def _block(
 
 
 def _describe(page: Page, at: int, row: Row) -> None:
-    layout.describe(page, at, (row.label, row.unit, row.name, row.note, row.source or CHOSEN))
+    page.describe(at, (row.label, row.unit, row.name, row.note, row.source or CHOSEN))
 
 
 def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], overriding: bool) -> None:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from planner.xlsx.address import address, column_letters
-
-if TYPE_CHECKING:
-    from planner.workbook.page import Page
 
 LABEL, UNIT, NAME, FORMULA, SOURCE, FIRST_SCENARIO = 1, 2, 3, 4, 5, 6
 HEADER_ROW, ID_ROW, TITLE_ROW, MODEL_ROW, HARDWARE_ROW = 3, 4, 5, 6, 7
@@ -61,33 +57,6 @@ class ScenarioColumns:
     def across(self, sheet: str, row: int) -> str:
         """The range over a row's scenario columns, sized ahead: `Inputs!$F$4:$AC$4`."""
         return f"{sheet}!${column_letters(FIRST_SCENARIO)}${row}:${column_letters(self.last)}${row}"
-
-
-def describe(page: Page, at: int, texts: Iterable[str]) -> None:
-    """Write what a row is into its first columns: label, unit, name, formula or note, source; or the first of these."""
-    for column, (text, style) in enumerate(zip(texts, DESCRIBED, strict=False), start=1):
-        page.put(at, column, text, style)
-
-
-def scenario_header(page: Page, columns: ScenarioColumns, titles: Sequence[str]) -> None:
-    """The header rows of a sheet whose columns are scenarios, but for the cells that say who each scenario is."""
-    page.header(["Quantity", "Unit", "Name", *titles])
-    for column in columns:
-        page.put(HEADER_ROW, column, None, "plan_header")
-    page.corner, page.titles = address(HARDWARE_ROW + 1, FIRST_SCENARIO), f"{HEADER_ROW}:{HARDWARE_ROW}"
-    for row, (name, label) in HEADERS.items():
-        page.put(row, LABEL, label, "plan_label")
-        page.put(row, UNIT, "text", "plan_text")
-        page.put(row, NAME, name, "plan_told")
-        for column in (FORMULA, SOURCE):
-            page.put(row, column, None, "plan_text")
-
-
-def scenario_widths(page: Page, columns: ScenarioColumns, widths: Iterable[float]) -> None:
-    """The widths of such a sheet's columns; those of formulas and sources are a group, which can be closed."""
-    page.widths(*widths, scenarios=columns, each=SCENARIO_WIDTH)
-    for column in (FORMULA, SOURCE):
-        page.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
 
 
 def sheet_name(template: str) -> str:

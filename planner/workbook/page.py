@@ -16,7 +16,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from planner.workbook import layout
 from planner.workbook.cell_styles import style_numbers
 from planner.workbook.layout import ScenarioColumns
-from planner.xlsx.address import column_letters
+from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import HERE, Grid
 
@@ -146,6 +146,31 @@ class Page:
             self.sheet.column_dimensions[column_letters(index)].width = width
         for column in scenarios or ():
             self.sheet.column_dimensions[column_letters(column)].width = each
+
+    def describe(self, row: int, texts: Iterable[str]) -> None:
+        """Write what a row is into its first columns: label, unit, name, formula or note, source."""
+        for column, (text, style) in enumerate(zip(texts, layout.DESCRIBED, strict=False), start=1):
+            self.put(row, column, text, style)
+
+    def scenario_header(self, columns: ScenarioColumns, titles: Iterable[str]) -> None:
+        """The header rows of a sheet whose columns are scenarios, but for the cells that say who each scenario is."""
+        self.header(["Quantity", "Unit", "Name", *titles])
+        for column in columns:
+            self.put(layout.HEADER_ROW, column, None, "plan_header")
+        self.corner = address(layout.HARDWARE_ROW + 1, layout.FIRST_SCENARIO)
+        self.titles = f"{layout.HEADER_ROW}:{layout.HARDWARE_ROW}"
+        for row, (name, label) in layout.HEADERS.items():
+            self.put(row, layout.LABEL, label, "plan_label")
+            self.put(row, layout.UNIT, "text", "plan_text")
+            self.put(row, layout.NAME, name, "plan_told")
+            for column in (layout.FORMULA, layout.SOURCE):
+                self.put(row, column, None, "plan_text")
+
+    def scenario_widths(self, columns: ScenarioColumns, widths: Iterable[float]) -> None:
+        """The widths of such a sheet's columns; those of formulas and sources are a group, which can be closed."""
+        self.widths(*widths, scenarios=columns, each=layout.SCENARIO_WIDTH)
+        for column in (layout.FORMULA, layout.SOURCE):
+            self.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
 
     def fit(self) -> None:
         """Make rows as high as their texts need, where these wrap: not every program does when it opens the file."""
