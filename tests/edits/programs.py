@@ -170,6 +170,13 @@ def _threaded(package: Package, sheet: str, cell: str, text: str) -> None:
     for name, content in parts.items():
         package._infos.setdefault(name, zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0)))
         package.parts[name] = content.encode()
+    types = {
+        "xl/threadedComments/threadedComment7.xml": "application/vnd.ms-excel.threadedcomments+xml",
+        "xl/comments7.xml": "application/vnd.openxmlformats-officedocument.spreadsheetml.comments+xml",
+    }
+    said = "".join(f'<Override PartName="/{name}" ContentType="{kind}"/>' for name, kind in types.items())
+    content_types = package.parts["[Content_Types].xml"]
+    package.replace("[Content_Types].xml", content_types.replace(b"</Types>", said.encode() + b"</Types>"))
 
 
 HAND = {
