@@ -43,7 +43,7 @@ def update_is_right(path: Path, edit: Edit, folder: Path) -> None:
         return
     assert lost(typed(old), typed(plan)) == []
     for _, cell in expected.formulas:
-        stays(cell, old, plan)
+        stays(cell, old, plan, done.output)
     assert Counter(note.text for note in plan.notes) == Counter(note.text for note in old.notes)
     for cell in expected.notes:
         assert noted(cell, old) == noted(cell_of(cell, old, plan), plan), cell
@@ -94,14 +94,27 @@ def cell_of(cell: str, old: Plan, plan: Plan) -> str:
     return str(entry_of(cell, old, plan).spot)
 
 
-def stays(cell: str, old: Plan, plan: Plan) -> None:
-    """A number typed over a formula is still there; a formula that was scaled is still scaled by the same."""
+def stays(cell: str, old: Plan, plan: Plan, said: str) -> None:
+    """A number typed over a formula is still there; a formula that was scaled is still scaled by the same, or is told.
+
+    A workbook of an earlier version remembers nothing of what planner wrote: its formulas are those of the new build,
+    and each that differed is listed.
+    """
     before, after = entry_of(cell, old, old), entry_of(cell, old, plan)
     if before.formula is None:
         assert (after.formula, after.value) == (None, before.value), cell
     else:
         assert after.formula is not None, cell
-        assert after.formula.rpartition("*")[2] == before.formula.rpartition("*")[2], cell
+        is_kept = after.formula.rpartition("*")[2] == before.formula.rpartition("*")[2]
+        assert is_kept or after.spot.ref in renewed(said, after.spot.sheet), cell
+
+
+def renewed(said: str, sheet: str) -> list[str]:
+    """The cells of a sheet that an update says it wrote anew."""
+    head = "Newer formulas and texts: "
+    (line,) = (line.strip() for line in said.splitlines() if head in line)
+    listed = dict(part.split(" ", 1) for part in line.removeprefix(head).split("; "))
+    return listed.get(sheet, "").split(", ")
 
 
 def noted(cell: str, plan: Plan) -> list[str]:
