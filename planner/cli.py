@@ -68,6 +68,10 @@ class Lazy(click.Group):
             what = str(error)
         except KeyboardInterrupt:
             what = f"interrupted; {progress.outcome()}"
+        except RuntimeError as error:
+            if not isinstance(error.__cause__, KeyboardInterrupt):  # as Python wraps one within an import
+                raise
+            what = f"interrupted; {progress.outcome()}"
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise

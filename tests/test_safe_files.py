@@ -334,3 +334,14 @@ def test_a_hard_link_is_named_before_it_parts(planner: Planner, write: Callable[
     assert other.read_text() == "old"
     assert page.read_text() != "old"
     assert planner("templates", "page", "mine.csv", "--to", "pages").stderr == ""
+
+
+def test_an_interruption_that_python_wraps_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while a class is made, as in an import, arrives as the cause of a RuntimeError: one line all the same."""
+
+    def interrupted(*_: object) -> None:
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setattr("planner.cli.Lazy.get_command", interrupted)
+    done = CliRunner().invoke(cli.group, ["build"])
+    assert (done.exit_code, done.output) == (2, "Error: interrupted; nothing was changed\n")
