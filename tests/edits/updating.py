@@ -106,13 +106,16 @@ def stays(cell: str, old: Plan, plan: Plan, said: str) -> None:
     else:
         assert after.formula is not None, cell
         is_kept = after.formula.rpartition("*")[2] == before.formula.rpartition("*")[2]
-        assert is_kept or after.spot.ref in renewed(said, after.spot.sheet), cell
+        name, was_on = found(cell, old)[0], cell.partition("!")[0]
+        told = [*renewed(said, after.spot.sheet), *(renewed(said, was_on, "Rows that are no more: "))]
+        assert is_kept or after.spot.ref in told or name in told, (cell, name, after, said)
 
 
-def renewed(said: str, sheet: str) -> list[str]:
-    """The cells of a sheet that an update says it wrote anew."""
-    head = "Newer formulas and texts: "
-    (line,) = (line.strip() for line in said.splitlines() if head in line)
+def renewed(said: str, sheet: str, head: str = "Newer formulas and texts: ") -> list[str]:
+    """The cells of a sheet that an update says it wrote anew, or what it lists of the sheet under another heading."""
+    line = next((line.strip() for line in said.splitlines() if head in line), "")
+    if not line:
+        return []
     listed = dict(part.split(" ", 1) for part in line.removeprefix(head).split("; "))
     return listed.get(sheet, "").split(", ")
 
