@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from itertools import pairwise
 from pathlib import Path
 from xml.etree.ElementTree import canonicalize
@@ -288,7 +287,7 @@ def test_a_missing_engine_is_a_user_error(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.slow
 def test_more_cells_and_columns_than_the_cache_only_path_takes() -> None:
-    """110,000 formulas in 400 columns are computed in less than 12 s of CPU (2.7 measured)."""
+    """110,000 formulas in 400 columns are computed and given their values, every one."""
     letters = list(pairwise(column_letters(column) for column in range(1, 401)))
     rows = "".join(
         f'<row r="{row}"><c r="A{row}"><v>{row}</v></c>'
@@ -297,8 +296,6 @@ def test_more_cells_and_columns_than_the_cache_only_path_takes() -> None:
         for row in range(1, 277)
     )
     book = package({"S": sheet(rows)})
-    start = time.process_time()
     result = recalculate(book)
-    assert time.process_time() - start < 12
     assert (result.n_formulas, result.n_changed, result.skipped) == (276 * 399, 276 * 399, [])
     assert cached(book)["OJ276"] == 276 + 399
