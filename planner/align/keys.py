@@ -12,6 +12,7 @@ from planner.book.problem_book import GIVEN_COLUMN, problem_of
 from planner.book.record_tables import Database
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
+from planner.catalog.table import TABLES
 from planner.errors import UserError
 from planner.workbook import memory
 from planner.xlsx.cell import Cell
@@ -20,7 +21,7 @@ COVER, LOG, COMPARISON, CALCULATION = "cover", "log", "comparison", "calculation
 SCENARIO = "scenario "
 MEMORY = "memory "  # how the keys of the rows begin in which a Cover remembers what planner wrote
 TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
-DATABASES = "models", "hardware", "dtypes"  # the kinds of sheets with a row for each id
+DATABASES = tuple(TABLES.values())  # the kinds of sheets with a row for each id
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ GIVEN, OR = "given", "given or "
 """How a problem's line says that its value is typed, or may be."""
 _INPUT = re.compile(r"Inputs\[(\w+)\]")
 _LOOKUP = re.compile(r"(models|hardware)\[(model|hardware)_id\]\.(\w+)(?:\[(\w+)\])?")
-_DTYPE = re.compile(r"dtypes\[(\w+)\]\.bytes_per_element")
+_BY_ID = re.compile(r"(dtypes|calibration|stacks)\[(\w+)\]\.(\w+)")
 _MATCH = re.compile(r"MATCH\((\w+), ?(\w+), ?0\)")
 _CHOICE = re.compile(r"Dashboard\[(\w+)\].*")
 CALLED_UP = re.compile(r"(\w+)\[([^\[\]]+)\]")
@@ -52,7 +52,7 @@ class Writer:
         forms: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = (
             (_INPUT, self.typed),
             (_LOOKUP, self.looked_up),
-            (_DTYPE, self.bytes_of),
+            (_BY_ID, self.looked_up_by_id),
             (_MATCH, self.matched),
             (_CHOICE, self.chosen),
             (CALLED_UP, self.called_up),
@@ -117,11 +117,12 @@ class Writer:
         body = f"{sheet}!${first}${database.first_row}:${letters}${self.last_row(database)}"
         return _or_missing(f'INDEX({body},{row},MATCH("{name}_"&{self.cell(selector)},{header},0))')
 
-    def bytes_of(self, name: str) -> str:
-        """The bytes of an element of the dtype that a row names."""
-        dtypes = self.database("dtypes")
-        ids = self.values(dtypes, "id")
-        return f"INDEX({self.values(dtypes, 'bytes_per_element')},MATCH({self.cell(name)},{ids},0))"
+    def looked_up_by_id(self, table: str, name: str, column: str) -> str:
+        """A number of the row of a database whose id a row names; N/A where it is blank, but for a dtype."""
+        database = self.database(table)
+        ids = self.values(database, "id")
+        number = f"INDEX({self.values(database, column)},MATCH({self.cell(name)},{ids},0))"
+        return number if table == "dtypes" else _or_missing(number)
 
     def matched(self, name: str, table: str) -> str:
         """The place of an id among the ids of a database."""

@@ -12,7 +12,7 @@ from planner.book.line_tables import MACHINE_NAME, TITLES, Head, LineItem, LineT
 from planner.book.plan import CheckRow, Entry, Headline, Quantity
 from planner.book.record_tables import CaseTable, database
 from planner.book.sheet import Sheet
-from planner.book.workbook import DATABASES, Book
+from planner.book.workbook import DATABASES, NEEDED, Book
 from planner.xlsx.address import Position
 from planner.xlsx.opc import Package
 
@@ -74,7 +74,7 @@ class ProblemBook(Book):
     @property
     def needed(self) -> tuple[str, ...]:
         """The sheets that it can't be without."""
-        return "Cover", INDEX, CONSTANTS, *DATABASES, "Log"
+        return "Cover", INDEX, CONSTANTS, *NEEDED, "Log"
 
     @cached_property
     def lines(self) -> list[LineTable]:

@@ -11,6 +11,7 @@ from planner.book.line_tables import HEADER, LineTable, line_table
 from planner.book.record_tables import CaseTable, Database, case_tables, database
 from planner.book.scenario_columns import ColumnNumbers
 from planner.book.sheet import Sheet
+from planner.catalog.table import TABLES
 from planner.errors import Place, UserError
 from planner.recalc.engine import EngineError
 from planner.recalc.evidence import Verdict
@@ -21,10 +22,11 @@ from planner.xlsx.opc import Package
 from planner.xlsx.pattern import Pattern
 from planner.xlsx.workbook_part import parse_sheets
 
-CASE_SHEETS = ("Operations", "Roofline", "Sweep", "Comparison", "Calibration")
+CASE_SHEETS = ("Operations", "Roofline", "Sweep", "Comparison")
 MISSING = "missing."
 """How Checks names a row that asks whether a number is missing."""
-DATABASES = ("Models", "Hardware", "Dtypes")
+DATABASES = tuple(table.capitalize() for table in TABLES.values())
+NEEDED = DATABASES[:3]  # every workbook has these, the others only where a template reads them
 
 
 class Book:
@@ -111,7 +113,7 @@ class Book:
     @property
     def needed(self) -> tuple[str, ...]:
         """The sheets that it can't be without."""
-        return "Cover", "Dashboard", "Inputs", *DATABASES, "Checks", "Log"
+        return "Cover", "Dashboard", "Inputs", *NEEDED, "Checks", "Log"
 
     @property
     def named(self) -> list[LineTable]:

@@ -122,7 +122,7 @@ def parse(field: Field, text: str) -> Value:
         return _identifier(text) if field.name == "id" else _text(text, field.choices)
     if field.kind == "flag":
         return _flag(text)
-    value = _number(text)
+    value = plain_number(text)
     if value < 0 or (field.positive and value == 0):
         least = "more than 0" if field.positive else "0 or more"
         raise UnfitCellError(f"{text} is out of range", f"it must be {least}; leave the cell blank if not known")
@@ -169,7 +169,8 @@ def _flag(text: str) -> float:
 
 
 @lru_cache(maxsize=100_000)
-def _number(text: str) -> float:
+def plain_number(text: str) -> float:
+    """The number that a text writes with a decimal point and no separators. Raises UnfitCellError."""
     if not _NUMBER.fullmatch(text):
         remedy = "write a number such as 0.5 or 1e12, or leave the cell blank if not known"
         if _GROUPED.search(text):

@@ -86,6 +86,7 @@ _FIELDS = (
         aliases=("price_usd_per_chip_hour",),
     ),
     _text("jax_device_kind", "Device kind that JAX reports"),
+    _text("calibration", "Calibration of its expected times"),
     _natural("source", "Source", kind="text"),
     _text("source_flops", "Source of the compute figures"),
     _text("source_vector", "Source of the vector peak, cores and clock"),
@@ -115,6 +116,11 @@ def _wrap_multiple(network: str, max_chips: float, kind: str | None = None) -> V
     return {"3d_torus": _CUBE, "2d_torus": side if side * side == max_chips else None}.get(network)
 
 
+def _calibration(kind: str | None = None, topology: str | None = None) -> Value:
+    """The median of its kind stands for a chip whose runs nobody published."""
+    return "tpu" if kind == "tpu" or (not kind and topology == "torus") else "gpu"
+
+
 # What stands for a blank cell, by other columns of its row; None is N/A.
 _RULES: dict[str, Callable[..., Value]] = {
     "name": lambda id: id,
@@ -123,6 +129,7 @@ _RULES: dict[str, Callable[..., Value]] = {
     "scaleup_bandwidth": (
         lambda n_links, ici_link_Bps_unidirectional: n_links * ici_link_Bps_unidirectional  # noqa: N803
     ),
+    "calibration": _calibration,
     "link_bandwidth": _link_bandwidth,
     "max_chips": lambda node_size: node_size,
     "node_size": lambda topology, max_chips: max_chips if topology == "switch" else None,
@@ -147,3 +154,22 @@ DTYPE_FIELDS = with_rules(
     ),
     {"name": lambda id: id},
 )
+
+_factor = partial(Field, kind="number", unit="1", positive=True, blank=1.0, source="source")
+STACK_FIELDS = with_rules(
+    (
+        _natural("id", "Identifier", kind="text", required=True),
+        _text("name", "What it is"),
+        _factor("train_matmul_factor", "Training matmuls: times their efficiency"),
+        _factor("train_attention_factor", "Training attention: times its efficiency"),
+        _factor("train_activation_factor", "Training activations: times their passes"),
+        _factor("serve_overhead_factor", "Serving: times the overhead of a layer"),
+        Field(
+            "cache_reads_power", "Serving: power of query heads over KV heads by which the cache is read again",
+            kind="number", blank=0.0, source="source",
+        ),
+        _text("source", "Source"),
+        _text("note", "Note"),
+    ),
+    {"name": lambda id: id},
+)  # fmt: skip

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from planner.collector import still
-from planner.commands.options import PATH, Greedy, databases, refuse_existing, repeatable, settings
+from planner.commands import options
+from planner.commands.options import PATH, Greedy, refuse_existing, repeatable, settings
+
+if TYPE_CHECKING:
+    from planner.catalog.databases import Databases
 
 BOOK = "book"  # not a template but templates/book.csv: problems, each of which names its template
 
@@ -18,13 +23,13 @@ BOOK = "book"  # not a template but templates/book.csv: problems, each of which 
 @repeatable("--template", "templates", metavar="NAME|FILE", help="A template, by name or path. Repeatable.")
 @click.option("--scenarios", "scenarios_csv", type=PATH, help="A CSV with a row for each scenario.")
 @settings
-@databases
+@options.databases
 @click.option("-o", "--output", type=PATH, default="plan.xlsx", show_default=True)
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
 @still()
 def command(
     models: tuple[str, ...], hardware: tuple[str, ...], templates: tuple[str, ...], scenarios_csv: Path | None,
-    settings: tuple[str, ...], models_csv: Path | None, hardware_csv: Path | None, output: Path, force: bool,
+    settings: tuple[str, ...], databases: Databases, output: Path, force: bool,
 ) -> None:  # fmt: skip
     """Write a workbook for each MODEL on each CHIP; without arguments, Llama 3 70B in four scenarios.
 
@@ -40,7 +45,7 @@ def command(
         if len(templates) > 1 or models or hardware or scenarios_csv or settings:
             what = "the book's problems bring their own models, chips and values"
             raise UserError(what, remedy=f"build it alone: planner build --template {BOOK} -o book.xlsx")
-        click.echo(f"Wrote {output}: {_book(output, models_csv, hardware_csv)}.")
+        click.echo(f"Wrote {output}: {_book(output, databases)}.")
         return
     from planner import progress
     from planner.table import counted
@@ -48,7 +53,7 @@ def command(
     from planner.workbook.scenarios import plan_of, without
 
     progress.step("reading templates and databases")
-    plan = plan_of(models, hardware, templates, scenarios_csv, settings, models_csv, hardware_csv)
+    plan = plan_of(models, hardware, templates, scenarios_csv, settings, databases)
     count = counted(len(plan.scenarios), "scenario")
     progress.step(f"writing and computing {count}")
     write_atomically(output, build(plan))
@@ -58,12 +63,11 @@ def command(
     click.echo(f"Wrote {output}: {count}, sheets {', '.join(plan.sheets.values())}.")
 
 
-def _book(output: Path, models_csv: Path | None, hardware_csv: Path | None) -> str:
+def _book(output: Path, databases: Databases) -> str:
     """Write the workbook that teaches; returns what it holds, in words."""
-    from planner import catalog
     from planner.teaching.lesson import build
     from planner.xlsx.atomic import write_atomically
 
-    made, count = build(catalog.load_models(models_csv), catalog.load_hardware(hardware_csv), catalog.load_dtypes())
+    made, count = build(databases)
     write_atomically(output, made)
     return f"{count} worked problems, listed on the sheet Book"

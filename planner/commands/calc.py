@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json as jsonlib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from planner.commands.options import Greedy, databases, settings
+from planner.commands import options
+from planner.commands.options import Greedy, settings
 
 SENSES = "no more of a time, cost or memory, no less of a rate; say which with '<=' or '>='"
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from planner.catalog import Value
+    from planner.catalog.databases import Databases
     from planner.formulas.evaluation import Facts, Results
     from planner.formulas.template import Template
 
@@ -30,11 +31,10 @@ if TYPE_CHECKING:
 @click.option("--why", metavar="NAME", help="Explain a number down to its inputs and their sources.")
 @click.option("--solve", "unknown", metavar="NAME", help="Find the input that meets the target of --for.")
 @click.option("--for", "target", metavar="NAME=VALUE", help=f"The target: {SENSES}.")
-@databases
+@options.databases
 def command(
     template: str, model: str | None, hardware: str | None, settings: tuple[str, ...], wanted: tuple[str, ...],
-    as_json: bool, why: str | None, unknown: str | None, target: str | None, models_csv: Path | None,
-    hardware_csv: Path | None,
+    as_json: bool, why: str | None, unknown: str | None, target: str | None, databases: Databases,
 ) -> None:  # fmt: skip
     """Calculate TEMPLATE (a name, or a path that ends in .csv) for a model on a chip.
 
@@ -47,7 +47,7 @@ def command(
     from planner.formulas.lookups import facts
 
     loaded = library.load(template)
-    found = facts(loaded, model, hardware, models_csv, hardware_csv)
+    found = facts(loaded, model, hardware, databases)
     given = values(loaded, settings)
     if unknown is not None or target is not None:
         _solve(loaded, found, given, unknown, target, wanted, as_json)

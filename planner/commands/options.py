@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -17,10 +17,24 @@ repeatable = partial(click.option, multiple=True)
 
 
 def databases(command: Command) -> Command:
-    """--models and --hardware-csv: a user's own tables in the place of the shipped ones."""
-    of_chips = click.option("--hardware-csv", type=PATH, help="A CSV of accelerators in place of the shipped ones.")
-    of_models = click.option("--models", "models_csv", type=PATH, help="A CSV of models in place of the shipped ones.")
-    return of_models(of_chips(command))
+    """--models, --hardware-csv, --calibrations and --only: a user's own tables, given to the command as `databases`."""
+
+    @wraps(command)
+    def with_databases(
+        models_csv: Path | None, hardware_csv: Path | None, calibrations_csv: Path | None, only: bool, **others: Any
+    ) -> Any:
+        from planner.catalog.databases import Databases
+
+        return command(databases=Databases(models_csv, hardware_csv, calibrations_csv, only), **others)
+
+    for option in (
+        click.option("--only", is_flag=True, help="Your CSVs in place of the shipped rows, not beside them."),
+        click.option("--calibrations", "calibrations_csv", type=PATH, help="A CSV of calibrations of your own."),
+        click.option("--hardware-csv", type=PATH, help="A CSV of accelerators of your own, beside the shipped ones."),
+        click.option("--models", "models_csv", type=PATH, help="A CSV of models of your own, beside the shipped ones."),
+    ):
+        with_databases = option(with_databases)
+    return cast(Command, with_databases)
 
 
 def refuse_existing(output: Path, *, force: bool) -> None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from planner.commands.options import Greedy, databases
+from planner.commands import options
+from planner.commands.options import Greedy
+
+if TYPE_CHECKING:
+    from planner.catalog.databases import Databases
 
 
 @click.command("update", cls=Greedy)
@@ -18,12 +23,11 @@ from planner.commands.options import Greedy, databases
     multiple=True,
     help="The CSV of a template of your own. Repeatable.",
 )
-@databases
+@options.databases
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the new workbook here, and leave FILE.")
 @click.option("--all", "in_full", is_flag=True, help="Name every row, cell and number instead of the first few.")
 def command(
-    file: Path, templates: tuple[str, ...], models_csv: Path | None, hardware_csv: Path | None, output: Path | None,
-    in_full: bool,
+    file: Path, templates: tuple[str, ...], databases: Databases, output: Path | None, in_full: bool
 ) -> None:  # fmt: skip
     """Bring FILE to the templates and databases of this version, with all that you did in it.
 
@@ -38,7 +42,7 @@ def command(
 
     if output is not None and output.exists():
         raise UserError("the file exists", place=Place(output), remedy="choose another with -o")
-    updated, backup = update_file(file, templates, models_csv, hardware_csv, output)
+    updated, backup = update_file(file, templates, databases, output)
     first, *others = lines(updated, None if in_full else 4)
     click.echo(f"{output or file}: {first}")
     for line in others:

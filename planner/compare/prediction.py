@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from planner import catalog
 from planner.catalog import Table, Value
+from planner.catalog.databases import Databases
 from planner.compare.comparison_sheet import RESULTS
 from planner.errors import UserError, nearest
 from planner.formulas import library
 from planner.formulas.evaluation import Facts, Results, evaluate
-from planner.formulas.lookups import bytes_of_dtypes
+from planner.formulas.lookups import by_id
 
 ABSENT = {"flops": "", "compute_time": "", "memory_time": "lower_bound_time"}
 """What stands in for a row that a template lacks: another one, or 0."""
@@ -26,7 +26,7 @@ def predict(template: str, inputs: Mapping[str, Value], hardware_id: str) -> Res
     unknown = [name for name in inputs if name not in loaded.by_name]
     if unknown:
         raise UserError(f"{template} has no input {unknown[0]!r}", remedy=nearest(unknown[0], loaded.by_name))
-    return evaluate(loaded, Facts({}, _chip(hardware_id), _dtypes()), inputs)
+    return evaluate(loaded, Facts({}, _chip(hardware_id), by_id(loaded, _databases())), inputs)
 
 
 def judge(case: Results, measured_time: float) -> dict[str, Value]:
@@ -39,15 +39,14 @@ def judge(case: Results, measured_time: float) -> dict[str, Value]:
     return {row.name: results.value(row.name) for row in template.of_kind("output")}
 
 
-@cache
 def hardware() -> Table:
     """The shipped hardware table."""
-    return catalog.load_hardware()
+    return _databases().hardware
 
 
 @cache
-def _dtypes() -> Mapping[str, float]:
-    return bytes_of_dtypes()
+def _databases() -> Databases:
+    return Databases()
 
 
 def _chip(hardware_id: str) -> Mapping[str, Value]:

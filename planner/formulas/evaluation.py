@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from planner.catalog import Value
+from planner.catalog.table import TABLES
 from planner.errors import nearest
 from planner.formulas.arrays import Arithmetic, Array
-from planner.formulas.template import CALCULATED, Row, Template
+from planner.formulas.template import BY_ID, CALCULATED, Row, Template
 from planner.formulas.text import Binary, Call, Formula, Name, Node, Number, Text, Unary, parse
 
 Given = Mapping[str, Any]  # name -> number, text, None (N/A), or an array of these
@@ -36,19 +37,24 @@ def text_of(number: float) -> str | None:
 
 @dataclass(frozen=True)
 class Facts:
-    """What the lookups of one plan read: a model's row, a chip's row, and each dtype's bytes per element.
+    """What the lookups of one plan read: a model's row, a chip's row, and by the kind of a lookup the rows of each id.
 
-    Each value is one number or text, or an array of them for a sweep over models or chips.
+    Each value of a model or a chip is one number or text, or an array of them for a sweep over models or chips.
     """
 
     model: Mapping[str, Any] | None = None
     hardware: Mapping[str, Any] | None = None
-    dtypes: Mapping[str, float] | None = None
+    by_id: Mapping[str, Mapping[str, Mapping[str, Value]]] = field(default_factory=dict)
     origins: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def origin(self, kind: str, column: str) -> str:
         """Which row of which database a lookup reads, and the source of that number."""
         return self.origins.get((kind, column)) or "given"
+
+    def said(self, kind: str, identifier: Value) -> str:
+        """Which row of a table a lookup by an id reads, and the source of that row."""
+        source = self.by_id.get(kind, {}).get(str(identifier), {}).get("source") or "given"
+        return f"{identifier} of the {TABLES[kind]}: {source}"
 
 
 class Results(Mapping[str, Any]):
@@ -159,14 +165,24 @@ def _run(template: Template, facts: Facts, leaves: Mapping[str, Array], arithmet
     for row in template.rows:
         if row.name in leaves:
             arrays[row.name] = leaves[row.name]
-        elif row.kind == "dtype":
-            arrays[row.name] = _selected(arrays[row.formula], facts.dtypes or {}, arithmetic)
+        elif row.kind in BY_ID:
+            column, selector = row.column
+            arrays[row.name] = _selected(arrays[str(selector)], _column(row, facts, column), arithmetic)
         elif row.kind == "hardware":
             column, selector = row.column
             arrays[row.name] = _selected(arrays[str(selector)], _family(row, facts, column), arithmetic)
         elif row.kind in CALCULATED:
             arrays[row.name] = run(row.expression, arrays, arithmetic)
     return arrays
+
+
+def _column(row: Row, facts: Facts, column: str) -> dict[str, Any]:
+    """The numbers of a column by the ids of its table's rows."""
+    table = facts.by_id.get(row.kind, {})
+    first: Mapping[str, Value] = next(iter(table.values()), {})
+    if first and column not in first:
+        raise row.fault(f"the table of {TABLES[row.kind]} has no column {column}", nearest(column, first))
+    return {identifier: encoded(row, cells[column]) for identifier, cells in table.items()}
 
 
 def _family(row: Row, facts: Facts, column: str) -> dict[str, Any]:

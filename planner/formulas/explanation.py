@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from planner import table
+from planner.catalog.table import TABLES
 from planner.formulas.binding import constraint, told
 from planner.formulas.evaluation import Facts, Results
 from planner.formulas.lookups import only_on
-from planner.formulas.template import CALCULATED, Row
+from planner.formulas.template import BY_ID, CALCULATED, LOOKUPS, Row
 
 
 def in_names(row: Row) -> str:
     """A row's formula as a reader writes it: `a*b`, `hardware[hardware_id].hbm_bytes`, `dtypes[kv_dtype]`."""
     if row.kind in CALCULATED:
         return row.formula
-    if row.kind == "dtype":
-        return f"dtypes[{row.formula}].bytes_per_element"
+    if row.kind in BY_ID:
+        return f"{TABLES[row.kind]}[{row.column[1]}].{row.column[0]}"
     if row.kind in ("model", "hardware"):
         column, selector = row.column
         table_name = "models[model_id]" if row.kind == "model" else "hardware[hardware_id]"
@@ -43,7 +44,7 @@ def missing(results: Results, names: Iterable[str]) -> list[str]:
         row = results.template.row(waiting.pop(0))
         unknown = [name for name in row.reads if results.value(name) is None]
         waiting += [name for name in unknown if name not in found]
-        if not unknown and row.kind in ("input", "model", "hardware", "dtype") and only_on(row) in ("", network):
+        if not unknown and row.kind in ("input", *LOOKUPS) and only_on(row) in ("", network):
             where = "is not set" if row.kind == "input" else f"is not in the {row.kind} table"
             found[row.name] = f"{row.name} {where}"
         found.setdefault(row.name, "")
@@ -77,6 +78,8 @@ def _explain(results: Results, row: Row, facts: Facts, depth: int, seen: set[str
         lines += [f"{indent}  bound by {words}" for words in _bound(results, row)]
     elif row.kind in ("model", "hardware"):
         lines.append(f"{indent}  = {facts.origin(row.kind, _column(results, row))}")
+    elif row.kind in BY_ID and row.kind != "dtype":
+        lines.append(f"{indent}  = {facts.said(row.kind, results.value(str(row.column[1])))}")
     for name in row.reads:
         _explain(results, results.template.row(name), facts, depth + 1, seen, lines)
 

@@ -105,7 +105,7 @@ def is_whole(row: Row) -> bool:
 def with_choices(rows: tuple[Row, ...]) -> tuple[Row, ...]:
     """The rows, each text input with its choices in the order of their first use; a dtype's are dtypes.csv's."""
     choices: dict[str, dict[str, None]] = {
-        row.name: {} for row in rows if row.kind == "input" and row.unit == "text" and not row.name.endswith("dtype")
+        row.name: {} for row in rows if row.kind == "input" and row.unit == "text" and not id_table(row)
     }
     for name, text in _compared(rows, choices) if choices else ():
         choices[name][text] = None
@@ -155,10 +155,20 @@ def typed(row: Row, text: str) -> float | str | None:
     return number
 
 
+def id_table(row: Row) -> str:
+    """The table whose ids a text row may hold: `dtypes`, `stacks`, `calibration`; blank for any other text."""
+    words = row.name.split("_")
+    ends = {"dtype": "dtypes", "stack": "stacks"}
+    return "calibration" if row.name == "calibration_id" else ends.get(words[-1], "")
+
+
 def _known(row: Row, text: str) -> str:
     """The dtype as the database writes it; a choice as the template writes it; any other text as it is."""
-    if row.name.endswith("dtype"):
+    table = id_table(row)
+    if table == "dtypes":
         return catalog.load_dtypes().identify(text)
+    if table == "stacks":
+        return catalog.load_stacks().identify(text)
     if not row.choices:
         return text
     written = {choice.lower(): choice for choice in row.choices}

@@ -1,46 +1,40 @@
-"""What a plan's lookups read: the chosen model's row, the chosen chip's row, and the dtypes."""
+"""What a plan's lookups read: the chosen model's row, the chosen chip's row, and the tables that are read by an id."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from planner import catalog
 from planner.catalog import Value
+from planner.catalog.databases import Databases
 from planner.formulas.evaluation import Facts
-from planner.formulas.template import Row, Template
+from planner.formulas.template import BY_ID, Row, Template
 
 
 def facts(
-    template: Template, model: str | None, hardware: str | None,
-    models_csv: Path | None = None, hardware_csv: Path | None = None,
+    template: Template, model: str | None, hardware: str | None, databases: Databases | None = None
 ) -> Facts:  # fmt: skip
-    """The facts of one plan; a table that the template doesn't read is not even opened.
+    """The facts of one plan, by default out of the shipped databases; a table that isn't read is not even opened.
 
-    Raises UserError for an id that the table hasn't (with the nearest), or a fault in a table's file.
+    Raises UserError for an id that a table hasn't (with the nearest), or a fault in a table's file.
     """
-    chosen = (
-        ("model", catalog.load_models, models_csv, model),
-        ("hardware", catalog.load_hardware, hardware_csv, hardware),
-    )
+    databases = databases or Databases()
     rows: dict[str, Mapping[str, Value]] = {}
     origins: dict[tuple[str, str], str] = {}
-    for kind, load, path, text in chosen:
+    for kind, text in (("model", model), ("hardware", hardware)):
         if text:
-            table = load(path)
+            table = databases.models if kind == "model" else databases.hardware
             identifier = table.identify(text)
             rows[kind] = row = table.rows[identifier]
             for column in table.columns:
                 source = row.get(column.source) or table.sources[identifier]
                 origins[kind, column.name] = f"{identifier} in {table.path.name}: {source}"
-    dtypes = bytes_of_dtypes() if template.of_kind("dtype") else None
-    return Facts(rows.get("model"), rows.get("hardware"), dtypes, origins)
+    return Facts(rows.get("model"), rows.get("hardware"), by_id(template, databases), origins)
 
 
-def bytes_of_dtypes() -> dict[str, float]:
-    """Bytes per element of each dtype."""
-    rows = catalog.load_dtypes().rows
-    return {name: float(row["bytes_per_element"] or "nan") for name, row in rows.items()}
+def by_id(template: Template, databases: Databases) -> dict[str, Mapping[str, Mapping[str, Value]]]:
+    """The rows of each table that a template reads at an id, by the kind of its lookups. Raises UserError."""
+    return {kind: databases.of_kinds([kind])[0].rows for kind in BY_ID if template.of_kind(kind)}
 
 
 def only_on(row: Row) -> str:

@@ -9,12 +9,14 @@ from functools import cached_property
 from pathlib import Path
 
 from planner import csvfile, regularfile
+from planner.catalog.table import TABLES
 from planner.errors import Place, UserError, nearest
 from planner.formulas.text import FUNCTIONS, Binary, Call, Formula, FormulaError, Node, Number, Unary, children, parse
 from planner.formulas.units import TEXT, Unit, parse_unit, unit_of
 
 COLUMNS = ("name", "label", "unit", "kind", "formula", "source", "note")
-LOOKUPS = ("model", "hardware", "dtype")
+LOOKUPS = tuple(TABLES)
+BY_ID = ("dtype", "calibration", "stack")  # looked up at the id that a text row holds
 CALCULATED = ("calc", "output", "check")
 KINDS = ("input", "constant", *LOOKUPS, *CALCULATED, "include")
 
@@ -52,7 +54,9 @@ class Row:
 
     @cached_property
     def column(self) -> tuple[str, str | None]:
-        """A lookup's column and, for `peak[compute_dtype]`, the name of the row that selects it."""
+        """A lookup's column and, for `peak[compute_dtype]` or `matmul_factor[stack]`, the row that selects by its text."""
+        if self.kind == "dtype":
+            return "bytes_per_element", self.formula
         match = _COLUMN.fullmatch(self.formula or self.name)
         if match is None:
             raise self.fault(f"{self.formula!r} is no column name", "write column or column[dtype_row]")
@@ -63,9 +67,7 @@ class Row:
         """The names that this row's value is made of."""
         if self.kind in CALCULATED:
             return self.expression.names
-        if self.kind == "dtype":
-            return (self.formula,)
-        if self.kind == "hardware":
+        if self.kind in LOOKUPS and self.kind != "model":
             return tuple(name for name in [self.column[1]] if name)
         return ()
 
@@ -196,6 +198,8 @@ def checked(row: Row, units: Mapping[str, Unit], below: Mapping[str, Row]) -> Ro
                 raise row.fault(f"declared {row.unit}, but {row.formula} is {derived}", "correct the one or the other")
         elif any(units[name] != TEXT for name in row.reads):
             raise row.fault(f"{row.reads[0]} is no text row", "name a row that holds a dtype")
+        if row.kind in BY_ID and not row.column[1]:
+            raise row.fault(f"{row.formula!r} names no row that holds an id", f"write {row.column[0]}[{row.kind}]")
         if row.kind == "model" and row.column[1]:
             raise row.fault(f"{row.formula!r} is no column of a model", "only a chip's are selected by dtype")
     except FormulaError as error:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from planner.catalog import Value
 from planner.catalog.columns import UnfitCellError, refuse_new_id
+from planner.catalog.databases import Databases
 from planner.errors import Place, UserError
 from planner.formulas import explanation as trace
 from planner.formulas import library
 from planner.formulas.evaluation import Facts, Results, evaluate
-from planner.formulas.lookups import bytes_of_dtypes
+from planner.formulas.lookups import by_id
 from planner.formulas.template import Row
 from planner.hf.store import completed, put
 from planner.hf.understand import suggested_id, understand
@@ -42,7 +43,7 @@ def add(
         cells["name"] = name
     row = completed(cells, config)
     template = library.load("transformer")
-    results = evaluate(template, Facts(model=row, dtypes=bytes_of_dtypes()))
+    results = evaluate(template, Facts(model=row, by_id=by_id(template, Databases())))
     if unknown := trace.missing(results, SHOWN):
         what = f"N/A because {', '.join(unknown)}"
         raise UserError(what, place=Place(config), remedy="type it with --set column=value")

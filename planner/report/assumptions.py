@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from planner.book.line_tables import LineItem, LineTable
 from planner.book.plan import Plan, Quantity
 from planner.book.row_formulas import usual_of
+from planner.catalog.table import TABLES
 from planner.report.contents import Figure, FigureRow, Section, Typed
 from planner.report.figures import CellFigures, shown
 from planner.table import joined
 from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import CellError
 
-LOOKED_UP = ("models[", "hardware[", "dtypes[")
+LOOKED_UP = tuple(f"{table}[" for table in TABLES.values())
 
 
 def sections(cells: CellFigures) -> tuple[Section, ...]:

@@ -11,9 +11,10 @@ from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.pattern import Pattern
 
 MOST_CELLS = 4096  # of a range that is looked through
-_LOOKED_UP = re.compile(r"(?:override or )?(models|hardware|dtypes)\[(\w+)\](?:\.(\w+)(?:\[(\w+)\])?)?")
+_LOOKED_UP = re.compile(
+    r"(?:override or )?(models|hardware|dtypes|calibration|stacks)\[(\w+)\](?:\.(\w+)(?:\[(\w+)\])?)?"
+)
 _FAMILY = re.compile(r'"(\w+_)"&(\$?[A-Z]{1,3}\$?[0-9]+)')
-_TITLES = {"models": "Models", "hardware": "Hardware", "dtypes": "Dtypes"}
 
 
 def cause(plan: Plan, spot: Spot) -> str:
@@ -88,11 +89,12 @@ def _said(plan: Plan, row: Quantity, key: str, spot: Spot, value: Value) -> str:
     looked_up = _LOOKED_UP.fullmatch(row.text)
     if looked_up and value == CellError("#N/A"):
         table, key_name, column, selector = looked_up.groups()
-        if table == "dtypes":
-            return f"Dtypes has no {plan.value(key_name, key) or 'dtype for a blank'} ({row.title.lower()}, {spot})"
+        if table not in ("models", "hardware"):
+            wanted = plan.value(key_name, key) or "row for a blank"
+            return f"{table.capitalize()} has no {wanted} ({row.title.lower()}, {spot})"
         which = scenario.model if table == "models" else scenario.hardware
         what = f"{column} for {plan.value(selector, key)}" if selector else (column or row.name)
-        return f"{_TITLES[table]} has no {what} for {which or 'a blank id'} ({row.title.lower()}, {spot})"
+        return f"{table.capitalize()} has no {what} for {which or 'a blank id'} ({row.title.lower()}, {spot})"
     if row.text.startswith("Inputs["):
         return f"the input {row.name} is blank"
     if row in plan.overrides or row in plan.inputs:

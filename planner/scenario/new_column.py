@@ -15,7 +15,7 @@ from planner.book.scenario_columns import inputs_column
 from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
-from planner.formulas.input_values import typed
+from planner.formulas.input_values import id_table, typed
 from planner.formulas.template import Row
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import NA, Formula, Value
@@ -163,7 +163,7 @@ class Column:
 
 
 def identified(book: Book, kind: str, text: str) -> str:
-    """An id of the workbook's `models`, `hardware` or `dtypes` sheet as it stands there, whatever its capitals.
+    """An id of the workbook's `models`, `hardware`, `dtypes`, ... sheet as it stands there, whatever its capitals.
 
     Raises UserError with the nearest id.
     """
@@ -190,8 +190,8 @@ def content(book: Book, line: LineItem, text: str) -> Value:
     Raises UserError for what the row can't hold.
     """
     row = described(line)
-    if line.name.endswith("dtype") and text and ids(book, "dtypes"):
-        return identified(book, "dtypes", text)
+    if (table := id_table(row)) and text and ids(book, table):
+        return identified(book, table, text)
     value = typed(row, text)
     if value is None:
         return NA if line.section.startswith(OVERRIDES) else None

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from planner.catalog import Value
 from planner.formulas.explanation import in_names
-from planner.formulas.template import CALCULATED, Row
+from planner.formulas.template import BY_ID, CALCULATED, Row
 from planner.formulas.units import parse_unit
 from planner.table import joined
 from planner.teaching.problems import Answer, Problem
 from planner.workbook.cell_styles import ENGINEERING, RATIO, SMALL, number_format, row_format
-from planner.workbook.formula_texts import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
+from planner.workbook.formula_texts import DatabaseSheets, calculated, looked_up, looked_up_by_id, or_blank, overridable
 from planner.workbook.page import Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
 
@@ -61,7 +61,7 @@ class BlockLines:
     """The lines of a problem's block, whose first stands in the row `top`."""
 
     def __init__(
-        self, problem: Problem, answer: Answer, top: int, constants: Mapping[str, str], tables: Databases
+        self, problem: Problem, answer: Answer, top: int, constants: Mapping[str, str], tables: DatabaseSheets
     ) -> None:
         self.problem, self.answer, self.constants, self.tables = problem, answer, constants, tables
         self.at = top
@@ -111,8 +111,8 @@ class BlockLines:
         if row.kind in ("model", "hardware"):
             formula = overridable(typed, self._looked_up(row))
             return BlockLine(*said, OR + in_names(row), note, formula, style, form, True, None, row)
-        if row.kind == "dtype":
-            formula = bytes_of_dtype(self.tables, self.reference(row.formula))
+        if row.kind in BY_ID:
+            formula = looked_up_by_id(row, self.tables, self.reference(str(row.column[1])))
             return BlockLine(*said, in_names(row), note, formula, style, form)
         assert row.kind in CALCULATED
         return BlockLine(*said, row.formula, note, calculated(row, self.reference), style, form)
@@ -120,7 +120,7 @@ class BlockLines:
     def _looked_up(self, row: Row) -> str:
         selector = row.column[1]
         matched = f"{column_letters(VALUE)}${self.places[f'{row.kind}_row']}"
-        return looked_up(row, self.tables, matched, self.reference(selector) if selector else None)
+        return looked_up(row, self.tables, matched, self.reference(selector) if selector else "")
 
     def _in_unit(self, factor: float) -> Iterator[BlockLine]:
         """The answer in the source's unit, where that is another than the template's."""

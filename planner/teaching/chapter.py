@@ -26,7 +26,7 @@ from planner.teaching.block import (
 from planner.teaching.problems import Problem
 from planner.workbook.build_plan import shared_rows
 from planner.workbook.cell_styles import row_format
-from planner.workbook.formula_texts import Databases
+from planner.workbook.formula_texts import DatabaseSheets
 from planner.workbook.inputs_sheet import validate
 from planner.workbook.page import GREY, Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
@@ -55,7 +55,9 @@ class Chapter:
         self._at = HEADER_ROW + 2
         self._open: dict[tuple[str, ...], tuple[BlockLine, list[str]]] = {}
 
-    def write(self, problem: Problem, listed: Listed, constants: Mapping[str, str], tables: Databases) -> ProblemBlock:
+    def write(
+        self, problem: Problem, listed: Listed, constants: Mapping[str, str], tables: DatabaseSheets
+    ) -> ProblemBlock:
         """Write a problem's title, what is told of it, its working and what its answer is compared with."""
         assert problem.answer is not None, "a problem without a template has no working"
         page, top = self.page, self._at

@@ -9,6 +9,7 @@ from pathlib import Path
 from openpyxl.workbook import Workbook
 
 from planner.catalog import Table
+from planner.catalog.databases import Databases
 from planner.errors import UserError
 from planner.table import counted
 from planner.teaching import problems
@@ -36,20 +37,22 @@ ADVICE = (
 )
 
 
-def build(models: Table, hardware: Table, dtypes: Table, file: Path | None = None) -> tuple[bytes, int]:
+def build(databases: Databases, file: Path | None = None) -> tuple[bytes, int]:
     """The workbook as the bytes of an .xlsx, a cached value in every formula cell, and how many problems it answers.
 
     `file` holds other problems than the shipped ones. Two builds under the same SOURCE_DATE_EPOCH are byte-identical.
     Raises UserError for a fault in a problem.
     """
-    found, digest = problems.load(models, hardware, file)
+    found, digest = problems.load(databases.models, databases.hardware, file)
     book = Workbook()
     book.remove(book.active)
     cell_styles.install(book)
     made = build_date()
     listing = Index(book, found)
     fixed, constant = write_constants(book, found)
-    tables = {table.kind: database_sheets.write(book, table) for table in (models, hardware, dtypes)}
+    rows = [row for problem in found if problem.answer for row in problem.answer.rows]
+    read = databases.of_kinds({"model", "hardware", "dtype", *(row.kind for row in rows)})
+    tables = {table.kind: database_sheets.write(book, table) for table in read}
     ranges = {kind: table.ids for kind, table in tables.items()}
     chapters = _chapters(book, listing.answered)
     blocks = {problem.id: chapters[problem.chapter].write(problem, listing.listed(problem), constant, tables)
@@ -59,7 +62,7 @@ def build(models: Table, hardware: Table, dtypes: Table, file: Path | None = Non
     listing.write(blocks, constant[TOLERANCE.name])
     pages = [listing.page, fixed, *(table.page for table in tables.values()),
              *(chapter.page for chapter in chapters.values()), cover.write_log(book, made.date())]  # fmt: skip
-    digests = _digests(found, digest, (models, hardware, dtypes))
+    digests = _digests(found, digest, read)
     contents = _contents(pages, chapters, found)
     front = cover.write_cover(book, _front(listing), made.date(), digests, contents, listing.master)
     book._sheets = [page.sheet for page in (front, *pages)]
@@ -101,7 +104,9 @@ def _contents(pages: Sequence[Page], chapters: Mapping[str, Chapter], found: Seq
 
 
 def _digests(found: Sequence[Problem], digest: str, tables: Sequence[Table]) -> dict[str, str]:
-    digests = {table.path.name: table.digest for table in tables} | {f"{problems.NAME}.csv": digest}
+    digests = {name: each for table in tables for name, each in table.digests.items()} | {
+        f"{problems.NAME}.csv": digest
+    }
     for problem in found:
         if problem.answer is not None:
             digests |= {f"{name}.csv": each for name, each in problem.answer.template.digests.items()}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from planner import catalog
 from planner.book.line_tables import HEADER, LineTable
 from planner.book.workbook import Book
 from planner.catalog import Value
+from planner.catalog.databases import Databases
 from planner.compare import comparison_sheet as comparison
 from planner.compare.comparison_cases import ComparisonCase
 from planner.errors import Place, UserError
@@ -19,7 +19,7 @@ from planner.workbook.scenarios import STEP
 from planner.workbook.template_rows import included_first
 
 
-def plan_of(book: Book, extra: Sequence[str], models_csv: Path | None, hardware_csv: Path | None) -> BuildPlan:
+def plan_of(book: Book, extra: Sequence[str], databases: Databases) -> BuildPlan:
     """The plan: the templates of its sheets, its scenarios, the cases of its Comparison.
 
     Of what is typed on Inputs it has the numbers, about which sweeps are built, and something for each calculated row
@@ -41,9 +41,8 @@ def plan_of(book: Book, extra: Sequence[str], models_csv: Path | None, hardware_
     loaded = included_first([library.load(mine.get(name, name)) for name in wanted])
     step_rows = library.load(STEP).by_name.keys()
     step = next((template for template in loaded if step_rows <= template.by_name.keys()), None)
-    tables = catalog.load_models(models_csv), catalog.load_hardware(hardware_csv)
     operations = layer_ops.load(step) if step else None
-    return BuildPlan(loaded, _scenarios(book.inputs, loaded), *tables, catalog.load_dtypes(), operations, _cases(book))
+    return BuildPlan(loaded, _scenarios(book.inputs, loaded), databases, operations, _cases(book))
 
 
 def _scenarios(inputs: LineTable, templates: Sequence[Template]) -> list[BuildScenario]:

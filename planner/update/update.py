@@ -23,6 +23,7 @@ from planner.book.notes import Note
 from planner.book.notes import notes as notes_of
 from planner.book.problem_book import ProblemBook, open_book
 from planner.book.workbook import Book
+from planner.catalog.databases import Databases
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.recalc import recalculate
@@ -52,8 +53,7 @@ _FIRST_DAY = date(1899, 12, 30)  # of a workbook's dates
 
 
 def update_file(
-    path: Path, templates: Sequence[str] = (), models_csv: Path | None = None, hardware_csv: Path | None = None,
-    output: Path | None = None,
+    path: Path, templates: Sequence[str] = (), databases: Databases | None = None, output: Path | None = None
 ) -> tuple[Updated, Path | None]:  # fmt: skip
     """Bring the workbook at `path` up to date, in place, and keep the old one beside it; returns where that is.
 
@@ -63,7 +63,7 @@ def update_file(
     with locked(path):
         package = Package.read(path)
         old = path.read_bytes()
-        updated = update(package, templates, models_csv, hardware_csv)
+        updated = update(package, templates, databases)
         if not updated.is_needed:
             if output is not None:
                 write_atomically(output, old)
@@ -88,23 +88,23 @@ def _backup(path: Path) -> Path:
 
 
 def update(
-    package: Package, templates: Sequence[str] = (), models_csv: Path | None = None, hardware_csv: Path | None = None
+    package: Package, templates: Sequence[str] = (), databases: Databases | None = None
 ) -> Updated:  # fmt: skip
     """Bring a package up to date, in place. Raises UserError as `update_file` does, and then nothing is changed."""
+    databases = databases or Databases()
     with collector.still(), library.one_reading():
         progress.step("reading the workbook")
         book = _opened(package)
         memory = remembered(book)
         progress.step("laying it out anew")
-        made = _draft(plan_of(book, templates, models_csv, hardware_csv), memory)
+        made = _draft(plan_of(book, templates, databases), memory)
         there = notes_of(package)
         done = Updated(notes=len(there), is_needed=memory is None or not memory.is_same(made.memory))
         if done.is_needed:
             progress.step("bringing your work over")
-            given = {kind for kind, path in (("models", models_csv), ("hardware", hardware_csv)) if path is not None}
             if memory is None:
                 done.remarks.append(_NO_MEMORY)
-            _bring(merge_of(book, memory, Fresh.of(made), done, given), there)
+            _bring(merge_of(book, memory, Fresh.of(made), done, databases.own), there)
             progress.step("computing every formula")
             done.recalculated = recalculate(package)
     progress.clear()

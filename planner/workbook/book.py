@@ -30,7 +30,7 @@ from planner.workbook import (
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.dashboard import DashboardCharts
-from planner.workbook.formula_texts import Databases
+from planner.workbook.formula_texts import DatabaseSheets
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.memory import Memory
 from planner.workbook.page import Page
@@ -71,7 +71,7 @@ def draft(plan: BuildPlan) -> Draft:
     book.remove(book.active)
     cell_styles.install(book)
     made = build_date()
-    tables = {table.kind: database_sheets.write(book, table) for table in (plan.models, plan.hardware, plan.dtypes)}
+    tables = {table.kind: database_sheets.write(book, table) for table in plan.tables}
     typed = inputs_sheet.write(book, plan, {kind: database.ids for kind, database in tables.items()})
     sheets: list[Calculation] = []
     for template in plan.templates:
@@ -113,7 +113,7 @@ class _Cases:
 
 
 def _case_pages(
-    book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation], typed: Inputs, tables: Databases
+    book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation], typed: Inputs, tables: DatabaseSheets
 ) -> _Cases:
     """The operations of a step with their roofline, the sweeps of the chosen scenario, and the comparison."""
     cases = _Cases()
@@ -133,7 +133,7 @@ def _case_pages(
 
 
 def _digests(plan: BuildPlan) -> dict[str, str]:
-    digests = {table.path.name: table.digest for table in (plan.models, plan.hardware, plan.dtypes)}
+    digests = {name: digest for table in plan.tables for name, digest in table.digests.items()}
     working = plan.layer_ops.templates if plan.layer_ops else []
     for template in (*plan.templates, *working, *(case.template for case in plan.comparison)):
         digests |= {f"{name}.csv": digest for name, digest in template.digests.items()}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from planner.catalog import Table, Value
+from planner.catalog.databases import Databases
 from planner.compare.comparison_cases import ComparisonCase
 from planner.errors import UserError, nearest
 from planner.formulas.layer_ops import LayerOps
@@ -20,7 +21,7 @@ from planner.formulas.template import Row, Template
 from planner.workbook.layout import ScenarioColumns, sheet_name
 from planner.workbook.template_rows import Shares, shares
 
-OVERRIDABLE = ("model", "hardware")
+OVERRIDABLE = ("model", "hardware", "calibration")
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,7 @@ class BuildPlan:
 
     templates: Sequence[Template]
     scenarios: Sequence[BuildScenario]
-    models: Table
-    hardware: Table
-    dtypes: Table
+    databases: Databases
     layer_ops: LayerOps | None = None
     comparison: Sequence[ComparisonCase] = ()
     last_scenario: int = 0  # the last column that ranges reach, where an older workbook says so
@@ -55,6 +54,14 @@ class BuildPlan:
     @property
     def columns(self) -> ScenarioColumns:
         return ScenarioColumns(len(self.scenarios), self.last_scenario)
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """The databases that the workbook holds: models, chips and dtypes, and others that a template reads."""
+        working = self.layer_ops.templates if self.layer_ops else []
+        read = [*self.templates, *working, *(case.template for case in self.comparison)]
+        kinds = {row.kind for template in read for row in template.rows} | {"model", "hardware", "dtype"}
+        return self.databases.of_kinds(kinds)
 
     @cached_property
     def sheets(self) -> dict[str, str]:

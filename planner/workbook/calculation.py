@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 
 from openpyxl.workbook import Workbook
 
+from planner.catalog.table import TABLES
 from planner.errors import UserError, nearest
 from planner.formulas.explanation import in_names
-from planner.formulas.template import CALCULATED, Row, Template
+from planner.formulas.template import BY_ID, CALCULATED, LOOKUPS, Row, Template
 from planner.table import joined
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import row_format
-from planner.workbook.formula_texts import Databases, bytes_of_dtype, calculated, looked_up, or_blank, overridable
+from planner.workbook.formula_texts import DatabaseSheets, calculated, looked_up, looked_up_by_id, or_blank, overridable
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import BROWN, GREY, ORANGE, Page
 from planner.workbook.template_rows import TYPED, Shares
@@ -53,7 +54,7 @@ class Calculation:
 
 
 def write(
-    book: Workbook, plan: BuildPlan, template: Template, inputs: Inputs, databases: Databases,
+    book: Workbook, plan: BuildPlan, template: Template, inputs: Inputs, databases: DatabaseSheets,
     earlier: Sequence[Calculation] = (),
 ) -> Calculation:  # fmt: skip
     """Write a template's sheet; what one of the `earlier` sheets computes is called up from there.
@@ -92,7 +93,7 @@ def _model_on_chip() -> str:
     return f'{model}&IF(OR({model}="",{chip}=""),""," on ")&{chip}'
 
 
-def _matched_rows(page: Page, plan: BuildPlan, shares: Shares, databases: Databases) -> dict[str, int]:
+def _matched_rows(page: Page, plan: BuildPlan, shares: Shares, databases: DatabaseSheets) -> dict[str, int]:
     """The rows that find each scenario's model and chip in the databases."""
     wanted = (("model", "models", layout.MODEL_ROW), ("hardware", "hardware", layout.HARDWARE_ROW))
     matched: dict[str, int] = {}
@@ -130,7 +131,7 @@ class _RowWriter:
     plan: BuildPlan
     sheet: Calculation
     inputs: Inputs
-    databases: Databases
+    databases: DatabaseSheets
     matched: dict[str, int]
 
     def write(self, row: Row) -> None:
@@ -158,9 +159,8 @@ class _RowWriter:
             return inputs_sheet.NAME, address(rows[row.name], layout.LABEL)
         if row.kind in CALCULATED:
             return None
-        database = self.databases[{"model": "models", "dtype": "dtypes"}.get(row.kind, "hardware")]
-        column = "bytes_per_element" if row.kind == "dtype" else row.column[0]
-        return database.page.name, address(layout.TABLE_HEADER_ROW, database.columns.get(column, 1))
+        database = self.databases[TABLES[row.kind]]
+        return database.page.name, address(layout.TABLE_HEADER_ROW, database.columns.get(row.column[0], 1))
 
     def in_names(self, row: Row) -> str:
         if owner := self.caller(row):
@@ -185,16 +185,16 @@ class _RowWriter:
             return self.inputs.constant(row.name)
         if row.kind in CALCULATED:
             return calculated(row, lambda name: f"{HERE}{self.sheet.rows[name]}")
-        if row.kind == "dtype":
-            return bytes_of_dtype(self.databases, f"{HERE}{self.sheet.rows[row.formula]}")
         selector = row.column[1]
-        chosen = f"{HERE}{self.sheet.rows[selector]}" if selector else None
+        chosen = f"{HERE}{self.sheet.rows[selector]}" if selector else ""
+        if row.kind in BY_ID:
+            return looked_up_by_id(row, self.databases, chosen)
         return looked_up(row, self.databases, f"{HERE}${self.matched[row.kind]}", chosen)
 
     def _check_column(self, row: Row) -> None:
-        if row.kind not in ("model", "hardware") or row.column[1]:
+        if row.kind not in LOOKUPS or (row.kind == "hardware" and row.column[1]):
             return
-        columns = self.databases["models" if row.kind == "model" else "hardware"].columns
+        columns = self.databases[TABLES[row.kind]].columns
         if row.column[0] not in columns:
             raise UserError(
                 f"{row.name}: the {row.kind} table has no column {row.column[0]}",

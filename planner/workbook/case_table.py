@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from planner.formulas.template import CALCULATED, Row, Template
+from planner.formulas.template import BY_ID, CALCULATED, Row, Template
 from planner.workbook.cell_styles import row_format
-from planner.workbook.formula_texts import Databases, bytes_of_dtype, calculated, looked_up
+from planner.workbook.formula_texts import DatabaseSheets, calculated, looked_up, looked_up_by_id
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 
 Leaf = Callable[[Row, int], tuple[object, str]]  # an input or shared lookup at a sheet row -> content, style
-GROUPS = {"input": 0, "hardware": 1, "dtype": 2}
+GROUPS = {"input": 0, "hardware": 1, **dict.fromkeys(BY_ID, 2)}
 
 
 def joined(templates: Sequence[Template]) -> list[Row]:
@@ -43,7 +43,7 @@ class CaseColumns:
 
     def __init__(
         self, page: Page, templates: Sequence[Template], header_row: int, first_column: int,
-        constant: Callable[[str], str], databases: Databases, hardware_row: Callable[[int], str],
+        constant: Callable[[str], str], databases: DatabaseSheets, hardware_row: Callable[[int], str],
     ) -> None:  # fmt: skip
         self.page, self.header_row, self.constant, self.databases = page, header_row, constant, databases
         self.hardware_row = hardware_row
@@ -80,10 +80,10 @@ class CaseColumns:
         given, style = leaf(row, at)
         if given is not None or row.kind == "input":
             return given, style
-        if row.kind == "dtype":
-            return Live(bytes_of_dtype(self.databases, self.reference(own[row.formula], at))), "plan_formula"
         selector = row.column[1]
-        chosen = self.reference(own[selector], at) if selector else None
+        chosen = self.reference(own[selector], at) if selector else ""
+        if row.kind in BY_ID:
+            return Live(looked_up_by_id(row, self.databases, chosen)), "plan_formula"
         return Live(looked_up(row, self.databases, self.hardware_row(at), chosen)), "plan_formula"
 
     def reference(self, row: Row, at: int) -> str:

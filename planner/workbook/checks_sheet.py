@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from openpyxl.workbook import Workbook
 
+from planner.catalog.table import TABLES
 from planner.formulas import lookups as facts
 from planner.formulas.template import Row
 from planner.table import joined
@@ -65,7 +66,7 @@ def write(
 
 def _missing(writer: _CheckWriter, inputs: Inputs, sheet: Calculation, counted: set[str]) -> None:
     """A row for each lookup and input of a sheet that none has counted: is its number missing in this scenario?"""
-    kinds = {"model": "Models", "hardware": "Hardware", "input": "Inputs", "dtype": "Dtypes"}
+    kinds = {"input": "Inputs", **{kind: table.capitalize() for kind, table in TABLES.items()}}
     for row in (row for row in sheet.template.of_kind(*kinds) if row.name in sheet.rows and row.name not in counted):
         counted.add(row.name)
         where = f"{kinds[row.kind]}: {row.formula if row.kind in ('model', 'hardware') else row.name}"

@@ -22,7 +22,7 @@ from planner.workbook.build_plan import BuildPlan
 from planner.workbook.case_table import CaseColumns
 from planner.workbook.cell_styles import number_format
 from planner.workbook.comparison_results import ResultColumns
-from planner.workbook.formula_texts import Databases, or_blank
+from planner.workbook.formula_texts import DatabaseSheets, or_blank
 from planner.workbook.inputs_sheet import NAME as INPUTS
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import GREY, Live, Page, whole_as_int
@@ -55,7 +55,7 @@ class Comparison:
 
 
 def write(
-    book: Workbook, plan: BuildPlan, cases: Sequence[ComparisonCase], inputs: Inputs, databases: Databases
+    book: Workbook, plan: BuildPlan, cases: Sequence[ComparisonCase], inputs: Inputs, databases: DatabaseSheets
 ) -> Comparison:  # fmt: skip
     """Write the sheet: identity, inputs, working, and the measured numbers beside the predicted ones."""
     page = Page(book, NAME, "Comparison", PURPOSE, corner="C6")
@@ -113,7 +113,7 @@ def _header(sheet: Comparison) -> None:
     page.sheet.row_dimensions[HEADER_ROW - 1].height = 42
 
 
-def _row(sheet: Comparison, at: int, case: ComparisonCase, chip: str | None, databases: Databases) -> None:
+def _row(sheet: Comparison, at: int, case: ComparisonCase, chip: str | None, databases: DatabaseSheets) -> None:
     page, columns = sheet.page, sheet.columns
     identity = (case.key, case.label, case.template.name, chip)
     for column, value in enumerate(identity, start=1):
@@ -144,7 +144,7 @@ def _colour(sheet: Comparison, last: int) -> None:
     sheet.page.colour(f"A{FIRST_ROW}:{address(sheet.last, last)}", f"ISNA(A{FIRST_ROW})", ink=GREY)
 
 
-def _validate(sheet: Comparison, databases: Databases, templates: Sequence[Template]) -> None:
+def _validate(sheet: Comparison, databases: DatabaseSheets, templates: Sequence[Template]) -> None:
     lists = {
         "hardware_id": databases["hardware"].ids,
         "template": f'"{",".join(template.name for template in templates)}"',

@@ -20,6 +20,11 @@ TITLES = {
         "Peaks are dense and per chip; bandwidths are one-way. Add a row below for your own chip.",
     ),
     "dtypes": ("Dtypes", "Bytes of an element of each dtype."),
+    "calibration": (
+        "Calibration",
+        "What stands between a roofline and a run, fitted to published runs. Add a row below for a fit of your own.",
+    ),
+    "stacks": ("Stacks", "Factors of a software stack on its chip's calibration. Add a row below for one of your own."),
 }
 
 

@@ -8,19 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from planner.catalog.table import TABLES
 from planner.formulas.binding import FAR, LARGE
 from planner.formulas.template import CALCULATED, Row
 from planner.workbook.database_sheets import DatabaseSheet
 
-Databases = dict[str, DatabaseSheet]
+DatabaseSheets = dict[str, DatabaseSheet]
 
 
-def looked_up(row: Row, databases: Databases, matched_row: str, selector: str | None = None) -> str:
+def looked_up(row: Row, databases: DatabaseSheets, matched_row: str, selector: str = "") -> str:
     """A number out of Models or Hardware at a row already matched; N/A where the database is blank.
 
     `selector` is the cell that holds a dtype, for `peak[compute_dtype]`.
     """
-    database = databases["models" if row.kind == "model" else "hardware"]
+    database = databases[TABLES[row.kind]]
     column, wants_selector = row.column
     if wants_selector:
         which = f'MATCH("{column}_"&{selector},{database.header},0)'
@@ -30,10 +31,11 @@ def looked_up(row: Row, databases: Databases, matched_row: str, selector: str | 
     return f'IF({number}="",NA(),{number})'
 
 
-def bytes_of_dtype(databases: Databases, dtype_cell: str) -> str:
-    """The bytes per element of the dtype that a cell names."""
-    dtypes = databases["dtypes"]
-    return f"INDEX({dtypes.range('bytes_per_element')},MATCH({dtype_cell},{dtypes.ids},0))"
+def looked_up_by_id(row: Row, databases: DatabaseSheets, id_cell: str) -> str:
+    """A number out of Dtypes, Calibration or Stacks at the id that a cell names."""
+    table, (column, _) = databases[TABLES[row.kind]], row.column
+    number = f"INDEX({table.range(column)},MATCH({id_cell},{table.ids},0))"
+    return number if row.kind == "dtype" else f'IF({number}="",NA(),{number})'
 
 
 def calculated(row: Row, reference: Callable[[str], str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from openpyxl.workbook import Workbook
 
-from planner.formulas.input_values import LARGEST, limits
+from planner.formulas.input_values import LARGEST, id_table, limits
 from planner.formulas.template import Row
 from planner.table import joined
 from planner.workbook import layout
@@ -115,8 +115,8 @@ def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], ov
     def hold(error: str, **rule: str) -> None:
         page.validate(reference, row.label, prompt, error, **rule)
 
-    if row.unit == "text" and row.name.endswith("dtype"):
-        page.choose(reference, ranges["dtypes"], row.label, prompt)
+    if row.unit == "text" and (table := id_table(row)) in ranges:
+        page.choose(reference, ranges[table], row.label, prompt)
     elif row.choices:
         page.choose(reference, f'"{",".join(row.choices)}"', row.label, prompt)
     elif row.unit == "text":

@@ -15,7 +15,7 @@ from planner.workbook.calculation import Calculation
 from planner.workbook.case_table import CaseColumns, Leaf
 from planner.workbook.cell_styles import number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenBlock
-from planner.workbook.formula_texts import Databases
+from planner.workbook.formula_texts import DatabaseSheets
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
@@ -42,7 +42,7 @@ class Operations:
 
 
 def write(
-    book: Workbook, plan: BuildPlan, ops: LayerOps, step: Calculation, inputs: Inputs, databases: Databases,
+    book: Workbook, plan: BuildPlan, ops: LayerOps, step: Calculation, inputs: Inputs, databases: DatabaseSheets,
     selectors: dict[str, str],
 ) -> Operations:  # fmt: skip
     """Write the sheet. `selectors` are the cells of the chosen `scenario` and `phase`."""
@@ -97,7 +97,7 @@ class _Step(ChosenBlock):
     """
 
     def __init__(
-        self, page: Page, plan: BuildPlan, ops: LayerOps, step: Calculation, databases: Databases,
+        self, page: Page, plan: BuildPlan, ops: LayerOps, step: Calculation, databases: DatabaseSheets,
         selectors: dict[str, str],
     ) -> None:  # fmt: skip
         super().__init__(page, plan, FIRST_STEP_ROW)

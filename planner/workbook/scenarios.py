@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from planner import catalog, csvfile
+from planner import csvfile
 from planner.catalog import Table, Value
+from planner.catalog.databases import Databases
 from planner.compare import comparison_cases as cases
 from planner.errors import Place, UserError, nearest
 from planner.formulas import layer_ops, library
@@ -43,13 +44,14 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 @library.one_reading()
 def plan_of(
     models: Sequence[str], chips: Sequence[str], templates: Sequence[str], scenarios_csv: Path | None,
-    settings: Iterable[str], models_csv: Path | None = None, hardware_csv: Path | None = None,
+    settings: Iterable[str], databases: Databases | None = None,
 ) -> BuildPlan:  # fmt: skip
     """The plan that the options of `planner build` name.
 
     Raises UserError for an unknown model, chip, template or name (with the nearest), or a fault in a file.
     """
-    tables = catalog.load_models(models_csv), catalog.load_hardware(hardware_csv)
+    databases = databases or Databases()
+    tables = databases.models, databases.hardware
     models, chips, templates = _sorted(models, chips, templates, *tables)
     loaded = included_first([library.load(name) for name in templates or DEFAULT_TEMPLATES])
     rows = {row.name: row for template in loaded for row in template.rows}
@@ -62,7 +64,7 @@ def plan_of(
         if models or chips:
             raise UserError("models and chips stand in the scenarios file", remedy="leave them off the command line")
         scenarios = list(known.read(scenarios_csv))
-    elif not models and not chips and not templates and models_csv is None and hardware_csv is None:
+    elif not models and not chips and not templates and not databases.own:
         scenarios = [_scenario(m, c, _typed(rows, values) | known.common) for m, c, values in DEFAULTS]
     else:
         scenarios = known.products(models, chips, loaded)
@@ -70,7 +72,7 @@ def plan_of(
     step = next((template for template in loaded if step_rows <= template.by_name.keys()), None)
     operations = layer_ops.load(step) if step else None
     scenarios = [_completed(_possible(scenario, tables[1]), meant, swept) for scenario in _distinct(scenarios)]
-    return BuildPlan(loaded, scenarios, *tables, catalog.load_dtypes(), operations, cases.load())
+    return BuildPlan(loaded, scenarios, databases, operations, cases.load())
 
 
 def without(plan: BuildPlan) -> Iterator[str]:

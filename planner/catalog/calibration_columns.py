@@ -1,0 +1,73 @@
+"""The parameters of a calibration: what stands between a roofline and the time that runs take, each with its bounds.
+
+A parameter is fitted to published runs within what physics allows, or is a prior with its source. The forms that read
+them are the templates' rows of kind `calibration`; `docs/validation.md` says what each is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+COMMON = "any"  # the calibration whose parameters stand for those that another one leaves open
+KINDS = (
+    "train",
+    "static",
+    "prefill",
+    "decode",
+    "tpot",
+    "matmul",
+    "collective",
+)  # of runs, each with an error of its own
+MIXES = ("dense", "moe")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One number of a calibration: its unit, and the least and the most that it may be."""
+
+    name: str
+    label: str
+    unit: str
+    lower: float
+    upper: float
+
+
+def _ranges() -> Iterator[Parameter]:
+    """The quantiles of measured over expected: of each kind of run, for dense models and mixtures of experts apart."""
+    for kind in KINDS:
+        for mix in MIXES:
+            yield Parameter(
+                f"{kind}_{mix}_low", f"10 % of {kind} runs take this times the expected ({mix})", "1", 0.1, 1
+            )
+            yield Parameter(
+                f"{kind}_{mix}_high", f"90 % of {kind} runs take this times the expected ({mix})", "1", 1, 10
+            )
+
+
+PARAMETERS = (
+    Parameter("train_matmul_efficiency", "Share of the peak that training matmuls reach", "1", 0.3, 1),
+    Parameter("train_attention_efficiency", "Share of the 16-bit peak that training attention reaches", "1", 0.05, 1),
+    Parameter("train_activation_passes", "Passes over a layer's activations outside its matmuls", "1", 0, 15),
+    Parameter("train_expert_passes", "Passes over a token's copies for its experts", "1", 0, 200),
+    Parameter("expert_width_scale", "Width of an expert at which its matmuls take twice as long", "1", 0, 5000),
+    Parameter("recompute_cost", "Time of repeated matmuls over that of the first", "1", 0.3, 1),
+    Parameter("tensor_exposure", "Tensor communication that no work hides, over its bound", "1", 0, 3),
+    Parameter("fsdp_exposure", "FSDP and data-parallel communication that no work hides, over its bound", "1", 0, 2),
+    Parameter("expert_exposure", "Expert communication that no work hides, over its bound", "1", 0, 2),
+    Parameter("pipeline_exposure", "Pipeline communication that no work hides, over its bound", "1", 0, 4),
+    Parameter("serve_matmul_efficiency", "Share of the peak that serving matmuls of many tokens reach", "1", 0.3, 1),
+    Parameter("matmul_ramp", "Smallest dimension at which a matmul reaches half of its best", "1", 0, 2000),
+    Parameter("hbm_efficiency", "Share of the HBM bandwidth that reads reach", "1", 0.3, 1),
+    Parameter("layer_overhead", "Time of a layer in which nothing is computed or read", "s", 0, 1e-3),
+    Parameter("collective_overhead", "Start-up time of an all-reduce while serving", "s", 0, 1e-4),
+    Parameter("serve_activation_passes", "Passes over a layer's activations while serving", "1", 0, 20),
+    Parameter("serve_exposure", "All-reduces while serving, over bytes by bandwidth", "1", 0, 10),
+    Parameter("node_latency", "Start-up time of a collective within a node or a slice", "s", 0, 1e-3),
+    Parameter("fabric_latency", "Start-up time of a collective between nodes", "s", 0, 1e-2),
+    Parameter("collective_efficiency", "Share of the bandwidth that collectives reach", "1", 0.2, 1),
+    Parameter("gemm_efficiency", "Share of the peak that one large matmul reaches", "1", 0.3, 1),
+    Parameter("operation_overhead", "Time to start an operation", "s", 0, 1e-4),
+    *_ranges(),
+)
+BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}

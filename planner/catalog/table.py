@@ -1,0 +1,130 @@
+"""A database file as a checked table: a row of values for each id, found by an id however it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from planner.catalog.columns import Column, Value
+from planner.errors import UserError, nearest
+
+T = TypeVar("T")
+TABLES = {"model": "models", "hardware": "hardware", "dtype": "dtypes", "calibration": "calibration", "stack": "stacks"}
+"""The database of each kind of lookup; its sheet has the same name with a capital."""
+NOUNS = {
+    "models": "model",
+    "hardware": "accelerator",
+    "dtypes": "dtype",
+    "calibration": "calibration",
+    "stacks": "stack",
+}
+
+
+class ById(Mapping[str, T], Generic[T]):
+    """What a file says of each id, in its order: read from the place where the id's row begins when it is asked for."""
+
+    def __init__(self, begins: Mapping[str, int], read: Callable[[int], T]) -> None:
+        self._begins, self._read = begins, read
+
+    def __getitem__(self, identifier: str) -> T:
+        return self._read(self._begins[identifier])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._begins)
+
+    def __len__(self) -> int:
+        return len(self._begins)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A database file: a row of values for each id, in the file's order. None is a number not known (N/A).
+
+    `sources` says where each row comes from; `digests` is the SHA-256 of each file by its name. `own` are the ids of a
+    person's own file, where shipped rows follow them.
+    """
+
+    kind: str
+    path: Path
+    columns: tuple[Column, ...]
+    rows: Mapping[str, dict[str, Value]]
+    sources: Mapping[str, str]
+    digests: Mapping[str, str]
+    own: frozenset[str] = field(default=frozenset())
+
+    def identify(self, text: str) -> str:
+        """The id that a text means: case and punctuation don't count, so Llama-3-70B is llama3-70b.
+
+        Raises UserError naming the nearest id.
+        """
+        found = self._find(text)
+        if found is None:
+            raise UserError(f'no {NOUNS[self.kind]} "{text}"', remedy=nearest(text, self.rows))
+        return found
+
+    def has(self, text: str) -> bool:
+        """Whether a text means one of the ids, as `identify` reads it."""
+        return self._find(text) is not None
+
+    def _find(self, text: str) -> str | None:
+        text = text.strip()
+        if text in self.rows:
+            return text
+        return self._lowered.get(text.lower()) or self._lettered.get(_letters(text))
+
+    def row(self, identifier: str) -> Mapping[str, Value]:
+        """The row of an id, as `identify` finds it. Raises UserError as it does."""
+        return self.rows[self.identify(identifier)]
+
+    def ids(self) -> list[str]:
+        """The ids in the file's order."""
+        return list(self.rows)
+
+    @cached_property
+    def _lowered(self) -> dict[str, str]:
+        """Each id by its lower case."""
+        return {identifier.lower(): identifier for identifier in self.rows}
+
+    @cached_property
+    def _lettered(self) -> dict[str, str]:
+        """Each id by its letters and digits alone, where they are one id's."""
+        found: dict[str, str] = {}
+        for identifier in self.rows:
+            letters = _letters(identifier)
+            found[letters] = "" if letters in found else identifier
+        return found
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalnum())
+
+
+def beside(own: Table, ours: Table) -> Table:
+    """A person's own table with the rows of ours behind it, of which those give way whose ids are the person's."""
+    kept = [identifier for identifier in ours.rows if not own.has(identifier)]
+    rows = _Chained(own.rows, ours.rows, kept)
+    sources = _Chained(own.sources, ours.sources, kept)
+    digests = {**own.digests, **ours.digests}
+    return replace(own, rows=rows, sources=sources, digests=digests, own=frozenset(own.rows))
+
+
+class _Chained(Mapping[str, T], Generic[T]):
+    """One mapping, and behind it the `kept` keys of another."""
+
+    def __init__(self, first: Mapping[str, T], then: Mapping[str, T], kept: list[str]) -> None:
+        self._first, self._then, self._kept = first, then, dict.fromkeys(kept)
+
+    def __getitem__(self, key: str) -> T:
+        if key in self._kept:
+            return self._then[key]
+        return self._first[key]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._first
+        yield from self._kept
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._kept)
