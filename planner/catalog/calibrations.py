@@ -2,7 +2,7 @@
 
 Columns: calibration, parameter, value, unit, lower, upper, rows, sources, error. `rows` and `sources` are the runs
 that the value is fitted on; where `rows` is blank the value is a prior, and `sources` says whose. `error` is the median
-error of the runs when their source is left out. A parameter that a calibration leaves open is that of the calibration `any`.
+error of the runs when their source is left out. What a calibration leaves open is as the calibration `any` has it.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Row:
 
     @cached_property
     def column(self) -> tuple[str, str | None]:
-        """A lookup's column and, for `peak[compute_dtype]` or `matmul_factor[stack]`, the row that selects by its text."""
+        """A lookup's column and, for `peak[compute_dtype]` or `matmul_factor[stack]`, the row whose text selects."""
         if self.kind == "dtype":
             return "bytes_per_element", self.formula
         match = _COLUMN.fullmatch(self.formula or self.name)

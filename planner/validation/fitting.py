@@ -1,0 +1,192 @@
+"""Calibrations fitted to runs: least squares of the logarithm of expected over measured, drawn towards priors.
+
+The forms are the templates' own rows: nothing is computed here a second way. Sources count with the root of the number
+of their runs to the power 0.7, so that one with a hundred runs doesn't decide alone; residuals beyond 6 % count less.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from planner.catalog.calibration_columns import COMMON
+from planner.formulas.arrays import Array
+from planner.formulas.evaluation import code
+from planner.formulas.partial import Recompute, recomputed
+from planner.formulas.template import Row
+from planner.validation.parameters import DEVIATION, DRAWN, FAMILIES, START, Group, Prior, bounds, prior_of
+from planner.validation.prediction import Numbers, Together, spread
+
+SHARE = 0.35  # a run's weight is its source's number of runs to the power of minus this
+OUTLYING = 0.06  # from this residual on a run counts less
+
+STACKS = ("default", "tuned", "unfused", "ideal")
+Key = tuple[str, str]  # a calibration or a stack, and its parameter
+
+
+@dataclass
+class Fit:
+    """Fitted numbers: of calibrations (`any`, `gpu`, `tpu`, `h100`, ...) and of stacks, by id and parameter."""
+
+    calibrations: dict[Key, float] = field(default_factory=dict)
+    stacks: dict[Key, float] = field(default_factory=dict)
+
+
+class Fitter:
+    """Runs of one group, whose expected times can be computed again for other parameters.
+
+    `families` says of each calibration whether it is of GPUs or TPUs. `fixed` are numbers of an earlier group's fit.
+    """
+
+    def __init__(self, group: Group, together: Sequence[Together], families: Mapping[str, str], fixed: Fit) -> None:
+        self.group, self.families, self.fixed = group, families, fixed
+        self.parts = [_Part(*each, families) for each in _of_kinds(together, group.kinds)]
+        self.sources = np.array([run.source for part in self.parts for run in part.runs])
+        self.is_fitted = np.array([run.is_fitted for part in self.parts for run in part.runs])
+        self.measured = np.concatenate([part.measured for part in self.parts])
+        chips = {name for part in self.parts for name in part.calibrations}
+        self.unknown = _unknown(group, sorted(chips))
+
+    def fit(self, mask: NDArray[np.bool_]) -> Fit:
+        """The parameters that fit the runs of the mask best."""
+        counts = Counter(self.sources[mask])
+        weights = np.array([counts[name] ** -SHARE if counts[name] else 0.0 for name in self.sources])
+        start = np.array([each.start for each in self.unknown])
+        drawn = [(at, each.prior) for at, each in enumerate(self.unknown) if each.prior is not None]
+
+        def residuals(numbers: Numbers) -> Numbers:
+            found = np.log(self.expected(self.as_fit(numbers)) / self.measured) * weights
+            towards = [prior.weight * np.log(max(numbers[at], 1e-12) / prior.value) for at, prior in drawn]
+            return np.concatenate([found[mask], towards])
+
+        found = least_squares(
+            residuals, start, bounds=([each.lower for each in self.unknown], [each.upper for each in self.unknown]),
+            loss="soft_l1", f_scale=OUTLYING, x_scale=np.maximum(np.abs(start), 1e-7),
+        )  # fmt: skip
+        return self.as_fit(found.x)
+
+    def expected(self, fit: Fit) -> Numbers:
+        """What is expected of every run with these parameters."""
+        return np.concatenate([part.expected(fit) for part in self.parts])
+
+    def as_fit(self, numbers: Numbers) -> Fit:
+        """The numbers of a solution as parameters of calibrations and stacks; of an earlier group's fit the rest."""
+        fit = Fit(dict(self.fixed.calibrations), dict(self.fixed.stacks))
+        for each, number in zip(self.unknown, numbers, strict=True):
+            if each.deviates:
+                family = fit.calibrations[self.families[each.owner], each.name]
+                lower, upper = bounds(each.name)
+                fit.calibrations[each.owner, each.name] = float(np.clip(family * number, lower, upper))
+            elif each.is_stack:
+                fit.stacks[each.owner, each.name] = float(number)
+            else:
+                fit.calibrations[each.owner, each.name] = float(number)
+        return fit
+
+
+@dataclass(frozen=True)
+class _Unknown:
+    """One number that is fitted: whose it is and its name, where the fit begins, what it may be, and its prior."""
+
+    owner: str
+    name: str
+    start: float
+    lower: float
+    upper: float
+    prior: Prior | None = None
+    is_stack: bool = False
+    deviates: bool = False
+
+
+def _unknown(group: Group, calibrations: Sequence[str]) -> list[_Unknown]:
+    """The numbers of a group; those of families and of stacks before the deviations that multiply them."""
+    found: list[_Unknown] = []
+
+    def add(owner: str, name: str, limits: tuple[float, float], *, is_stack: bool = False) -> None:
+        start = float(np.clip(START[name], limits[0] + 1e-9, limits[1] - 1e-9))
+        found.append(_Unknown(owner, name, start, *limits, prior_of(owner, name), is_stack))
+
+    for name in group.common:
+        add(COMMON, name, bounds(name))
+    for name in (*group.of_families, *group.of_chips):
+        for family in FAMILIES:
+            add(family, name, bounds(name))
+    for stack, name, lower, upper in group.stacks:
+        add(stack, name, (lower, upper), is_stack=True)
+    for name in group.of_chips:
+        for owner in calibrations:
+            if owner not in FAMILIES:
+                drawn = Prior(1.0, DRAWN, "the median of its kind")
+                found.append(_Unknown(owner, name, 1.0, *DEVIATION, drawn, deviates=True))
+    return found
+
+
+class _Part:
+    """The runs of one template that a group is fitted to."""
+
+    def __init__(self, together: Together, chosen: NDArray[np.int_], families: Mapping[str, str]) -> None:
+        template, count = together.template, len(together.runs)
+        self.runs = [together.runs[at] for at in chosen]
+        self.families = families
+        self.measured, self.is_moe = together.measured[chosen], together.is_moe[chosen]
+        self.outputs = [run.output for run in self.runs]
+        arrays = {name: spread(array, count)[chosen] for name, array in together.results.arrays.items()}
+        self.ids = {
+            kind: _texts(arrays[selector], known)
+            for kind, selector, known in (("calibration", "calibration_id", families), ("stack", "stack", STACKS))
+        }
+        self.calibrations = {name for name in self.ids["calibration"] if name}
+        wanted = sorted(set(self.outputs))
+        needed = template.closure(wanted)
+        self.lookups = [row for row in template.of_kind("calibration", "stack") if row.name in needed]
+        names = [row.name for row in self.lookups]
+        self.compute: Recompute = recomputed(template, arrays, names, wanted)
+        self.usual = {row.name: arrays[row.name] for row in self.lookups if row.kind == "stack"}
+
+    def expected(self, fit: Fit) -> Numbers:
+        """What is expected of each run."""
+        values: dict[str, Array] = {row.name: self._values(row, fit) for row in self.lookups}
+        columns = self.compute(values)
+        if len(columns) == 1:
+            return spread(next(iter(columns.values())), len(self.runs))
+        spreads = {name: spread(array, len(self.runs)) for name, array in columns.items()}
+        return np.array([spreads[name][at] for at, name in enumerate(self.outputs)])
+
+    def _values(self, row: Row, fit: Fit) -> Numbers:
+        name = row.column[0]
+        if row.kind == "stack":
+            found = {stack: fit.stacks.get((stack, name)) for stack in set(self.ids["stack"])}
+            given = [found[stack] for stack in self.ids["stack"]]
+            usual = self.usual[row.name]
+            return np.array([other if one is None else one for one, other in zip(given, usual, strict=True)])
+        numbers = {each: value_of(fit, self.families, each, name) for each in set(self.ids["calibration"])}
+        return np.array([numbers[each] for each in self.ids["calibration"]])
+
+
+def value_of(fit: Fit, families: Mapping[str, str], calibration: str, name: str) -> float:
+    """A parameter of a calibration: its own, that of its kind, that of all; where none is fitted, where fits begin."""
+    for owner in (calibration, families.get(calibration, ""), COMMON):
+        if (owner, name) in fit.calibrations:
+            return fit.calibrations[owner, name]
+    return START[name]
+
+
+def _texts(codes: Numbers, known: Iterable[str]) -> list[str]:
+    """The texts that codes stand for."""
+    texts = {code(text): text for text in known}
+    return [texts.get(float(each), "") for each in codes]
+
+
+def _of_kinds(together: Sequence[Together], kinds: Sequence[str]) -> list[tuple[Together, NDArray[np.int_]]]:
+    """Of each template the runs of some kinds."""
+    found = []
+    for each in together:
+        chosen = np.array([at for at, run in enumerate(each.runs) if run.kind in kinds], dtype=int)
+        if chosen.size:
+            found.append((each, chosen))
+    return found

@@ -1,0 +1,115 @@
+"""What is fitted to runs of which kinds, and the priors of what runs alone can't tell.
+
+A parameter of `of_chips` has a number for each calibration: the number of its kind, `gpu` or `tpu`, times a deviation
+that is drawn towards 1. A prior draws a parameter towards a number, as much as `weight` says in units of a source's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.catalog.calibration_columns import BY_NAME
+
+SERVING = ("static", "prefill", "decode", "tpot")
+FAMILIES = ("gpu", "tpu")
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A number that a parameter is drawn towards, and where it is from."""
+
+    value: float
+    weight: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Parameters that are fitted together, to the runs of some kinds.
+
+    `common` are one number for all chips, `of_families` one for GPUs and one for TPUs, `of_chips` one for each
+    calibration; `stacks` the factors that are fitted for a stack, with their bounds.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    common: tuple[str, ...] = ()
+    of_families: tuple[str, ...] = ()
+    of_chips: tuple[str, ...] = ()
+    stacks: tuple[tuple[str, str, float, float], ...] = ()
+
+
+GROUPS = (
+    Group(
+        "collectives", ("collective",),
+        common=("fabric_latency",), of_families=("node_latency", "collective_efficiency"),
+    ),
+    Group(
+        "serving", SERVING,
+        common=(
+            "serve_matmul_efficiency", "matmul_ramp", "hbm_efficiency", "layer_overhead", "collective_overhead",
+            "serve_activation_passes", "serve_exposure",
+        ),
+        stacks=(("unfused", "serve_overhead_factor", 1.0, 6.0), ("unfused", "cache_reads_power", 0.0, 1.0)),
+    ),
+    Group("matmuls", ("matmul",), of_families=("operation_overhead",), of_chips=("gemm_efficiency",)),
+    Group(
+        "training", ("train",),
+        common=(
+            "train_attention_efficiency", "train_activation_passes", "train_expert_passes", "expert_width_scale",
+            "recompute_cost", "tensor_exposure", "fsdp_exposure", "expert_exposure", "pipeline_exposure",
+        ),
+        of_chips=("train_matmul_efficiency",),
+        stacks=(
+            ("tuned", "train_matmul_factor", 1.0, 1.8), ("tuned", "train_attention_factor", 0.8, 4.0),
+            ("tuned", "train_activation_factor", 0.5, 2.0), ("unfused", "train_matmul_factor", 0.3, 1.0),
+        ),
+    ),
+)  # fmt: skip
+
+START = {
+    "train_matmul_efficiency": 0.7, "train_attention_efficiency": 0.22, "train_activation_passes": 4.0,
+    "train_expert_passes": 33.0, "expert_width_scale": 500.0, "recompute_cost": 0.4, "tensor_exposure": 1.2,
+    "fsdp_exposure": 1.0, "expert_exposure": 0.3, "pipeline_exposure": 1.0, "serve_matmul_efficiency": 0.84,
+    "matmul_ramp": 83.0, "hbm_efficiency": 0.91, "layer_overhead": 42e-6, "collective_overhead": 6.7e-6,
+    "serve_activation_passes": 4.0, "serve_exposure": 3.1, "node_latency": 30e-6, "fabric_latency": 380e-6,
+    "collective_efficiency": 0.6, "gemm_efficiency": 0.82, "operation_overhead": 4e-6, "train_matmul_factor": 1.0,
+    "train_attention_factor": 1.5, "train_activation_factor": 1.0, "serve_overhead_factor": 2.6,
+    "cache_reads_power": 0.75,
+}  # fmt: skip
+"""Where a fit begins."""
+
+PRIORS: dict[str | tuple[str, str], Prior] = {
+    "layer_overhead": Prior(40e-6, 0.3, "ten launches of 4 us in a layer"),
+    "collective_overhead": Prior(6.7e-6, 0.1, "one-shot all-reduces over NVLink take 5 to 10 us"),
+    "serve_overhead_factor": Prior(2.5, 0.3, "host-bound serving of 2023"),
+    "serve_matmul_efficiency": Prior(0.8, 0.3, "mamf-finder: 0.80 to 0.87 of the peak on large matmuls"),
+    "hbm_efficiency": Prior(0.9, 0.3, "STREAM-like kernels reach 0.85 to 0.95"),
+    "matmul_ramp": Prior(83.0, 0.3, "Vidur's sweep of an A100: 83"),
+    "fabric_latency": Prior(380e-6, 1.0, "NCCL all-reduces over several nodes"),
+    "node_latency": Prior(35e-6, 0.1, "NCCL all-reduces within a node"),
+    "collective_efficiency": Prior(0.62, 1.0, "NCCL all-reduces of several sources"),
+    "gemm_efficiency": Prior(0.82, 0.3, "mamf-finder: 0.80 to 0.97 of the peak"),
+    ("gpu", "operation_overhead"): Prior(4.6e-6, 3.0, "the overhead of a layer shared by ten operations"),
+}
+
+
+def prior_of(owner: str, name: str) -> Prior | None:
+    """The prior of a parameter, for this calibration or for all."""
+    return PRIORS.get((owner, name)) or PRIORS.get(name)
+
+
+DRAWN = 0.1  # how much a calibration's deviation is drawn towards 1
+DEVIATION = (0.6, 1.6)  # its bounds
+
+
+def bounds(name: str) -> tuple[float, float]:
+    """The least and the most that a parameter may be."""
+    return BY_NAME[name].lower, BY_NAME[name].upper
+
+
+UNMEASURED = {
+    ("tpu", "layer_overhead"): Prior(10e-6, 0, "a few fused kernels of a layer in one compiled step"),
+    ("tpu", "collective_overhead"): Prior(5e-6, 0, "a few hops of 1 us and their synchronisation"),
+}
+"""What no run tells of, since no run of that kind is published: serving on TPUs."""

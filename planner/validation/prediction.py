@@ -1,0 +1,131 @@
+"""What is expected of runs: those of a template are computed together, as arrays with a number for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.catalog import Table, Value
+from planner.catalog.databases import Databases
+from planner.formulas import library
+from planner.formulas.arrays import Array
+from planner.formulas.evaluation import Facts, Results, evaluate
+from planner.formulas.explanation import missing
+from planner.formulas.lookups import by_id
+from planner.formulas.template import Template
+from planner.validation.runs import Run
+
+Numbers = NDArray[np.float64]
+SUFFIX = "_expected"
+BOUNDS = {
+    "step_time_expected": "step_time_lower_bound",
+    "prefill_time_expected": "prefill_lower_bound_time",
+    "prefill_batch_time_expected": "prefill_batch_lower_bound_time",
+    "expected_time": "lower_bound_time",
+}
+"""The bounds that are not named as their expected rows are; others say `_bound` for `_expected`."""
+
+
+def bound_of(output: str) -> str:
+    """The name of an expected row's bound."""
+    return BOUNDS.get(output) or output.removesuffix(SUFFIX) + "_bound"
+
+
+@dataclass(frozen=True)
+class Together:
+    """Runs of one template, computed together: `results` has an array for each row, with a number for each run."""
+
+    template: Template
+    runs: tuple[Run, ...]
+    results: Results
+
+    def of(self, name: str) -> Numbers:
+        """A row's numbers, one for each run; NaN where the template has no such row."""
+        if name not in self.template.by_name:
+            return np.full(len(self.runs), np.nan)
+        return spread(self.results[name], len(self.runs))
+
+    def chosen(self, names: Sequence[str]) -> Numbers:
+        """For each run the number of its own row."""
+        columns = {name: self.of(name) for name in set(names)}
+        return np.array([columns[name][at] for at, name in enumerate(names)])
+
+    @property
+    def outputs(self) -> list[str]:
+        """The row that each run is a measurement of."""
+        return [run.output for run in self.runs]
+
+    @cached_property
+    def measured(self) -> Numbers:
+        return np.array([run.measured for run in self.runs])
+
+    @cached_property
+    def bound(self) -> Numbers:
+        return self.chosen([bound_of(name) for name in self.outputs])
+
+    @cached_property
+    def expected(self) -> Numbers:
+        return self.chosen(self.outputs)
+
+    @cached_property
+    def low(self) -> Numbers:
+        return self.chosen([f"{name}_low" for name in self.outputs])
+
+    @cached_property
+    def high(self) -> Numbers:
+        return self.chosen([f"{name}_high" for name in self.outputs])
+
+    @cached_property
+    def is_moe(self) -> NDArray[np.bool_]:
+        """Whether a run is of a mixture of experts."""
+        return self.of("n_moe_layers") > 0
+
+    def why_not(self, at: int) -> str:
+        """Why nothing is expected of a run."""
+        one = Results(
+            self.template, {name: _at(array, at) for name, array in self.results.arrays.items()}, {}, {}
+        )  # fmt: skip
+        return ", ".join(missing(one, [self.runs[at].output])) or "its formula has no number"
+
+
+def spread(array: Array, count: int) -> Numbers:
+    """An array with a number for each run, also of a number that all share."""
+    return np.array(np.broadcast_to(np.asarray(array, dtype=np.float64), (count,)))
+
+
+def _at(array: Array, at: int) -> Array:
+    return array[at] if getattr(array, "ndim", 0) else array
+
+
+def predicted(runs: Sequence[Run], databases: Databases, models: Table) -> list[Together]:
+    """The runs that have no fault, by their templates."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        if not run.fault:
+            groups.setdefault(run.template, []).append(run)
+    with library.one_reading():
+        return [_together(library.load(name), found, databases, models) for name, found in groups.items()]
+
+
+def _together(template: Template, runs: list[Run], databases: Databases, models: Table) -> Together:
+    chips = [databases.hardware.rows[run.hardware] if run.hardware else {} for run in runs]
+    architectures = [models.rows[run.model] if run.model else {} for run in runs]
+    given: dict[str, list[Value]] = {}
+    for name in {name for run in runs for name in run.values}:
+        row = template.row(name)
+        if row.kind in ("model", "hardware") and not row.column[1]:
+            tables = chips if row.kind == "hardware" else architectures
+            usual: list[Value] = [cells.get(row.column[0]) for cells in tables]
+        else:
+            usual = [row.default] * len(runs)
+        given[name] = [run.values.get(name, other) for run, other in zip(runs, usual, strict=True)]
+    facts = Facts(
+        {column.name: [cells.get(column.name) for cells in architectures] for column in models.columns},
+        {column.name: [cells.get(column.name) for cells in chips] for column in databases.hardware.columns},
+        by_id(template, databases),
+    )
+    return Together(template, tuple(runs), evaluate(template, facts, given))

@@ -1,0 +1,99 @@
+"""The shipped calibrations and stacks written anew from the published runs: the same runs give the same files."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+from planner import data
+from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS
+from planner.catalog.calibrations import COLUMNS
+from planner.catalog.databases import Databases
+from planner.validation.left_out import Fitted, LeftOut, fitted, ranges
+from planner.validation.parameters import UNMEASURED, Prior, prior_of
+from planner.validation.prediction import predicted
+from planner.validation.runs import models_of, read, shipped
+from planner.xlsx.atomic import write_atomically
+
+DIGITS = 4
+
+
+def refit(folder: Path | None = None) -> Fitted:
+    """Fit to the published runs and write `calibrations.csv` and `stacks.csv` into the folder of the chips."""
+    folder = folder or data.folder("hardware_db")
+    databases = Databases()
+    models = models_of(databases)
+    found = fitted(predicted(read(shipped(), databases, models), databases, models), databases.hardware)
+    write_atomically(folder / "calibrations.csv", calibrations_csv(found).encode())
+    write_atomically(folder / "stacks.csv", stacks_csv(found).encode())
+    return found
+
+
+def calibrations_csv(found: Fitted) -> str:
+    """The lines of calibrations.csv."""
+    values = {**{key: prior.value for key, prior in UNMEASURED.items()}, **found.fit.calibrations, **ranges(found)}
+    lines: list[list[str]] = []
+    for owner in (COMMON, *found.owners()):
+        for parameter in PARAMETERS:
+            kind = "gpu" if owner == COMMON else found.families[owner]  # a chip of no kind counts as a GPU
+            value = values.get((owner, parameter.name), values.get((kind, parameter.name)))
+            if value is not None:
+                lines.append([
+                    owner, parameter.name, _digits(value), parameter.unit, f"{parameter.lower:g}",
+                    f"{parameter.upper:g}", *_told(found, owner, parameter.name),
+                ])  # fmt: skip
+    return _csv([list(COLUMNS), *lines])
+
+
+def stacks_csv(found: Fitted) -> str:
+    """The shipped stacks with their fitted factors."""
+    table = csv.DictReader(io.StringIO((data.folder("hardware_db") / "stacks.csv").read_text(encoding="utf-8")))
+    rows = [dict(cells) for cells in table]
+    for cells in rows:
+        for (stack, name), value in found.fit.stacks.items():
+            if cells["id"] == stack:
+                cells[name] = _digits(value)
+    return _csv([list(rows[0]), *(list(cells.values()) for cells in rows)])
+
+
+def _told(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
+    """What a value is fitted on: the number of runs, their sources, the error with each source left out."""
+    group, runs = _runs(found, owner, name)
+    if (owner, name) in UNMEASURED:
+        return "", f"prior: {UNMEASURED[owner, name].source}", ""
+    if not runs:
+        prior = prior_of(owner, name) or Prior(0, 0, "the median of its kind")
+        return "", f"prior: {prior.source}", ""
+    sources = sorted({source for source, _ in runs})
+    return str(len(runs)), " ".join(sources), f"{group.error:.3f}"
+
+
+def _runs(found: Fitted, owner: str, name: str) -> tuple[LeftOut, list[tuple[str, str]]]:
+    """The group that fits a parameter, and source and id of the runs that tell of it."""
+    group = next(each for each in found.groups if name in _names(each))
+    kinds = {name.split("_")[0]} if BY_NAME[name].name.endswith(("_low", "_high")) else set(group.group.kinds)
+    chips = [chip for part in group.fitter.parts for chip in part.ids["calibration"]]
+    wanted = [
+        (run.source, run.id)
+        for run, chip in zip(group.runs, chips, strict=True)
+        if run.is_fitted and run.kind in kinds and owner in (COMMON, chip, found.families.get(chip))
+    ]
+    return group, wanted
+
+
+def _names(each: LeftOut) -> Iterator[str]:
+    group = each.group
+    yield from (*group.common, *group.of_families, *group.of_chips)
+    yield from (name for name in BY_NAME if name.split("_")[0] in group.kinds and name.endswith(("_low", "_high")))
+
+
+def _digits(value: float) -> str:
+    return f"{float(f'{value:.{DIGITS}g}'):g}" if value < 1e-3 or value >= 1e4 else f"{value:.{DIGITS}g}"
+
+
+def _csv(lines: list[list[str]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue()

@@ -1,0 +1,123 @@
+"""Published or measured runs as a CSV: a row for each, with its settings, the template's row that it is, and its time.
+
+Columns: id, kind, template, model, hardware, settings (`name=value name=value`), output, measured, unit, source, and
+where known fair (yes, partial, no), fit (1: may be fitted), assumes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from planner import csvfile, data
+from planner.catalog import Table, Value, load_models
+from planner.catalog.databases import Databases
+from planner.catalog.table import beside
+from planner.errors import Place, UserError
+from planner.formulas import library
+from planner.formulas.input_values import typed
+from planner.formulas.template import Template
+
+REQUIRED = ("id", "kind", "template", "hardware", "settings", "output", "measured", "source")
+COLUMNS = (*REQUIRED, "model", "unit", "fair", "fit", "assumes")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run: what was run, and how long it took (`measured`, in the unit of the template's row `output`).
+
+    `values` are its settings as values of the template's rows; `fault` says why nothing can be expected of it.
+    """
+
+    id: str
+    kind: str
+    template: str
+    model: str
+    hardware: str
+    output: str
+    measured: float
+    source: str
+    values: dict[str, Value]
+    is_fitted: bool = True
+    assumes: str = ""
+    fault: str = ""
+
+
+def shipped() -> Path:
+    """The published runs that come with planner."""
+    return data.folder("hardware_db") / "published_runs.csv"
+
+
+def models_of(databases: Databases) -> Table:
+    """The models that runs may name: a person's own, those of published runs, and the shipped ones."""
+    if databases.models_csv is not None and databases.only:
+        return databases.models
+    published = load_models(data.folder("model_db") / "published_models.csv")
+    ours = beside(published, load_models())
+    return ours if databases.models_csv is None else beside(load_models(databases.models_csv), ours)
+
+
+def read(path: Path, databases: Databases, models: Table) -> list[Run]:
+    """The runs of a CSV, in its order. What can't be expected of a row for a reason of its own is told in its `fault`.
+
+    Raises UserError with file, line and column for a file that is none of runs: a missing column, an id that stands
+    there twice, a measured time that is no number above 0.
+    """
+    sheet = csvfile.read(path, required=REQUIRED, known=COLUMNS)
+    seen: dict[str, int] = {}
+    runs: list[Run] = []
+    with library.one_reading():
+        for line, cells in sheet.records():
+            place = Place(path, line)
+            run = _run(cells, place)
+            if run.id in seen:
+                what = f"the id {run.id!r} stands in line {seen[run.id]} already"
+                raise UserError(what, place=replace(place, column="id"), remedy="give each run an id of its own")
+            seen[run.id] = line
+            runs.append(_completed(run, cells["settings"], databases, models))
+    if not runs:
+        raise UserError("there are no runs below the header", place=Place(path), remedy="add a row for each run")
+    return runs
+
+
+def _run(cells: dict[str, str], place: Place) -> Run:
+    measured = cells["measured"].strip()
+    try:
+        time = float(measured)
+    except ValueError:
+        time = 0.0
+    if not 0 < time < float("inf"):
+        what = f"{measured!r} is no measured number above 0"
+        raise UserError(what, place=replace(place, column="measured"), remedy="write it with a decimal point, in SI")
+    texts = {name: cells.get(name, "").strip() for name in COLUMNS}
+    return Run(
+        texts["id"], texts["kind"] or texts["template"], texts["template"], texts["model"], texts["hardware"],
+        texts["output"], time, texts["source"], {}, texts["fit"] not in ("0", "no"), texts["assumes"],
+    )  # fmt: skip
+
+
+def _completed(run: Run, settings: str, databases: Databases, models: Table) -> Run:
+    """The run with its settings as values, and its ids as the tables write them."""
+    try:
+        template = library.load(run.template)
+        template.row(run.output)
+        model = models.identify(run.model) if run.model else ""
+        hardware = databases.hardware.identify(run.hardware) if run.hardware else ""
+        values = dict(_values(template, settings))
+        if not model and any(row.kind == "model" for row in template.rows):
+            raise UserError("it names no model")
+    except UserError as error:
+        return replace(run, fault=error.what)
+    return replace(run, model=model, hardware=hardware, values=values)
+
+
+def _values(template: Template, settings: str) -> Iterator[tuple[str, Value]]:
+    for setting in settings.split():
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise UserError(f"{setting!r} is not name=value")
+        row = template.row(name)
+        if row.kind in ("constant", "calc", "output", "check"):
+            raise UserError(f"{name} is calculated: no run sets it")
+        yield name, typed(row, text)
