@@ -11,9 +11,10 @@ from click.testing import CliRunner, Result
 
 from planner import cli
 from planner.catalog import Value, load_models
+from planner.catalog.databases import Databases
 from planner.formulas import library
 from planner.formulas.evaluation import Facts, evaluate
-from planner.formulas.lookups import bytes_of_dtypes
+from planner.formulas.lookups import by_id
 from planner.hf.store import completed
 from planner.hf.understand import understand
 
@@ -34,7 +35,7 @@ def row_of(path: Path, **settings: str) -> Mapping[str, Value]:
 
 def value(row: Mapping[str, Value], name: str) -> Value:
     """What the transformer template says of a model."""
-    return evaluate(TRANSFORMER, Facts(model=row, dtypes=bytes_of_dtypes())).value(name)
+    return evaluate(TRANSFORMER, Facts(model=row, by_id=by_id(TRANSFORMER, Databases()))).value(name)
 
 
 def config_of(identifier: str, **changes: Any) -> Config:

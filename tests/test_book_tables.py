@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from planner import data
+from planner.catalog.databases import Databases
 from planner.formulas import input_values, library
 from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.lookups import facts
@@ -23,7 +24,9 @@ DIFFERENCES = HERE.parent / "docs" / "differences.md"
 LINES = read(HERE / "cases" / "book_tables.csv")
 load = functools.cache(library.load)
 found_for = functools.cache(
-    lambda name, model, chip, chips: facts(load(name), model or None, chip or None, hardware_csv=chips)
+    lambda name, model, chip, chips: facts(
+        load(name), model or None, chip or None, Databases(hardware_csv=chips, only=True)
+    )
 )
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from planner import catalog
 from planner.book.problem_book import open_book
+from planner.catalog.databases import Databases
 from planner.teaching.lesson import build as build_problems
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
@@ -36,7 +36,7 @@ def problems(folder: Path) -> bytes:
     first = {row["template"]: row for row in reversed(rows)}
     path = folder / "problems.csv"
     path.write_text(text([row for row in rows if row in first.values()]), encoding="utf-8")
-    return build_problems(catalog.load_models(), catalog.load_hardware(), catalog.load_dtypes(), path)[0]
+    return build_problems(Databases(), path)[0]
 
 
 def many_scenarios(folder: Path) -> bytes:

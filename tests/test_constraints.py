@@ -10,12 +10,11 @@ import formualizer
 import pytest
 from click.testing import CliRunner
 
-from planner import catalog
 from planner.cli import group
 from planner.formulas import library
 from planner.formulas.binding import Constraint, constraint, on_the_way, told
-from planner.formulas.evaluation import Facts, Results, evaluate
-from planner.formulas.lookups import bytes_of_dtypes
+from planner.formulas.evaluation import Results, evaluate
+from planner.formulas.lookups import facts
 from planner.formulas.template import Template
 from planner.workbook.formula_texts import LEVEL, Ranking
 from planner.workbook.template_rows import headlines
@@ -191,8 +190,11 @@ def test_cells_say_how_far_as_python_does(load: Load) -> None:
 def results(name: str, model: str, chip: str, values: dict[str, object]) -> Results:
     """A template's array functions for one scenario."""
     template = library.load(name)
-    facts = Facts(catalog.load_models().row(model), catalog.load_hardware().row(chip), bytes_of_dtypes())
-    return evaluate(template, facts, {name: value for name, value in values.items() if name in template.by_name})
+    return evaluate(
+        template,
+        facts(template, model, chip),
+        {name: value for name, value in values.items() if name in template.by_name},
+    )
 
 
 def test_the_sheet_says_what_binds(tmp_path: Path) -> None:

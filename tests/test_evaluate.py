@@ -143,7 +143,8 @@ def test_arrays_are_scalars_side_by_side():
 
 
 CHIP = {"peak_bf16": 100.0, "peak_int8": 200.0, "peak_fp8": None, "hbm_bandwidth": 10.0, "note": "text"}
-DTYPES = {"bf16": 2.0, "int8": 1.0, "fp8": 1.0}
+BYTES = {"bf16": 2.0, "int8": 1.0, "fp8": 1.0}
+DTYPES = {"dtype": {name: {"bytes_per_element": size} for name, size in BYTES.items()}}
 ROWS = [
     "tokens 1 input 4", "kind text input bf16", "peak FLOP/s/chip hardware peak[kind]",
     "hbm_bandwidth byte/s/chip hardware", "layers 1 model n_layers", "element_bytes byte dtype kind",
@@ -160,7 +161,7 @@ def small(load):
 @pytest.fixture
 def facts():
     """A model, a chip and dtypes for it."""
-    return Facts(model={"n_layers": 3.0}, hardware=CHIP, dtypes=DTYPES)
+    return Facts(model={"n_layers": 3.0}, hardware=CHIP, by_id=DTYPES)
 
 
 @pytest.mark.parametrize("backend", ["numpy", "jax"])
@@ -216,12 +217,12 @@ def test_a_wrong_value_is_named(small, facts, given, wrong):
 @pytest.mark.parametrize(
     ("facts", "wrong"),
     [
-        (Facts(hardware=CHIP, dtypes=DTYPES),
+        (Facts(hardware=CHIP, by_id=DTYPES),
          "layers: this template reads a model's n_layers; name one with -m MODEL, or --set layers=..."),
-        (Facts(model={"n_layers": 3.0}, dtypes=DTYPES),
+        (Facts(model={"n_layers": 3.0}, by_id=DTYPES),
          "hbm_bandwidth: this template reads a chip's hbm_bandwidth; "
          "name one with -H CHIP, or --set hbm_bandwidth=..."),
-        (Facts(model={"n_layer": 3.0}, hardware=CHIP, dtypes=DTYPES),
+        (Facts(model={"n_layer": 3.0}, hardware=CHIP, by_id=DTYPES),
          "layers: the model table has no column n_layers; did you mean n_layer?"),
     ],
 )  # fmt: skip
@@ -235,7 +236,7 @@ def test_a_missing_table_or_column_is_named(small, facts, wrong):
 def test_a_table_that_is_not_read_is_not_needed(small):
     """With every lookup typed, no model and no chip are named."""
     given = {"layers": 2, "hbm_bandwidth": 1, "peak": 1}
-    assert evaluate(small, Facts(dtypes=DTYPES), given).value("time") == 16
+    assert evaluate(small, Facts(by_id=DTYPES), given).value("time") == 16
 
 
 @pytest.mark.slow
@@ -243,13 +244,14 @@ def test_a_table_that_is_not_read_is_not_needed(small):
 def test_jax_and_numpy_agree_on_the_templates(name):
     """Every row of every shipped template is the same in JAX, for every model on a chip."""
     from planner import catalog
-    from planner.formulas.lookups import bytes_of_dtypes
+    from planner.catalog.databases import Databases
+    from planner.formulas.lookups import by_id
 
     models, chips = catalog.load_models(), catalog.load_hardware()
     ids = models.ids()
     model = {column: [models.rows[each][column] for each in ids] for column in models.rows[ids[0]]}
-    facts = Facts(model=model, hardware=dict(chips.row("tpu-v5e")), dtypes=bytes_of_dtypes())
     template = library.load(name)
+    facts = Facts(model=model, hardware=dict(chips.row("tpu-v5e")), by_id=by_id(template, Databases()))
     ours, theirs = (evaluate(template, facts, backend=backend) for backend in ("numpy", "jax"))
     for row in template.rows:
         np.testing.assert_allclose(theirs[row.name], ours[row.name], rtol=1e-12, err_msg=row.name)

@@ -14,8 +14,8 @@ from planner.book.reading import read_plan
 from planner.check.run import check
 from planner.cli import group
 from planner.formulas import library
-from planner.formulas.evaluation import Facts, evaluate
-from planner.formulas.lookups import bytes_of_dtypes
+from planner.formulas.evaluation import evaluate
+from planner.formulas.lookups import facts
 from planner.recalc import recalculate
 from planner.xlsx.address import coordinates
 from planner.xlsx.opc import Package
@@ -78,15 +78,17 @@ def test_the_new_column_agrees_with_the_array_functions(tmp_path: Path, template
     plan = tmp_path / "plan.xlsx"
     write_plan(plan, ["llama3-8b"], ["tpu-v5e"], templates, batch=8, n_chips=4, hbm_bandwidth=7e11)
     add(plan, "mine", "-m", "llama3-70b", "--set", "batch=16")
-    models, chips = catalog.load_models(), catalog.load_hardware()
-    found = Facts(models.row("llama3-70b"), chips.row("tpu-v5e"), bytes_of_dtypes())
     after = read_plan(plan)
     typed = {row.name: row.value("mine") for row in after.inputs}
     assert typed["batch"] == 16
     for sheet, rows in after.tables.items():
         template = library.load(sheet.lower())
         own = {row.name for row in template.of_kind("input")}
-        results = evaluate(template, found, {name: value for name, value in typed.items() if name in own})
+        results = evaluate(
+            template,
+            facts(template, "llama3-70b", "tpu-v5e"),
+            {name: value for name, value in typed.items() if name in own},
+        )
         for row in rows:
             if row.name in template.by_name:
                 assert agree(row.value("mine"), results.value(row.name)), f"{sheet} {row.name}"

@@ -11,10 +11,10 @@ import numpy as np
 import openpyxl
 import pytest
 
-from planner import catalog, data
+from planner import data
 from planner.formulas import library
-from planner.formulas.evaluation import Facts, evaluate
-from planner.formulas.lookups import bytes_of_dtypes
+from planner.formulas.evaluation import evaluate
+from planner.formulas.lookups import facts
 from planner.formulas.sweeps import followed, sweeps
 from planner.formulas.template import Row
 from planner.recalc import recalculate
@@ -67,14 +67,13 @@ def tables(grid: Grid) -> Iterator[tuple[str, dict[str, str], list[int]]]:
 
 def differences(grid: Grid, plan: BuildPlan, chosen: BuildScenario) -> Iterator[str]:
     """Where a table differs from the array functions at the chosen scenario's values with the axis's in their place."""
-    models, chips, dtypes = catalog.load_models(), catalog.load_hardware(), bytes_of_dtypes()
     wanted = iter((sweep, axis) for sweep in plan.sweeps for axis in sweep.axes)
     for name, columns, rows in tables(grid):
         sweep, axis = next(wanted)
         assert axis.row.name == name
         assert rows
         template = sweep.template
-        facts = Facts(models.row(str(chosen.model)), chips.row(str(chosen.hardware)), dtypes)
+        found = facts(template, chosen.model, chosen.hardware)
         own = {key: value for key, value in chosen.values.items() if key in template.by_name}
         given: dict[str, object] = {**own, name: np.array([grid["Sweep"][f"A{row}"] for row in rows])}
         for follower, formula in axis.follows.items():
@@ -84,7 +83,7 @@ def differences(grid: Grid, plan: BuildPlan, chosen: BuildScenario) -> Iterator[
             for row, number in zip(rows, followers, strict=True):
                 value = followed(formula, template, {**own, name: grid["Sweep"][f"A{row}"]})
                 assert value in (None, number)
-        results = evaluate(template, facts, given)
+        results = evaluate(template, found, given)
         for shown in columns.keys() & template.by_name.keys() - {name}:
             expected = np.broadcast_to(results[shown], len(rows))
             for row, number in zip(rows, expected.tolist(), strict=True):

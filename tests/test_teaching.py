@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from planner import catalog, cli
+from planner.catalog.databases import Databases
 from planner.check.run import check
 from planner.errors import UserError
 from planner.formulas import library
@@ -46,7 +47,7 @@ PROBLEMS = functools.cache(lambda: problems.load(*TABLES())[0])
 def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The workbook, built once; tests that edit it take a copy."""
     path = tmp_path_factory.mktemp("teaching") / "book.xlsx"
-    path.write_bytes(build(*TABLES(), catalog.load_dtypes())[0])
+    path.write_bytes(build(Databases())[0])
     return path
 
 
@@ -59,7 +60,7 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [row for row in rows if row["id"] in wanted]
     path = tmp_path_factory.mktemp("few") / "book.xlsx"
     path.with_suffix(".csv").write_text(text(lines), encoding="utf-8")
-    path.write_bytes(build(*TABLES(), catalog.load_dtypes(), path.with_suffix(".csv"))[0])
+    path.write_bytes(build(Databases(), path.with_suffix(".csv"))[0])
     return path
 
 
@@ -250,7 +251,7 @@ def test_two_builds_are_byte_identical(tmp_path: Path, monkeypatch: pytest.Monke
     command = [sys.executable, "-m", "planner", "build", "--template", "book", "-o", str(path)]
     environment = os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": str(BOOK.parent.parent)}
     subprocess.run(command, env=environment, check=True, cwd=tmp_path)
-    assert path.read_bytes() == build(*TABLES(), catalog.load_dtypes())[0]
+    assert path.read_bytes() == build(Databases())[0]
 
 
 def test_the_book_is_built_alone(tmp_path: Path) -> None:

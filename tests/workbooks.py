@@ -13,10 +13,10 @@ import openpyxl
 from openpyxl.formula.translate import Translator
 from openpyxl.utils import get_column_letter
 
-from planner import catalog
+from planner.catalog.databases import Databases
 from planner.formulas import library
-from planner.formulas.evaluation import Facts, evaluate
-from planner.formulas.lookups import bytes_of_dtypes
+from planner.formulas.evaluation import evaluate
+from planner.formulas.lookups import facts
 from planner.workbook import layout
 from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan
@@ -106,7 +106,7 @@ def cached(path: Path) -> dict[str, dict[str, Value]]:
 
 def differences(grid: Grid, scenarios: Sequence[tuple[int, str, str, Mapping[str, Value]]]) -> Iterator[str]:
     """Where a workbook's values differ from the array functions, for (column, model, chip, typed values)."""
-    models, chips, dtypes = catalog.load_models(), catalog.load_hardware(), bytes_of_dtypes()
+    databases = Databases()
     templates = {sheet: library.load(name) for sheet, name in CALCULATION_SHEETS.items() if sheet in grid}
     inputs = {row.name for template in templates.values() for row in template.of_kind("input")}
     for sheet, template in templates.items():
@@ -115,7 +115,7 @@ def differences(grid: Grid, scenarios: Sequence[tuple[int, str, str, Mapping[str
             # What is an input of another sheet and calculated on this one is not typed over here.
             kinds = {key: template.by_name[key].kind for key in values.keys() & template.by_name.keys()}
             known = {key: values[key] for key, kind in kinds.items() if kind == "input" or key not in inputs}
-            results = evaluate(template, Facts(models.row(model), chips.row(chip), dtypes), known)
+            results = evaluate(template, facts(template, model, chip, databases), known)
             for row in (row for row in template.rows if row.name in rows):
                 found = grid[sheet].get(f"{get_column_letter(column)}{rows[row.name]}")
                 expected = results.value(row.name)
