@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tests import read_once
 from tests.workbooks import write_comparison
 
 Write = Callable[..., Path]
+OBJECTS = 200_000  # that are made before the youngest are walked: four times a test's workbook
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -25,6 +27,16 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("everyday", max_examples=25)
     if "not slow and" in config.option.markexpr:
         settings.load_profile("everyday")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end: Python's collector need not walk it with every test's cells.
+
+    It is asked less often too, since the workbooks of a test are tens of thousands of objects without a cycle.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(OBJECTS, 20, 100)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,24 +1,29 @@
 """What the tests of a process read again and again is read once: a sheet of the same XML, a workbook of the same parts.
 
 Most tests change a cell or two of a workbook that the others have read already. Nothing here is aware of paths or of
-names: what differs in a single byte is read anew.
+names, but for the shipped tables: what differs in a single byte is read anew.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
+from planner import catalog, data, recalc
 from planner.book import sheet, workbook
-from planner.recalc.evidence import Verdict
-from planner.recalc.inmemory import in_memory
+from planner.recalc import inmemory
+from planner.recalc.evidence import Verdict, computed
 from planner.xlsx import workbook_part
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
 
 T = TypeVar("T")
 SHEETS, WORKBOOKS = 150, 6  # that are kept; a large workbook has 17 sheets
+SHIPPED = data.folder("model_db"), data.folder("hardware_db")
 OF_ITS_XML = ("cells", "values", "patterns", "filled")
 """What a `Sheet` knows that follows from its XML alone, whatever workbook it stands in."""
 
@@ -50,7 +55,8 @@ class ReadOnceSheet(sheet.Sheet):
             self.__dict__.update({each: earlier.__dict__[each] for each in OF_ITS_XML if each in earlier.__dict__})
 
 
-_parsed, _computed, _latest = Kept(SHEETS), Kept(WORKBOOKS), Kept(SHEETS)
+_parsed, _latest, _asked, _computed = Kept(SHEETS), Kept(SHEETS), Kept(WORKBOOKS), Kept(WORKBOOKS)
+_tables, _load = Kept(WORKBOOKS), catalog._load
 
 
 def _parsed_once(xml: bytes, strings: Sequence[str] = ()) -> SheetXml:
@@ -58,7 +64,31 @@ def _parsed_once(xml: bytes, strings: Sequence[str] = ()) -> SheetXml:
 
 
 def _computed_once(package: Package, sheets: Mapping[str, SheetXml]) -> Verdict:
-    return _computed.get(tuple(package.parts.items()), lambda: in_memory(package, sheets))
+    """What the formulas give follows from the workbook without its cached values."""
+
+    def make() -> Verdict:
+        bare = inmemory.stripped(package, sheets)
+        return _computed.get(tuple(bare.parts.items()), lambda: computed(bare, sheets))
+
+    return _asked.get(tuple(package.parts.items()), make)
+
+
+def recalculate_once(package: Package) -> None:
+    """Save a workbook as a program that recalculates it does; who asks for the values then need not compute them again.
+
+    This is for tests of what is done with such a workbook. Those of `recalculate` itself call that.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recalc, "computed", _computed_once)
+        recalc.recalculate(package)
+
+
+def _load_once(kind: str, path: Path, *fields: Any) -> catalog.Table:
+    """A table; a shipped one stays as it is."""
+    if path.parent not in SHIPPED:
+        return _load(kind, path, *fields)
+    found: catalog.Table = _tables.get((kind, path), lambda: _load(kind, path, *fields))
+    return found
 
 
 def install() -> None:
@@ -66,3 +96,4 @@ def install() -> None:
     workbook_part.SheetXml = _parsed_once  # type: ignore[assignment, misc]
     workbook.in_memory = _computed_once
     workbook.Sheet = ReadOnceSheet  # type: ignore[misc]
+    catalog._load = _load_once

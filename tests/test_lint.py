@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -12,13 +13,13 @@ import pytest
 from planner.book.workbook import Book
 from planner.check.findings import RULES, Fault
 from planner.check.run import check
-from planner.recalc import recalculate
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import address
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
+from tests.read_once import recalculate_once
 from tests.workbooks import few_rows
 
 ROOT = Path(__file__).parent.parent
@@ -78,12 +79,12 @@ class Seeded:
 
     def recalculated(self) -> list[Fault]:
         """What check says when a program has recalculated the workbook."""
-        recalculate(self.package)
+        recalculate_once(self.package)
         return self.found()
 
 
-@pytest.fixture(name="built", scope="session")
-def fixture_built() -> bytes:
+@cache
+def small_workbook() -> bytes:
     """The file of a small workbook: one template, three scenarios, short databases, one sweep, and a few cases."""
     models, chips = ("llama3-70b", "mixtral-8x7b"), ("tpu-v5e", "h100-sxm")
     plan = plan_of(models[:1], chips, ["inference"], None, ["n_chips=16"], *few_rows(models, chips))
@@ -91,6 +92,12 @@ def fixture_built() -> bytes:
     small = replace(plan, scenarios=[*plan.scenarios, third], comparison=plan.comparison[:6])
     small.__dict__["sweeps"] = [replace(sweep, axes=sweep.axes[:1]) for sweep in plan.sweeps]  # a cached property
     return build(small)
+
+
+@pytest.fixture(name="built", scope="session")
+def fixture_built() -> bytes:
+    """That file, which is built once for all files of tests that have this fixture."""
+    return small_workbook()
 
 
 @pytest.fixture(name="rows", scope="session")
