@@ -14,7 +14,7 @@ from planner.measure.cases import workload
 from planner.measure.timing import LoopTime, Rules, summarize
 from planner.measure.workload import CaseSkipped
 
-QUICK = Rules(warmup_s=0.0, sample_s=0.0, loop_s=0.003, profiled_calls=3)
+QUICK = Rules(warmup_s=0.0, sample_s=0.0, contested_s=0.0, loop_s=0.003, profiled_calls=3)
 FP32 = dict.fromkeys(("weight_dtype", "activation_dtype", "output_dtype", "compute_dtype"), "fp32")
 
 

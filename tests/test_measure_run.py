@@ -16,7 +16,7 @@ from planner.measure.run import Case, measure_cases, outcome
 from planner.measure.timing import LoopTime, Rules, Timing, summarize
 from planner.measure.workload import CaseSkipped
 
-QUICK = Rules(warmup_s=0.0, sample_s=0.0, loop_s=0.003, profiled_calls=3)
+QUICK = Rules(warmup_s=0.0, sample_s=0.0, contested_s=0.0, loop_s=0.003, profiled_calls=3)
 KINDS = {"cpu-generic": "cpu", "tpu-v5e": "TPU v5 lite"}
 SMALL = {"n_elements": 4096, "element_bytes": 4}
 ADD = Case("add", "elementwise", SMALL, flops=4096.0, memory_bytes=3 * 4 * 4096)

@@ -22,7 +22,7 @@ from planner.measure.records import Measurement
 from planner.measure.run import Case, measure_cases
 from planner.measure.timing import Rules
 
-QUICK = Rules(warmup_s=0.0, sample_s=0.0, loop_s=0.003, profiled_calls=3)
+QUICK = Rules(warmup_s=0.0, sample_s=0.0, contested_s=0.0, loop_s=0.003, profiled_calls=3)
 MEASURED = Measurement(case_key="k", hardware_id="tpu-v5e", t_median=1.0, status="measured")
 
 

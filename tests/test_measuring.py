@@ -17,7 +17,7 @@ from tests.backfills import typed_into
 from tests.workbooks import cached, write_comparison
 
 ONLY = ("--case", "Add 4M")
-QUICK = timing.Rules(warmup_s=0.0, sample_s=0.0, loop_s=0.003, profiled_calls=3)
+QUICK = timing.Rules(warmup_s=0.0, sample_s=0.0, contested_s=0.0, loop_s=0.003, profiled_calls=3)
 
 
 @pytest.fixture(scope="module")
