@@ -1,0 +1,57 @@
+"""What stands around a sheet's cells follows them: selections, filters, merged cells, formats, controls."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.xlsx.moved_parts import move_around_rows
+from planner.xlsx.worksheet import Worksheet
+from tests.test_moves_parts import DRAWING, MOVES
+from tests.xlsx_samples import MAIN
+
+OWN = {
+    "selection": (
+        '<sheetView><selection activeCell="B5" sqref="B5:B6"/></sheetView>',
+        'activeCell="B6" sqref="B6:B7"',
+    ),
+    "pane": ('<sheetView><pane topLeftCell="A5"/></sheetView>', 'topLeftCell="A6"'),
+    "filter": ('<autoFilter ref="A4:C8"/>', '<autoFilter ref="A4:C8"/>'),
+    "sort": (
+        '<sortState ref="A5:C7"><sortCondition ref="B5:B7"/></sortState>',
+        'ref="A6:C8"><sortCondition ref="B6:B8"',
+    ),
+    "protected range": ('<protectedRanges><protectedRange sqref="B5 B8"/></protectedRanges>', 'sqref="B6"'),
+    "ignored error": ('<ignoredErrors><ignoredError sqref="B5"/></ignoredErrors>', 'sqref="B6"'),
+    "watch": ('<cellWatches><cellWatch r="B5"/><cellWatch r="B8"/></cellWatches>', '<cellWatches><cellWatch r="B6"/><'),
+    "Scenario Manager": (
+        '<scenarios current="1" show="1"><scenario name="low" count="2"><inputCells r="B5" val="1"/>'
+        '<inputCells r="B8" val="2"/></scenario><scenario name="gone" count="1"><inputCells r="B8" val="3"/></scenario>'
+        "</scenarios>",
+        '<scenarios current="0" show="0"><scenario name="low" count="1"><inputCells r="B6" val="1"/></scenario><',
+    ),
+    "row break": ('<rowBreaks count="1"><brk id="5"/></rowBreaks>', '<brk id="6"/>'),
+    "merged cells": ('<mergeCells count="2"><mergeCell ref="A5:B5"/><mergeCell ref="A8:B8"/></mergeCells>',
+                     '<mergeCells count="1"><mergeCell ref="A6:B6"/></mergeCells>'),
+    "format over gone cells": (
+        '<conditionalFormatting sqref="A8:C8"><cfRule><formula>1</formula></cfRule></conditionalFormatting>',
+        "<sheetData/></worksheet>",
+    ),
+    "format whose first row is gone": (
+        '<conditionalFormatting sqref="A8:C9"><cfRule><formula>$B8=$B$5</formula></cfRule></conditionalFormatting>',
+        'sqref="A9:C9"><cfRule><formula>$B9=$B$6</formula>',
+    ),
+    "control": (
+        f'<controls><control><controlPr><anchor xmlns:xdr="{DRAWING}"><from><xdr:col>1</xdr:col><xdr:row>4</xdr:row>'
+        "</from><to><xdr:col>2</xdr:col><xdr:row>5</xdr:row></to></anchor></controlPr></control></controls>",
+        "<xdr:row>5</xdr:row></from><to><xdr:col>2</xdr:col><xdr:row>6</xdr:row>",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_what_stands_around_a_sheets_own_rows(kind: str) -> None:
+    """On the sheet whose rows move, what is for some cells is for the same ones then, and goes with those that go."""
+    around, wanted = OWN[kind]
+    moved = Worksheet(f'<worksheet xmlns="{MAIN}"><sheetData/>{around}</worksheet>'.encode())
+    move_around_rows(moved.root, "Data", MOVES)
+    assert wanted in moved.xml().decode()
