@@ -146,7 +146,7 @@ ROWS = st.lists(
 ELSEWHERE = {"I1": "k1", "I2": "k2", "I3": "k2", "J1": 3.0, "J2": 0.1, "J4": NA}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None)
 @given(
     ROWS,
     st.lists(st.sampled_from(SHAPES), min_size=1, max_size=8, unique=True),

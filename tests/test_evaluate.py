@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from planner.errors import UserError
 from planner.formulas import library
@@ -103,8 +104,8 @@ def agree(by_other, count, seed):
 
 @pytest.mark.parametrize("seed", [2, 3, 4])
 def test_formulas_in_formualizer(seed):
-    """A cell and the array function agree on thousands of random formulas and values."""
-    agree(by_formualizer, 2000, seed)
+    """A cell and the array function agree on random formulas and values: everyday 1,500 formulas, else 6,000."""
+    agree(by_formualizer, 20 * settings().max_examples, seed)
 
 
 def test_formulas_in_jax():

@@ -36,7 +36,7 @@ def test_value(text, value):
     assert run(parse(text), {}, Arithmetic(np)) == pytest.approx(value, rel=1e-15)
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=3 * settings().max_examples)
 @given(formulas(), st.integers(0, 50))
 def test_formualizer_reads_it_alike(text, seed):
     """Any formula has the value that an independent parser and engine give its cell."""

@@ -16,12 +16,12 @@ from planner.cli import group
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
-from planner.recalc import recalculate
 from planner.xlsx.address import coordinates
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.worksheet import as_wide
 from tests.libreoffice import needs_libreoffice, recalculated
+from tests.read_once import recalculate_once
 from tests.workbooks import agree, write_plan
 
 NEW = 7  # the column of the new scenario, right of the one that was built
@@ -47,7 +47,7 @@ def edit(path: Path, change: Edit) -> None:
     change(book)
     book.save(path)
     package = Package.read(path)
-    recalculate(package)
+    recalculate_once(package)
     package.write(path)
 
 

@@ -120,7 +120,7 @@ def through_openpyxl(xml: bytes) -> dict[str, Value]:
     }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(samples(), st.dictionaries(st.sampled_from(REFS), VALUES, max_size=8))
 def test_typed_values_read_back_and_nothing_else_changes(sample: Sample, wanted: dict[str, Value]) -> None:
     """Values typed into any cells without a formula are what openpyxl reads; other bytes are the same."""
@@ -135,7 +135,7 @@ def test_typed_values_read_back_and_nothing_else_changes(sample: Sample, wanted:
     assert without(without(xml, (), new_rows), shown) == without(sample.xml, values)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(samples(), st.data())
 def test_cached_values_read_back_and_nothing_else_changes(sample: Sample, data: st.DataObject) -> None:
     """Cached values are what openpyxl reads; other bytes, and the formulas, are the same."""

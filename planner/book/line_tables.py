@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 
 from planner.book.sheet import SEARCHED, Sheet
 
@@ -116,8 +117,8 @@ def line_table(sheet: Sheet) -> LineTable | None:
 def _head(sheet: Sheet) -> tuple[str, Head] | None:
     """What the table of a sheet is and where its titles stand; columns that an analyst put between them are skipped."""
     rows: dict[int, list[int]] = defaultdict(list)
-    for row, column in sheet.values:
-        if row <= SEARCHED and sheet.text(row, column):
+    for row, column in takewhile(lambda at: at[0] <= SEARCHED, sheet.values):
+        if sheet.text(row, column):
             rows[row].append(column)
     for row, columns in sorted(rows.items()):
         at = {sheet.text(row, column): column for column in sorted(columns, reverse=True)}

@@ -180,9 +180,9 @@ class Book:
 
     def value(self, sheet: str, row: int, column: int) -> Value:
         """A cell's value now: recalculated where that was possible, else as saved; None where there is no cell."""
-        spot = Spot(sheet, row, column)
-        if spot in self.fresh:
-            return self.fresh[spot]
+        value = self.fresh.get(Spot(sheet, row, column), ...)
+        if value is not ...:
+            return value
         found = self.sheets.get(sheet)
         return None if found is None else found.value(row, column)
 

@@ -48,15 +48,13 @@ def cached_values(book: Book) -> Iterator[Fault]:
 def _errors(book: Book) -> dict[Spot, CellError]:
     """The cells with an error, sheet by sheet: as computed now, else as saved."""
     fresh = book.fresh
-    found: dict[Spot, CellError] = {}
+    errors = {spot: value for spot, value in fresh.items() if isinstance(value, CellError)}
     for name, sheet in book.sheets.items():
-        for at in sheet.cells:
-            value = fresh.get(Spot(name, *at), ...)
-            if value is ...:
-                value = sheet.values.get(at)
-            if isinstance(value, CellError):
-                found[Spot(name, *at)] = value
-    return found
+        saved = {Spot(name, *at): value for at, value in sheet.values.items() if isinstance(value, CellError)}
+        errors |= {spot: value for spot, value in saved.items() if spot not in fresh}
+    with_any = {spot.sheet for spot in errors}
+    cells = (Spot(name, *at) for name, sheet in book.sheets.items() if name in with_any for at in sheet.cells)
+    return {spot: errors[spot] for spot in cells if spot in errors}
 
 
 def _is_explained(book: Book, cell: Spot, error: CellError) -> bool:

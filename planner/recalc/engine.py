@@ -147,7 +147,8 @@ class Engine:
         """Dates written as ISO text are numbers, which the engine takes for texts."""
         first = datetime(1904, 1, 1) if system == "1904" else datetime(1899, 12, 30)
         for name, sheet in sheets.items():
-            for cell in sheet.cells.values() if _DATE.search(sheet.xml) else ():
+            may_have = b'"d"' in sheet.xml or b"'d'" in sheet.xml  # which is found sooner than the pattern
+            for cell in sheet.cells.values() if may_have and _DATE.search(sheet.xml) else ():
                 if cell.type == "d" and cell.text and cell.formula is None:
                     moment = datetime.fromisoformat(cell.text).replace(tzinfo=None)
                     self.put((name, cell.ref), (moment - first) / timedelta(days=1))
