@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import openpyxl
 import pytest
 
 from planner.book.sheet import Sheet
@@ -12,20 +9,18 @@ from planner.book.workbook import Book
 from planner.xlsx.opc import Package
 from planner.xlsx.pattern import pattern
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import add_sheet
 from tests.workbooks import built
 
 HEAD = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
 
 
 @pytest.mark.parametrize("template", ["collectives", "training"])
-def test_constraints_are_planners(template: str, tmp_path: Path) -> None:
+def test_constraints_are_planners(template: str) -> None:
     """The sheet Constraints is planner's where Checks and Dashboard read it and where they don't; its copy is not."""
-    path = tmp_path / "plan.xlsx"
-    path.write_bytes(built(("llama3-8b",), ("tpu-v5e",), (), (template,))[1])
-    workbook = openpyxl.load_workbook(path)
-    workbook.copy_worksheet(workbook["Constraints"])
-    workbook.save(path)
-    book = Book(Package.read(path))
+    package = Package.from_bytes(built(("llama3-8b",), ("tpu-v5e",), (), (template,))[1], "plan.xlsx")
+    add_sheet(package, "Constraints Copy", package.parts[package.sheets()["Constraints"]], "Constraints")
+    book = Book(package)
     assert ("Constraints" in book.read) == (template == "training")
     assert [table.sheet.name for table in book.constraints] == ["Constraints"]
     assert "Constraints" in book.designed

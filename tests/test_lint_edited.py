@@ -26,7 +26,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.pattern import pattern
 from tests.libreoffice import needs_libreoffice
 from tests.test_lint import ALL, Seeded, fixture_built, fixture_plan, fixture_rows, places  # noqa: F401
-from tests.workbooks import copy_scenario, write_plan
+from tests.workbooks import copy_scenario_of, write_plan
 
 
 def saved(path: Path) -> Package:
@@ -62,8 +62,8 @@ def test_what_an_analyst_adds_is_no_breach(built: bytes, tmp_path: Path) -> None
     """Sheets, a scenario, rows, columns, names, notes, a chart, a copied sheet: none is a finding or an override."""
     path = tmp_path / "plan.xlsx"
     path.write_bytes(built)
-    copy_scenario(path, 8, 9, {"scenario_id": "mine", "hardware_id": "h100-sxm", "n_chips": 4})
     book = openpyxl.load_workbook(path)
+    copy_scenario_of(book, 8, 9, {"scenario_id": "mine", "hardware_id": "h100-sxm", "n_chips": 4})
     own, sheet = book.create_sheet("My sheet", 2), book["Inference"]
     row = next(row for row in range(1, sheet.max_row) if sheet.cell(row, 3).value == "batch")
     own["A1"], own["B1"] = 12.5, f"=AVERAGE(Inference!F{row}:I{row})*my_rate+NOW()*0"

@@ -26,6 +26,12 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.fixture(scope="module")
+def book(path: Path) -> openpyxl.Workbook:
+    """It as openpyxl reads it."""
+    return openpyxl.load_workbook(path)
+
+
 def charts(path: Path) -> list[bytes]:
     """The charts of the Dashboard, as XML."""
     package = Package.read(path)
@@ -52,9 +58,9 @@ def test_the_dashboard_has_the_charts(path: Path) -> None:
         assert any(words in title for title in titles), words
 
 
-def test_charts_draw_open_live_cells(path: Path) -> None:
+def test_charts_draw_open_live_cells(path: Path, book: openpyxl.Workbook) -> None:
     """Every range that a chart draws is of formulas or swept values, and no row or column of it is hidden."""
-    book, drawn = openpyxl.load_workbook(path), 0
+    drawn = 0
     for xml in charts(path):
         for name, letters, first, last in SERIES.findall(xml):
             sheet, column = book[name.decode()], letters.decode()
@@ -93,9 +99,9 @@ def test_only_memory_is_stacked(path: Path) -> None:
         assert (n_bars > 1, n_lines == 1) == (("memory" in title,) * 2), title
 
 
-def test_names_of_sweeps_stay_whole(path: Path) -> None:
+def test_names_of_sweeps_stay_whole(book: openpyxl.Workbook) -> None:
     """A machine name above an open column of Sweep has room on one line, and a label above it on those of its row."""
-    sheet = openpyxl.load_workbook(path)["Sweep"]
+    sheet = book["Sweep"]
     wide = {letters: each.width for letters, each in sheet.column_dimensions.items() if not each.hidden}
     names = [cell for row in sheet.iter_rows() for cell in row if cell.style.startswith("plan_column")]
     shown = [cell for cell in names if cell.column_letter in wide and cell.value]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +18,9 @@ from planner.update.outcome import Updated
 from planner.update.update import update_file
 from planner.xlsx.address import Area
 from planner.xlsx.opc import Package
-from tests.test_update import row_of
+from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
+from tests.workbooks import by_name, cached
 
 MODELS = """id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,source
 tiny,2,256,1024,4,2,64,32000,true,true,Our own sketch
@@ -104,11 +105,11 @@ def test_a_shipped_model_and_chip_can_be_chosen(workbook: Brought, tmp_path: Pat
         now = {row.name: row.value(key) for row in after.tables[sheet] if row.name not in PLACES}
         assert {row.name: row.value(key) for row in rows if row.name not in PLACES} == now
     chosen, fresh = tmp_path / "chosen.xlsx", tmp_path / "fresh.xlsx"
-    shutil.copy(workbook.path, chosen)
-    book = openpyxl.load_workbook(chosen)
-    book["Inputs"].cell(row_of(book, "Inputs", "model_id"), 6).value = "llama3-8b"
-    book["Inputs"].cell(row_of(book, "Inputs", "hardware_id"), 6).value = "tpu-v5e"
-    book.save(chosen)
+    package = Package.read(workbook.path)
+    inputs, rows = parse_sheets(package)["Inputs"], by_name(cached(workbook.path), "Inputs")
+    ids = {f"F{rows['model_id']}": "llama3-8b", f"F{rows['hardware_id']}": "tpu-v5e"}
+    package.replace(package.sheets()["Inputs"], with_values(inputs, ids))
+    package.write(chosen)
     words = ["build", "llama3-8b", "-H", "tpu-v5e", "--template", "inference", "-o", str(fresh)]
     assert CliRunner().invoke(group, words).exit_code == 0
     mine, theirs = read_plan(chosen), read_plan(fresh)

@@ -135,6 +135,12 @@ def agree(found: Value, expected: Value, tolerance: float = 1e-9) -> bool:
 def copy_scenario(path: Path, source: int, target: int, values: Mapping[str, object]) -> None:
     """Copy a scenario's column as the Cover says, then type its id, model, chip and inputs."""
     book = openpyxl.load_workbook(path)
+    copy_scenario_of(book, source, target, values)
+    book.save(path)
+
+
+def copy_scenario_of(book: openpyxl.Workbook, source: int, target: int, values: Mapping[str, object]) -> None:
+    """The same in a workbook that is open."""
     for name in ("Inputs", *CALCULATION_SHEETS, "Constraints", "Checks", "Dashboard"):
         if name not in book.sheetnames:
             continue
@@ -150,4 +156,3 @@ def copy_scenario(path: Path, source: int, target: int, values: Mapping[str, obj
     rows = {inputs.cell(row=row, column=layout.NAME).value: row for row in range(1, inputs.max_row + 1)}
     for name, value in values.items():
         inputs.cell(row=rows[name], column=target).value = value
-    book.save(path)
