@@ -6,15 +6,15 @@ from typing import Any
 
 from xdist.scheduler import LoadFileScheduling
 
-# Files that take 5 s and more with few tests. By the number of tests, as xdist has it, they would come last, and the
-# other workers would wait for the last of them.
+# Files that take 1.5 s and more, the longest first; most have few tests. By the number of tests, as xdist has it, those
+# would come last, and the other workers would wait for the last of them.
 LONG = (
-    "test_style", "test_update_merge", "test_lint_values", "test_report", "test_built_form", "test_lint",
-    "test_lint_edited", "test_export_inputs", "test_scenario_add", "test_diff", "test_measure_cases",
-    "test_update_databases", "test_update_notes", "test_check", "test_measure_clock", "test_lint_form", "test_sweep",
-    "test_report_command", "test_measuring", "test_scenario_reach", "test_report_failing", "test_update_worked",
-    "test_update", "test_lint_references", "test_measure_flops", "test_book_model", "test_scenarios", "test_sharing",
-    "test_edits", "test_report_drawing",
+    "test_style", "test_update_merge", "test_lint_values", "test_report", "test_export_inputs", "test_lint_edited",
+    "test_diff", "test_scenario_add", "test_built_form", "test_lint", "test_update_databases", "test_update_notes",
+    "test_measure_clock", "test_cli", "test_check", "test_safe_files", "test_measure_cases", "test_sweep",
+    "test_report_command", "test_evaluate", "test_cases", "test_lint_form", "test_workbook", "test_measuring",
+    "test_pictures", "test_measure_flops", "test_report_drawing", "test_scenario_reach", "test_report_failing",
+    "test_update_worked", "test_scenarios", "test_update", "test_lint_references", "test_recalc", "test_edits",
 )  # fmt: skip
 
 
