@@ -83,11 +83,11 @@ def recalculate_once(package: Package) -> None:
         recalc.recalculate(package)
 
 
-def _load_once(kind: str, path: Path, *fields: Any) -> catalog.Table:
+def _load_once(kind: str, path: Path, *columns: Any, **laws: Any) -> catalog.Table:
     """A table; a shipped one stays as it is."""
     if path.parent not in SHIPPED:
-        return _load(kind, path, *fields)
-    found: catalog.Table = _tables.get((kind, path), lambda: _load(kind, path, *fields))
+        return _load(kind, path, *columns, **laws)
+    found: catalog.Table = _tables.get((kind, path), lambda: _load(kind, path, *columns, **laws))
     return found
 
 
