@@ -87,7 +87,7 @@ class Seeded:
 def small_workbook() -> bytes:
     """The file of a small workbook: one template, three scenarios, short databases, one sweep, and a few cases."""
     models, chips = ("llama3-70b", "mixtral-8x7b"), ("tpu-v5e", "h100-sxm")
-    plan = plan_of(models[:1], chips, ["inference"], None, ["n_chips=16"], *few_rows(models, chips))
+    plan = plan_of(models[:1], chips, ["inference"], None, ["n_chips=16"], few_rows(models, chips))
     third = replace(plan.scenarios[0], id="mixtral", model=models[1], values={"n_chips": 16.0})
     small = replace(plan, scenarios=[*plan.scenarios, third], comparison=plan.comparison[:6])
     small.__dict__["sweeps"] = [replace(sweep, axes=sweep.axes[:1]) for sweep in plan.sweeps]  # a cached property

@@ -56,7 +56,7 @@ def planner(*words: object) -> str:
 
 
 FEW = few_rows(("llama3-8b",), ("tpu-v5p",))
-TABLES = ("--models", FEW[0], "--hardware-csv", FEW[1])
+TABLES = ("--models", str(FEW.models_csv), "--hardware-csv", str(FEW.hardware_csv), "--only")
 
 
 @pytest.fixture(name="built", scope="module")
@@ -96,9 +96,9 @@ def saved(book: openpyxl.Workbook, path: Path) -> None:
 
 def brought(path: Path, own: Path) -> tuple[Updated, Plan]:
     """The workbook updated, which is clean then and needs nothing more, and what is in it."""
-    done, _ = update_file(path, [str(own)], *FEW)
+    done, _ = update_file(path, [str(own)], FEW)
     assert [found.what for found in check(Package.read(path)).of("fault")] == []
-    assert not update_file(path, [str(own)], *FEW)[0].is_needed
+    assert not update_file(path, [str(own)], FEW)[0].is_needed
     return done, read_plan(path)
 
 
@@ -161,7 +161,7 @@ def test_a_persons_work_stays_and_says_where_both_changed(small: tuple[Path, Pat
     sheet.cell(rows["total_cost"], 6).comment = Comment("why?", "Ann")
     saved(book, path)
     own.write_text(SMALL.replace("total_cost/batch_cost", "total_cost/batch_cost/row_scale").replace("said once", ""))
-    done, _ = update_file(path, [str(own)], *FEW)
+    done, _ = update_file(path, [str(own)], FEW)
     after, plan = openpyxl.load_workbook(path)["Mine"], read_plan(path)
     at = {row.name: row.row for row in plan.tables["Mine"]}
     assert after.cell(at["total_rows"], 6).value == 11
@@ -187,7 +187,7 @@ def test_a_row_that_is_gone_stays_where_a_person_typed_over_it(small: tuple[Path
     book["Mine"].cell(row, 6).value = 99
     saved(book, path)
     own.write_text("".join(line for line in SMALL.splitlines(keepends=True) if "total_cost" not in line))
-    done, _ = update_file(path, [str(own)], *FEW)
+    done, _ = update_file(path, [str(own)], FEW)
     assert done.kept_rows == ["Mine: total_cost"]
     sheet = openpyxl.load_workbook(path)["Mine"]
     found = next(cells for cells in sheet.iter_rows() if cells[2].value == "total_cost")
@@ -236,7 +236,7 @@ def test_a_formula_in_names_is_whose_the_formula_is(small: tuple[Path, Path]) ->
     sheet.cell(rows["cost_share"], 6).value = f"=F{rows['total_cost']}*5"
     saved(book, path)
     own.write_text(SMALL.replace("total_cost/batch_cost", "total_cost/batch_cost/row_scale"))
-    done, _ = update_file(path, [str(own)], *FEW)
+    done, _ = update_file(path, [str(own)], FEW)
     after = openpyxl.load_workbook(path)["Mine"]
     texts = [after.cell(row, 4).value for row in rows.values()]
     assert texts == ["batch_rows*row_scale", "total_rows*7", "total_cost/batch_cost/row_scale"]
@@ -308,7 +308,7 @@ def test_what_libreoffice_saved_is_still_planners(small: tuple[Path, Path], tmp_
     path, own = small
     there = tmp_path / "saved.xlsx"
     computed([(path, there)])
-    assert not update_file(there, [str(own)], *FEW)[0].is_needed
+    assert not update_file(there, [str(own)], FEW)[0].is_needed
     own.write_text(
         SMALL.replace("All it costs", "The whole cost").replace("total_rows*batch", "row_scale*total_rows*batch")
     )

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from planner.book.reading import read_plan
+from planner.catalog.databases import Databases
 from planner.check.run import check
 from planner.update.outcome import lines
 from planner.update.update import update_file
@@ -74,7 +75,7 @@ def is_kept(built: tuple[Path, Path], seed: int, folder: Path) -> list[str]:
     package.write(path)
     before = {found.kind for found in check(package).of("fault")}
     own.write_text(another(WIDE, random))
-    done, _ = update_file(path, [str(own)], models_csv=built[1])
+    done, _ = update_file(path, [str(own)], Databases(built[1]))
     after = Package.read(path)
     found = losses(desk.marks, after, read_plan(after), "\n".join(lines(done)))
     found += sorted({found.kind for found in check(after).of("fault")} - before - MEANT)

@@ -52,19 +52,19 @@ def write_comparison(path: Path) -> BuildPlan:
 @cache
 def comparison() -> tuple[BuildPlan, bytes]:
     """Its plan and its bytes; its databases have a few rows."""
-    plan = plan_of((), ["tpu-v5e"], ["matmul"], None, (), *few_rows(("llama3-8b",), CHIPS))
+    plan = plan_of((), ["tpu-v5e"], ["matmul"], None, (), few_rows(("llama3-8b",), CHIPS))
     return plan, build(plan)
 
 
 @cache
-def few_rows(models: tuple[str, ...], chips: tuple[str, ...]) -> tuple[Path, Path]:
-    """CSVs of the databases with these rows alone: of a small workbook the databases are the most."""
+def few_rows(models: tuple[str, ...], chips: tuple[str, ...]) -> Databases:
+    """The databases with these rows alone, as CSVs: of a small workbook the databases are the most."""
     folder = Path(tempfile.mkdtemp(prefix="few-rows-"))
     for name, ids in (("model_db/models.csv", models), ("hardware_db/accelerators.csv", chips)):
         titles, *lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
         short = [titles, *(line for line in lines if line.partition(",")[0] in ids)]
         (folder / Path(name).name).write_text("\n".join(short), encoding="utf-8")
-    return folder / "models.csv", folder / "accelerators.csv"
+    return Databases(folder / "models.csv", folder / "accelerators.csv", only=True)
 
 
 @cache
