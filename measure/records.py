@@ -106,12 +106,17 @@ SCHEMA = {f.name: (f.metadata["unit"], f.metadata["meaning"]) for f in fields(Me
 TYPES = {f.name: type(f.default) for f in fields(Measurement)}
 
 
+EXPECTING = ("stack",)
+"""Inputs that say what to expect of a case, and not what is run."""
+
+
 def case_key(template: str, inputs: Inputs) -> str:
     """A case as text: `matmul|weight_dtype=bf16|tokens=2048`, dtypes first, groups sorted by name.
 
     Equal cases give equal keys, however their numbers were typed: 2048, 2048.0 and "2048" are one.
     """
-    known = {name: value for name, value in inputs.items() if value not in (None, "") and value == value}
+    told = {name: value for name, value in inputs.items() if name not in EXPECTING}
+    known = {name: value for name, value in told.items() if value not in (None, "") and value == value}
     dtypes = {name for name in known if name.endswith("_dtype")}
     groups = (sorted(dtypes), sorted(known.keys() - dtypes))
     written = [",".join(f"{name}={_canonical(known[name])}" for name in group) for group in groups]

@@ -10,10 +10,11 @@ import pytest
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
 
+from planner.catalog.table import TABLES
 from tests.workbooks import write_plan
 
 CALLED = re.compile(r"(?:override or )?(models|hardware|dtypes|\w+)\[(\w+)\](?:\.(\w+))?")
-DATABASES = {"models": "Models", "hardware": "Hardware", "dtypes": "Dtypes"}
+DATABASES = {table: table.capitalize() for table in TABLES.values()}
 HEADER = 5  # of a database
 
 

@@ -321,7 +321,7 @@ def test_parallel_state_is_cut_once():
         ("check_heads", {"n_chips": 48, "mesh_tensor": 48}),
         ("check_batch", {"n_chips": 2048, "mesh_fsdp": 2048}),
         ("check_kv_heads", {"n_chips": 12, "mesh_tensor": 12}),
-        ("check_stages", {"n_chips": 3, "mesh_pipeline": 3}),
+        ("check_stages", {"n_chips": 81, "mesh_pipeline": 81}),
         ("check_experts", {"n_chips": 2, "mesh_expert": 2}),
         ("fits_memory", {"n_chips": 1}),
         ("check_slice_shape", {"n_chips": 64, "mesh_fsdp": 64, "slice_x": 4, "slice_y": 4, "slice_z": 8}),

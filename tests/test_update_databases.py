@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from planner import data
 from planner.book.plan import Plan
 from planner.book.reading import read_plan
+from planner.catalog.databases import Databases
 from planner.check.run import check
 from planner.cli import group
 from planner.update.outcome import Updated
@@ -135,8 +136,8 @@ def test_a_number_for_a_blank_is_named(tmp_path: Path) -> None:
     words = ["build", "tiny", "-H", "next", "--models", str(models), "--hardware-csv", str(chips),
              "--template", "transformer", "-o", str(path)]  # fmt: skip
     assert CliRunner().invoke(group, words).exit_code == 0
-    assert not update_file(path, (), models, chips)[0].is_needed
+    assert not update_file(path, (), Databases(models, chips))[0].is_needed
     chips.write_text(CHIPS.replace("kind,", "kind,tdp_watts,").replace(",gpu,", ",gpu,900,"))
-    done, _ = update_file(path, (), models, chips)
+    done, _ = update_file(path, (), Databases(models, chips))
     assert done.is_needed
     assert done.kept.numbers == ["next tdp_watts: blank is now 900"]

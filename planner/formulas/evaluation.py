@@ -129,6 +129,8 @@ def _leaf(row: Row, facts: Facts, given: Given, spelling: dict[float, str]) -> A
 
 
 def _looked_up(row: Row, record: Mapping[str, Any] | None, column: str) -> Any:
+    if record is None and column == "calibration":
+        return None  # a plan of no chip has its bounds, and no expected times
     if record is None:
         whose, option = ("model", "-m MODEL") if row.kind == "model" else ("chip", "-H CHIP")
         raise row.fault(f"this template reads a {whose}'s {column}", f"name one with {option}, or --set {row.name}=...")
