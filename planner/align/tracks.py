@@ -5,23 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 from planner.align.keys import KeyedSheet
+from planner.book.rowkeys import Keyed
 from planner.xlsx.moves import Track
-
-
-class Keys(Protocol):
-    """The rows and columns of a sheet by their keys."""
-
-    @property
-    def rows(self) -> Mapping[int, str]: ...
-    @property
-    def columns(self) -> Mapping[int, str]: ...
-    @property
-    def row_of(self) -> Mapping[str, int]: ...
-    @property
-    def column_of(self) -> Mapping[str, int]: ...
 
 
 @dataclass(frozen=True)
@@ -42,7 +29,7 @@ class Tracks:
 
 
 def tracks(
-    old: KeyedSheet, fresh: Keys, before: Keys, is_own: Callable[[int, int], bool], elsewhere: Container[str] = ()
+    old: KeyedSheet, fresh: Keyed, before: Keyed, is_own: Callable[[int, int], bool], elsewhere: Container[str] = ()
 ) -> Tracks:  # fmt: skip
     """`is_own` says of a cell of the old sheet whether a person filled it; rows of `elsewhere` go to other sheets.
 
@@ -68,7 +55,7 @@ def tracks(
     )
 
 
-def _blank_rows(old: KeyedSheet, before: Keys, filled: Container[int]) -> list[int]:
+def _blank_rows(old: KeyedSheet, before: Keyed, filled: Container[int]) -> list[int]:
     """The blank rows that a person put between planner's: more than were built between the same two."""
     found: list[int] = []
     known = sorted(row for row, key in old.rows.items() if key in before.row_of)
@@ -103,7 +90,7 @@ def _placed(matched: Mapping[int, int], own: list[int], last: int) -> tuple[dict
 
 
 def _columns(
-    old: KeyedSheet, fresh: Keys, is_own: Callable[[int, int], bool]
+    old: KeyedSheet, fresh: Keyed, is_own: Callable[[int, int], bool]
 ) -> tuple[dict[int, int], dict[int, int], tuple[int, ...]]:  # fmt: skip
     """Final columns of the old sheet's and of the fresh one's, and those of a person's."""
     matched = {column: fresh.column_of[key] for column, key in old.columns.items() if key in fresh.column_of}
@@ -114,7 +101,7 @@ def _columns(
     return placed, fresh_columns, tuple(own)
 
 
-def _put_between(old: KeyedSheet, fresh: Keys, matched: Mapping[int, int]) -> set[int]:
+def _put_between(old: KeyedSheet, fresh: Keyed, matched: Mapping[int, int]) -> set[int]:
     """The columns without a title among planner's, blank ones too, where the fresh sheet has none at that place."""
     untitled = [column for column in range(1, max(matched, default=0)) if column not in old.columns]
     left = {column: max((known for known in matched if known < column), default=0) for column in untitled}

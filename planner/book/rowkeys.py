@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import cached_property
 
 from planner.book.line_tables import MACHINE_NAME
 
@@ -17,6 +18,23 @@ COVER, LOG = "cover", "log"
 TITLES = 3  # texts that make a row the titles of a table
 TOP = 2  # rows of a sheet's title and purpose, which a person may write anew
 HEADINGS = ("above ", "top ", "label ", "titles", "case ")  # how the keys of rows begin that are no quantities
+
+
+class Keyed:
+    """A sheet whose rows and columns have keys: the way back from a key to its row or column."""
+
+    rows: Mapping[int, str]
+    columns: Mapping[int, str]
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """The row of each key."""
+        return {key: row for row, key in self.rows.items()}
+
+    @cached_property
+    def column_of(self) -> dict[str, int]:
+        """The column of each key."""
+        return {key: column for column, key in self.columns.items()}
 
 
 def is_heading(key: str) -> bool:

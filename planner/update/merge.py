@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from planner.align.keys import CALCULATION, COMPARISON, COVER, DATABASES, MEMORY, TEXTS, KeyedSheet
 from planner.align.tracks import is_filled
-from planner.update.outcome import Kept
 from planner.update.threeway import ThreeWay
 from planner.xlsx.address import Area, Position, address
 from planner.xlsx.cell import Cell
@@ -55,6 +54,7 @@ class SheetMerge:
 
     def __post_init__(self) -> None:
         merge, kind = self.merge, self.kind
+        self.done = merge.done
         self.old, self.fresh = merge.ours.sheets[kind], merge.fresh.sheets[kind]
         self.tracks, self.name = merge.tracks[kind], merge.names[kind]
         self.columns_of_fresh: dict[int, set[int]] = {}
@@ -66,11 +66,6 @@ class SheetMerge:
         self.is_still = self.name not in self.merge.busy
         self.is_straight = self.tracks.columns.is_idle and self.tracks.fresh_columns.is_idle
         self.gone, self.own_rows = frozenset(self.tracks.gone_rows), frozenset(self.tracks.own_rows)
-
-    @property
-    def kept(self) -> Kept:
-        """What is noted of a person's work."""
-        return self.merge.done.kept
 
     def sheet_data(self) -> tuple[bytes, Area]:
         """The rows as XML, and the area that they fill."""
@@ -139,7 +134,7 @@ class SheetMerge:
         """The XML of a cell that the file has: its own, or the fresh one in its look; or nothing."""
         style = self.merge.ours.style(self.old, at)
         is_formatted = self._is_formatted(at, style, other)
-        self.kept.formats += is_formatted
+        self.done.formats += is_formatted
         if other is not None and not is_formatted:
             style = self._style(other)
         if self._keeps(at, other, final):
@@ -168,7 +163,7 @@ class SheetMerge:
         filled = is_filled(self.old, *at)
         if self._is_open(at, other):
             if filled:
-                self.kept.typed.append(self._place(final))
+                self.done.typed.append(self._place(final))
             return True
         if at[0] in self.own_rows:
             return True
@@ -180,13 +175,13 @@ class SheetMerge:
         if self.kind == COVER and at[1] > 1:
             return other is None
         if other is None:
-            self.kept.own_cells += 1
+            self.done.own_cells += 1
             return True
         if self._is_same(at, other, final):
             return False
         if self._is_said_of_planners(at):
             said = f"{self._place(final)} said {self.old.sheet.text(*at)!r}; it says what planner's formula is"
-            self.merge.done.remarks.append(said)
+            self.done.remarks.append(said)
             return False
         self._note_kept(at, other, self._place(final))
         return True
@@ -205,7 +200,7 @@ class SheetMerge:
         """Whether a person emptied a cell that planner had filled."""
         if other is None or self.kind == COVER or self.merge.base.is_ours(self.old, at):
             return False
-        self.kept.cleared.append(self._place(final))
+        self.done.cleared.append(self._place(final))
         return True
 
     def _is_open(self, at: Position, other: Position | None) -> bool:
@@ -235,12 +230,12 @@ class SheetMerge:
             theirs = self._fresh_formula(other)
             now = _said(self.fresh.value(*other)) if theirs is None else f"={theirs}"
             mine = _said(value) if formula is None else f"={self.merge.ours.formula(self.old, at, self.name)}"
-            self.kept.both.append(f"{place}: yours is {mine}, planner's now {now}")
+            self.done.both.append(f"{place}: yours is {mine}, planner's now {now}")
         if self.fresh.cells[other].formula is not None:
             said = f"{place} ({self.old.rows.get(at[0], '')})"
-            (self.kept.typed_over if formula is None else self.kept.formulas).append(said)
+            (self.done.typed_over if formula is None else self.done.formulas).append(said)
         else:
-            (self.kept.texts if isinstance(value, str) else self.kept.typed).append(place)
+            (self.done.texts if isinstance(value, str) else self.done.typed).append(place)
 
     def _note_renewal(self, at: Position, other: Position | None, final: Position) -> None:
         if other is None or self.kind == COVER:
@@ -253,16 +248,16 @@ class SheetMerge:
             return
         if self.kind in DATABASES and self.fresh.cells[other].formula is None:
             column = self.old.columns.get(at[1], "")
-            self.kept.numbers.append(f"{self.old.rows.get(at[0], '')} {column}: {_said(before)} is now {_said(after)}")
+            self.done.numbers.append(f"{self.old.rows.get(at[0], '')} {column}: {_said(before)} is now {_said(after)}")
         else:
-            self.kept.renewed.append(self._place(final))
+            self.done.renewed.append(self._place(final))
 
     def _note_filled(self, at: Position) -> None:
         """Note a number of a database for which the file had a blank."""
         row, column, value = self.fresh.rows.get(at[0], ""), self.fresh.columns.get(at[1], ""), self.fresh.value(*at)
         is_known = self.kind in DATABASES and row in self.old.row_of and column in self.old.column_of
         if is_known and not row.startswith("above ") and value not in (None, ""):
-            self.kept.numbers.append(f"{row} {column}: blank is now {_said(value)}")
+            self.done.numbers.append(f"{row} {column}: blank is now {_said(value)}")
 
     def _fresh_formula(self, at: Position) -> str | None:
         """A fresh cell's formula as it reads in the end."""
@@ -284,7 +279,7 @@ class SheetMerge:
         if formula is not None:
             text = cell.formula or source.sheet.patterns[at].at(*at)
             lost = (Lost(self.name, address(*final), read) for read in moves.lost(text, source.sheet.name))
-            self.merge.done.remarks += map(str, lost)
+            self.done.remarks += map(str, lost)
         return readdressed(_raw(source, cell), final, style, formula, moves.of(source.sheet.name))
 
     def _blank_cell(self, final: Position, style: int) -> bytes:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from planner.book.rowkeys import Keyed
 from planner.xlsx.address import Position, column_letters
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.grid import HERE
@@ -59,10 +60,10 @@ class Remembered(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BuiltSheet:
+class BuiltSheet(Keyed):
     """A sheet as it was built: its rows and columns by key, and what stood in them. `rules` are digests of its rules.
 
-    `end` is the last row that ranges over a database reach.
+    Scenarios have no key. `end` is the last row that ranges over a database reach.
     """
 
     kind: str
@@ -72,16 +73,6 @@ class BuiltSheet:
     filled: Sequence[Filled]
     rules: frozenset[int] = frozenset()
     end: int = 0
-
-    @cached_property
-    def row_of(self) -> dict[str, int]:
-        """The row of each key."""
-        return {key: row for row, key in self.rows.items()}
-
-    @cached_property
-    def column_of(self) -> dict[str, int]:
-        """The column of each key; scenarios have none."""
-        return {key: column for column, key in self.columns.items()}
 
     @cached_property
     def _cells(self) -> dict[Position, Remembered]:
