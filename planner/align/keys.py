@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from planner.book import rowkeys
-from planner.book.line_tables import BESIDE, LineTable
 from planner.book.problem_book import GIVEN_COLUMN, problem_of
-from planner.book.record_tables import Database
 from planner.book.rowkeys import Keyed
 from planner.book.sheet import Sheet
+from planner.book.tables import BESIDE, Database, LineTable
 from planner.book.workbook import Book
 from planner.catalog.table import TABLES
 from planner.errors import UserError

@@ -14,11 +14,10 @@ from difflib import SequenceMatcher
 from functools import cached_property
 
 from planner.align.keys import SCENARIO, keyed_lines, keyed_records, memory_rows
-from planner.book.line_tables import LineItem, LineTable
 from planner.book.plan import Plan
-from planner.book.record_tables import CaseTable, Database
 from planner.book.rowkeys import unique
 from planner.book.sheet import Sheet
+from planner.book.tables import CaseTable, Database, LineItem, LineTable
 
 Token = Hashable
 BEYOND = ("beyond",)

@@ -8,10 +8,9 @@ from functools import cached_property
 
 from planner.book.formulas_in_names import GIVEN as TYPED
 from planner.book.formulas_in_names import OR
-from planner.book.line_tables import MACHINE_NAME, TITLES, Head, LineItem, LineTable
 from planner.book.plan import CheckRow, Entry, Headline, Quantity
-from planner.book.record_tables import CaseTable, database
 from planner.book.sheet import Sheet
+from planner.book.tables import MACHINE_NAME, TITLES, CaseTable, Head, LineItem, LineTable, database
 from planner.book.workbook import DATABASES, NEEDED, Book
 from planner.xlsx.address import Position
 from planner.xlsx.opc import Package

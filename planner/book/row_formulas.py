@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from planner.book.formulas_in_names import UnreadableError, writer
-from planner.book.line_tables import LineItem, LineTable
-from planner.book.record_tables import CaseTable
 from planner.book.sheet import Sheet
+from planner.book.tables import CaseTable, LineItem, LineTable
 from planner.book.workbook import Book
 from planner.xlsx.address import Position
 from planner.xlsx.pattern import Pattern, pattern

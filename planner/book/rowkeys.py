@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
-from planner.book.line_tables import MACHINE_NAME
+from planner.book.tables import MACHINE_NAME
 
 Typed = Mapping[int, Mapping[int, str | None]]
 """By row and column what is typed into the cells of a sheet: a text; blank for none, None for a number or a formula."""

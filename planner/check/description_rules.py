@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from planner.book.line_tables import MACHINE_NAME
-from planner.book.record_tables import CaseTable
+from planner.book.tables import MACHINE_NAME, CaseTable
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.formulas.units import parse_unit

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.book.formulas_in_names import CALLED_UP, UnreadableError, writer
-from planner.book.line_tables import HEADER, Head, LineItem, LineTable
 from planner.book.row_formulas import (
     CLOCK_OR_DICE,
     calculated_columns,
@@ -14,6 +13,7 @@ from planner.book.row_formulas import (
     usual_of,
 )
 from planner.book.sheet import Sheet
+from planner.book.tables import HEADER, Head, LineItem, LineTable
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule, shown
 from planner.formulas.text import FUNCTIONS

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from planner.book.formulas_in_names import names_in
-from planner.book.line_tables import HEADER, MACHINE_NAME, LineItem
 from planner.book.sheet import Sheet
+from planner.book.tables import HEADER, MACHINE_NAME, LineItem
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
 from planner.check.precedents import CellSet

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from planner.book.formulas_in_names import names_in
-from planner.book.line_tables import LineItem, LineTable
 from planner.book.row_formulas import row_formula
 from planner.book.sheet import SEARCHED, Sheet
+from planner.book.tables import LineItem, LineTable
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule, shown
 from planner.xlsx.address import Position, Spot, address

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.book.line_tables import LineItem, LineTable
 from planner.book.plan import Plan, Quantity
 from planner.book.row_formulas import usual_of
+from planner.book.tables import LineItem, LineTable
 from planner.catalog.table import TABLES
 from planner.report.contents import Figure, FigureRow, Section, Typed
 from planner.report.figures import CellFigures, shown

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner import progress
-from planner.book.line_tables import LineTable
 from planner.book.scenario_columns import inputs_column
+from planner.book.tables import LineTable
 from planner.book.workbook import Book
 from planner.collector import still
 from planner.errors import Place, UserError, nearest

@@ -14,8 +14,8 @@ from functools import cached_property
 
 from planner import catalog
 from planner.book.plan import Entry, Plan, Quantity, Scenario
-from planner.book.record_tables import Database
 from planner.book.row_formulas import is_pristine
+from planner.book.tables import Database
 from planner.catalog import Table
 from planner.errors import UserError
 from planner.formulas import library

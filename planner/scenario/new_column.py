@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
-from planner.book.line_tables import HEADER, LineItem, LineTable
 from planner.book.row_formulas import NOTHING, named_formula
 from planner.book.scenario_columns import inputs_column
+from planner.book.tables import HEADER, LineItem, LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library

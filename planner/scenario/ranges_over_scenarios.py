@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from planner.book.line_tables import LineTable
 from planner.book.sheet import Sheet
+from planner.book.tables import LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.xlsx.address import Area, Spot, address, column_letters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from planner.book.line_tables import HEADER
+from planner.book.tables import HEADER
 from planner.book.workbook import Book
 from planner.catalog import Value
 from planner.catalog.databases import Databases
