@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from planner.book import problem_book
-from planner.book.notes import notes
 from planner.book.plan import CheckRow, Entry, Headline, Plan, Quantity, Scenario
 from planner.book.problem_book import ProblemBook, open_book
 from planner.book.row_formulas import usual_formula
@@ -17,6 +16,7 @@ from planner.book.tables import HEADER, LineItem, LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.xlsx.address import Spot, column_letters
+from planner.xlsx.comments import notes
 from planner.xlsx.opc import Package
 
 

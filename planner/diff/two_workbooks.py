@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from planner.align.likeness import Pairs, pairs
-from planner.align.matching import Matched, Token, matched
+from planner.align.matching import Matched, Pairs, Token, matched, pairs
 from planner.align.meaning import Comparer, Meanings, Placed
 from planner.book.plan import Plan, Quantity
 from planner.book.reading import read_workbook

@@ -10,7 +10,7 @@ from planner import __version__
 from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
 from planner.errors import Place, UserError
-from planner.report import assumptions, provenance, sweep_tables
+from planner.report import assumptions, sweep_tables
 from planner.report.bar_pictures import MEMORIES, memory_pictures, step_pictures
 from planner.report.contents import (
     Figure,
@@ -55,7 +55,7 @@ def gather(path: Path) -> ReportData:
     cells = CellFigures(plan)
     cases = compared(cells)
     failed, untold = check_results(cells)
-    cover = provenance.cover(plan)
+    cover = assumptions.cover(plan)
     report: ReportData = cleaned(
         ReportData(
             title=_title(plan, cover.title),
@@ -83,7 +83,7 @@ def gather(path: Path) -> ReportData:
             assumptions=assumptions.sections(cells),
             typed=assumptions.typed_over(plan),
             notes=tuple((f"{note.sheet}!{note.ref}", note.text) for note in plan.notes),
-            sources=provenance.sources(plan, cover),
+            sources=assumptions.sources(plan, cover),
             warnings=warnings,
         )
     )
