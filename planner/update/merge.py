@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from planner.align.keys import CALCULATION, COMPARISON, COVER, DATABASES, MEMORY, TEXTS, KeyedSheet
-from planner.align.tracks import is_filled
+from planner.update.places import is_filled
 from planner.update.threeway import ThreeWay
 from planner.xlsx.address import Area, Position, address
 from planner.xlsx.cell import Cell
@@ -26,7 +26,7 @@ def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[
     """The XML of a sheet that the file has: cells, rules, links, widths. `styles` and `dxfs` are the numbers that the
     fresh workbook's formats have in the file.
     """  # fmt: skip
-    old, fresh, track, moves = merge.ours.sheets[kind], merge.fresh.sheets[kind], merge.tracks[kind], merge.ours.moves
+    old, fresh, places, moves = merge.ours.sheets[kind], merge.fresh.sheets[kind], merge.places[kind], merge.ours.moves
     rows, area = SheetMerge(merge, kind, styles, moved_in(merge, kind)).sheet_data()
     sheet, theirs = Worksheet(old.sheet.xml.xml), Worksheet(fresh.xml)
     part_rules(sheet.root)
@@ -37,7 +37,7 @@ def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[
     renewed = {link.get("ref") for link in links(theirs.root)}
     merge.done.remarks += [str(each) for each in lost if each.place not in renewed]
     merge.done.rules += renew_rules(sheet, theirs, own, dxfs)
-    take_widths(sheet.root, theirs.root, track.columns, track.fresh_columns)
+    take_widths(sheet.root, theirs.root, places.columns, places.fresh_columns)
     sheet.fill(rows, area)
     return sheet.xml()
 
@@ -56,27 +56,27 @@ class SheetMerge:
         merge, kind = self.merge, self.kind
         self.done = merge.done
         self.old, self.fresh = merge.ours.sheets[kind], merge.fresh.sheets[kind]
-        self.tracks, self.name = merge.tracks[kind], merge.names[kind]
+        self.places, self.name = merge.places[kind], merge.names[kind]
         self.columns_of_fresh: dict[int, set[int]] = {}
         for row, column in self.fresh.cells:
             self.columns_of_fresh.setdefault(row, set()).add(column)
         columns = set[int]().union(*self.columns_of_fresh.values())
-        self.fresh_row = {self.tracks.fresh_rows(row): row for row in self.columns_of_fresh}
-        self.fresh_column = {self.tracks.fresh_columns(column): column for column in columns}
+        self.fresh_row = {self.places.fresh_rows(row): row for row in self.columns_of_fresh}
+        self.fresh_column = {self.places.fresh_columns(column): column for column in columns}
         self.is_still = self.name not in self.merge.busy
-        self.is_straight = self.tracks.columns.is_idle and self.tracks.fresh_columns.is_idle
-        self.gone, self.own_rows = frozenset(self.tracks.gone_rows), frozenset(self.tracks.own_rows)
+        self.is_straight = self.places.columns.is_idle and self.places.fresh_columns.is_idle
+        self.gone, self.own_rows = frozenset(self.places.gone_rows), frozenset(self.places.own_rows)
 
     def sheet_data(self) -> tuple[bytes, Area]:
         """The rows as XML, and the area that they fill."""
         cells: dict[int, dict[int, bytes]] = {}
         taken: set[Position] = set()
         columns_there = set[int]().union(*self.old.columns_by_row.values())
-        column_of = {column: self.tracks.columns(column) for column in columns_there if not self._is_gone(column)}
+        column_of = {column: self.places.columns(column) for column in columns_there if not self._is_gone(column)}
         for row, columns in sorted(self.old.columns_by_row.items()):
             if row in self.gone or (self.kind == COVER and self.old.rows.get(row, "").startswith(MEMORY)):
                 continue
-            final_row = self.tracks.old_rows(row)
+            final_row = self.places.old_rows(row)
             found, fresh_row = cells.setdefault(final_row, {}), self.fresh_row.get(final_row, 0)
             if row == final_row and self._is_row_theirs(row, columns, fresh_row):
                 found |= {columns[-1]: b""} | {columns[0]: self._raw_cells(row, columns)}
@@ -93,7 +93,7 @@ class SheetMerge:
                 taken.add(other)
         for at in sorted(self.fresh.cells.keys() - taken):
             self._note_filled(at)
-            final = self.tracks.fresh_rows(at[0]), self.tracks.fresh_columns(at[1])
+            final = self.places.fresh_rows(at[0]), self.places.fresh_columns(at[1])
             cells.setdefault(final[0], {})[final[1]] = self._fresh_cell(at, final)
         for final, (source, at) in self.moved_in.items():
             other = self.fresh_row.get(final[0], 0), self.fresh_column.get(final[1], 0)
@@ -103,7 +103,7 @@ class SheetMerge:
 
     def _is_gone(self, column: int) -> bool:
         """Whether a column was planner's and is no more."""
-        is_placed = column in self.tracks.columns.known or column in self.tracks.own_columns
+        is_placed = column in self.places.columns.known or column in self.places.own_columns
         return not is_placed and self.old.columns.get(column, "") != ""
 
     def _is_row_theirs(self, row: int, columns: list[int], fresh_row: int) -> bool:
@@ -287,8 +287,8 @@ class SheetMerge:
 
     def _rows(self, cells: Mapping[int, Mapping[int, bytes]]) -> bytes:
         old, prefix = self.old.sheet.xml, self.old.sheet.xml.prefix
-        tags = {self.tracks.fresh_rows(number): prefixed(tag, prefix) for number, tag in row_tags(self.fresh.xml)}
-        tags |= {self.tracks.old_rows(number): tag for number, tag in row_tags(old.xml)
+        tags = {self.places.fresh_rows(number): prefixed(tag, prefix) for number, tag in row_tags(self.fresh.xml)}
+        tags |= {self.places.old_rows(number): tag for number, tag in row_tags(old.xml)
                  if number not in self.gone}  # fmt: skip
         rows: list[bytes] = []
         for number in sorted(cells.keys() | tags.keys()):
@@ -307,10 +307,10 @@ def moved_in(merge: ThreeWay, kind: str) -> dict[Position, tuple[KeyedSheet, Pos
     found: dict[Position, tuple[KeyedSheet, Position]] = {}
     for other in merge.kinds:
         homes, sheet = merge.homes(other), merge.ours.sheets[other]
-        for row in merge.tracks[other].gone_rows:
+        for row in merge.places[other].gone_rows:
             if homes.get(sheet.rows.get(row, "")) != kind:
                 continue
-            target = merge.tracks[kind].fresh_rows(merge.fresh.sheets[kind].row_of[sheet.rows[row]])
+            target = merge.places[kind].fresh_rows(merge.fresh.sheets[kind].row_of[sheet.rows[row]])
             for column in sheet.scenario_columns:
                 at = row, column
                 if at in sheet.sheet.cells and merge.is_own(sheet, at):

@@ -3,7 +3,7 @@
 Theirs is the workbook that planner would build now, with the same scenarios and cases (`rebuilt.py`, `fresh.py`). Ours
 is the file. Base is what planner wrote last, as the Cover remembers it (`base.py`; without it `unremembered.py`). Rows,
 columns and scenarios of the three are told by their keys, and each row and column of the file and of the fresh workbook
-gets its place in the new one (`threeway.py`, `planner/align/tracks.py`). Then planner's sheets are written again, cell
+gets its place in the new one (`threeway.py`, `places.py`). Then planner's sheets are written again, cell
 by cell (`merge.py`): where ours is theirs, or ours is base, the cell is theirs; else a person changed it, and it stays
 ours, which is listed, with both where theirs isn't base either. References are led to where their cells are then, on a
 person's sheets and in every other part too; what lost its cells says #REF! and is listed. New sheets and charts are put
@@ -205,7 +205,7 @@ def lost_notes(merge: ThreeWay, notes: Iterable[Note]) -> list[Way]:
     notes = list(notes)
     kinds = {merge.ours.sheets[kind].sheet.name: kind for kind in merge.kinds}
     lost = [note for note in notes if note.sheet in kinds
-            and coordinates(note.ref)[0] in merge.tracks[kinds[note.sheet]].gone_rows]  # fmt: skip
+            and coordinates(note.ref)[0] in merge.places[kinds[note.sheet]].gone_rows]  # fmt: skip
     taken = {_after(merge, note) for note in notes if note not in lost}
     found: list[Way] = []
     for note in lost:
@@ -234,5 +234,5 @@ def _target(merge: ThreeWay, kind: str, note: Note, named: str) -> tuple[str, st
     column = merge.ours.sheets[kind].columns.get(coordinates(note.ref)[1], "")
     if home is None or column not in merge.fresh.sheets[home].column_of:
         return None
-    row = merge.tracks[home].fresh_rows(merge.fresh.sheets[home].row_of[named])
+    row = merge.places[home].fresh_rows(merge.fresh.sheets[home].row_of[named])
     return merge.names[home], address(row, merge.column(home, column))
