@@ -8,20 +8,17 @@ from functools import cached_property
 
 from planner.book import rowkeys
 from planner.book.problem_book import GIVEN_COLUMN, problem_of
-from planner.book.rowkeys import Keyed
+from planner.book.rowkeys import COVER, DATABASES, TEXTS, Keyed
 from planner.book.sheet import Sheet
 from planner.book.tables import BESIDE, Database, LineTable
 from planner.book.workbook import Book
-from planner.catalog.table import TABLES
 from planner.errors import UserError
 from planner.workbook import memory
 from planner.xlsx.cell import Cell
 
-COVER, LOG, COMPARISON, CALCULATION = "cover", "log", "comparison", "calculation "
+COMPARISON, CALCULATION = "comparison", "calculation "
 SCENARIO = "scenario "
 MEMORY = "memory "  # how the keys of the rows begin in which a Cover remembers what planner wrote
-TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
-DATABASES = tuple(TABLES.values())  # the kinds of sheets with a row for each id
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ hold, as the lines of two texts are.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -266,16 +266,12 @@ def _scenarios(old: Plan, new: Plan) -> dict[str, str]:
         if key in found or not left:
             continue
         typed = set(_typed(old, scenario))
-        likeness = _by_likeness(new, typed)
-        best = max(left, key=lambda other: (likeness(other), -abs(other.column - scenario.column)))
-        if likeness(best) >= ALIKE:
+        likeness = {other.key: _share(typed, set(_typed(new, other))) for other in left}
+        best = max(left, key=lambda other: (likeness[other.key], -abs(other.column - scenario.column)))
+        if likeness[best.key] >= ALIKE:
             found[key] = best.key
             left.remove(best)
     return found
-
-
-def _by_likeness(plan: Plan, typed: set[str]) -> Callable[[Scenario], float]:
-    return lambda scenario: _share(typed, set(_typed(plan, scenario)))
 
 
 def _typed(plan: Plan, scenario: Scenario) -> Iterator[str]:

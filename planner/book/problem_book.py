@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from planner.book.formulas_in_names import GIVEN as TYPED
 from planner.book.formulas_in_names import OR
-from planner.book.plan import CheckRow, Entry, Headline, Quantity
 from planner.book.sheet import Sheet
 from planner.book.tables import MACHINE_NAME, TITLES, CaseTable, Head, LineItem, LineTable, database
 from planner.book.workbook import DATABASES, NEEDED, Book
@@ -22,9 +21,6 @@ GIVEN_COLUMN = 4
 TITLE = re.compile(r"\S+: ")  # of a problem, below a blank row: its id and its question
 PROBLEM, QUESTION, ANSWER, UNIT, AGREES = "Problem", "Question", "Answer", "Unit", "Agrees"
 """Titles of the columns of Book."""
-
-ReadEntry = Callable[[Sheet, int, int], Entry]
-"""Gives the entry of a cell: its sheet, row and column."""
 
 
 def open_book(package: Package) -> Book:
@@ -90,6 +86,13 @@ class ProblemBook(Book):
         """No table has a column for each scenario."""
         return []
 
+    def listed(self) -> Iterator[tuple[CaseTable, int, dict[str, int]]]:
+        """Each row of Book, with the columns of its titles."""
+        for cases in self.cases:
+            at = {title: column for column, title in cases.columns.items()}
+            if {PROBLEM, QUESTION, ANSWER, UNIT, AGREES} <= at.keys():
+                yield from ((cases, row, at) for row in cases.rows)
+
     def open_cells(self, sheet: Sheet) -> list[Position]:
         """The cells under Given of the lines that take a typed value."""
         tables = (table for table in self.problems if table.sheet is sheet)
@@ -117,45 +120,3 @@ def _problems(sheet: Sheet) -> Iterator[LineTable]:
         title, last = (label if row > last + 1 and TITLE.match(label) else title), row
     if lines:
         yield LineTable(sheet, "problem", (HEAD.fourth,), tuple(lines), HEAD)
-
-
-def given(book: ProblemBook, entry: ReadEntry) -> Iterator[Quantity]:
-    """What is typed for each problem, called by the problem: `shard-03.hop_latency`. Its value has the key `""`."""
-    for table in book.problems:
-        opened = {row for row, _ in book.open_cells(table.sheet)}
-        for line in (line for line in table.lines if line.row in opened):
-            yield Quantity(
-                sheet=table.sheet.name,
-                row=line.row,
-                name=f"{problem_of(line)}.{line.name}",
-                label=line.label,
-                unit=line.unit,
-                section=line.section,
-                text=line.names,
-                source=line.note,
-                cells={"": entry(table.sheet, line.row, GIVEN_COLUMN)},
-            )
-
-
-def answers(book: ProblemBook, entry: ReadEntry) -> Iterator[Headline]:
-    """The answer of each problem, from Book."""
-    for row, at, cases in _listed(book):
-        problem, question, unit = (cases.sheet.text(row, at[title]) for title in (PROBLEM, QUESTION, UNIT))
-        cells = {"": entry(cases.sheet, row, at[ANSWER])}
-        yield Headline(INDEX, row, problem, question, unit, "", "", "", cells, origin=INDEX)
-
-
-def agreements(book: ProblemBook, entry: ReadEntry) -> Iterator[CheckRow]:
-    """Whether each answer is the exact one, from Book."""
-    for row, at, cases in _listed(book):
-        problem = cases.sheet.text(row, at[PROBLEM])
-        label, cells = f"{problem} agrees with the exact answer", {"": entry(cases.sheet, row, at[AGREES])}
-        yield CheckRow(INDEX, row, problem, label, "1", "", "", "", cells)
-
-
-def _listed(book: ProblemBook) -> Iterator[tuple[int, dict[str, int], CaseTable]]:
-    """Each row of Book, with the columns of its titles."""
-    for cases in book.cases:
-        at = {title: column for column, title in cases.columns.items()}
-        if {PROBLEM, QUESTION, ANSWER, UNIT, AGREES} <= at.keys():
-            yield from ((row, at, cases) for row in cases.rows)

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from planner.book import problem_book
 from planner.book.plan import CheckRow, Entry, Headline, Plan, Quantity, Scenario
-from planner.book.problem_book import ProblemBook, open_book
+from planner.book.problem_book import (
+    AGREES,
+    ANSWER,
+    GIVEN_COLUMN,
+    INDEX,
+    PROBLEM,
+    QUESTION,
+    UNIT,
+    ProblemBook,
+    open_book,
+    problem_of,
+)
 from planner.book.row_formulas import usual_formula
 from planner.book.scenario_columns import inputs_column
 from planner.book.sheet import Sheet
@@ -47,15 +58,40 @@ def _problems(book: ProblemBook) -> Plan:
         file=book.package.name,
         book=book,
         scenarios=(),
-        inputs=tuple(problem_book.given(book, reader.entry)),
+        inputs=tuple(_given(book, reader)),
         overrides=(),
         constants=tuple(reader.constants()),
         tables={},
-        headlines=tuple(problem_book.answers(book, reader.entry)),
-        checks=tuple(problem_book.agreements(book, reader.entry)),
+        headlines=tuple(_answers(book, reader)),
+        checks=tuple(_agreements(book, reader)),
         missing=(),
         notes=notes(book.package),
     )
+
+
+def _given(book: ProblemBook, reader: _Reader) -> Iterator[Quantity]:
+    """What is typed for each problem, called by the problem: `shard-03.hop_latency`. Its value has the key `""`."""
+    for table in book.problems:
+        opened = {row for row, _ in book.open_cells(table.sheet)}
+        for line in (line for line in table.lines if line.row in opened):
+            row = _row(table, line, {"": reader.entry(table.sheet, line.row, GIVEN_COLUMN)})
+            yield replace(row, name=f"{problem_of(line)}.{line.name}")
+
+
+def _answers(book: ProblemBook, reader: _Reader) -> Iterator[Headline]:
+    """The answer of each problem, from Book."""
+    for cases, row, at in book.listed():
+        problem, question, unit = (cases.sheet.text(row, at[title]) for title in (PROBLEM, QUESTION, UNIT))
+        cells = {"": reader.entry(cases.sheet, row, at[ANSWER])}
+        yield Headline(INDEX, row, problem, question, unit, "", "", "", cells, origin=INDEX)
+
+
+def _agreements(book: ProblemBook, reader: _Reader) -> Iterator[CheckRow]:
+    """Whether each answer is the exact one, from Book."""
+    for cases, row, at in book.listed():
+        problem = cases.sheet.text(row, at[PROBLEM])
+        label, cells = f"{problem} agrees with the exact answer", {"": reader.entry(cases.sheet, row, at[AGREES])}
+        yield CheckRow(INDEX, row, problem, label, "1", "", "", "", cells)
 
 
 def _plan(book: Book) -> Plan:

@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from planner.book.tables import MACHINE_NAME
+from planner.catalog.table import TABLES
 
 Typed = Mapping[int, Mapping[int, str | None]]
 """By row and column what is typed into the cells of a sheet: a text; blank for none, None for a number or a formula."""
 
 COVER, LOG = "cover", "log"
+TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
+DATABASES = tuple(TABLES.values())  # the kinds of sheets with a row for each id
 TITLES = 3  # texts that make a row the titles of a table
 TOP = 2  # rows of a sheet's title and purpose, which a person may write anew
 HEADINGS = ("above ", "top ", "label ", "titles", "case ")  # how the keys of rows begin that are no quantities

@@ -24,7 +24,7 @@ from planner.formulas import library
 from planner.formulas.evaluation import Facts, Results, evaluate
 from planner.formulas.lookups import by_id
 from planner.formulas.template import Row
-from planner.hf.understand import FIELDS, suggested_id, understand
+from planner.hf.understand import FIELDS, column_in, suggested_id, understand
 from planner.xlsx.atomic import write_atomically
 
 SHOWN = ("n_params_total", "n_params_active", "kv_bytes_per_token")
@@ -120,7 +120,7 @@ def put(path: Path, cells: Mapping[str, str], *, force: bool = False) -> None:
     """
     old = _read(path, cells["id"], force=force) if path.exists() else None
     header = [name for name in _FIRST if name in cells or name == "name"] if old is None else old.header
-    placed = {_as_in(header, name): text for name, text in cells.items()}
+    placed = {column_in(header, name): text for name, text in cells.items()}
     added = sorted(_needed(placed, header), key=lambda name: _ORDER[name])
     row = _line([placed.get(name, "") for name in [*header, *added]])
     if old is None:
@@ -141,11 +141,6 @@ def _read(path: Path, identifier: str, *, force: bool) -> csvfile.Sheet:
         what, remedy = f'the id "{identifier}" is there already', "choose another with --id, or replace it with --force"
         raise UserError(what, place=Place(path, lines[identifier.lower()]), remedy=remedy)
     return sheet
-
-
-def _as_in(header: Sequence[str], name: str) -> str:
-    """A column under the name that the file has for it."""
-    return next((column for column in header if FIELDS.get(column) is FIELDS[name]), name)
 
 
 def _needed(placed: Mapping[str, str], header: Sequence[str]) -> list[str]:

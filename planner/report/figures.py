@@ -234,7 +234,8 @@ def _first(plan: Plan, spot: Spot) -> Spot:
     """The last cell on the way back from one without a number whose own references all have one."""
     seen = {spot}
     while True:
-        found = next((read for read in _reads(plan, spot) if read not in seen and _is_error(plan.at(*read))), None)
+        ahead = (read for read in _reads(plan, spot) if read not in seen)
+        found = next((read for read in ahead if isinstance(plan.at(*read), CellError)), None)
         if found is None:
             return spot
         seen.add(found)
@@ -252,10 +253,6 @@ def _reads(plan: Plan, spot: Spot) -> Iterator[Spot]:
         for row in range(area.top, area.bottom + 1):
             for column in range(area.left, area.right + 1):
                 yield Spot(reference.sheet or spot.sheet, row, column)
-
-
-def _is_error(value: Value) -> bool:
-    return isinstance(value, CellError)
 
 
 def _row_of(plan: Plan, spot: Spot) -> tuple[Quantity | None, str | None]:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from planner.align.keys import COMPARISON, COVER, DATABASES, LOG, MEMORY, SCENARIO, KeyedSheet, plain_sheet
+from planner.align.keys import COMPARISON, MEMORY, SCENARIO, KeyedSheet, plain_sheet
+from planner.book.rowkeys import COVER, DATABASES, LOG
 from planner.book.workbook import Book
 from planner.update.fresh import FIRST_CASE, Fresh, FreshSheet
 from planner.update.places import AsBuilt, Origins, is_filled

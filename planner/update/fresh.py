@@ -8,8 +8,8 @@ from functools import cached_property
 from html import unescape
 from typing import NamedTuple
 
-from planner.align.keys import COMPARISON, COVER, MEMORY, SCENARIO
-from planner.book.rowkeys import Keyed
+from planner.align.keys import COMPARISON, MEMORY, SCENARIO
+from planner.book.rowkeys import COVER, Keyed
 from planner.workbook import remembering
 from planner.workbook.book import Draft
 from planner.workbook.memory import FIRST_SCENARIO, BuiltSheet

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from planner.align.keys import CALCULATION, COMPARISON, COVER, DATABASES, MEMORY, TEXTS, KeyedSheet
+from planner.align.keys import CALCULATION, COMPARISON, MEMORY, KeyedSheet
+from planner.book.rowkeys import COVER, DATABASES, TEXTS
 from planner.update.places import is_filled
 from planner.update.threeway import ThreeWay
 from planner.xlsx.address import Area, Position, address

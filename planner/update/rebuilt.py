@@ -12,10 +12,10 @@ from planner.catalog.databases import Databases
 from planner.compare import comparison_sheet as comparison
 from planner.compare.comparison_cases import ComparisonCase
 from planner.errors import Place, UserError
-from planner.formulas import layer_ops, library
+from planner.formulas import library
 from planner.formulas.template import Template
 from planner.workbook.build_plan import OVERRIDABLE, BuildPlan, BuildScenario
-from planner.workbook.scenarios import STEP
+from planner.workbook.scenarios import operations_of
 from planner.workbook.template_rows import included_first
 
 
@@ -39,10 +39,7 @@ def plan_of(book: Book, extra: Sequence[str], databases: Databases) -> BuildPlan
         what = f"{file} has no sheet of a template {spare!r}; it has {has}"
         raise UserError(what, place=Place(mine[spare]), remedy=remedy)
     loaded = included_first([library.load(mine.get(name, name)) for name in wanted])
-    step_rows = library.load(STEP).by_name.keys()
-    step = next((template for template in loaded if step_rows <= template.by_name.keys()), None)
-    operations = layer_ops.load(step) if step else None
-    return BuildPlan(loaded, _scenarios(book, loaded), databases, operations, _cases(book))
+    return BuildPlan(loaded, _scenarios(book, loaded), databases, operations_of(loaded), _cases(book))
 
 
 def _scenarios(book: Book, templates: Sequence[Template]) -> list[BuildScenario]:

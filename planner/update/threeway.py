@@ -8,8 +8,8 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from planner.align.keys import CALCULATION, COVER, DATABASES, LOG, MEMORY, KeyedSheet, keyed
-from planner.book.rowkeys import is_heading
+from planner.align.keys import CALCULATION, MEMORY, KeyedSheet, keyed
+from planner.book.rowkeys import COVER, DATABASES, LOG, is_heading
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.update.base import Base

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
-from planner.align.keys import COMPARISON, COVER, DATABASES, TEXTS, KeyedSheet
+from planner.align.keys import COMPARISON, KeyedSheet
+from planner.book.rowkeys import COVER, DATABASES, TEXTS
 from planner.update.base import Base
 from planner.update.fresh import Fresh
 from planner.update.places import is_filled

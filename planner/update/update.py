@@ -18,8 +18,8 @@ from datetime import date
 from pathlib import Path
 
 from planner import __version__, collector, progress
-from planner.align.keys import LOG
 from planner.book.problem_book import ProblemBook, open_book
+from planner.book.rowkeys import LOG
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
 from planner.errors import Place, UserError
