@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from planner.book.formulas_in_names import GIVEN as TYPED
 from planner.book.formulas_in_names import OR
 from planner.book.sheet import Sheet
-from planner.book.tables import MACHINE_NAME, TITLES, CaseTable, Head, LineItem, LineTable, database
+from planner.book.tables import MACHINE_NAME, TITLES, Head, LineItem, LineTable, database
 from planner.book.workbook import DATABASES, NEEDED, Book
 from planner.xlsx.address import Position
 from planner.xlsx.opc import Package
@@ -21,6 +22,18 @@ GIVEN_COLUMN = 4
 TITLE = re.compile(r"\S+: ")  # of a problem, below a blank row: its id and its question
 PROBLEM, QUESTION, ANSWER, UNIT, AGREES = "Problem", "Question", "Answer", "Unit", "Agrees"
 """Titles of the columns of Book."""
+
+
+class ListedProblem(NamedTuple):
+    """A row of Book: its problem, and the columns of the answer and of whether that is the exact one."""
+
+    sheet: Sheet
+    row: int
+    problem: str
+    question: str
+    unit: str
+    answer: int
+    agrees: int
 
 
 def open_book(package: Package) -> Book:
@@ -86,12 +99,13 @@ class ProblemBook(Book):
         """No table has a column for each scenario."""
         return []
 
-    def listed(self) -> Iterator[tuple[CaseTable, int, dict[str, int]]]:
-        """Each row of Book, with the columns of its titles."""
+    def listed(self) -> Iterator[ListedProblem]:
+        """The rows of Book."""
         for cases in self.cases:
             at = {title: column for column, title in cases.columns.items()}
-            if {PROBLEM, QUESTION, ANSWER, UNIT, AGREES} <= at.keys():
-                yield from ((cases, row, at) for row in cases.rows)
+            for row in cases.rows if {PROBLEM, QUESTION, ANSWER, UNIT, AGREES} <= at.keys() else ():
+                problem, question, unit = (cases.sheet.text(row, at[title]) for title in (PROBLEM, QUESTION, UNIT))
+                yield ListedProblem(cases.sheet, row, problem, question, unit, at[ANSWER], at[AGREES])
 
     def open_cells(self, sheet: Sheet) -> list[Position]:
         """The cells under Given of the lines that take a typed value."""

@@ -8,18 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from planner.book.plan import CheckRow, Entry, Headline, Plan, Quantity, Scenario
-from planner.book.problem_book import (
-    AGREES,
-    ANSWER,
-    GIVEN_COLUMN,
-    INDEX,
-    PROBLEM,
-    QUESTION,
-    UNIT,
-    ProblemBook,
-    open_book,
-    problem_of,
-)
+from planner.book.problem_book import GIVEN_COLUMN, ProblemBook, open_book, problem_of
 from planner.book.row_formulas import usual_formula
 from planner.book.scenario_columns import inputs_column
 from planner.book.sheet import Sheet
@@ -80,18 +69,18 @@ def _given(book: ProblemBook, reader: _Reader) -> Iterator[Quantity]:
 
 def _answers(book: ProblemBook, reader: _Reader) -> Iterator[Headline]:
     """The answer of each problem, from Book."""
-    for cases, row, at in book.listed():
-        problem, question, unit = (cases.sheet.text(row, at[title]) for title in (PROBLEM, QUESTION, UNIT))
-        cells = {"": reader.entry(cases.sheet, row, at[ANSWER])}
-        yield Headline(INDEX, row, problem, question, unit, "", "", "", cells, origin=INDEX)
+    for each in book.listed():
+        cells = {"": reader.entry(each.sheet, each.row, each.answer)}
+        texts = each.problem, each.question, each.unit, "", "", ""
+        yield Headline(each.sheet.name, each.row, *texts, cells, origin=each.sheet.name)
 
 
 def _agreements(book: ProblemBook, reader: _Reader) -> Iterator[CheckRow]:
     """Whether each answer is the exact one, from Book."""
-    for cases, row, at in book.listed():
-        problem = cases.sheet.text(row, at[PROBLEM])
-        label, cells = f"{problem} agrees with the exact answer", {"": reader.entry(cases.sheet, row, at[AGREES])}
-        yield CheckRow(INDEX, row, problem, label, "1", "", "", "", cells)
+    for each in book.listed():
+        cells = {"": reader.entry(each.sheet, each.row, each.agrees)}
+        texts = each.problem, f"{each.problem} agrees with the exact answer", "1", "", "", ""
+        yield CheckRow(each.sheet.name, each.row, *texts, cells)
 
 
 def _plan(book: Book) -> Plan:

@@ -102,11 +102,9 @@ def _freshness(plan: Plan) -> tuple[str, ...]:
         why = plan.not_computed or next(iter(unknown.values()))
         lacking = [*(spot for spot in unknown if plan.at(*spot) is None), *_never_saved(plan)]
         if stale or lacking:
-            raise UserError(
-                f"its saved values are out of date and not all can be computed here ({why})",
-                place=Place(plan.file, cell=str(lacking[0] if lacking else stale[0].spot)),
-                remedy="open and save it in a spreadsheet program, then report again",
-            )
+            what = f"its saved values are out of date and not all can be computed here ({why})"
+            place = Place(plan.file, cell=str(lacking[0] if lacking else stale[0].spot))
+            raise UserError(what, place=place, remedy="open and save it in a spreadsheet program, then report again")
         count = f"{len(unknown):,} formulas" if unknown else "The formulas"
         return (f"{count} can't be computed here ({why}): their values are those that the file was saved with.",)
     if stale:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -104,12 +104,11 @@ class _Exporter:
         for name, (row, quantity) in self._lookups.items():
             values: dict[str, str] = {}
             for scenario in self.plan.scenarios:
-                entry = quantity.cells.get(scenario.key)
-                shipped = self._shipped(row, scenario)
-                if entry is None or shipped is None or (name, scenario.key) in overridden or entry.formula is None:
+                entry, shipped = quantity.cells.get(scenario.key), self._shipped(row, scenario)
+                if entry is None or entry.formula is None or shipped is None or (name, scenario.key) in overridden:
                     continue
                 now = None if isinstance(entry.value, CellError) else entry.value
-                if not _same(now, shipped()):
+                if not _same(now, shipped.get(row.column[0])):
                     values[scenario.key] = MISSING if now in (None, "") else _written(now)
                     what = "is not the shipped number on the workbook's own sheet: an override"
                     self.remarks.append(f"{row.name} of {scenario.id} {what}")
@@ -131,12 +130,10 @@ class _Exporter:
                     found.setdefault(row.name, (row, quantity))
         return found
 
-    def _shipped(self, row: Row, scenario: Scenario) -> Callable[[], Value] | None:
-        """What the shipped database has for a lookup in a scenario; None where it hasn't the model or chip."""
+    def _shipped(self, row: Row, scenario: Scenario) -> Mapping[str, Value] | None:
+        """The shipped row of the model or chip that a lookup reads in a scenario; None where there is none."""
         table, chosen = (self._models, scenario.model) if row.kind == "model" else (self._hardware, scenario.hardware)
-        if not chosen or not table.has(chosen):
-            return None
-        return lambda: table.rows[table.identify(chosen)].get(row.column[0])
+        return table.rows[table.identify(chosen)] if chosen and table.has(chosen) else None
 
     @cached_property
     def _models(self) -> Table:

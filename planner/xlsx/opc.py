@@ -177,19 +177,16 @@ class Package:
                 add(archive, header, packed if packed and same else pack(data, header.compress_type))
         return buffer.getvalue()
 
-    def write(self, path: Path, *, stamp: Stamp | None = None) -> None:
+    def write(self, path: Path) -> None:
         """Write the file as `write_atomically` does, after reading it back and comparing every part.
 
         Raises UserError when it can't be written, or when the file that was read has changed since.
         """
         same = self._seen is not None and path.resolve() == self._seen.path
         if same and (not path.exists() or _Seen.at(path) != self._seen):
-            raise UserError(
-                "another program has changed the file meanwhile",
-                place=Place(path),
-                remedy=f"{progress.outcome()}; run this again",
-            )
-        write_atomically(path, self.to_bytes(stamp=stamp), check=self._check)
+            what, remedy = "another program has changed the file meanwhile", f"{progress.outcome()}; run this again"
+            raise UserError(what, place=Place(path), remedy=remedy)
+        write_atomically(path, self.to_bytes(), check=self._check)
         self._seen = _Seen.at(path)
 
     def _check(self, written: Path) -> None:
@@ -198,11 +195,8 @@ class Package:
             same_names = archive.namelist() == list(self.parts)
             if same_names and all(archive.read(name) == data for name, data in self.parts.items()):
                 return
-        raise UserError(
-            "what was written reads back differently",
-            place=Place(self.name),
-            remedy="the file is as it was; is the disk sound?",
-        )
+        what, remedy = "what was written reads back differently", "the file is as it was; is the disk sound?"
+        raise UserError(what, place=Place(self.name), remedy=remedy)
 
     def _resolve(self, folder: str, target: str) -> str:
         """The part that a target names, from a part in `folder`; the case of letters doesn't count."""
