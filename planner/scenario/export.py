@@ -22,7 +22,7 @@ from planner.formulas import library
 from planner.formulas.template import Row
 from planner.workbook.build_plan import WORKLOAD
 from planner.workbook.scenarios import guarded
-from planner.xlsx.cellvalue import CellError, Value, same_value
+from planner.xlsx.cellvalue import CellError, Value, is_number, same_value
 
 MISSING = "N/A"
 OPTIONS = {"models": "--models", "hardware": "--hardware-csv"}
@@ -264,7 +264,7 @@ def _written(value: Value, missing: str = MISSING) -> str:
     """A value as a CSV has it: a number to the last digit, a whole one without `.0`."""
     if value is None or isinstance(value, CellError):
         return missing
-    if isinstance(value, (float, int)) and not isinstance(value, bool):
+    if is_number(value):
         return repr(float(value)).removesuffix(".0")
     return guarded(str(value))
 

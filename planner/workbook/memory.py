@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from planner.book.rowkeys import Keyed
 from planner.xlsx.address import Position, column_letters
-from planner.xlsx.cellvalue import Value
+from planner.xlsx.cellvalue import Value, is_number
 from planner.xlsx.grid import HERE
 
 FORMAT = 1  # of the memory itself: another one isn't read
@@ -176,8 +176,8 @@ def of_value(value: Value) -> int:
     """The digest of a typed value."""
     if value is None or value == "":
         return NOTHING
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)  # programs save 15 digits
-    return zlib.crc32((f"{value:.15g}" if is_number else f"'{value}").encode()) & 0xFFFFFF or 1
+    text = f"{value:.15g}" if is_number(value) else f"'{value}"  # programs save 15 digits
+    return zlib.crc32(text.encode()) & 0xFFFFFF or 1
 
 
 def of_text(text: str) -> int:

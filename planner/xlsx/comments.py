@@ -141,19 +141,15 @@ def _put(root: Element, item: Element, kind: str, source: Element, ref: str) -> 
     if kind == THREADS:
         root.append(item)
         return
-    authors = [author.text or "" for author in _authors(source)]
+    authors = [author.text or "" for author in every(source, "author")]
     number = int(item.get("authorId", "0"))
     item.set("authorId", str(_author_number(root, authors[number] if number < len(authors) else "")))
     next(every(root, "commentList")).append(item)
 
 
-def _authors(root: Element) -> Iterator[Element]:
-    return every(root, "author")
-
-
 def _author_number(root: Element, name: str) -> int:
     """The number of an author of these notes, who is put among them if need be."""
-    names = [author.text or "" for author in _authors(root)]
+    names = [author.text or "" for author in every(root, "author")]
     if name not in names:
         author = like(root, "author")
         author.text = name
