@@ -14,8 +14,6 @@ from planner.xlsx.pattern import Pattern, pattern
 
 NOTHING = pattern("0", 1, 1)
 """Stands for the live formula of a line where there is none."""
-CLOCK_OR_DICE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY"})
-"""The functions that give another value each time."""
 _IN_NAMES = ("calculation", "working")
 """The kinds of tables whose cells hold what their formulas in names say."""
 

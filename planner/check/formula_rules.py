@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.book.formulas_in_names import CALLED_UP, UnreadableError, writer
-from planner.book.row_formulas import (
-    CLOCK_OR_DICE,
-    calculated_columns,
-    row_formula,
-    usual_formula,
-    usual_of,
-)
+from planner.book.row_formulas import calculated_columns, row_formula, usual_formula, usual_of
 from planner.book.sheet import Sheet
 from planner.book.tables import HEADER, Head, LineItem, LineTable
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule, shown
 from planner.formulas.text import FUNCTIONS
+from planner.recalc.evidence import CLOCK_OR_DICE
 from planner.xlsx.address import Area, Position, address
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.pattern import Pattern, RelativeReference, pattern

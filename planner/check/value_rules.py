@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from planner.book.row_formulas import CLOCK_OR_DICE
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
 from planner.check.precedents import Precedents, origins, reached
 from planner.recalc.engine import EngineError
+from planner.recalc.evidence import CLOCK_OR_DICE
 from planner.xlsx.address import Spot, address
 from planner.xlsx.cellvalue import NA, CellError, Value, same_value
 

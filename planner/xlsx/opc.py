@@ -1,4 +1,7 @@
-"""The .xlsx as a zip of parts: change some, leave every other byte alone."""
+"""The .xlsx as a zip of parts: change some, leave every other byte alone.
+
+A file is refused before that for another format, or for something that no workbook needs.
+"""
 
 from __future__ import annotations
 
