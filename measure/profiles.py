@@ -68,16 +68,9 @@ def _gpu_runs(plane: Plane, module: str, n_runs: int) -> list[float]:
     nor do copies without one, which are the host's. Where they can't be dealt out evenly, every run
     is given the mean.
     """
-    kernels = sorted(
-        (
-            event
-            for line in plane.lines
-            if line.name.startswith("Stream")
-            for event in line.events
-            if event.stats.get("hlo_module", "" if _is_copy(event.name) else module) == module
-        ),
-        key=lambda event: event.start_ps,
-    )
+    streams = (line for line in plane.lines if line.name.startswith("Stream"))
+    events = (event for line in streams for event in line.events)
+    kernels = sorted((event for event in events if _is_of(event, module)), key=lambda event: event.start_ps)
     if not kernels:
         return []
     each, odd = divmod(len(kernels), n_runs)
@@ -106,9 +99,11 @@ def busy_time(events: Iterable[Event]) -> float:
     return total * PS
 
 
-def _is_copy(kernel: str) -> bool:
-    """Whether a GPU's event copies or fills memory: MemcpyH2D of CUDA, say, or __amd_rocclr_copyBuffer.kd of ROCm."""
-    return any(word in kernel.lower() for word in COPIES)
+def _is_of(event: Event, module: str) -> bool:
+    """Whether a kernel is of a program. What names none is; not so a copy, which is the host's."""
+    # MemcpyH2D of CUDA, say, or __amd_rocclr_copyBuffer.kd of ROCm
+    is_copy = any(word in event.name.lower() for word in COPIES)
+    return event.stats.get("hlo_module", "" if is_copy else module) == module
 
 
 def _base(name: str) -> str:

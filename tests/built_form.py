@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from planner.book.formulas_in_names import OVERRIDE
-from planner.book.line_tables import BESIDE, HEADER, LineTable
 from planner.book.sheet import SEARCHED, Sheet
+from planner.book.tables import BESIDE, HEADER, LineTable
 from planner.book.workbook import Book
 from planner.formulas.text import Binary, Call, FormulaError, Node, Number, children, parse, walk
 from planner.xlsx.address import Position, address, quoted, unquoted

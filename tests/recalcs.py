@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from planner.xlsx.cellvalue import Value
+from planner.recalc import Recalculated, put_values
+from planner.recalc.edits import Edits, formula_cells, typed_value
+from planner.recalc.engine import Address, Sheets
+from planner.recalc.evidence import recomputed
+from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from tests.xlsx_samples import set_values
@@ -32,3 +36,25 @@ def edited(book: Package, **values: Value) -> Package:
     part = next(iter(copy.sheets().values()))
     copy.replace(part, set_values(copy.parts[part], values))
     return copy
+
+
+def recalculate_edited(book: Package, before: Package) -> Recalculated:
+    """Refresh what is reached by the edits that lead from `before` to `book`: their formulas are the same."""
+    sheets = parse_sheets(book)
+    old = parse_sheets(before)
+    formulas, now = formula_cells(old), formula_cells(sheets)
+    assert all(now[cell].formula == formulas[cell].formula for cell in formulas), "an edit changes no formula"
+    added = {cell: now[cell].formula or "" for cell in now.keys() - formulas.keys()}
+    return put_values(book, sheets, recomputed(before, old, Edits(_typed(old, sheets), added)))
+
+
+def _typed(old: Sheets, new: Sheets) -> dict[Address, Value]:
+    """The typed cells whose value differs, with the new one."""
+    cells = {
+        (name, ref)
+        for name in old
+        for ref in old[name].cells.keys() | new[name].cells.keys()
+        if not new[name].is_computed(ref)
+    }
+    typed = {cell: (typed_value(old, cell), typed_value(new, cell)) for cell in sorted(cells)}
+    return {cell: now for cell, (was, now) in typed.items() if not same_value(was, now, 0.0)}

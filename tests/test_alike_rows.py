@@ -17,7 +17,7 @@ from planner.xlsx.cellvalue import CellError, Formula, Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import NewRow, with_values
 from planner.xlsx.workbook_part import parse_sheets
-from tests.recalcs import cached, edited
+from tests.recalcs import cached, edited, recalculate_edited
 from tests.xlsx_samples import package, sheet
 
 N_ROWS, NEW = 9, (10, 11, 12, 13)
@@ -119,7 +119,7 @@ def test_a_formula_that_an_edit_adds_has_a_value() -> None:
     book = Package.from_bytes(before.to_bytes(), "book.xlsx")
     page = parse_sheets(book)["S"]
     book.replace(book.sheets()["S"], with_values(page, {"C1": Formula("$A1*2")}, {"C1": "B1"}))
-    recalculate(book, before=before)
+    recalculate_edited(book, before)
     assert cached(book)["C1"] == 14.0
 
 
@@ -149,7 +149,7 @@ def test_a_row_whose_saved_value_is_another_is_left_to_the_engine() -> None:
     part = before.sheets()["S"]
     before.replace(part, before.parts[part].replace(b"<v>2</v>", b"<v>5</v>", 1))
     book = edited(before, A1=3.0, A2=3.0)
-    result = recalculate(book, before=before)
+    result = recalculate_edited(book, before)
     assert (cached(book)["B1"], cached(book)["B2"]) == (None, 4.0)
     assert [(skip.ref, skip.reason) for skip in result.skipped] == [("B1", "the engine has 2.0, not 5.0")]
 
@@ -159,5 +159,5 @@ def test_a_fixed_cell_that_the_edit_reaches() -> None:
     before = package({"S": sheet(typed(A1=1.0, B1="A1*$C$9", A2=2.0, B2="A2*$C$9", A9=10.0, C9="A9*2"))})
     recalculate(before)
     book = edited(before, A1=3.0, A9=100.0)
-    recalculate(book, before=before)
+    recalculate_edited(book, before)
     assert [cached(book)[ref] for ref in ("B1", "B2", "C9")] == [600.0, 400.0, 200.0]

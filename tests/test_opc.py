@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from planner.errors import UserError
-from planner.xlsx import intake
+from planner.xlsx import opc
 from planner.xlsx.atomic import write_atomically
 from planner.xlsx.opc import Package
 from planner.xlsx.styles import Stylesheet
@@ -149,7 +149,7 @@ def test_refusal_of_encrypted_members_and_odd_compression() -> None:
 
 def test_refusal_of_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     """More bytes or more parts than any workbook has are refused before they are read."""
-    monkeypatch.setattr(intake, "MAX_BYTES", 100)
+    monkeypatch.setattr(opc, "MAX_BYTES", 100)
     with pytest.raises(UserError, match="implausibly large"):
         Package.from_bytes(zipped(GOOD), "x")
 

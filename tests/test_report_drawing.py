@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planner.errors import UserError
-from planner.report.bar_chart import PARTS
+from planner.report.bar_pictures import PARTS
 from planner.report.contents import FigureTable, Picture
 from planner.report.jinja_pages import page
 from planner.report.label_placement import DrawnPoint, Labels

@@ -75,7 +75,7 @@ def test_blank_ones_stay_and_nothing_else_is_taken_for_a_persons(tmp_path: Path)
     by_office(GOLDEN / "default.xlsx", [(Edit("columns", steps, Expected()), path)])
     done, _ = update_file(path, output=new)
     assert sorted(done.own_columns) == sorted(f"{sheet}!{column_letters(column)}" for sheet, column in at.items())
-    assert (done.kept.formulas, done.kept.typed_over, done.kept.texts, done.own_rows) == ([], [], [], [])
+    assert (done.formulas, done.typed_over, done.texts, done.own_rows) == ([], [], [], [])
     assert check(Package.read(new)).is_clean
 
 

@@ -81,7 +81,7 @@ def test_nothing_is_taken_for_a_persons_change(workbook: Brought) -> None:
 
     The person's rows are named as such, and their cells not counted again.
     """
-    kept = workbook.done.kept
+    kept = workbook.done
     assert kept.own_cells == 0
     assert (kept.formulas, kept.typed_over, kept.texts, workbook.done.rules) == ([], [], [], 0)
     assert check(Package.read(workbook.path)).of("fault") == []
@@ -140,4 +140,4 @@ def test_a_number_for_a_blank_is_named(tmp_path: Path) -> None:
     chips.write_text(CHIPS.replace("kind,", "kind,tdp_watts,").replace(",gpu,", ",gpu,900,"))
     done, _ = update_file(path, (), Databases(models, chips))
     assert done.is_needed
-    assert done.kept.numbers == ["next tdp_watts: blank is now 900"]
+    assert done.numbers == ["next tdp_watts: blank is now 900"]

@@ -123,7 +123,7 @@ def test_labels_notes_units_and_formulas_come_through(small: tuple[Path, Path], 
     own.write_text(text)
     done, plan = brought(path, own)
     is_as_built(path, own, tmp_path)
-    kept = done.kept
+    kept = done
     assert (kept.texts, kept.formulas, kept.typed_over, kept.cleared, kept.both) == ([], [], [], [], [])
     cost = next(row for row in plan.tables["Mine"] if row.name == "total_cost")
     assert (cost.label, cost.text) == ("The whole cost", "total_rows*batch_cost*row_scale")
@@ -171,11 +171,11 @@ def test_a_persons_work_stays_and_says_where_both_changed(small: tuple[Path, Pat
     assert after.cell(at["total_cost"], 6).fill.fgColor.rgb == "FF00FF00"
     assert after.cell(at["total_cost"], 8).value == "look here"
     assert after.cell(at["total_cost"], 6).comment.text == "why?"
-    assert done.kept.formats == 1
-    assert done.kept.texts == [f"Mine!E{at['total_cost']}"]
-    assert done.kept.typed_over == [f"Mine!F{at['total_rows']} (total_rows)"]
-    assert done.kept.formulas == [f"Mine!F{at['cost_share']} (cost_share)"]
-    (both,) = done.kept.both
+    assert done.formats == 1
+    assert done.texts == [f"Mine!E{at['total_cost']}"]
+    assert done.typed_over == [f"Mine!F{at['total_rows']} (total_rows)"]
+    assert done.formulas == [f"Mine!F{at['cost_share']} (cost_share)"]
+    (both,) = done.both
     assert f"yours is =F{at['total_cost']}*5, planner's now =F{at['total_cost']}/" in both
 
 
@@ -241,7 +241,7 @@ def test_a_formula_in_names_is_whose_the_formula_is(small: tuple[Path, Path]) ->
     texts = [after.cell(row, 4).value for row in rows.values()]
     assert texts == ["batch_rows*row_scale", "total_rows*7", "total_cost/batch_cost/row_scale"]
     assert done.remarks == [f"Mine!D{rows['total_rows']} said 'batch_rows'; it says what planner's formula is"]
-    assert done.kept.texts == [f"Mine!D{rows['total_cost']}"]
+    assert done.texts == [f"Mine!D{rows['total_cost']}"]
     broken = {(found.rule, found.cell) for found in check(Package.read(path)).of("fault")}
     assert broken == {(21, f"F{rows['cost_share']}")}
 
@@ -297,7 +297,7 @@ def test_sheets_that_were_copied_renamed_or_deleted(
     )
     done, plan = brought(path, own)
     assert (done.own_sheets, done.new_sheets, done.remarks) == (own_sheets, new_sheets, remarks)
-    assert (done.kept.texts, done.kept.formulas, done.kept.typed_over) == ([], [], [])
+    assert (done.texts, done.formulas, done.typed_over) == ([], [], [])
     assert any(row.label == "The whole cost" for rows in plan.tables.values() for row in rows)
 
 
@@ -314,7 +314,7 @@ def test_what_libreoffice_saved_is_still_planners(small: tuple[Path, Path], tmp_
     )
     done, _ = brought(there, own)
     is_as_built(there, own, tmp_path)
-    kept = done.kept
+    kept = done
     assert (kept.texts, kept.formulas, kept.typed_over, kept.cleared, kept.both) == ([], [], [], [], [])
     assert (kept.formats, kept.own_cells, done.rules) == (0, 0, 0)
     assert (done.own_sheets, done.own_rows, done.own_columns, done.remarks) == ([], [], [], [])
@@ -329,4 +329,4 @@ def test_a_damaged_memory_is_none(small: tuple[Path, Path]) -> None:
     cover.cell(row + 1, 2).value = cover.cell(row + 1, 2).value[:-9]
     saved(book, path)
     done, _ = brought(path, own)
-    assert done.kept.formulas == done.kept.texts == []
+    assert done.formulas == done.texts == []

@@ -181,13 +181,13 @@ def test_what_is_typed_over_and_edited_stays(worked: Worked) -> None:
     assert worked.after.value("prefill_time", V6E) == 0.25
     kv_time = worked.row("kv_time")
     assert kv_time.cells[V5E].formula != f"F{worked.row('param_time').row}*3"
-    assert f"Inference!F{kv_time.row}" in worked.done.kept.renewed
+    assert f"Inference!F{kv_time.row}" in worked.done.renewed
     assert next(row for row in worked.after.constants if row.name == "seconds_per_hour").value("") == 3599
     assert worked.after.value("hbm_bandwidth", H100) == 3e12
     assert next(row for row in worked.after.inputs if row.name == "batch").cells[V5E].formula == "4*12"
     assert worked.after.value("batch", V5E) == 48
-    assert any("(prefill_time)" in said for said in worked.done.kept.typed_over)
-    assert worked.done.kept.formulas == []
+    assert any("(prefill_time)" in said for said in worked.done.typed_over)
+    assert worked.done.formulas == []
 
 
 def test_what_is_typed_on_inputs_stays(worked: Worked) -> None:
@@ -228,7 +228,7 @@ def test_formats_widths_and_rules_stay(worked: Worked) -> None:
     assert worked.done.rules == 2  # a colour scale of version 0.1.0 is nobody's now
     batch = next(row for row in worked.after.inputs if row.name == "batch")
     assert batch.text != "the customer said 32"
-    assert f"Inputs!D{batch.row}" in worked.done.kept.renewed
+    assert f"Inputs!D{batch.row}" in worked.done.renewed
 
 
 def test_own_rows_columns_and_texts_stay(worked: Worked) -> None:

@@ -7,25 +7,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from planner.book import rowkeys
-from planner.book.line_tables import BESIDE, LineTable
 from planner.book.problem_book import GIVEN_COLUMN, problem_of
-from planner.book.record_tables import Database
+from planner.book.rowkeys import COVER, DATABASES, TEXTS, Keyed
 from planner.book.sheet import Sheet
+from planner.book.tables import BESIDE, Database, LineTable
 from planner.book.workbook import Book
-from planner.catalog.table import TABLES
 from planner.errors import UserError
 from planner.workbook import memory
 from planner.xlsx.cell import Cell
 
-COVER, LOG, COMPARISON, CALCULATION = "cover", "log", "comparison", "calculation "
+COMPARISON, CALCULATION = "comparison", "calculation "
 SCENARIO = "scenario "
 MEMORY = "memory "  # how the keys of the rows begin in which a Cover remembers what planner wrote
-TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
-DATABASES = tuple(TABLES.values())  # the kinds of sheets with a row for each id
 
 
 @dataclass(frozen=True)
-class KeyedSheet:
+class KeyedSheet(Keyed):
     """One of planner's sheets: its kind (`inputs`, `calculation inference`, `hardware`), and keys of rows and columns.
 
     `groups` names what the formulas of a row have in common with other rows' in a table of cases: its template.
@@ -37,16 +34,6 @@ class KeyedSheet:
     columns: Mapping[int, str]
     groups: Mapping[int, str] = field(default_factory=dict)
     line_table: LineTable | None = None
-
-    @cached_property
-    def row_of(self) -> dict[str, int]:
-        """The row of each key."""
-        return {key: row for row, key in self.rows.items()}
-
-    @cached_property
-    def column_of(self) -> dict[str, int]:
-        """The column of each key."""
-        return {key: column for column, key in self.columns.items()}
 
     @cached_property
     def first_row(self) -> int:

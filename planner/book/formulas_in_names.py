@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from planner.book.line_tables import Head, LineItem, LineTable
-from planner.book.record_tables import Database
 from planner.book.scenario_columns import FIRST_SCENARIO
+from planner.book.tables import Database, Head, LineItem, LineTable
 from planner.book.workbook import Book
 from planner.formulas.text import Formula, FormulaError, parse
 from planner.xlsx.address import Area, address, column_letters, quoted

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from planner.book.notes import Note
 from planner.book.workbook import Book
 from planner.recalc.engine import EngineError
 from planner.xlsx.address import Spot, coordinates
-from planner.xlsx.cellvalue import CellError, Value, same_value
+from planner.xlsx.cellvalue import CellError, Value, is_number, same_value
+from planner.xlsx.comments import Note
 from planner.xlsx.pattern import Pattern
 
 NEAR = 1e-9  # programs save 15 digits, and round powers and logarithms their own way
@@ -100,7 +100,7 @@ class CheckRow(Quantity):
     def failed(self, key: str) -> bool:
         """Whether it fails in a scenario."""
         value = self.value(key)
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
+        return is_number(value) and value == 0
 
     def holds(self, key: str) -> bool:
         """Whether it holds in a scenario."""

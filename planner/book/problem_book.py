@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from planner.book.formulas_in_names import GIVEN as TYPED
 from planner.book.formulas_in_names import OR
-from planner.book.line_tables import MACHINE_NAME, TITLES, Head, LineItem, LineTable
-from planner.book.plan import CheckRow, Entry, Headline, Quantity
-from planner.book.record_tables import CaseTable, database
 from planner.book.sheet import Sheet
+from planner.book.tables import MACHINE_NAME, TITLES, Head, LineItem, LineTable, database
 from planner.book.workbook import DATABASES, NEEDED, Book
 from planner.xlsx.address import Position
 from planner.xlsx.opc import Package
@@ -24,8 +23,17 @@ TITLE = re.compile(r"\S+: ")  # of a problem, below a blank row: its id and its 
 PROBLEM, QUESTION, ANSWER, UNIT, AGREES = "Problem", "Question", "Answer", "Unit", "Agrees"
 """Titles of the columns of Book."""
 
-ReadEntry = Callable[[Sheet, int, int], Entry]
-"""Gives the entry of a cell: its sheet, row and column."""
+
+class ListedProblem(NamedTuple):
+    """A row of Book: its problem, and the columns of the answer and of whether that is the exact one."""
+
+    sheet: Sheet
+    row: int
+    problem: str
+    question: str
+    unit: str
+    answer: int
+    agrees: int
 
 
 def open_book(package: Package) -> Book:
@@ -91,6 +99,14 @@ class ProblemBook(Book):
         """No table has a column for each scenario."""
         return []
 
+    def listed(self) -> Iterator[ListedProblem]:
+        """The rows of Book."""
+        for cases in self.cases:
+            at = {title: column for column, title in cases.columns.items()}
+            for row in cases.rows if {PROBLEM, QUESTION, ANSWER, UNIT, AGREES} <= at.keys() else ():
+                problem, question, unit = (cases.sheet.text(row, at[title]) for title in (PROBLEM, QUESTION, UNIT))
+                yield ListedProblem(cases.sheet, row, problem, question, unit, at[ANSWER], at[AGREES])
+
     def open_cells(self, sheet: Sheet) -> list[Position]:
         """The cells under Given of the lines that take a typed value."""
         tables = (table for table in self.problems if table.sheet is sheet)
@@ -118,45 +134,3 @@ def _problems(sheet: Sheet) -> Iterator[LineTable]:
         title, last = (label if row > last + 1 and TITLE.match(label) else title), row
     if lines:
         yield LineTable(sheet, "problem", (HEAD.fourth,), tuple(lines), HEAD)
-
-
-def given(book: ProblemBook, entry: ReadEntry) -> Iterator[Quantity]:
-    """What is typed for each problem, called by the problem: `shard-03.hop_latency`. Its value has the key `""`."""
-    for table in book.problems:
-        opened = {row for row, _ in book.open_cells(table.sheet)}
-        for line in (line for line in table.lines if line.row in opened):
-            yield Quantity(
-                sheet=table.sheet.name,
-                row=line.row,
-                name=f"{problem_of(line)}.{line.name}",
-                label=line.label,
-                unit=line.unit,
-                section=line.section,
-                text=line.names,
-                source=line.note,
-                cells={"": entry(table.sheet, line.row, GIVEN_COLUMN)},
-            )
-
-
-def answers(book: ProblemBook, entry: ReadEntry) -> Iterator[Headline]:
-    """The answer of each problem, from Book."""
-    for row, at, cases in _listed(book):
-        problem, question, unit = (cases.sheet.text(row, at[title]) for title in (PROBLEM, QUESTION, UNIT))
-        cells = {"": entry(cases.sheet, row, at[ANSWER])}
-        yield Headline(INDEX, row, problem, question, unit, "", "", "", cells, origin=INDEX)
-
-
-def agreements(book: ProblemBook, entry: ReadEntry) -> Iterator[CheckRow]:
-    """Whether each answer is the exact one, from Book."""
-    for row, at, cases in _listed(book):
-        problem = cases.sheet.text(row, at[PROBLEM])
-        label, cells = f"{problem} agrees with the exact answer", {"": entry(cases.sheet, row, at[AGREES])}
-        yield CheckRow(INDEX, row, problem, label, "1", "", "", "", cells)
-
-
-def _listed(book: ProblemBook) -> Iterator[tuple[int, dict[str, int], CaseTable]]:
-    """Each row of Book, with the columns of its titles."""
-    for cases in book.cases:
-        at = {title: column for column, title in cases.columns.items()}
-        if {PROBLEM, QUESTION, ANSWER, UNIT, AGREES} <= at.keys():
-            yield from ((row, at, cases) for row in cases.rows)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from planner.book import problem_book
-from planner.book.line_tables import HEADER, LineItem, LineTable
-from planner.book.notes import notes
 from planner.book.plan import CheckRow, Entry, Headline, Plan, Quantity, Scenario
-from planner.book.problem_book import ProblemBook, open_book
+from planner.book.problem_book import GIVEN_COLUMN, ProblemBook, open_book, problem_of
 from planner.book.row_formulas import usual_formula
 from planner.book.scenario_columns import inputs_column
 from planner.book.sheet import Sheet
+from planner.book.tables import HEADER, LineItem, LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.xlsx.address import Spot, column_letters
+from planner.xlsx.comments import notes
 from planner.xlsx.opc import Package
 
 
@@ -47,15 +47,40 @@ def _problems(book: ProblemBook) -> Plan:
         file=book.package.name,
         book=book,
         scenarios=(),
-        inputs=tuple(problem_book.given(book, reader.entry)),
+        inputs=tuple(_given(book, reader)),
         overrides=(),
         constants=tuple(reader.constants()),
         tables={},
-        headlines=tuple(problem_book.answers(book, reader.entry)),
-        checks=tuple(problem_book.agreements(book, reader.entry)),
+        headlines=tuple(_answers(book, reader)),
+        checks=tuple(_agreements(book, reader)),
         missing=(),
         notes=notes(book.package),
     )
+
+
+def _given(book: ProblemBook, reader: _Reader) -> Iterator[Quantity]:
+    """What is typed for each problem, called by the problem: `shard-03.hop_latency`. Its value has the key `""`."""
+    for table in book.problems:
+        opened = {row for row, _ in book.open_cells(table.sheet)}
+        for line in (line for line in table.lines if line.row in opened):
+            row = _row(table, line, {"": reader.entry(table.sheet, line.row, GIVEN_COLUMN)})
+            yield replace(row, name=f"{problem_of(line)}.{line.name}")
+
+
+def _answers(book: ProblemBook, reader: _Reader) -> Iterator[Headline]:
+    """The answer of each problem, from Book."""
+    for each in book.listed():
+        cells = {"": reader.entry(each.sheet, each.row, each.answer)}
+        texts = each.problem, each.question, each.unit, "", "", ""
+        yield Headline(each.sheet.name, each.row, *texts, cells, origin=each.sheet.name)
+
+
+def _agreements(book: ProblemBook, reader: _Reader) -> Iterator[CheckRow]:
+    """Whether each answer is the exact one, from Book."""
+    for each in book.listed():
+        cells = {"": reader.entry(each.sheet, each.row, each.agrees)}
+        texts = each.problem, f"{each.problem} agrees with the exact answer", "1", "", "", ""
+        yield CheckRow(each.sheet.name, each.row, *texts, cells)
 
 
 def _plan(book: Book) -> Plan:

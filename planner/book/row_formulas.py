@@ -6,17 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from planner.book.formulas_in_names import UnreadableError, writer
-from planner.book.line_tables import LineItem, LineTable
-from planner.book.record_tables import CaseTable
 from planner.book.sheet import Sheet
+from planner.book.tables import CaseTable, LineItem, LineTable
 from planner.book.workbook import Book
 from planner.xlsx.address import Position
 from planner.xlsx.pattern import Pattern, pattern
 
 NOTHING = pattern("0", 1, 1)
 """Stands for the live formula of a line where there is none."""
-CLOCK_OR_DICE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY"})
-"""The functions that give another value each time."""
 _IN_NAMES = ("calculation", "working")
 """The kinds of tables whose cells hold what their formulas in names say."""
 

@@ -7,16 +7,37 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import cached_property
 
-from planner.book.line_tables import MACHINE_NAME
+from planner.book.tables import MACHINE_NAME
+from planner.catalog.table import TABLES
 
 Typed = Mapping[int, Mapping[int, str | None]]
 """By row and column what is typed into the cells of a sheet: a text; blank for none, None for a number or a formula."""
 
 COVER, LOG = "cover", "log"
+TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
+DATABASES = tuple(TABLES.values())  # the kinds of sheets with a row for each id
 TITLES = 3  # texts that make a row the titles of a table
 TOP = 2  # rows of a sheet's title and purpose, which a person may write anew
 HEADINGS = ("above ", "top ", "label ", "titles", "case ")  # how the keys of rows begin that are no quantities
+
+
+class Keyed:
+    """A sheet whose rows and columns have keys: the way back from a key to its row or column."""
+
+    rows: Mapping[int, str]
+    columns: Mapping[int, str]
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """The row of each key."""
+        return {key: row for row, key in self.rows.items()}
+
+    @cached_property
+    def column_of(self) -> dict[str, int]:
+        """The column of each key."""
+        return {key: column for column, key in self.columns.items()}
 
 
 def is_heading(key: str) -> bool:

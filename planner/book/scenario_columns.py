@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import count
 
-from planner.book.line_tables import Head, LineTable
+from planner.book.tables import Head, LineTable
 from planner.xlsx.address import Position
 from planner.xlsx.pattern import Pattern, RelativeCorner, rewritten
 

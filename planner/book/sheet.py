@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from functools import cached_property, lru_cache
-from xml.etree import ElementTree
 
 from planner.xlsx.address import Position, coordinates
 from planner.xlsx.cell import Cell
@@ -13,7 +12,8 @@ from planner.xlsx.cellvalue import Value
 from planner.xlsx.markup import tag_end
 from planner.xlsx.pattern import Pattern, pattern
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.xmltree import local_name
+from planner.xlsx.worksheet import Worksheet
+from planner.xlsx.xmltree import Element, every
 
 SEARCHED = 40
 """The rows among which titles are looked for: built ones stand in row 1 to 5, below rows that an analyst puts in."""
@@ -107,20 +107,13 @@ class Sheet:
         return not any(area.covers(row, column) for area in self.xml.arrays.values())  # filled by another's formula
 
     @cached_property
-    def _around(self) -> dict[str, list[ElementTree.Element]]:
-        """The elements of the sheet's XML but for its cells, by local name."""
-        xml = self.xml.xml
-        start, end = xml.find(b"<sheetData"), xml.rfind(b"</sheetData>")
-        plain = start >= 0 and end > start
-        root = ElementTree.fromstring(xml[:start] + xml[end + len(b"</sheetData>") :] if plain else xml)
-        found: dict[str, list[ElementTree.Element]] = defaultdict(list)
-        for element in root.iter():
-            found[local_name(element)].append(element)
-        return dict(found)
+    def _around(self) -> Element:
+        """The sheet's XML but for its rows."""
+        return Worksheet(self.xml.xml).root
 
-    def elements(self, tag: str) -> list[ElementTree.Element]:
+    def elements(self, tag: str) -> list[Element]:
         """The elements of this local name, as `col` or `dataValidation`, that are not within a cell."""
-        return self._around.get(tag, [])
+        return list(every(self._around, tag))
 
     @property
     def hidden_rows(self) -> list[int]:

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import ClassVar
 
-from planner.book.line_tables import HEADER, LineTable, line_table
-from planner.book.record_tables import CaseTable, Database, case_tables, database
 from planner.book.scenario_columns import ColumnNumbers
 from planner.book.sheet import Sheet
+from planner.book.tables import HEADER, CaseTable, Database, LineTable, case_tables, database, line_table
 from planner.catalog.table import TABLES
 from planner.errors import Place, UserError
 from planner.recalc.engine import EngineError

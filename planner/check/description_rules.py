@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from planner.book.line_tables import MACHINE_NAME
-from planner.book.record_tables import CaseTable
+from planner.book.tables import MACHINE_NAME, CaseTable
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.formulas.units import parse_unit
@@ -99,9 +98,5 @@ def _measured(table: CaseTable) -> Iterator[Fault]:
         missing = [name for name in MEASURED if name in column and table.sheet.value(row, column[name]) in (None, "")]
         if missing:
             cell = address(row, column[missing[0]])
-            yield Fault(
-                table.sheet.name,
-                cell,
-                f"a measured time without {', '.join(missing)}",
-                "measure it again, or fill it in",
-            )
+            what = f"a measured time without {', '.join(missing)}"
+            yield Fault(table.sheet.name, cell, what, "measure it again, or fill it in")

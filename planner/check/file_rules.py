@@ -8,7 +8,7 @@ from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.xlsx.address import Area, address
 from planner.xlsx.opc import Package
-from planner.xlsx.xmltree import local_name
+from planner.xlsx.xmltree import every, local_name
 
 FOREIGN = {
     "externalLink": ("a link to another workbook", "paste its values; Data > Edit Links lists it"),
@@ -65,8 +65,8 @@ def order(book: Book) -> Iterator[Fault]:
 @rule(4, "Nothing is hidden: no hidden sheet, row or column (grouped and collapsible is fine).")
 def hidden(book: Book) -> Iterator[Fault]:
     """A sheet, a row or a column that a reader can't see."""
-    for element in book.package.tree(book.package.workbook_part()).iter():
-        if local_name(element) == "sheet" and element.get("state", "visible") != "visible":
+    for element in every(book.package.tree(book.package.workbook_part()), "sheet"):
+        if element.get("state", "visible") != "visible":
             yield Fault(element.get("name", ""), "", "the sheet is hidden", "show it")
     for sheet in book.our_sheets:
         for row in sheet.hidden_rows:
@@ -90,16 +90,12 @@ def merged(book: Book) -> Iterator[Fault]:
 @rule(18, "No external links, connections, macros.")
 def foreign_parts(book: Book) -> Iterator[Fault]:
     """A part that links, queries or runs."""
-    for sheet, owner in _owners(book).items():
+    owners = {"": book.package.workbook_part(), **book.package.sheets()}  # the workbook, and its sheets by name
+    for sheet, owner in owners.items():
         for link in book.package.relationships(owner):
             if link.kind in FOREIGN:
                 what, remedy = FOREIGN[link.kind]
                 yield Fault(sheet, "", f"the workbook has {what}: {link.target}", remedy)
-
-
-def _owners(book: Book) -> dict[str, str]:
-    """The parts of the workbook, under a blank name, and of its sheets."""
-    return {"": book.package.workbook_part(), **book.package.sheets()}
 
 
 @rule(33, "The file is whole: every part has the content type of what it is, and every relationship leads to a part.")

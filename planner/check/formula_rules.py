@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.book.formulas_in_names import CALLED_UP, UnreadableError, writer
-from planner.book.line_tables import HEADER, Head, LineItem, LineTable
-from planner.book.row_formulas import (
-    CLOCK_OR_DICE,
-    calculated_columns,
-    row_formula,
-    usual_formula,
-    usual_of,
-)
+from planner.book.row_formulas import calculated_columns, row_formula, usual_formula, usual_of
 from planner.book.sheet import Sheet
+from planner.book.tables import HEADER, Head, LineItem, LineTable
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule, shown
 from planner.formulas.text import FUNCTIONS
+from planner.recalc.evidence import CLOCK_OR_DICE
 from planner.xlsx.address import Area, Position, address
+from planner.xlsx.cellvalue import Value
 from planner.xlsx.pattern import Pattern, RelativeReference, pattern
 
 UNNAMED = "scenario_name"
@@ -81,17 +77,25 @@ def _misread(book: Book, table: LineTable) -> Iterator[Fault]:
 )
 def one_formula(book: Book) -> Iterator[Fault]:
     """A cell whose formula is another than its row's, or its column's in a table of cases."""
+    for sheet, cells, usual, line in _filled_alike(book):
+        if line is None:
+            wanted, along = usual is not None and _reads_its_row(usual), "column"
+        else:
+            is_choice = sheet is book.dashboard.sheet  # a choice on Dashboard has no formulas
+            wanted, along = bool(usual or (line.name and not is_choice)), "row"
+        if wanted:
+            yield from _deviations(book, sheet, cells, usual, along)
+
+
+def _filled_alike(book: Book) -> Iterator[tuple[Sheet, list[Position], Pattern | None, LineItem | None]]:
+    """The cells that are meant to have one formula: of each line, and of each column of cases; with that formula."""
     for table in book.lines:
         for line in table.lines:
-            row = [(line.row, column) for column in table.columns]
-            usual = usual_of(book, table, line)
-            if usual or (line.name and table.kind != "dashboard"):  # a choice on Dashboard has no formulas
-                yield from _deviations(book, table.sheet, row, usual, "row")
+            cells = [(line.row, column) for column in table.columns]
+            yield table.sheet, cells, usual_of(book, table, line), line
     for cases in book.cases:
         for column in calculated_columns(cases):
-            usual = usual_formula(cases.sheet, column)
-            if usual and _reads_its_row(usual):
-                yield from _deviations(book, cases.sheet, column, usual, "column")
+            yield cases.sheet, column, usual_formula(cases.sheet, column), None
 
 
 def _deviations(
@@ -106,17 +110,14 @@ def _deviations(
         if own is None:
             yield Fault(sheet.name, address(*at), f"the cell is blank, and not its {along}'s {wanted}", remedy)
         else:
-            what = f"the formula ={sheet.patterns[at].at(*at)} is not its {along}'s, which is {wanted}"
-            yield Fault(
-                sheet.name,
-                address(*at),
-                what,
-                remedy,
-                "override",
-                "override",
-                before=wanted if usual else None,
-                after=f"={sheet.patterns[at].at(*at)}",
-            )
+            text = f"={sheet.patterns[at].at(*at)}"
+            what = f"the formula {text} is not its {along}'s, which is {wanted}"
+            yield _override(sheet, at, what, remedy, wanted if usual else None, text)
+
+
+def _override(sheet: Sheet, at: Position, what: str, remedy: str, before: str | None, after: Value) -> Fault:
+    place = sheet.name, address(*at)
+    return Fault(*place, what, remedy, "override", "override", before=before, after=after)
 
 
 def _reads_its_row(formula: Pattern) -> bool:
@@ -145,15 +146,9 @@ def typed_numbers(book: Book) -> Iterator[Fault]:
             if at in inputs.sheet.patterns:
                 remedy = "type the number; calculate on a sheet of your own"
                 yield Fault(inputs.sheet.name, address(*at), f"{line.name} is a formula, not a typed value", remedy)
-    for table in book.lines:
-        for line in table.lines:
-            row = [(line.row, column) for column in table.columns]
-            usual = usual_of(book, table, line)
-            if usual or line.name:  # a row of an analyst's own on Dashboard has no formula to type over
-                yield from _typed_over(book, table.sheet, row, usual)
-    for cases in book.cases:
-        for column in calculated_columns(cases):
-            yield from _typed_over(book, cases.sheet, column, usual_formula(cases.sheet, column))
+    for sheet, cells, usual, of in _filled_alike(book):
+        if usual or of is None or of.name:  # a row of an analyst's own on Dashboard has no formula to type over
+            yield from _typed_over(book, sheet, cells, usual)
     yield from _filled(book)
 
 
@@ -164,9 +159,7 @@ def _typed_over(book: Book, sheet: Sheet, positions: list[Position], usual: Patt
             formula = f"={book.numbers.shown(sheet.name, at, usual)}" if usual else None
             what = f"{shown(sheet.value(*at))} is typed over {formula or 'a formula'}"
             remedy = "type it on Inputs, in the row's override cell where it has one; copy the formula back"
-            yield Fault(
-                sheet.name, address(*at), what, remedy, "override", "override", before=formula, after=sheet.value(*at)
-            )
+            yield _override(sheet, at, what, remedy, formula, sheet.value(*at))
 
 
 def _filled(book: Book) -> Iterator[Fault]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
-from xml.etree import ElementTree
 
 from planner.book.formulas_in_names import names_in
-from planner.book.line_tables import HEADER, MACHINE_NAME, LineItem
 from planner.book.sheet import Sheet
+from planner.book.tables import HEADER, MACHINE_NAME, LineItem
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
 from planner.check.precedents import CellSet
@@ -17,7 +16,7 @@ from planner.formulas.input_values import Limits, is_flag, stages
 from planner.xlsx.address import Area, Position, Spot, address
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.pattern import pattern
-from planner.xlsx.xmltree import local_name
+from planner.xlsx.xmltree import Element, local_name
 
 _HOLDS: dict[str, Callable[[float, float, float], bool]] = {
     "between": lambda value, low, high: low <= value <= high,
@@ -89,7 +88,8 @@ def _typed_over_on(book: Book, name: str) -> str | None:
 def validations(book: Book) -> Iterator[Fault]:
     """An input without a validation, and a typed value that its validation would not let in."""
     for sheet in book.our_sheets:
-        found = _validations(sheet)
+        # those of the extension too, in which Excel keeps lists of other sheets
+        found = [_validation(element) for element in sheet.elements("dataValidation")]
         reported: set[str] = set()
         typed = CellSet(_typed(book, sheet) if found else ())
         for validation in found:
@@ -216,12 +216,7 @@ def number_in(text: str) -> float | None:
     return None
 
 
-def _validations(sheet: Sheet) -> list[Validation]:
-    """A sheet's validations, those of the extension too, in which Excel keeps lists of other sheets."""
-    return [_validation(element) for element in sheet.elements("dataValidation")]
-
-
-def _validation(element: ElementTree.Element) -> Validation:
+def _validation(element: Element) -> Validation:
     texts = {local_name(child): "".join(child.itertext()).strip() for child in element}
     ranges = pattern(",".join((element.get("sqref") or texts.get("sqref", "")).split()), 1, 1)
     areas = tuple(reference.area(1, 1) for reference in ranges.references)

@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from planner.book.formulas_in_names import names_in
-from planner.book.line_tables import LineItem, LineTable
 from planner.book.row_formulas import row_formula
 from planner.book.sheet import SEARCHED, Sheet
+from planner.book.tables import LineItem, LineTable
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule, shown
 from planner.xlsx.address import Position, Spot, address
-from planner.xlsx.cellvalue import NA, Value
+from planner.xlsx.cellvalue import NA, Value, is_number
 
 MOST_NUMBERS = 4
 MASTER = 1, 3
@@ -94,7 +94,7 @@ def checks_hold(book: Book) -> Iterator[Fault]:
     for line in (line for line in table.lines if line.section.startswith("Checks")):
         for column in table.columns:
             value = book.value(table.sheet.name, line.row, column)
-            if isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0:
+            if is_number(value) and value == 0:
                 _, scenario = book.owner(table.sheet.name, line.row, column)
                 what = f"{scenario} fails the check '{line.label}'{_in_numbers(book, line, scenario)}"
                 remedy = f"it asks for {line.names}" if line.names else "see what it asks for"

@@ -14,7 +14,7 @@ from planner.xlsx.address import Area, Position, address
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.named_ranges import tables
 from planner.xlsx.pattern import Pattern, RelativeReference
-from planner.xlsx.xmltree import local_name
+from planner.xlsx.xmltree import every
 
 REMEDY = "point it at a cell, or undo the deletion or the renaming that broke it"
 _LOCAL_NAMES = re.compile(r"\b(LET|LAMBDA)\(")
@@ -114,9 +114,8 @@ def _broken_by(book: Book, formula: Pattern, known: set[str]) -> tuple[str, bool
 
 def defined(book: Book) -> Iterator[tuple[str, str, str]]:
     """Each defined name, the sheet that it belongs to or blank, and what it stands for."""
-    for element in book.package.tree(book.package.workbook_part()).iter():
-        if local_name(element) == "definedName":
-            yield element.get("name", ""), element.get("localSheetId", ""), element.text or ""
+    for element in every(book.package.tree(book.package.workbook_part()), "definedName"):
+        yield element.get("name", ""), element.get("localSheetId", ""), element.text or ""
 
 
 @rule(

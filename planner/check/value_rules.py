@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from planner.book.row_formulas import CLOCK_OR_DICE
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
 from planner.check.precedents import Precedents, origins, reached
 from planner.recalc.engine import EngineError
+from planner.recalc.evidence import CLOCK_OR_DICE
 from planner.xlsx.address import Spot, address
 from planner.xlsx.cellvalue import NA, CellError, Value, same_value
 
@@ -92,8 +92,9 @@ def recalculated(book: Book) -> Iterator[Fault]:
         yield Fault("", "", f"nothing was recalculated: {error}", "recalculate in a spreadsheet program", "note")
         return
     fresh = book.fresh
-    stale = {cell for cell, value in fresh.items() if not _is_current(book, cell, value)}
-    stale -= _moving(book, stale)
+    saved = [cell for cell, value in fresh.items() if not _is_current(book, cell, value)]
+    moving = _moving(book, saved)
+    stale = [cell for cell in saved if cell not in moving]
     first = origins(book, stale)
     rest = Counter(name for name, *_ in stale) - Counter(name for name, *_ in first)
     for cell in first:

@@ -41,7 +41,7 @@ def add(config: Path, to: Path, identifier: str, name: str, settings: tuple[str,
     config doesn't say is asked for by name, and typed with --set.
     """
     from planner.formulas.input_values import parsed
-    from planner.hf.add import add as add_model
+    from planner.hf.store import add as add_model
     from planner.table import aligned, shown
 
     added = add_model(config, to, parsed(settings), identifier=identifier, name=name, force=force)

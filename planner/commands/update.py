@@ -8,23 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 from planner.commands import options
-from planner.commands.options import Greedy
+from planner.commands.options import PATH, Greedy, repeatable
 
 if TYPE_CHECKING:
     from planner.catalog.databases import Databases
 
 
 @click.command("update", cls=Greedy)
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--template",
-    "templates",
-    metavar="FILE",
-    multiple=True,
-    help="The CSV of a template of your own. Repeatable.",
-)
+@click.argument("file", type=PATH)
+@repeatable("--template", "templates", metavar="FILE", help="The CSV of a template of your own. Repeatable.")
 @options.databases
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the new workbook here, and leave FILE.")
+@click.option("-o", "--output", type=PATH, help="Write the new workbook here, and leave FILE.")
 @click.option("--all", "in_full", is_flag=True, help="Name every row, cell and number instead of the first few.")
 def command(
     file: Path, templates: tuple[str, ...], databases: Databases, output: Path | None, in_full: bool

@@ -17,11 +17,11 @@ from planner.formulas.template import Template
 from planner.measure.records import case_key
 from planner.xlsx.address import Area, address, unquoted
 from planner.xlsx.cell import Cell
-from planner.xlsx.cellvalue import CellError, Value
+from planner.xlsx.cellvalue import CellError, Value, is_number
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
-from planner.xlsx.xmltree import local_name
+from planner.xlsx.xmltree import every
 
 SHEET, KEY, RESULTS = "Comparison", "case_key", "measured"
 MARKER = "comparison_keys"  # a defined name over the keys: it follows the column when an analyst moves or renames
@@ -58,7 +58,7 @@ class CaseRow:
     def number_in(self, name: str) -> float | None:
         """A cell's number; None where it is empty, an error or a text."""
         value = self.value(name)
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        return float(value) if is_number(value) else None
 
     @cached_property
     def template(self) -> Template | None:
@@ -200,7 +200,7 @@ def _markers(package: Package) -> Iterator[tuple[str, tuple[str, Area]]]:
 
     Those of one sheet, as a copied one has them, come first: the workbook's own count.
     """
-    named = [each for each in package.tree(package.workbook_part()).iter() if local_name(each) == "definedName"]
+    named = every(package.tree(package.workbook_part()), "definedName")
     for element in sorted(named, key=lambda each: each.get("localSheetId") is None):
         name = element.get("name", "")
         if name.startswith(MARKERS):

@@ -14,9 +14,16 @@ from math import isnan
 from pathlib import Path
 
 from planner.collector import still
-from planner.compare.appended_rows import AppendedRows, appended, unknown_chips
+from planner.compare.appended_rows import (
+    AppendedRows,
+    appended,
+    extend_names,
+    extend_ranges,
+    extend_tables,
+    outside,
+    unknown_chips,
+)
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, is_missing
-from planner.compare.extended_ranges import extend_names, extend_ranges, extend_tables, outside
 from planner.measure.records import Measurement
 from planner.recalc import Recalculated, edit
 from planner.xlsx.address import address

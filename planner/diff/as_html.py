@@ -29,30 +29,30 @@ li { margin: .2rem 0; }
 """
 
 
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<h1>What changed</h1>
+<p class="files">from <b>{old}</b> to <b>{new}</b></p>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
 def as_html(found: Difference) -> str:
     """The whole page. Every text of a workbook is escaped."""
-    return "\n".join(
-        (
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-            f"<title>{escape(f'{found.old} and {found.new}')}</title>",
-            f"<style>{_STYLE}</style>",
-            "</head>",
-            "<body>",
-            "<main>",
-            "<h1>What changed</h1>",
-            f'<p class="files">from <b>{escape(found.old)}</b> to <b>{escape(found.new)}</b></p>',
-            *_body(found),
-            "</main>",
-            "</body>",
-            "</html>",
-            "",
-        )
-    )
+    old, new = escape(found.old), escape(found.new)
+    return _PAGE.format(title=f"{old} and {new}", style=_STYLE, old=old, new=new, body="\n".join(_body(found)))
 
 
 def _body(found: Difference) -> Iterator[str]:

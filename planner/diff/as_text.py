@@ -75,10 +75,8 @@ def percent(change: OutcomeChange) -> str:
 def structure(change: Structure) -> str:
     """A structural change in words."""
     was = f" (was {change.old_name})" if change.old_name else ""
-    if change.what == "sheet":
-        return f"sheet {change.how}: {change.name}{was}"
-    if change.what == "scenario":
-        return f"scenario {change.how}: {change.name}{was}"
+    if change.what in ("sheet", "scenario"):
+        return f"{change.what} {change.how}: {change.name}{was}"
     name = f": {change.name}" if change.name else ""
     return f"{change.what} {change.how}: {change.sheet}, {change.what} {change.at}{name}"
 

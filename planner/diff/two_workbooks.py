@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from planner.align.likeness import Pairs, pairs
-from planner.align.matching import Matched, Token, matched
+from planner.align.matching import Matched, Pairs, Token, matched, pairs
 from planner.align.meaning import Comparer, Meanings, Placed
 from planner.book.plan import Plan, Quantity
 from planner.book.reading import read_workbook
-from planner.diff.cell_formats import Formats
+from planner.book.sheet import Sheet
 from planner.diff.differences import (
     CellChange,
     CheckChange,
@@ -30,6 +30,7 @@ from planner.diff.differences import (
 from planner.xlsx.address import Position, Spot, address, column_letters, coordinates
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.opc import Package
+from planner.xlsx.styles import Look, looks_of
 
 TYPED_AGREE = 1e-14  # some programs save 15 digits of what was typed
 OUTCOMES_AGREE = 1e-12
@@ -67,31 +68,13 @@ class _Comparison:
         self.difference.unsure = [text for plan in (old, new) for text in _unsure(plan)]
 
     def _sheets(self) -> Iterator[Structure]:
-        old, new = self.old.sheets, self.new.sheets
-        for name in old:
-            if name not in self.pairs.sheets:
-                yield Structure("sheet", "removed", name, name)
-        for name in new:
-            if name not in self.pairs.sheets.values():
-                yield Structure("sheet", "added", name, name)
-        for name, other in self.pairs.sheets.items():
-            if name != other:
-                yield Structure("sheet", "renamed", other, other, name)
-        yield from (Structure("sheet", "moved", name, name) for name in _moved(old, new, self.pairs.sheets))
+        yield from _named("sheet", self.old.sheets, self.new.sheets, self.pairs.sheets)
 
     def _scenarios(self) -> Iterator[Structure]:
-        old, new, inputs = list(self.old.by_key), list(self.new.by_key), self.new.book.inputs.sheet.name
-        for key in old:
-            if key not in self.pairs.scenarios:
-                yield Structure("scenario", "removed", inputs, key)
-        for key in new:
-            if key not in self.pairs.scenarios.values():
-                at = column_letters(self.new.by_key[key].column)
-                yield Structure("scenario", "added", inputs, key, at=at)
-        for key, other in self.pairs.scenarios.items():
-            if key != other:
-                yield Structure("scenario", "renamed", inputs, other, key)
-        yield from (Structure("scenario", "moved", inputs, key) for key in _moved(old, new, self.pairs.scenarios))
+        inputs = self.new.book.inputs.sheet.name
+        for change in _named("scenario", list(self.old.by_key), list(self.new.by_key), self.pairs.scenarios):
+            at = column_letters(self.new.by_key[change.name].column) if change.how == "added" else ""
+            yield change._replace(sheet=inputs, at=at)
 
     def _sheet(self, one: Matched, two: Matched) -> None:
         """Rows and columns added and removed, and the cells that both sheets have."""
@@ -122,7 +105,8 @@ class _Comparison:
             return self.formulas.is_same(old, new)
         if formula or other:
             return False
-        return _same_typed(one.sheet.value(*here), two.sheet.value(*there))
+        was, now = one.sheet.value(*here), two.sheet.value(*there)
+        return same_value("" if was is None else was, "" if now is None else now, TYPED_AGREE)
 
     def _tell(self, one: Matched, two: Matched, here: Position | None, there: Position | None) -> None:
         """A cell that is another, or that only one of the sheets has."""
@@ -219,10 +203,6 @@ def _typed(side: Matched, at: Position | None) -> Value:
     return None if at is None else side.sheet.value(*at)
 
 
-def _same_typed(old: Value, new: Value) -> bool:
-    return same_value("" if old is None else old, "" if new is None else new, TYPED_AGREE)
-
-
 def _input(side: Matched, at: Position, scenario: str, name: str) -> tuple[str, str] | None:
     """Label and unit of a cell that a person types a value into; None for a text of planner's or an own cell."""
     if at[1] in side.titles and name:
@@ -261,6 +241,16 @@ def _lines_of(side: Matched, other: Matched, how: Literal["added", "removed"]) -
                             at=column_letters(column))  # fmt: skip
 
 
+def _named(
+    what: Literal["sheet", "scenario"], old: list[str], new: list[str], known: Mapping[str, str]
+) -> Iterator[Structure]:
+    """What was removed, added, renamed and moved; `known` has the new name of what both have."""
+    yield from (Structure(what, "removed", name, name) for name in old if name not in known)
+    yield from (Structure(what, "added", name, name) for name in new if name not in known.values())
+    yield from (Structure(what, "renamed", other, other, name) for name, other in known.items() if name != other)
+    yield from (Structure(what, "moved", name, name) for name in _moved(old, new, known))
+
+
 def _moved(old: list[str], new: list[str], known: Mapping[str, str]) -> list[str]:
     """The fewest of what both have that must move to come from the old order to the new."""
     before = [known[name] for name in old if name in known]
@@ -295,3 +285,51 @@ def _unsure(plan: Plan) -> Iterator[str]:
     elif plan.unknown:
         spot: Spot = next(iter(plan.unknown))
         yield f"{plan.file}: {len(plan.unknown):,} cells are as saved, such as {spot}: {plan.unknown[spot]}"
+
+
+_CELL_TAG = re.compile(rb"<(?:\w+:)?c\s[^>]*>")
+_TYPE = re.compile(rb"""\st=["'][a-zA-Z]*["']""")  # of the value
+_LOCALE = re.compile(r"\[\$-?[0-9A-Fa-f-]*\]|_-|\s+$")
+_DATE = "built-in 14"
+
+
+class Format(NamedTuple):
+    """A cell's format, blank where a cell says nothing."""
+
+    number: str
+    bold: bool
+    italic: bool
+    ink: str
+    fill: str
+
+    @classmethod
+    def of(cls, look: Look) -> Format:
+        """What is told of a look."""
+        number = _LOCALE.sub("", "yyyy-mm-dd" if look.number_format == _DATE else look.number_format)
+        return cls(number, look.is_bold, look.is_italic, look.ink, look.ground)
+
+    def __str__(self) -> str:
+        said = [self.number, "bold" * self.bold, "italic" * self.italic, self.ink and f"ink {self.ink}",
+                self.fill and f"fill {self.fill}"]  # fmt: skip
+        return ", ".join(part for part in said if part)
+
+
+class Formats:
+    """The formats of a workbook's cells."""
+
+    def __init__(self, package: Package) -> None:
+        self._known = [Format.of(look) for look in looks_of(package)]
+
+    def all_same(self, sheet: Sheet, other: Formats, its: Sheet) -> bool:
+        """Whether every cell of a sheet begins as the same cell of another workbook's sheet, and so has its format."""
+        if self._known != other._known:
+            return False
+        tags, others = (_CELL_TAG.findall(each.xml.xml) for each in (sheet, its))
+        return len(tags) == len(others) and all(
+            tag == also or _TYPE.sub(b"", tag) == _TYPE.sub(b"", also) for tag, also in zip(tags, others, strict=True)
+        )
+
+    def of(self, sheet: Sheet, at: Position) -> Format:
+        """A cell's format."""
+        number = sheet.cells[at].style or 0
+        return self._known[number] if number < len(self._known) else Format.of(Look())

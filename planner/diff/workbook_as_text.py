@@ -7,7 +7,7 @@ from typing import Literal
 
 from planner.align.matching import Matched, alone
 from planner.book.plan import Plan
-from planner.book.row_formulas import CLOCK_OR_DICE
+from planner.recalc.evidence import CLOCK_OR_DICE
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.pattern import Pattern, RelativeReference, renamed

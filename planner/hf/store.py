@@ -1,4 +1,7 @@
-"""A row put into a models CSV: appended or in the place of one, with every other byte left where it can be."""
+"""A config added to a models CSV, with what the transformer template makes of it.
+
+The row is appended or takes the place of one, and every other byte is left where it can be.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,70 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner import csvfile
-from planner.catalog import load_models
-from planner.catalog.columns import Value
+from planner.catalog import Value, load_models
+from planner.catalog.columns import UnfitCellError, refuse_new_id
+from planner.catalog.databases import Databases
 from planner.catalog.laws import MODEL_LAWS
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.catalog.rows import Reader
 from planner.errors import Place, UserError
-from planner.hf.understand import FIELDS
+from planner.formulas import explanation as trace
+from planner.formulas import library
+from planner.formulas.evaluation import Facts, Results, evaluate
+from planner.formulas.lookups import by_id
+from planner.formulas.template import Row
+from planner.hf.understand import FIELDS, column_in, suggested_id, understand
 from planner.xlsx.atomic import write_atomically
+
+SHOWN = ("n_params_total", "n_params_active", "kv_bytes_per_token")
+
+
+@dataclass(frozen=True)
+class Added:
+    """What was added: the id, its headline numbers, and notes on what was assumed or left out."""
+
+    identifier: str
+    quantities: Sequence[tuple[str, Value, str, str]]  # name, value, unit and label of rows of the template
+    notes: Sequence[str]
+
+
+def add(
+    config: Path, to: Path, settings: Mapping[str, str], *, identifier: str = "", name: str = "", force: bool = False
+) -> Added:
+    """Add the model of a Hugging Face config.json to a models CSV. `settings` are columns that go before the config.
+
+    Raises UserError as planner.hf.understand.understand and `put` do; nothing is written then.
+    """
+    understood = understand(config, settings)
+    cells = {"id": _new_id(identifier, config), **understood.cells}
+    if name:
+        cells["name"] = name
+    row = completed(cells, config)
+    template = library.load("transformer")
+    results = evaluate(template, Facts(model=row, by_id=by_id(template, Databases())))
+    if unknown := trace.missing(results, SHOWN):
+        what = f"N/A because {', '.join(unknown)}"
+        raise UserError(what, place=Place(config), remedy="type it with --set column=value")
+    put(to, cells, force=force)
+    quantities = [_quantity(template.row(shown), results) for shown in SHOWN]
+    return Added(cells["id"], quantities, understood.notes)
+
+
+def _new_id(typed: str, config: Path) -> str:
+    """The id that was typed, or else the one that the config suggests. Raises UserError for one that can't be."""
+    identifier = typed.strip(" ") or suggested_id(config)
+    try:
+        refuse_new_id(identifier)
+    except UnfitCellError as error:
+        place = Place(config, column="id")
+        raise UserError(error.what, place=place, remedy=f"{error.remedy}, as in --id my-model") from None
+    return identifier
+
+
+def _quantity(row: Row, results: Results) -> tuple[str, Value, str, str]:
+    label = f"{row.label}, {results.value('kv_dtype')}" if row.unit == "byte" else row.label
+    return row.name, results.value(row.name), row.unit, label
+
 
 # A new file has these columns; further ones come as a row needs them.
 _FIRST = (
@@ -61,7 +120,7 @@ def put(path: Path, cells: Mapping[str, str], *, force: bool = False) -> None:
     """
     old = _read(path, cells["id"], force=force) if path.exists() else None
     header = [name for name in _FIRST if name in cells or name == "name"] if old is None else old.header
-    placed = {_as_in(header, name): text for name, text in cells.items()}
+    placed = {column_in(header, name): text for name, text in cells.items()}
     added = sorted(_needed(placed, header), key=lambda name: _ORDER[name])
     row = _line([placed.get(name, "") for name in [*header, *added]])
     if old is None:
@@ -82,11 +141,6 @@ def _read(path: Path, identifier: str, *, force: bool) -> csvfile.Sheet:
         what, remedy = f'the id "{identifier}" is there already', "choose another with --id, or replace it with --force"
         raise UserError(what, place=Place(path, lines[identifier.lower()]), remedy=remedy)
     return sheet
-
-
-def _as_in(header: Sequence[str], name: str) -> str:
-    """A column under the name that the file has for it."""
-    return next((column for column in header if FIELDS.get(column) is FIELDS[name]), name)
 
 
 def _needed(placed: Mapping[str, str], header: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import UserError, nearest
 from planner.hf.config import Config, read
 from planner.hf.families import FAMILIES, language_model
-from planner.hf.rules import ColumnValue, Family, ModelRow
+from planner.hf.rules import ColumnValue, ModelRow
 from planner.table import counted
 
 FIELDS: Mapping[str, Field] = {name: field for field in MODEL_FIELDS for name in (field.name, *field.aliases)}
@@ -39,7 +39,7 @@ def understand(path: Path, settings: Mapping[str, str]) -> Understood:
     fields = read(path)
     config = language_model(path, fields)
     family = FAMILIES[config.model_type.lower()]
-    renamed = {_as_in(family, name): name for name in settings}
+    renamed = {column_in(family, name): name for name in settings}
     row = ModelRow(config, family, {column: _cell(typed[name]) for column, name in renamed.items()})
     cells = {column: _text(cell) for column, cell in row.cells().items()}
     cells |= {column: settings[name] for column, name in renamed.items()}
@@ -68,9 +68,9 @@ def _typed(name: str, text: str) -> Value:
         raise UserError(f"--set {name}={text}: {error.what}", remedy=error.remedy) from None
 
 
-def _as_in(family: Family, name: str) -> str:
-    """A column under the name that the family's table has for it."""
-    return next((column for column in family if FIELDS[column] is FIELDS[name]), name)
+def column_in(columns: Iterable[str], name: str) -> str:
+    """A column under the name that it has among others, of a file or of a family's table."""
+    return next((column for column in columns if FIELDS.get(column) is FIELDS[name]), name)
 
 
 def _cell(value: Value) -> ColumnValue:

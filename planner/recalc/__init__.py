@@ -10,23 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from planner.recalc.edits import Edits, NewRows, edits_between, formula_cells
+from planner.recalc.edits import Edits, NewRows, formula_cells
 from planner.recalc.engine import EngineError, engine_name
 from planner.recalc.evidence import Verdict, computed, recomputed
-from planner.xlsx.cellvalue import CellError, Value, same_value
+from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content, NewRow, with_cached, with_values
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import compute_on_load, parse_sheets
-
-
-class Change(NamedTuple):
-    """A cached value that was there and is another now."""
-
-    sheet: str
-    ref: str
-    old: Value
-    new: Value
 
 
 class Skip(NamedTuple):
@@ -41,27 +32,17 @@ class Skip(NamedTuple):
 class Recalculated:
     """What `recalculate` did.
 
-    `changed` are the cells that had a value and have another, `skipped` those left without one, `kept` those that
-    the engine was asked for, whose saved value it doesn't reproduce and the edits don't reach. A formula that edits
-    plainly don't reach is not asked for (`planner.recalc.dependents`) and keeps its value. `n_changed` counts every
-    cell that was rewritten, the first values of a built workbook included.
+    `skipped` are the cells left without a value, `kept` those that the engine was asked for, whose saved value it
+    doesn't reproduce and the edits don't reach. A formula that edits plainly don't reach is not asked for
+    (`planner.recalc.dependents`) and keeps its value. `n_changed` counts every cell that was rewritten, the first
+    values of a built workbook included.
     """
 
     engine: str
     n_formulas: int = 0
     n_changed: int = 0
-    changed: list[Change] = field(default_factory=list)
     skipped: list[Skip] = field(default_factory=list)
     kept: list[Skip] = field(default_factory=list)
-
-    @property
-    def new_errors(self) -> list[Change]:
-        """The cells that had a value and have an error now."""
-        return [
-            change
-            for change in self.changed
-            if isinstance(change.new, CellError) and not isinstance(change.old, CellError)
-        ]
 
     @property
     def note(self) -> str:
@@ -76,23 +57,19 @@ class Recalculated:
         return line
 
 
-def recalculate(package: Package, *, before: Package | None = None) -> Recalculated:
-    """Bring the cached values of `package` up to date, in place; nothing else in it changes.
+def recalculate(package: Package) -> Recalculated:
+    """Compute every formula of `package` anew and bring its cached values up to date, in place; nothing else changes.
 
-    Without `before` every formula is computed anew. With `before`, the same workbook as its program saved it,
-    only the formulas that the edits reach are rewritten, and of those only the ones whose saved value the
-    engine reproduced. Where cells stay without a value, the workbook asks to be computed when it is opened.
-
+    Where cells stay without a value, the workbook asks to be computed when it is opened.
     Raises UserError when a sheet's XML is not sound or the engine is not installed.
     """
-    result = Recalculated(engine_name())
     sheets = parse_sheets(package)
-    if before is None:
-        verdict = _asked(lambda: computed(package, sheets), sheets)
-    else:
-        old = parse_sheets(before, sheets)
-        edits = edits_between(old, sheets)
-        verdict = _asked(lambda: recomputed(before, old, edits), sheets)
+    return put_values(package, sheets, _asked(lambda: computed(package, sheets), sheets))
+
+
+def put_values(package: Package, sheets: Mapping[str, SheetXml], verdict: Verdict) -> Recalculated:
+    """Write the values of a verdict into the formula cells of a package, whose sheets are `sheets`."""
+    result = Recalculated(engine_name())
     for name, new in _cached(sheets, verdict, result).items():
         package.replace(package.sheets()[name], with_cached(sheets[name], new))
     _conclude(package, verdict, result)
@@ -106,8 +83,9 @@ def edit(
 ) -> Recalculated:  # fmt: skip
     """Put values, new formulas and new rows into a sheet of `package` and refresh what they reach, in place.
 
-    It is `sheetedit.with_values` and `recalculate(before=...)` in one, which reads the sheets once: `sheets` are those
-    of the package as its program saved it, and `before` is all of it, where tables or names reach further now.
+    Only the formulas that the edits reach are rewritten, and of those only the ones whose saved value the engine
+    reproduced. `sheets` are those of the package as its program saved it, and `before` is all of it, where tables or
+    names reach further now.
     `follow` gives values to type as well, by address, from what the cells have then. Raises UserError as these two do.
     """
 
@@ -186,11 +164,8 @@ def _cached(sheets: Mapping[str, SheetXml], verdict: Verdict, result: Recalculat
         caches[name] |= dict.fromkeys(sheets[name].filled_by(ref))
     for (name, ref), value in verdict.values.items():
         cell = sheets[name].cell(ref)
-        if cell is None or not cell.kind or same_value(old := cell.value, value):
-            continue
-        caches[name][ref] = value
-        if old is not None:
-            result.changed.append(Change(name, ref, old, value))
+        if cell is not None and cell.kind and not same_value(cell.value, value):
+            caches[name][ref] = value
     result.n_formulas += sum(sheet.n_formulas for sheet in sheets.values())
     result.n_changed += sum(len(new) for new in caches.values())
     return {name: new for name, new in caches.items() if new}

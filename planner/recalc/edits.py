@@ -11,7 +11,7 @@ from planner.recalc.engine import Address, Sheets
 from planner.recalc.row_formulas import AlikeRows
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cell import Cell
-from planner.xlsx.cellvalue import Formula, Value, same_value
+from planner.xlsx.cellvalue import Formula, Value
 from planner.xlsx.markup import escaped
 from planner.xlsx.sheetedit import Content, NewRow
 from planner.xlsx.sheetxml import SheetXml, TemplateCell
@@ -94,30 +94,9 @@ class Edits:
         return cls(typed, {cell: value.text for cell, value in cells.items() if isinstance(value, Formula)}, new)
 
 
-def edits_between(old: Sheets, new: Sheets) -> Edits:
-    """The edits that lead from the old sheets to the new. Raises ValueError where an old formula is another now."""
-    before, after = formula_cells(old), formula_cells(new)
-    if any(cell not in after or after[cell].formula != before[cell].formula for cell in before):
-        raise ValueError("the two workbooks have different formulas")
-    added = {cell: after[cell].formula or "" for cell in after.keys() - before.keys()}
-    return Edits({cell: typed_value(new, cell) for cell in _edited(old, new)}, added)
-
-
 def formula_cells(sheets: Sheets) -> dict[Address, Cell]:
     """The cells with a formula, by sheet and address."""
     return {(name, ref): cell for name, sheet in sheets.items() for ref, cell in sheet.cells.items() if cell.kind}
-
-
-def _edited(old: Sheets, new: Sheets) -> list[Address]:
-    """The typed cells whose value differs."""
-    cells = {
-        (name, ref)
-        for name in old
-        if old[name].xml != new[name].xml
-        for ref in old[name].cells.keys() | new[name].cells.keys()
-        if not new[name].is_computed(ref)
-    }
-    return sorted(cell for cell in cells if not same_value(typed_value(old, cell), typed_value(new, cell), 0.0))
 
 
 def typed_value(sheets: Sheets, cell: Address) -> Value:

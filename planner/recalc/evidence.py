@@ -22,7 +22,9 @@ BAD_NAME = CellError("#NAME?")
 ARRAY = Unknown("its result is an array")
 UNKNOWN_NAME = "it has a name or function that the engine doesn't know"
 TAINTED = "it is volatile or depends on a cell without a value"
-_CLOCK_OR_DICE = re.compile(r"\b(NOW|TODAY|RAND|RANDBETWEEN|RANDARRAY)\(", re.IGNORECASE)
+CLOCK_OR_DICE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY"})
+"""The functions that give another value each time."""
+_CLOCK_OR_DICE = re.compile(rf"\b({'|'.join(CLOCK_OR_DICE)})\(", re.IGNORECASE)
 
 Formulas = Mapping[Address, Cell]
 Values = dict[Address, Value | Unknown]

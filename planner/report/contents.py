@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from planner.xlsx.cellvalue import Value
+from planner.xlsx.cellvalue import Value, is_number
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Figure:
     @property
     def is_number(self) -> bool:
         """Whether it is a number."""
-        return isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
+        return is_number(self.value)
 
     @property
     def number(self) -> float:
         """Its number for a drawing; 0 where there is none."""
-        return float(self.value) if self.is_number and isinstance(self.value, (int, float)) else 0.0
+        return float(self.value) if is_number(self.value) else 0.0
 
     @property
     def exact(self) -> str:

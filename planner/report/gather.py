@@ -10,7 +10,7 @@ from planner import __version__
 from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
 from planner.errors import Place, UserError
-from planner.report import assumptions, provenance, sweep_tables
+from planner.report import assumptions, sweep_tables
 from planner.report.bar_pictures import MEMORIES, memory_pictures, step_pictures
 from planner.report.contents import (
     Figure,
@@ -55,7 +55,7 @@ def gather(path: Path) -> ReportData:
     cells = CellFigures(plan)
     cases = compared(cells)
     failed, untold = check_results(cells)
-    cover = provenance.cover(plan)
+    cover = assumptions.cover(plan)
     report: ReportData = cleaned(
         ReportData(
             title=_title(plan, cover.title),
@@ -83,7 +83,7 @@ def gather(path: Path) -> ReportData:
             assumptions=assumptions.sections(cells),
             typed=assumptions.typed_over(plan),
             notes=tuple((f"{note.sheet}!{note.ref}", note.text) for note in plan.notes),
-            sources=provenance.sources(plan, cover),
+            sources=assumptions.sources(plan, cover),
             warnings=warnings,
         )
     )
@@ -102,11 +102,9 @@ def _freshness(plan: Plan) -> tuple[str, ...]:
         why = plan.not_computed or next(iter(unknown.values()))
         lacking = [*(spot for spot in unknown if plan.at(*spot) is None), *_never_saved(plan)]
         if stale or lacking:
-            raise UserError(
-                f"its saved values are out of date and not all can be computed here ({why})",
-                place=Place(plan.file, cell=str(lacking[0] if lacking else stale[0].spot)),
-                remedy="open and save it in a spreadsheet program, then report again",
-            )
+            what = f"its saved values are out of date and not all can be computed here ({why})"
+            place = Place(plan.file, cell=str(lacking[0] if lacking else stale[0].spot))
+            raise UserError(what, place=place, remedy="open and save it in a spreadsheet program, then report again")
         count = f"{len(unknown):,} formulas" if unknown else "The formulas"
         return (f"{count} can't be computed here ({why}): their values are those that the file was saved with.",)
     if stale:

@@ -26,6 +26,7 @@ HEIGHT, LEFT, RIGHT = 320.0, 52.0, svg.WIDTH - 12
 _LIMITS = "\nthe largest that fits", "\nmore than fits in memory"
 WIDE = 8.0  # a range of more than this factor is drawn on a logarithmic axis
 TITLE = "Latency and throughput of decode"
+CAPTION = "The ringed point is the workbook's batch."
 CURVES = " The line is the sheet's formulas at other batch sizes, from 1 to the largest that fits in memory."
 
 
@@ -66,7 +67,8 @@ def latency_pictures(cells: CellFigures) -> Iterator[Picture]:
     if drawn := [point for point in found if min(point.at) > 0]:
         rows = [table[name] for name in (SWEPT, LATENCY, THROUGHPUT, MOST) if name in table]
         numbers = cells.table(rows, cells.meant(table[LATENCY]))
-        yield Picture("latency-throughput", TITLE, _svg(drawn), _alt(drawn), _caption(drawn), numbers)
+        caption = CAPTION + (CURVES if any(point.curve for point in drawn) else "")
+        yield Picture("latency-throughput", TITLE, _svg(drawn), _alt(drawn), caption, numbers)
 
 
 def _point(cells: CellFigures, table: dict[str, Quantity], index: int, scenario: Scenario) -> Point:
@@ -116,10 +118,6 @@ def _draw_curve(drawing: Drawing, point: Point, found: Curve, spots: Sequence[Dr
 def _alt(points: Sequence[Point]) -> str:
     each = (f"{p.name} at batch {p.batch.text}: {p.latency.text} a step, {p.throughput.text}" for p in points)
     return f"{TITLE}: {'; '.join(each)}."
-
-
-def _caption(points: Sequence[Point]) -> str:
-    return "The ringed point is the workbook's batch." + (CURVES if any(point.curve for point in points) else "")
 
 
 TEMPLATE = "inference"

@@ -196,10 +196,6 @@ class TitledTable:
         """A cell of the table."""
         return self.cells.at(self.sheet, row, self.columns[title], unit)
 
-    def above(self, title: str) -> str:
-        """What stands above a column's title."""
-        return self.cells.plan.book.sheets[self.sheet].text(self.header - 1, self.columns[title])
-
 
 def find(cells: CellFigures, titles: Collection[str], sheets: Collection[str] = ()) -> Iterator[TitledTable]:
     """The tables whose titles are among others all of these; on `sheets` alone where some are given."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.book.line_tables import MACHINE_NAME
-from planner.book.record_tables import CaseTable
+from planner.book.tables import MACHINE_NAME, CaseTable
 from planner.report.contents import FigureColumn, FigureTable
 from planner.report.figures import CellFigures
 

@@ -8,21 +8,21 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from planner import catalog
 from planner.book.plan import Entry, Plan, Quantity, Scenario
-from planner.book.record_tables import Database
 from planner.book.row_formulas import is_pristine
+from planner.book.tables import Database
 from planner.catalog import Table
 from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.template import Row
 from planner.workbook.build_plan import WORKLOAD
 from planner.workbook.scenarios import guarded
-from planner.xlsx.cellvalue import CellError, Value, same_value
+from planner.xlsx.cellvalue import CellError, Value, is_number, same_value
 
 MISSING = "N/A"
 OPTIONS = {"models": "--models", "hardware": "--hardware-csv"}
@@ -104,12 +104,11 @@ class _Exporter:
         for name, (row, quantity) in self._lookups.items():
             values: dict[str, str] = {}
             for scenario in self.plan.scenarios:
-                entry = quantity.cells.get(scenario.key)
-                shipped = self._shipped(row, scenario)
-                if entry is None or shipped is None or (name, scenario.key) in overridden or entry.formula is None:
+                entry, shipped = quantity.cells.get(scenario.key), self._shipped(row, scenario)
+                if entry is None or entry.formula is None or shipped is None or (name, scenario.key) in overridden:
                     continue
                 now = None if isinstance(entry.value, CellError) else entry.value
-                if not _same(now, shipped()):
+                if not _same(now, shipped.get(row.column[0])):
                     values[scenario.key] = MISSING if now in (None, "") else _written(now)
                     what = "is not the shipped number on the workbook's own sheet: an override"
                     self.remarks.append(f"{row.name} of {scenario.id} {what}")
@@ -131,12 +130,10 @@ class _Exporter:
                     found.setdefault(row.name, (row, quantity))
         return found
 
-    def _shipped(self, row: Row, scenario: Scenario) -> Callable[[], Value] | None:
-        """What the shipped database has for a lookup in a scenario; None where it hasn't the model or chip."""
+    def _shipped(self, row: Row, scenario: Scenario) -> Mapping[str, Value] | None:
+        """The shipped row of the model or chip that a lookup reads in a scenario; None where there is none."""
         table, chosen = (self._models, scenario.model) if row.kind == "model" else (self._hardware, scenario.hardware)
-        if not chosen or not table.has(chosen):
-            return None
-        return lambda: table.rows[table.identify(chosen)].get(row.column[0])
+        return table.rows[table.identify(chosen)] if chosen and table.has(chosen) else None
 
     @cached_property
     def _models(self) -> Table:
@@ -267,7 +264,7 @@ def _written(value: Value, missing: str = MISSING) -> str:
     """A value as a CSV has it: a number to the last digit, a whole one without `.0`."""
     if value is None or isinstance(value, CellError):
         return missing
-    if isinstance(value, (float, int)) and not isinstance(value, bool):
+    if is_number(value):
         return repr(float(value)).removesuffix(".0")
     return guarded(str(value))
 

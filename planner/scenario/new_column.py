@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
-from planner.book.line_tables import HEADER, LineItem, LineTable
 from planner.book.row_formulas import NOTHING, named_formula
 from planner.book.scenario_columns import inputs_column
+from planner.book.tables import HEADER, LineItem, LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
@@ -55,13 +55,13 @@ class Column:
 
     def formulas(self) -> dict[str, Content]:
         """A formula for each line of the table, and for each row of an analyst's own that has one in the source."""
-        contents = self._blank()
+        contents: dict[str, Content] = dict.fromkeys(self.like())
         lines = {line.row: line for line in self.table.lines}
         for row in sorted({row for row, column in self.table.sheet.cells if column == self.source}):
             own = self.table.sheet.patterns.get((row, self.source))
             formula = self._pristine(lines[row]) if row in lines else own
             if formula is not None:
-                contents[address(row, self.column)] = Formula(self._text(formula, row))
+                contents[address(row, self.column)] = Formula(formula.at(row, self.column))
             elif self.table.sheet.is_typed(row, self.source):
                 name = lines[row].name or lines[row].label if row in lines else "a row of yours"
                 self.remarks.append(f"{self._place(row)} ({name}) is blank: a number is typed there for {self._like()}")
@@ -69,7 +69,7 @@ class Column:
 
     def inputs(self, request: Request, identifier: str) -> dict[str, Content]:
         """The typed cells of Inputs: those of the source, but for overrides, and what the request sets."""
-        contents = self._blank()
+        contents: dict[str, Content] = dict.fromkeys(self.like())
         names: dict[str, LineItem] = {}
         sheet, known = self.table.sheet, {line.row: line for line in self.table.lines}
         for row in sorted({row for row, column in sheet.cells if column == self.source}):
@@ -99,7 +99,7 @@ class Column:
             if value not in (None, "") or formula is not None:
                 self.remarks.append(f"{line.name if line else ''} is not overridden as it is in {self._like()}")
         elif formula is not None:
-            contents[target] = Formula(self._text(formula, row))
+            contents[target] = Formula(formula.at(row, self.column))
         elif line is not None or value not in (None, ""):
             contents[target] = value
 
@@ -110,14 +110,6 @@ class Column:
             there = self.book.said(name, self.source)
             header[name] = identified(self.book, kind, wanted) if wanted else (there or None)
         return header
-
-    def _blank(self) -> dict[str, Content]:
-        """Every cell that the source has a format in, empty."""
-        return dict.fromkeys(self.like())
-
-    def _text(self, formula: Pattern, row: int) -> str:
-        """A formula of the source's row as it reads in the new column."""
-        return formula.at(row, self.column)
 
     def _pristine(self, line: LineItem) -> Pattern | None:
         """The formula that a line is meant to have here: what its names say where they do, else what most cells have.
@@ -212,6 +204,6 @@ def _known() -> dict[str, Row]:
     rows = (row for name in library.names() for row in library.load(name).rows)
     found: dict[str, Row] = {}
     for row in rows:
-        if row.kind not in ("include",):
+        if row.kind != "include":
             found.setdefault(row.name, row)
     return found

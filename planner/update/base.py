@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from planner.align.keys import COMPARISON, COVER, DATABASES, LOG, MEMORY, SCENARIO, KeyedSheet, plain_sheet
-from planner.align.leads import Leads, Led
-from planner.align.tracks import is_filled
+from planner.align.keys import COMPARISON, MEMORY, SCENARIO, KeyedSheet, plain_sheet
+from planner.book.rowkeys import COVER, DATABASES, LOG
 from planner.book.workbook import Book
 from planner.update.fresh import FIRST_CASE, Fresh, FreshSheet
+from planner.update.places import AsBuilt, Origins, is_filled
 from planner.workbook.memory import (
     NOTHING,
     BuiltSheet,
@@ -38,9 +38,9 @@ class Base:
 
     memory: Memory
     sheets: Mapping[str, KeyedSheet]
-    leads: Leads
+    as_built: AsBuilt
     fresh: Fresh
-    fresh_leads: Leads
+    fresh_as_built: AsBuilt
     _digests: dict[tuple[object, ...], int] = field(default_factory=dict)
     _looks: dict[Look, int] = field(default_factory=dict)
 
@@ -48,20 +48,22 @@ class Base:
     def of(cls, memory: Memory, sheets: Mapping[str, KeyedSheet], fresh: Fresh) -> Base:
         """Match the sheets of a file, and those of a fresh workbook, with those of the file's memory."""
         known = {kind: each for kind, each in sheets.items() if kind in memory.sheets}
-        leads = {folded(each.sheet.name): _matched(memory, each) for each in known.values()}
+        here = {folded(each.sheet.name): _matched(memory, each) for each in known.values()}
         back = {folded(each.name): _fresh_matched(memory, each) for kind, each in fresh.sheets.items()
                 if kind in memory.sheets}  # fmt: skip
-        return cls(memory, known, Leads(leads), fresh, Leads(back))
+        return cls(memory, known, AsBuilt(here), fresh, AsBuilt(back))
 
     @cached_property
-    def _by_kind(self) -> dict[str, tuple[BuiltSheet, Led | None]]:
-        return {kind: (self.memory.sheets[kind], self.leads.of(each.sheet.name)) for kind, each in self.sheets.items()}
+    def _by_kind(self) -> dict[str, tuple[BuiltSheet, Origins | None]]:
+        return {
+            kind: (self.memory.sheets[kind], self.as_built.of(each.sheet.name)) for kind, each in self.sheets.items()
+        }
 
     @cached_property
     def _is_straight(self) -> bool:
         """Whether every column of the file that planner built stands where it was."""
-        each = (led for _, led in self._by_kind.values() if led is not None)
-        return all(at == was for led in each for at, was in led.columns.items())
+        each = (origins for _, origins in self._by_kind.values() if origins is not None)
+        return all(at == was for origins in each for at, was in origins.columns.items())
 
     def before(self, kind: str) -> BuiltSheet | FreshSheet:
         """The rows of a sheet as built."""
@@ -69,14 +71,14 @@ class Base:
 
     def rekeyed(self, keyed: KeyedSheet) -> KeyedSheet:
         """A sheet of the file whose rows and columns have the keys that they were built with; a person's have none."""
-        built, led = self.memory.sheets.get(keyed.kind), self.leads.of(keyed.sheet.name)
-        if built is None or led is None or keyed.kind in (COMPARISON, COVER, LOG):
+        built, origins = self.memory.sheets.get(keyed.kind), self.as_built.of(keyed.sheet.name)
+        if built is None or origins is None or keyed.kind in (COMPARISON, COVER, LOG):
             return keyed
-        rows = {row: built.rows[was] for row, was in led.rows.items() if was in built.rows}
+        rows = {row: built.rows[was] for row, was in origins.rows.items() if was in built.rows}
         if keyed.kind in DATABASES:  # a row that a person added may have come to planner's too
             rows = {**keyed.rows, **rows}
         columns = {column: built.columns.get(was) or keyed.columns[column] if built.columns else str(was)
-                   for column, was in led.columns.items()}  # fmt: skip
+                   for column, was in origins.columns.items()}  # fmt: skip
         return replace(keyed, rows=dict(sorted(rows.items())), columns=columns)
 
     def is_same(self, kind: str, wrote: Remembered, at: Position) -> bool:
@@ -88,31 +90,31 @@ class Base:
             return (NOTHING if now is None else now.digest) == wrote.digest
         key = "fresh", kind, now.first, wrote.first
         if key not in self._digests:
-            cell, led = sheet.cells[now.first], self.fresh_leads.of(sheet.name)
-            text = self.fresh_leads.formula(cell.formula or "", sheet.name)
-            built = now.first if led is None else (led.row(now.first[0]), led.column(now.first[1]))
+            cell, origins = sheet.cells[now.first], self.fresh_as_built.of(sheet.name)
+            text = self.fresh_as_built.formula(cell.formula or "", sheet.name)
+            built = now.first if origins is None else (origins.row(now.first[0]), origins.column(now.first[1]))
             self._digests[key] = of_formula(pattern(text, *built).at(*wrote.first))
         return self._digests[key] == wrote.digest
 
     def built(self, keyed: KeyedSheet, at: Position) -> Position:
         """Where a cell of the file stood as built."""
-        led = self.leads.of(keyed.sheet.name)
-        return at if led is None else (led.row(at[0]), led.column(at[1]))
+        origins = self.as_built.of(keyed.sheet.name)
+        return at if origins is None else (origins.row(at[0]), origins.column(at[1]))
 
     def wrote(self, keyed: KeyedSheet, at: Position) -> Remembered | None:
         """What planner wrote into a cell of the file; None for a person's own, and where planner left a blank."""
-        sheet, led = self._by_kind.get(keyed.kind, (None, None))
-        if sheet is None or led is None or at[1] not in led.columns:
+        sheet, origins = self._by_kind.get(keyed.kind, (None, None))
+        if sheet is None or origins is None or at[1] not in origins.columns:
             return None
-        row, column = led.rows.get(at[0]) or led.row(at[0]), led.columns[at[1]]
+        row, column = origins.rows.get(at[0]) or origins.row(at[0]), origins.columns[at[1]]
         if at[0] in keyed.groups:
             row = sheet.row_of.get(f"case {keyed.groups[at[0]]}", row)
         return sheet.cell(row, column)
 
     def is_row(self, keyed: KeyedSheet, row: int) -> bool:
         """Whether planner wrote a row of the file."""
-        led = self.leads.of(keyed.sheet.name)
-        return led is not None and row in led.rows
+        origins = self.as_built.of(keyed.sheet.name)
+        return origins is not None and row in origins.rows
 
     def is_ours(self, keyed: KeyedSheet, at: Position) -> bool:
         """Whether a cell of the file holds what planner wrote there."""
@@ -136,14 +138,14 @@ class Base:
             seen = formula
             if not is_idle:
                 built = self.built(keyed, at)
-                seen = pattern(self.leads.formula(formula.at(*at), name), *built)
+                seen = pattern(self.as_built.formula(formula.at(*at), name), *built)
             self._digests[key] = of_formula(seen.at(*first))
         return self._digests[key]
 
     def _is_idle(self, name: str, formula: Pattern) -> bool:
         key = "is idle", name, formula
         if key not in self._digests:
-            self._digests[key] = self.leads.is_idle(name, formula)
+            self._digests[key] = self.as_built.is_idle(name, formula)
         return bool(self._digests[key])
 
     def is_our_rule(self, keyed: KeyedSheet, rule: Element) -> bool:
@@ -153,9 +155,9 @@ class Base:
             return False
         first = next(iter(areas(rule)), Area(1, 1, 1, 1))
         top, left = self.built(keyed, (first.top, first.left))
-        led = [self.leads.formula(text, keyed.sheet.name) for text in formulas(rule)]
+        told_there = [self.as_built.formula(text, keyed.sheet.name) for text in formulas(rule)]
         told = rule.get("type", ""), rule.get("promptTitle", "")
-        return of_rule(told, led, Area(top, left, top, left)) in sheet.rules
+        return of_rule(told, told_there, Area(top, left, top, left)) in sheet.rules
 
     def is_our_look(self, keyed: KeyedSheet, at: Position, look: Look) -> bool:
         """Whether a cell of the file looks as planner made it."""
@@ -178,7 +180,7 @@ def remembered(book: Book) -> Memory | None:
     return Memory.of_texts(lines)
 
 
-def _matched(memory: Memory, keyed: KeyedSheet) -> Led:
+def _matched(memory: Memory, keyed: KeyedSheet) -> Origins:
     """Where the rows and columns of a sheet of the file stood as built."""
     built = memory.sheets[keyed.kind]
     columns = _columns(keyed, built)
@@ -190,10 +192,10 @@ def _matched(memory: Memory, keyed: KeyedSheet) -> Led:
     beside = {column for row, column in keyed.sheet.cells if is_filled(keyed, row, column)} - columns.keys()
     first = (keyed.first_row, built.row_of.get("above 0", 0) + 1) if keyed.kind in DATABASES else (0, 0)
     reach = memory.last_scenario if keyed.line_table is not None else 0
-    return Led(built.name, rows, columns, own, frozenset(beside), first, built.end, reach)
+    return Origins(built.name, rows, columns, own, frozenset(beside), first, built.end, reach)
 
 
-def _fresh_matched(memory: Memory, fresh: FreshSheet) -> Led:
+def _fresh_matched(memory: Memory, fresh: FreshSheet) -> Origins:
     """Where the rows and columns of a sheet of the fresh workbook stood as built last; new ones stood nowhere."""
     built = memory.sheets[fresh.kind]
     rows = {row: built.row_of[key] for row, key in fresh.rows.items() if key in built.row_of}
@@ -205,8 +207,8 @@ def _fresh_matched(memory: Memory, fresh: FreshSheet) -> Led:
     first = (fresh.row_of["above 0"] + 1, built.row_of["above 0"] + 1) if fresh.kind in DATABASES else (0, 0)
     reach = memory.last_scenario if is_by_scenario(fresh.kind) else 0
     new_rows = frozenset(fresh.rows.keys() - rows.keys())
-    return Led(built.name, rows, {column: at for column, at in columns.items() if column not in new}, new_rows, new,
-               first, built.end, reach)  # fmt: skip
+    kept = {column: at for column, at in columns.items() if column not in new}
+    return Origins(built.name, rows, kept, new_rows, new, first, built.end, reach)
 
 
 def _columns(keyed: KeyedSheet, built: BuiltSheet) -> dict[int, int]:

@@ -8,7 +8,8 @@ from functools import cached_property
 from html import unescape
 from typing import NamedTuple
 
-from planner.align.keys import COMPARISON, COVER, MEMORY, SCENARIO
+from planner.align.keys import COMPARISON, MEMORY, SCENARIO
+from planner.book.rowkeys import COVER, Keyed
 from planner.workbook import remembering
 from planner.workbook.book import Draft
 from planner.workbook.memory import FIRST_SCENARIO, BuiltSheet
@@ -37,7 +38,7 @@ class FreshCell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FreshSheet:
+class FreshSheet(Keyed):
     """A sheet with the keys of its rows and columns; `groups` are the templates of the rows of cases."""
 
     kind: str
@@ -52,16 +53,6 @@ class FreshSheet:
     def name(self) -> str:
         """Its name as built."""
         return self.built.name
-
-    @cached_property
-    def row_of(self) -> dict[str, int]:
-        """The row of each key."""
-        return {key: row for row, key in self.rows.items()}
-
-    @cached_property
-    def column_of(self) -> dict[str, int]:
-        """The column of each key."""
-        return {key: column for column, key in self.columns.items()}
 
     @cached_property
     def cells(self) -> dict[Position, FreshCell]:

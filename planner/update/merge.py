@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from planner.align.keys import CALCULATION, COMPARISON, COVER, DATABASES, MEMORY, TEXTS, KeyedSheet
-from planner.align.tracks import is_filled
-from planner.update.outcome import Kept
+from planner.align.keys import CALCULATION, COMPARISON, MEMORY, KeyedSheet
+from planner.book.rowkeys import COVER, DATABASES, TEXTS
+from planner.update.places import is_filled
 from planner.update.threeway import ThreeWay
 from planner.xlsx.address import Area, Position, address
 from planner.xlsx.cell import Cell
@@ -27,7 +27,7 @@ def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[
     """The XML of a sheet that the file has: cells, rules, links, widths. `styles` and `dxfs` are the numbers that the
     fresh workbook's formats have in the file.
     """  # fmt: skip
-    old, fresh, track, moves = merge.ours.sheets[kind], merge.fresh.sheets[kind], merge.tracks[kind], merge.ours.moves
+    old, fresh, places, moves = merge.ours.sheets[kind], merge.fresh.sheets[kind], merge.places[kind], merge.ours.moves
     rows, area = SheetMerge(merge, kind, styles, moved_in(merge, kind)).sheet_data()
     sheet, theirs = Worksheet(old.sheet.xml.xml), Worksheet(fresh.xml)
     part_rules(sheet.root)
@@ -38,7 +38,7 @@ def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[
     renewed = {link.get("ref") for link in links(theirs.root)}
     merge.done.remarks += [str(each) for each in lost if each.place not in renewed]
     merge.done.rules += renew_rules(sheet, theirs, own, dxfs)
-    take_widths(sheet.root, theirs.root, track.columns, track.fresh_columns)
+    take_widths(sheet.root, theirs.root, places.columns, places.fresh_columns)
     sheet.fill(rows, area)
     return sheet.xml()
 
@@ -55,33 +55,29 @@ class SheetMerge:
 
     def __post_init__(self) -> None:
         merge, kind = self.merge, self.kind
+        self.done = merge.done
         self.old, self.fresh = merge.ours.sheets[kind], merge.fresh.sheets[kind]
-        self.tracks, self.name = merge.tracks[kind], merge.names[kind]
+        self.places, self.name = merge.places[kind], merge.names[kind]
         self.columns_of_fresh: dict[int, set[int]] = {}
         for row, column in self.fresh.cells:
             self.columns_of_fresh.setdefault(row, set()).add(column)
         columns = set[int]().union(*self.columns_of_fresh.values())
-        self.fresh_row = {self.tracks.fresh_rows(row): row for row in self.columns_of_fresh}
-        self.fresh_column = {self.tracks.fresh_columns(column): column for column in columns}
+        self.fresh_row = {self.places.fresh_rows(row): row for row in self.columns_of_fresh}
+        self.fresh_column = {self.places.fresh_columns(column): column for column in columns}
         self.is_still = self.name not in self.merge.busy
-        self.is_straight = self.tracks.columns.is_idle and self.tracks.fresh_columns.is_idle
-        self.gone, self.own_rows = frozenset(self.tracks.gone_rows), frozenset(self.tracks.own_rows)
-
-    @property
-    def kept(self) -> Kept:
-        """What is noted of a person's work."""
-        return self.merge.done.kept
+        self.is_straight = self.places.columns.is_idle and self.places.fresh_columns.is_idle
+        self.gone, self.own_rows = frozenset(self.places.gone_rows), frozenset(self.places.own_rows)
 
     def sheet_data(self) -> tuple[bytes, Area]:
         """The rows as XML, and the area that they fill."""
         cells: dict[int, dict[int, bytes]] = {}
         taken: set[Position] = set()
         columns_there = set[int]().union(*self.old.columns_by_row.values())
-        column_of = {column: self.tracks.columns(column) for column in columns_there if not self._is_gone(column)}
+        column_of = {column: self.places.columns(column) for column in columns_there if not self._is_gone(column)}
         for row, columns in sorted(self.old.columns_by_row.items()):
             if row in self.gone or (self.kind == COVER and self.old.rows.get(row, "").startswith(MEMORY)):
                 continue
-            final_row = self.tracks.old_rows(row)
+            final_row = self.places.old_rows(row)
             found, fresh_row = cells.setdefault(final_row, {}), self.fresh_row.get(final_row, 0)
             if row == final_row and self._is_row_theirs(row, columns, fresh_row):
                 found |= {columns[-1]: b""} | {columns[0]: self._raw_cells(row, columns)}
@@ -98,7 +94,7 @@ class SheetMerge:
                 taken.add(other)
         for at in sorted(self.fresh.cells.keys() - taken):
             self._note_filled(at)
-            final = self.tracks.fresh_rows(at[0]), self.tracks.fresh_columns(at[1])
+            final = self.places.fresh_rows(at[0]), self.places.fresh_columns(at[1])
             cells.setdefault(final[0], {})[final[1]] = self._fresh_cell(at, final)
         for final, (source, at) in self.moved_in.items():
             other = self.fresh_row.get(final[0], 0), self.fresh_column.get(final[1], 0)
@@ -108,7 +104,7 @@ class SheetMerge:
 
     def _is_gone(self, column: int) -> bool:
         """Whether a column was planner's and is no more."""
-        is_placed = column in self.tracks.columns.known or column in self.tracks.own_columns
+        is_placed = column in self.places.columns.known or column in self.places.own_columns
         return not is_placed and self.old.columns.get(column, "") != ""
 
     def _is_row_theirs(self, row: int, columns: list[int], fresh_row: int) -> bool:
@@ -139,7 +135,7 @@ class SheetMerge:
         """The XML of a cell that the file has: its own, or the fresh one in its look; or nothing."""
         style = self.merge.ours.style(self.old, at)
         is_formatted = self._is_formatted(at, style, other)
-        self.kept.formats += is_formatted
+        self.done.formats += is_formatted
         if other is not None and not is_formatted:
             style = self._style(other)
         if self._keeps(at, other, final):
@@ -168,7 +164,7 @@ class SheetMerge:
         filled = is_filled(self.old, *at)
         if self._is_open(at, other):
             if filled:
-                self.kept.typed.append(self._place(final))
+                self.done.typed.append(self._place(final))
             return True
         if at[0] in self.own_rows:
             return True
@@ -180,13 +176,13 @@ class SheetMerge:
         if self.kind == COVER and at[1] > 1:
             return other is None
         if other is None:
-            self.kept.own_cells += 1
+            self.done.own_cells += 1
             return True
         if self._is_same(at, other, final):
             return False
         if self._is_said_of_planners(at):
             said = f"{self._place(final)} said {self.old.sheet.text(*at)!r}; it says what planner's formula is"
-            self.merge.done.remarks.append(said)
+            self.done.remarks.append(said)
             return False
         self._note_kept(at, other, self._place(final))
         return True
@@ -205,7 +201,7 @@ class SheetMerge:
         """Whether a person emptied a cell that planner had filled."""
         if other is None or self.kind == COVER or self.merge.base.is_ours(self.old, at):
             return False
-        self.kept.cleared.append(self._place(final))
+        self.done.cleared.append(self._place(final))
         return True
 
     def _is_open(self, at: Position, other: Position | None) -> bool:
@@ -235,12 +231,12 @@ class SheetMerge:
             theirs = self._fresh_formula(other)
             now = _said(self.fresh.value(*other)) if theirs is None else f"={theirs}"
             mine = _said(value) if formula is None else f"={self.merge.ours.formula(self.old, at, self.name)}"
-            self.kept.both.append(f"{place}: yours is {mine}, planner's now {now}")
+            self.done.both.append(f"{place}: yours is {mine}, planner's now {now}")
         if self.fresh.cells[other].formula is not None:
             said = f"{place} ({self.old.rows.get(at[0], '')})"
-            (self.kept.typed_over if formula is None else self.kept.formulas).append(said)
+            (self.done.typed_over if formula is None else self.done.formulas).append(said)
         else:
-            (self.kept.texts if isinstance(value, str) else self.kept.typed).append(place)
+            (self.done.texts if isinstance(value, str) else self.done.typed).append(place)
 
     def _note_renewal(self, at: Position, other: Position | None, final: Position) -> None:
         if other is None or self.kind == COVER:
@@ -253,16 +249,16 @@ class SheetMerge:
             return
         if self.kind in DATABASES and self.fresh.cells[other].formula is None:
             column = self.old.columns.get(at[1], "")
-            self.kept.numbers.append(f"{self.old.rows.get(at[0], '')} {column}: {_said(before)} is now {_said(after)}")
+            self.done.numbers.append(f"{self.old.rows.get(at[0], '')} {column}: {_said(before)} is now {_said(after)}")
         else:
-            self.kept.renewed.append(self._place(final))
+            self.done.renewed.append(self._place(final))
 
     def _note_filled(self, at: Position) -> None:
         """Note a number of a database for which the file had a blank."""
         row, column, value = self.fresh.rows.get(at[0], ""), self.fresh.columns.get(at[1], ""), self.fresh.value(*at)
         is_known = self.kind in DATABASES and row in self.old.row_of and column in self.old.column_of
         if is_known and not row.startswith("above ") and value not in (None, ""):
-            self.kept.numbers.append(f"{row} {column}: blank is now {_said(value)}")
+            self.done.numbers.append(f"{row} {column}: blank is now {_said(value)}")
 
     def _fresh_formula(self, at: Position) -> str | None:
         """A fresh cell's formula as it reads in the end."""
@@ -284,7 +280,7 @@ class SheetMerge:
         if formula is not None:
             text = cell.formula or source.sheet.patterns[at].at(*at)
             lost = (Lost(self.name, address(*final), read) for read in moves.lost(text, source.sheet.name))
-            self.merge.done.remarks += map(str, lost)
+            self.done.remarks += map(str, lost)
         return readdressed(_raw(source, cell), final, style, formula, moves.of(source.sheet.name))
 
     def _blank_cell(self, final: Position, style: int) -> bytes:
@@ -292,8 +288,8 @@ class SheetMerge:
 
     def _rows(self, cells: Mapping[int, Mapping[int, bytes]]) -> bytes:
         old, prefix = self.old.sheet.xml, self.old.sheet.xml.prefix
-        tags = {self.tracks.fresh_rows(number): prefixed(tag, prefix) for number, tag in row_tags(self.fresh.xml)}
-        tags |= {self.tracks.old_rows(number): tag for number, tag in row_tags(old.xml)
+        tags = {self.places.fresh_rows(number): prefixed(tag, prefix) for number, tag in row_tags(self.fresh.xml)}
+        tags |= {self.places.old_rows(number): tag for number, tag in row_tags(old.xml)
                  if number not in self.gone}  # fmt: skip
         rows: list[bytes] = []
         for number in sorted(cells.keys() | tags.keys()):
@@ -312,10 +308,10 @@ def moved_in(merge: ThreeWay, kind: str) -> dict[Position, tuple[KeyedSheet, Pos
     found: dict[Position, tuple[KeyedSheet, Position]] = {}
     for other in merge.kinds:
         homes, sheet = merge.homes(other), merge.ours.sheets[other]
-        for row in merge.tracks[other].gone_rows:
+        for row in merge.places[other].gone_rows:
             if homes.get(sheet.rows.get(row, "")) != kind:
                 continue
-            target = merge.tracks[kind].fresh_rows(merge.fresh.sheets[kind].row_of[sheet.rows[row]])
+            target = merge.places[kind].fresh_rows(merge.fresh.sheets[kind].row_of[sheet.rows[row]])
             for column in sheet.scenario_columns:
                 at = row, column
                 if at in sheet.sheet.cells and merge.is_own(sheet, at):

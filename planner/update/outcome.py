@@ -9,8 +9,8 @@ from planner.recalc import Recalculated
 
 
 @dataclass
-class Kept:
-    """What of a person's work stands in the new workbook, and what planner changed, cell by cell."""
+class Updated:
+    """What became of the workbook: a person's work that stands in the new one, and what planner changed."""
 
     typed: list[str] = field(default_factory=list)
     typed_over: list[str] = field(default_factory=list)
@@ -22,13 +22,6 @@ class Kept:
     formats: int = 0
     renewed: list[str] = field(default_factory=list)
     numbers: list[str] = field(default_factory=list)
-
-
-@dataclass
-class Updated:
-    """What became of the workbook, for a person."""
-
-    kept: Kept = field(default_factory=Kept)
     own_sheets: list[str] = field(default_factory=list)
     own_rows: list[str] = field(default_factory=list)
     own_columns: list[str] = field(default_factory=list)
@@ -47,28 +40,31 @@ def lines(updated: Updated, most: int | None = None) -> list[str]:
     """A line for each kind of thing, with the first `most` of each sheet; None for all."""
     if not updated.is_needed:
         return ["nothing to update"]
-    kept = updated.kept
     note = f"; {updated.recalculated.note}" if updated.recalculated else ""
     said = [
-        ("Kept what is typed", kept.typed),
-        ("Kept, typed over a formula", kept.typed_over),
-        ("Kept, formulas that you changed", kept.formulas),
-        ("Kept, texts that you wrote", kept.texts),
+        ("Kept what is typed", updated.typed),
+        ("Kept, typed over a formula", updated.typed_over),
+        ("Kept, formulas that you changed", updated.formulas),
+        ("Kept, texts that you wrote", updated.texts),
         ("Kept, sheets of yours", updated.own_sheets),
-        ("Kept, cells that you emptied", kept.cleared),
+        ("Kept, cells that you emptied", updated.cleared),
         ("Kept, rows of yours", updated.own_rows),
         ("Kept for what you did there, rows that are no more", updated.kept_rows),
         ("Kept, columns of yours", updated.own_columns),
         ("New sheets", updated.new_sheets),
         ("New rows", updated.new_rows),
         ("Rows that are no more", updated.gone_rows),
-        ("Newer numbers", kept.numbers),
-        ("Newer formulas and texts", kept.renewed),
-        ("Kept yours where planner's changed too", kept.both),
+        ("Newer numbers", updated.numbers),
+        ("Newer formulas and texts", updated.renewed),
+        ("Kept yours where planner's changed too", updated.both),
     ]
-    counts = [("note", updated.notes), ("cell in a format of yours", kept.formats), ("cell of yours", kept.own_cells),
-              ("rule of yours", updated.rules)]  # fmt: skip
-    also = ", ".join(f"{count:,} {_plural(what, count)}" for what, count in counts if count)
+    counts = {
+        "note": updated.notes,
+        "cell in a format of yours": updated.formats,
+        "cell of yours": updated.own_cells,
+        "rule of yours": updated.rules,
+    }
+    also = ", ".join(f"{count:,} {_plural(what, count)}" for what, count in counts.items() if count)
     listed = [f"{what}: {_listed(items, most)}" for what, items in said if items]
     looks = [f"Please look at: {remark}" for remark in updated.remarks[:most]]
     if len(updated.remarks) > len(looks):

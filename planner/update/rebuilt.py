@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from planner.book.line_tables import HEADER, LineTable
+from planner.book.tables import HEADER
 from planner.book.workbook import Book
 from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.compare import comparison_sheet as comparison
 from planner.compare.comparison_cases import ComparisonCase
 from planner.errors import Place, UserError
-from planner.formulas import layer_ops, library
+from planner.formulas import library
 from planner.formulas.template import Template
 from planner.workbook.build_plan import OVERRIDABLE, BuildPlan, BuildScenario
-from planner.workbook.scenarios import STEP
+from planner.workbook.scenarios import operations_of
 from planner.workbook.template_rows import included_first
 
 
@@ -39,13 +39,11 @@ def plan_of(book: Book, extra: Sequence[str], databases: Databases) -> BuildPlan
         what = f"{file} has no sheet of a template {spare!r}; it has {has}"
         raise UserError(what, place=Place(mine[spare]), remedy=remedy)
     loaded = included_first([library.load(mine.get(name, name)) for name in wanted])
-    step_rows = library.load(STEP).by_name.keys()
-    step = next((template for template in loaded if step_rows <= template.by_name.keys()), None)
-    operations = layer_ops.load(step) if step else None
-    return BuildPlan(loaded, _scenarios(book.inputs, loaded), databases, operations, _cases(book))
+    return BuildPlan(loaded, _scenarios(book, loaded), databases, operations_of(loaded), _cases(book))
 
 
-def _scenarios(inputs: LineTable, templates: Sequence[Template]) -> list[BuildScenario]:
+def _scenarios(book: Book, templates: Sequence[Template]) -> list[BuildScenario]:
+    inputs = book.inputs
     rows = {row.name: row for template in templates for row in template.rows}
     lines = {**inputs.section("Plan"), **inputs.section("Overrides")}
     overridden: dict[str, Value] = {}
@@ -56,7 +54,7 @@ def _scenarios(inputs: LineTable, templates: Sequence[Template]) -> list[BuildSc
     at = {name: line.row for name, line in lines.items() if name in rows and rows[name].kind == "input"}
     made: list[BuildScenario] = []
     for column in inputs.columns:
-        own, name, model, chip = (_said(inputs, header, column) for header in HEADER)
+        own, name, model, chip = (book.said(header, column) for header in HEADER)
         default = " on ".join(part for part in (model, chip) if part)
         found = ((key, inputs.sheet.value(row, column)) for key, row in at.items())
         numbers = {key: value for key, value in found if isinstance(value, float)}
@@ -64,13 +62,6 @@ def _scenarios(inputs: LineTable, templates: Sequence[Template]) -> list[BuildSc
         values = {**overridden, **numbers}
         made.append(BuildScenario(own, name or default, model or None, chip or None, values, is_named=is_named))
     return made
-
-
-def _said(inputs: LineTable, header: str, column: int) -> str:
-    """What the header of Inputs says of a scenario."""
-    line = inputs.by_name.get(header)
-    value = inputs.sheet.value(line.row, column) if line else None
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value).strip()
 
 
 def _cases(book: Book) -> list[ComparisonCase]:

@@ -8,14 +8,14 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from planner.align.keys import CALCULATION, COVER, DATABASES, LOG, MEMORY, KeyedSheet, keyed
-from planner.align.tracks import Tracks, is_filled, tracks
-from planner.book.rowkeys import is_heading
+from planner.align.keys import CALCULATION, MEMORY, KeyedSheet, keyed
+from planner.book.rowkeys import COVER, DATABASES, LOG, is_heading
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.update.base import Base
 from planner.update.fresh import Fresh
 from planner.update.outcome import Updated
+from planner.update.places import FinalPlaces, final_places, is_filled
 from planner.update.unremembered import Unremembered
 from planner.workbook.memory import Memory
 from planner.xlsx.address import Position, column_letters
@@ -56,7 +56,7 @@ class Ours:
 
 @dataclass
 class ThreeWay:
-    """The merge. `names` are the sheets' names in the end by kind, `tracks` where their rows and columns go.
+    """The merge. `names` are the sheets' names in the end by kind, `places` where their rows and columns go.
 
     What is found of a person's work is noted in `done`.
     """
@@ -67,7 +67,7 @@ class ThreeWay:
     done: Updated
     given: Container[str] = ()
     names: Mapping[str, str] = field(default_factory=dict)
-    tracks: Mapping[str, Tracks] = field(default_factory=dict)
+    places: Mapping[str, FinalPlaces] = field(default_factory=dict)
 
     @property
     def package(self) -> Package:
@@ -111,7 +111,7 @@ class ThreeWay:
 
     def column(self, kind: str, scenario: str) -> int:
         """The column of a scenario on a sheet in the end."""
-        return self.tracks[kind].fresh_columns(self.fresh.sheets[kind].column_of[scenario])
+        return self.places[kind].fresh_columns(self.fresh.sheets[kind].column_of[scenario])
 
     def is_own(self, sheet: KeyedSheet, at: Position) -> bool:
         """Whether a person filled a cell: it holds something, and not what planner wrote there."""
@@ -139,9 +139,9 @@ def merge_of(
     ours.sheets = {kind: base.rekeyed(each) for kind, each in sheets.items()}
     merge = ThreeWay(ours, base, fresh, done, given)
     merge.names = dict(_names(merge))
-    merge.tracks = {kind: _tracks(merge, kind) for kind in merge.kinds}
-    ours.moves = Moves(_led(merge))
-    merge.fresh = replace(fresh, moves=Moves(dict(_fresh_led(merge))))
+    merge.places = {kind: _final_places(merge, kind) for kind in merge.kinds}
+    ours.moves = Moves(_file_moves(merge))
+    merge.fresh = replace(fresh, moves=Moves(dict(_fresh_moves(merge))))
     return merge
 
 
@@ -159,14 +159,14 @@ def _names(merge: ThreeWay) -> Iterator[tuple[str, str]]:
         yield kind, name
 
 
-def _tracks(merge: ThreeWay, kind: str) -> Tracks:
+def _final_places(merge: ThreeWay, kind: str) -> FinalPlaces:
     old, fresh, done = merge.ours.sheets[kind], merge.fresh.sheets[kind], merge.done
     stays = kind in DATABASES and kind not in merge.given
 
     def is_own(row: int, column: int) -> bool:
         return (stays and column in old.columns) or merge.is_own(old, (row, column))
 
-    found = tracks(old, fresh, merge.base.before(kind), is_own, merge.homes(kind))
+    found = final_places(old, fresh, merge.base.before(kind), is_own, merge.homes(kind))
     name = merge.names[kind]
     kept = [row for row in found.own_rows if merge.base.is_row(old, row) and not stays]
     done.kept_rows += [f"{name}: {old.rows.get(row, row)}" for row in kept]
@@ -179,21 +179,21 @@ def _tracks(merge: ThreeWay, kind: str) -> Tracks:
     return found
 
 
-def _led(merge: ThreeWay) -> dict[str, SheetMoves]:
+def _file_moves(merge: ThreeWay) -> dict[str, SheetMoves]:
     """Where every reference of the file leads in the end."""
-    led: dict[str, SheetMoves] = {name: SheetMoves(name) for name in merge.ours.book.sheets}
-    for kind, track in merge.tracks.items():
+    moves: dict[str, SheetMoves] = {name: SheetMoves(name) for name in merge.ours.book.sheets}
+    for kind, places in merge.places.items():
         sheet, elsewhere = merge.ours.sheets[kind], {}
         homes = merge.homes(kind)
-        for row in track.gone_rows:
+        for row in places.gone_rows:
             home = homes.get(sheet.rows.get(row, ""))
             if home is not None:
                 target = merge.fresh.sheets[home].row_of[sheet.rows[row]]
-                elsewhere[row] = (merge.names[home], merge.tracks[home].fresh_rows(target))
+                elsewhere[row] = (merge.names[home], merge.places[home].fresh_rows(target))
         there = {merge.names[home]: Track(_columns_there(merge, kind, home)) for home in set(homes.values())}
-        tops = {sheet.first_row: track.old_rows(sheet.first_row - 1) + 1} if sheet.first_row else {}
-        led[sheet.sheet.name] = SheetMoves(merge.names[kind], track.old_rows, track.columns, elsewhere, there, tops)
-    return led
+        tops = {sheet.first_row: places.old_rows(sheet.first_row - 1) + 1} if sheet.first_row else {}
+        moves[sheet.sheet.name] = SheetMoves(merge.names[kind], places.old_rows, places.columns, elsewhere, there, tops)
+    return moves
 
 
 def _columns_there(merge: ThreeWay, kind: str, home: str) -> dict[int, int]:
@@ -202,10 +202,10 @@ def _columns_there(merge: ThreeWay, kind: str, home: str) -> dict[int, int]:
     return {column: merge.column(home, key) for column, key in own.columns.items() if key in there}
 
 
-def _fresh_led(merge: ThreeWay) -> Iterator[tuple[str, SheetMoves]]:
+def _fresh_moves(merge: ThreeWay) -> Iterator[tuple[str, SheetMoves]]:
     """Where every reference of the fresh workbook leads in the end."""
     for kind, each in merge.fresh.sheets.items():
-        found = merge.tracks.get(kind)
+        found = merge.places.get(kind)
         rows, columns = (found.fresh_rows, found.fresh_columns) if found else (Track(), Track())
         first = each.row_of.get("above 0", 0) + 1 if kind in DATABASES else 0
         tops = {first: rows(first - 1) + 1} if first else {}

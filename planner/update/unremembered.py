@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
-from planner.align.keys import COMPARISON, COVER, DATABASES, TEXTS, KeyedSheet
-from planner.align.tracks import is_filled
+from planner.align.keys import COMPARISON, KeyedSheet
+from planner.book.rowkeys import COVER, DATABASES, TEXTS
 from planner.update.base import Base
 from planner.update.fresh import Fresh
+from planner.update.places import is_filled
 from planner.workbook.memory import Remembered
 from planner.xlsx.address import Position
 from planner.xlsx.styles import Look
@@ -32,7 +33,7 @@ class Unremembered(Base):
     def of_fresh(cls, sheets: Mapping[str, KeyedSheet], fresh: Fresh, looks: Counter[Look]) -> Unremembered:
         """Match the sheets of a file with those of a fresh workbook. `looks` says how many cells look each way."""
         base = Base.of(fresh.draft.memory, sheets, fresh)
-        found = cls(base.memory, base.sheets, base.leads, base.fresh, base.fresh_leads)
+        found = cls(base.memory, base.sheets, base.as_built, base.fresh, base.fresh_as_built)
         found.looks = looks
         return found
 

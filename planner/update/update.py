@@ -3,31 +3,29 @@
 Theirs is the workbook that planner would build now, with the same scenarios and cases (`rebuilt.py`, `fresh.py`). Ours
 is the file. Base is what planner wrote last, as the Cover remembers it (`base.py`; without it `unremembered.py`). Rows,
 columns and scenarios of the three are told by their keys, and each row and column of the file and of the fresh workbook
-gets its place in the new one (`threeway.py`, `planner/align/tracks.py`). Then planner's sheets are written again, cell
+gets its place in the new one (`threeway.py`, `places.py`). Then planner's sheets are written again, cell
 by cell (`merge.py`): where ours is theirs, or ours is base, the cell is theirs; else a person changed it, and it stays
 ours, which is listed, with both where theirs isn't base either. References are led to where their cells are then, on a
 person's sheets and in every other part too; what lost its cells says #REF! and is listed. New sheets and charts are put
-in (`newcomers.py`), notes follow rows that went to other sheets (`notes.py`), and every formula is computed.
+in (`newcomers.py`), notes follow rows that went to other sheets, and every formula is computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
 from planner import __version__, collector, progress
-from planner.align.keys import LOG
-from planner.book.notes import Note
-from planner.book.notes import notes as notes_of
 from planner.book.problem_book import ProblemBook, open_book
+from planner.book.rowkeys import LOG
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.recalc import recalculate
-from planner.update import newcomers, notes
+from planner.update import newcomers
 from planner.update.base import remembered
 from planner.update.fresh import Fresh
 from planner.update.merge import merged
@@ -37,9 +35,9 @@ from planner.update.threeway import ThreeWay, merge_of
 from planner.workbook.book import Draft, build_date, draft
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.memory import Memory
-from planner.xlsx.address import address
+from planner.xlsx.address import address, coordinates
 from planner.xlsx.atomic import locked, write_atomically
-from planner.xlsx.comments import put_note, take_note
+from planner.xlsx.comments import Note, notes, put_note, take_note
 from planner.xlsx.moved_parts import move
 from planner.xlsx.named_ranges import take_names
 from planner.xlsx.opc import Package
@@ -98,7 +96,7 @@ def update(
         memory = remembered(book)
         progress.step("laying it out anew")
         made = _draft(plan_of(book, templates, databases), memory)
-        there = notes_of(package)
+        there = notes(package)
         done = Updated(notes=len(there), is_needed=memory is None or not memory.is_same(made.memory))
         if done.is_needed:
             progress.step("bringing your work over")
@@ -113,7 +111,7 @@ def update(
 
 def _bring(merge: ThreeWay, there: Sequence[Note]) -> None:
     """Write the merge into the package of the file, and let its notes follow their rows."""
-    lost = notes.ways(merge, there)
+    lost = lost_notes(merge, there)
     ways = [(take_note(merge.package, way.note.sheet, way.note.ref), way.target) for way in lost if way.target]
     _join(merge)
     for note, target in ways:
@@ -191,3 +189,50 @@ def _opened(package: Package) -> Book:
     if not book.inputs.columns:
         raise UserError("there is no scenario", place=Place(package.name), remedy="build a new workbook")
     return book
+
+
+@dataclass(frozen=True)
+class Way:
+    """A note whose row is not on its sheet any more: the cell that it follows it to, or None, and what to say of it."""
+
+    note: Note
+    target: tuple[str, str] | None
+    said: str
+
+
+def lost_notes(merge: ThreeWay, notes: Iterable[Note]) -> list[Way]:
+    """The notes that have lost their row. One stays where no such cell is on the other sheet, or has a note already."""
+    notes = list(notes)
+    kinds = {merge.ours.sheets[kind].sheet.name: kind for kind in merge.kinds}
+    lost = [note for note in notes if note.sheet in kinds
+            and coordinates(note.ref)[0] in merge.places[kinds[note.sheet]].gone_rows]  # fmt: skip
+    taken = {_after(merge, note) for note in notes if note not in lost}
+    found: list[Way] = []
+    for note in lost:
+        kind = kinds[note.sheet]
+        named = merge.ours.sheets[kind].rows.get(coordinates(note.ref)[0], "")
+        who, target = f"the note on {note.sheet}!{note.ref} ({named})", _target(merge, kind, note, named)
+        if target is not None and target not in taken:
+            taken.add(target)
+            found.append(Way(note, target, f"{who} is at {'!'.join(target)} now"))
+            continue
+        home = merge.homes(kind).get(named)
+        where = f"is on {merge.names[home]}" if home else "is no more"
+        found.append(Way(note, None, f"{who} is at {'!'.join(_after(merge, note))}: its row {where}"))
+    return found
+
+
+def _after(merge: ThreeWay, note: Note) -> tuple[str, str]:
+    """Where a note is in the end that stays on its sheet."""
+    moves = merge.ours.moves.of(note.sheet)
+    return moves.name, address(*moves.cell(*coordinates(note.ref)))
+
+
+def _target(merge: ThreeWay, kind: str, note: Note, named: str) -> tuple[str, str] | None:
+    """The sheet and the cell of the note's row and column on the sheet that has them now."""
+    home = merge.homes(kind).get(named)
+    column = merge.ours.sheets[kind].columns.get(coordinates(note.ref)[1], "")
+    if home is None or column not in merge.fresh.sheets[home].column_of:
+        return None
+    row = merge.places[home].fresh_rows(merge.fresh.sheets[home].row_of[named])
+    return merge.names[home], address(row, merge.column(home, column))

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from planner.book.rowkeys import Keyed
 from planner.xlsx.address import Position, column_letters
-from planner.xlsx.cellvalue import Value
+from planner.xlsx.cellvalue import Value, is_number
 from planner.xlsx.grid import HERE
 
 FORMAT = 1  # of the memory itself: another one isn't read
@@ -59,10 +60,10 @@ class Remembered(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BuiltSheet:
+class BuiltSheet(Keyed):
     """A sheet as it was built: its rows and columns by key, and what stood in them. `rules` are digests of its rules.
 
-    `end` is the last row that ranges over a database reach.
+    Scenarios have no key. `end` is the last row that ranges over a database reach.
     """
 
     kind: str
@@ -72,16 +73,6 @@ class BuiltSheet:
     filled: Sequence[Filled]
     rules: frozenset[int] = frozenset()
     end: int = 0
-
-    @cached_property
-    def row_of(self) -> dict[str, int]:
-        """The row of each key."""
-        return {key: row for row, key in self.rows.items()}
-
-    @cached_property
-    def column_of(self) -> dict[str, int]:
-        """The column of each key; scenarios have none."""
-        return {key: column for column, key in self.columns.items()}
 
     @cached_property
     def _cells(self) -> dict[Position, Remembered]:
@@ -185,8 +176,8 @@ def of_value(value: Value) -> int:
     """The digest of a typed value."""
     if value is None or value == "":
         return NOTHING
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)  # programs save 15 digits
-    return zlib.crc32((f"{value:.15g}" if is_number else f"'{value}").encode()) & 0xFFFFFF or 1
+    text = f"{value:.15g}" if is_number(value) else f"'{value}"  # programs save 15 digits
+    return zlib.crc32(text.encode()) & 0xFFFFFF or 1
 
 
 def of_text(text: str) -> int:

@@ -10,7 +10,6 @@ from openpyxl.workbook import Workbook
 from openpyxl.xml.functions import tostring
 
 from planner.book import rowkeys
-from planner.catalog.table import TABLES
 from planner.workbook import comparison_writer, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.memory import (
@@ -32,7 +31,6 @@ from planner.xlsx.pattern import pattern
 from planner.xlsx.styles import Stylesheet
 from planner.xlsx.xmltree import parse
 
-TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
 _LOGICAL = re.compile(r"\b(?:TRUE|FALSE)\b")
 BY_SCENARIO = ("dashboard", "inputs", "constraints", "checks")
 
@@ -76,9 +74,9 @@ def _sheet(plan: BuildPlan, kind: str, page: Page) -> BuiltSheet:
     columns: dict[int, str] = {}
     if is_by_scenario(kind):
         rows = rowkeys.line_keys(typed, layout.HEADER_ROW, layout.LABEL, layout.NAME)
-        columns = dict(enumerate(TEXTS, start=1))
+        columns = dict(enumerate(rowkeys.TEXTS, start=1))
         filled = list(_lines(plan, kind, page))
-    elif kind in TABLES.values():
+    elif kind in rowkeys.DATABASES:
         rows = rowkeys.database_keys(typed, layout.TABLE_HEADER_ROW, 1)
         columns = _names(typed[layout.TABLE_HEADER_ROW])
         filled, end = list(_all(page)), max(rows) + layout.SPARE_ROWS

@@ -15,6 +15,7 @@ from planner.compare import comparison_cases as cases
 from planner.errors import Place, UserError, nearest
 from planner.formulas import layer_ops, library
 from planner.formulas.input_values import check_together, parsed, typed, wholes
+from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, followed, sweeps
 from planner.formulas.template import Row, Template
 from planner.workbook.build_plan import BuildPlan, BuildScenario, Workloads, workloads
@@ -68,11 +69,15 @@ def plan_of(
         scenarios = [_scenario(m, c, _typed(rows, values) | known.common) for m, c, values in DEFAULTS]
     else:
         scenarios = known.products(models, chips, loaded)
-    step_rows = library.load(STEP).by_name.keys()
-    step = next((template for template in loaded if step_rows <= template.by_name.keys()), None)
-    operations = layer_ops.load(step) if step else None
     scenarios = [_completed(_possible(scenario, tables[1]), meant, swept) for scenario in _distinct(scenarios)]
-    return BuildPlan(loaded, scenarios, databases, operations, cases.load())
+    return BuildPlan(loaded, scenarios, databases, operations_of(loaded), cases.load())
+
+
+def operations_of(templates: Sequence[Template]) -> LayerOps | None:
+    """The operations of the step that one of the templates takes; None where none does."""
+    step_rows = library.load(STEP).by_name.keys()
+    step = next((template for template in templates if step_rows <= template.by_name.keys()), None)
+    return layer_ops.load(step) if step else None
 
 
 def without(plan: BuildPlan) -> Iterator[str]:

@@ -56,11 +56,8 @@ def refuse_if_open(path: Path) -> None:
     """Raise UserError when Excel's or LibreOffice's lock file says that `path` is open in one of them."""
     for program, lock in (("Excel", f"~${path.name}"), ("LibreOffice", f".~lock.{path.name}#")):
         if path.with_name(lock).exists():
-            raise UserError(
-                f"the file is open in {program}",
-                place=Place(path),
-                remedy=f"close it there (or delete the left-over {lock}) and run this again",
-            )
+            remedy = f"close it there (or delete the left-over {lock}) and run this again"
+            raise UserError(f"the file is open in {program}", place=Place(path), remedy=remedy)
 
 
 @contextlib.contextmanager

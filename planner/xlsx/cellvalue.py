@@ -46,7 +46,7 @@ def same_value(one: object, other: object, tolerance: float = 1e-15) -> bool:
     """Whether two values are of one kind and equal, numbers within a relative tolerance."""
     if type(one) is type(other) is float and one == other:
         return True
-    if _is_number(one) and _is_number(other):
+    if is_number(one) and is_number(other):
         return math.isclose(one, other, rel_tol=tolerance)
     return type(one) is type(other) and one == other
 
@@ -90,5 +90,6 @@ def _number_text(number: float) -> bytes:
     return text.removesuffix(".0").encode()
 
 
-def _is_number(value: object) -> TypeGuard[float]:
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is a number; TRUE and FALSE are none."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Notes of cells taken out of their sheet's parts and put into another's: each with its author, box and thread."""
+"""Notes of cells and threaded comments: read, and taken out of their sheet's parts and put into another's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from planner.xlsx.address import coordinates
 from planner.xlsx.drawings import box_cell, shift_box
@@ -18,6 +19,54 @@ _MICROSOFT = "http://schemas.microsoft.com/office/2017/10/relationships"
 NOTES, THREADS, BOXES = "comments", "threadedComment", "vmlDrawing"
 _ITEMS = {NOTES: "comment", THREADS: "threadedComment", BOXES: "shape"}
 _SHAPE_ID = re.compile(r"_x0000_s([0-9]+)")
+_THREAD = "[Threaded comment]"
+"""How Excel begins the note that it leaves beside a threaded comment for older programs."""
+
+
+class Note(NamedTuple):
+    """A note or a threaded comment on a cell."""
+
+    sheet: str
+    ref: str
+    author: str
+    text: str
+
+
+def notes(package: Package) -> tuple[Note, ...]:
+    """Every note, sheet by sheet. A threaded comment and its replies stand for the note that Excel keeps beside it."""
+    return tuple(note for sheet, part in package.sheets().items() for note in _of_sheet(package, sheet, part))
+
+
+def _of_sheet(package: Package, sheet: str, part: str) -> Iterator[Note]:
+    plain: list[Note] = []
+    threads: dict[str, list[str]] = {}
+    for found in package.relationships(part):
+        if found.target not in package.parts:
+            continue
+        if found.kind == NOTES:
+            plain += _plain(sheet, package.tree(found.target))
+        elif found.kind == THREADS:
+            for element in package.tree(found.target):
+                threads.setdefault(element.get("ref", ""), []).append(_text(element))
+    for note in plain:
+        if note.ref not in threads:
+            yield note
+    for ref, texts in threads.items():
+        yield Note(sheet, ref, "", "\n".join(texts))
+
+
+def _plain(sheet: str, root: Element) -> Iterator[Note]:
+    authors = ["".join(author.itertext()) for author in every(root, "author")]
+    for element in every(root, "comment"):
+        number, text = element.get("authorId", ""), _text(element)
+        author = authors[int(number)] if number.isdigit() and int(number) < len(authors) else ""
+        if not text.startswith(_THREAD):
+            yield Note(sheet, element.get("ref", ""), author, text)
+
+
+def _text(element: Element) -> str:
+    """What a reader sees: runs of text joined, without phonetic hints."""
+    return "".join(part.text or "" for part in every(element, "t", "text")).strip()
 
 
 @dataclass(frozen=True)
@@ -92,19 +141,15 @@ def _put(root: Element, item: Element, kind: str, source: Element, ref: str) -> 
     if kind == THREADS:
         root.append(item)
         return
-    authors = [author.text or "" for author in _authors(source)]
+    authors = [author.text or "" for author in every(source, "author")]
     number = int(item.get("authorId", "0"))
     item.set("authorId", str(_author_number(root, authors[number] if number < len(authors) else "")))
     next(every(root, "commentList")).append(item)
 
 
-def _authors(root: Element) -> Iterator[Element]:
-    return every(root, "author")
-
-
 def _author_number(root: Element, name: str) -> int:
     """The number of an author of these notes, who is put among them if need be."""
-    names = [author.text or "" for author in _authors(root)]
+    names = [author.text or "" for author in every(root, "author")]
     if name not in names:
         author = like(root, "author")
         author.text = name

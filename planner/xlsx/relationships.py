@@ -56,14 +56,14 @@ def link(package: Package, source: str, kind: str, target: str, family: str = OF
     return f"rId{number}"
 
 
-def copy_part(package: Package, source: Package, part: str, changed: Callable[[bytes], bytes]) -> str:
-    """Put a part of another package in with all that it links to, each as `changed` has it; returns its name."""
-    return _copied(package, source, part, changed, {})
-
-
-def _copied(
-    package: Package, source: Package, part: str, changed: Callable[[bytes], bytes], done: dict[str, str]
+def copy_part(
+    package: Package, source: Package, part: str, changed: Callable[[bytes], bytes], done: dict[str, str] | None = None
 ) -> str:
+    """Put a part of another package in with all that it links to, each as `changed` has it; returns its name.
+
+    `done` are the parts that have been put in, with their names.
+    """
+    done = {} if done is None else done
     if part in done:
         return done[part]
     target = done[part] = add_part(package, part, changed(source.parts[part]), content_type(source, part))
@@ -72,7 +72,7 @@ def _copied(
         targets = {found.id: found.target for found in source.relationships(part)}
         for one in every(root, "Relationship"):
             if targets.get(one.get("Id")) in source.parts:
-                one.set("Target", "/" + _copied(package, source, targets[one.get("Id")], changed, done))
+                one.set("Target", "/" + copy_part(package, source, targets[one.get("Id")], changed, done))
         package.add(_rels(target), source.parts[_rels(part)])
         package.put_tree(_rels(target), root)
     return target

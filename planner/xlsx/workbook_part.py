@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
 
 from planner.errors import Place, UserError
 from planner.xlsx.named_ranges import BEFORE
@@ -15,19 +14,13 @@ from planner.xlsx.xmltree import Element, child, every, like, local_name, put_in
 _WORKSHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"
 
 
-def parse_sheets(package: Package, known: Mapping[str, SheetXml] | None = None) -> dict[str, SheetXml]:
-    """Every worksheet's cells; a sheet of `known` that is the same serves again.
-
-    Raises UserError, naming the sheet, for XML that is not sound.
-    """
+def parse_sheets(package: Package) -> dict[str, SheetXml]:
+    """Every worksheet's cells. Raises UserError, naming the sheet, for XML that is not sound."""
     strings = shared_strings(package)
     sheets = {}
     for name, part in package.sheets().items():
-        xml, same = package.parts[part], (known or {}).get(name)
         try:
-            if same is None or same.xml != xml or same.strings != strings:
-                same = SheetXml(xml, strings)
-            sheets[name] = same
+            sheets[name] = SheetXml(package.parts[part], strings)
         except UserError as error:
             raise UserError(f"sheet {name}: {error.what}", place=Place(package.name)) from error
     return sheets

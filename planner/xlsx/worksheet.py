@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from planner.xlsx.address import MAX_COLUMN, Area
 from planner.xlsx.moves import Track
+from planner.xlsx.relationships import OFFICE
 from planner.xlsx.xmltree import Element, child, children, parse, put_in_order, written
 
-OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 ORDER = (
     "sheetPr", "dimension", "sheetViews", "sheetFormatPr", "cols", "sheetData", "sheetCalcPr", "sheetProtection",
     "protectedRanges", "scenarios", "autoFilter", "sortState", "dataConsolidate", "customSheetViews", "mergeCells",
