@@ -1,0 +1,127 @@
+"""Calibrations and stacks: the long CSV as a table, a person's own parameters, and which databases a command reads."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from planner import data
+from planner.catalog import load_calibrations, load_hardware, load_models, load_stacks
+from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS
+from planner.catalog.databases import Databases
+from planner.cli import group
+from planner.errors import UserError
+
+SHIPPED = data.folder("hardware_db") / "calibrations.csv"
+STEP = ["calc", "training", "-m", "llama3-8b", "-H", "h100-sxm", "--json", "--get", "step_time_expected"]
+
+
+def calc(*words: object) -> dict[str, float]:
+    """What `planner calc --json` prints."""
+    done = CliRunner().invoke(group, [str(word) for word in words])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def own(folder: Path, *lines: str, header: str = "calibration,parameter,value") -> Path:
+    """A CSV of calibrations of one's own."""
+    path = folder / "mine.csv"
+    path.write_text("\n".join([header, *lines, ""]), encoding="utf-8")
+    return path
+
+
+def test_the_shipped_file_is_whole() -> None:
+    """Each line has its parameter's unit and bounds, a value within them, and runs or a prior."""
+    with SHIPPED.open(encoding="utf-8") as stream:
+        lines = list(csv.DictReader(stream))
+    assert {line["parameter"] for line in lines if line["calibration"] == COMMON} == BY_NAME.keys()
+    for line in lines:
+        parameter = BY_NAME[line["parameter"]]
+        assert (line["unit"], float(line["lower"]), float(line["upper"])) == (
+            parameter.unit, parameter.lower, parameter.upper
+        )  # fmt: skip
+        assert parameter.lower <= float(line["value"]) <= parameter.upper
+        assert line["sources"]
+        assert bool(line["rows"]) == bool(line["error"]) == (not line["sources"].startswith("prior: "))
+
+
+def test_every_chip_has_a_calibration() -> None:
+    """The calibration that each chip names is there, and its stack's parameters are numbers."""
+    found = load_calibrations()
+    assert {str(row["calibration"]) for row in load_hardware().rows.values()} <= found.rows.keys()
+    assert all(row[each.name] is not None for row in found.rows.values() for each in PARAMETERS)
+    assert {"default", "tuned", "unfused", "ideal"} <= load_stacks().rows.keys()
+
+
+def test_ones_own_parameters_stand_before_ours(tmp_path: Path) -> None:
+    """A line of one's own replaces ours, of that calibration alone; what it leaves open is as before."""
+    path = own(tmp_path, "h100,train_matmul_efficiency,0.31", "mine,layer_overhead,1e-5")
+    found, ours = load_calibrations(path), load_calibrations()
+    assert found.rows["h100"]["train_matmul_efficiency"] == 0.31
+    assert found.rows["h100"]["recompute_cost"] == ours.rows["h100"]["recompute_cost"]
+    assert found.rows["a100"] == ours.rows["a100"]
+    assert found.rows["mine"]["layer_overhead"] == 1e-5
+    assert found.rows["mine"]["recompute_cost"] == ours.rows[COMMON]["recompute_cost"]
+    (slower,), (usual,) = calc(*STEP, "--calibrations", path).values(), calc(*STEP).values()
+    assert slower > usual * 1.2
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("h100,train_matmul_eficiency,0.5", "line 2, column parameter: unknown parameter 'train_matmul_eficiency'"),
+        ("h100,train_matmul_efficiency,1.5", "line 2, column value: train_matmul_efficiency of 1.5 is beyond"),
+        ("h100,train_matmul_efficiency,half", 'line 2, column value: "half" is not a number'),
+        (",train_matmul_efficiency,0.5", "line 2, column calibration: the calibration has no name"),
+        ("h100,layer_overhead,1e-5\nh100,layer_overhead,2e-5", "line 3: layer_overhead of h100 is there already"),
+    ],
+)  # fmt: skip
+def test_what_a_line_cannot_say_is_refused(tmp_path: Path, line: str, wrong: str) -> None:
+    """With the file, the line, the column and what to do."""
+    with pytest.raises(UserError) as caught:
+        load_calibrations(own(tmp_path, line))
+    assert f"mine.csv, {wrong}" in str(caught.value)
+    assert caught.value.remedy
+
+
+def test_a_wrong_unit_is_refused(tmp_path: Path) -> None:
+    """Milliseconds are not taken for seconds."""
+    path = own(tmp_path, "h100,layer_overhead,0.01,ms", header="calibration,parameter,value,unit")
+    with pytest.raises(UserError, match="layer_overhead is in s, not ms"):
+        load_calibrations(path)
+
+
+def test_alone_a_file_needs_what_stands_for_the_rest(tmp_path: Path) -> None:
+    """With --only nothing of ours fills the gaps."""
+    with pytest.raises(UserError, match="there is no calibration 'any'"):
+        load_calibrations(own(tmp_path, "h100,layer_overhead,1e-5"), only=True)
+
+
+def test_own_rows_stand_before_the_shipped_ones(tmp_path: Path) -> None:
+    """A CSV of models adds its rows, and goes before a shipped one of the same id; with `only` it stands alone."""
+    path = tmp_path / "models.csv"
+    path.write_text(
+        "id,n_layers,d_model,n_heads,n_kv_heads,head_dim,d_ff,vocab\ngpt2,2,64,4,4,16,128,100\nmine,2,64,4,4,16,128,100\n"
+    )
+    beside, alone = Databases(models_csv=path), Databases(models_csv=path, only=True)
+    assert list(alone.models.rows) == ["gpt2", "mine"]
+    assert list(beside.models.rows)[:2] == ["gpt2", "mine"]
+    assert len(beside.models.rows) == len(load_models().rows) + 1
+    assert beside.models.rows["gpt2"]["n_layers"] == 2
+    assert beside.models.sources["gpt2"] == "models.csv, line 2"
+    assert beside.models.identify("Llama-3-8B") == "llama3-8b"
+    assert beside.own == {"models"}
+
+
+def test_an_ideal_stack_is_the_bound() -> None:
+    """Nothing else is: with `stack=ideal` the expected step is its lower bound, and an unknown stack is refused."""
+    words = [*STEP, "step_time_lower_bound", "--set", "stack=ideal"]
+    assert len(set(calc(*words).values())) == 1
+    done = CliRunner().invoke(group, [*STEP, "--set", "stack=idael"])
+    assert done.exit_code == 2
+    assert 'no stack "idael"' in done.output
+    assert "ideal" in done.output

@@ -1,0 +1,124 @@
+"""Expected rows beside their bounds: never below them, alike in every engine, and N/A where nothing is known."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.catalog.databases import Databases
+from planner.formulas import library
+from planner.formulas.evaluation import Results, evaluate
+from planner.formulas.lookups import facts
+from planner.validation.prediction import bound_of
+
+DATABASES = Databases()
+DENSE, EXPERTS = ("llama3-8b", "llama3.1-405b", "gpt2"), ("mixtral-8x7b", "deepseek-v3")
+CHIPS = ("h100-sxm", "a100-sxm-80", "b200-sxm", "tpu-v5e", "tpu-v5p", "tpu-v7x", "l4")
+STACKS = ("default", "tuned", "unfused", "ideal")
+load = functools.cache(library.load)
+known = functools.cache(lambda name, model, chip: facts(load(name), model, chip, DATABASES))
+ways = st.sampled_from([1, 2, 4, 8, 16, 64])
+
+
+def results(name: str, model: str | None, chip: str | None, **values: object) -> Results:
+    """A template's rows for a plan."""
+    return evaluate(load(name), known(name, model, chip), values)
+
+
+def held(found: Results) -> None:
+    """Each expected row lies between its bound and its range's end, and its range around it; a rate the other way."""
+    names = [row.name for row in found.template.rows if f"{row.name}_low" in found.template.by_name]
+    for name in (name for name in names if found.value(name) is not None):
+        low, expected, high = (float(found[each]) for each in (f"{name}_low", name, f"{name}_high"))
+        assert low <= expected * (1 + 1e-12), name
+        assert expected <= high * (1 + 1e-12), name
+        bound = bound_of(name)
+        if bound in found.template.by_name:
+            least = float(found[bound])
+            is_rate = "per_second" in name
+            assert (high <= least * (1 + 1e-12)) if is_rate else (low >= least * (1 - 1e-12)), name
+
+
+@given(
+    model=st.sampled_from(DENSE + EXPERTS), chip=st.sampled_from(CHIPS), stack=st.sampled_from(STACKS),
+    mesh=st.fixed_dictionaries({
+        "mesh_data": ways, "mesh_fsdp": ways, "mesh_tensor": ways, "mesh_expert": ways, "mesh_pipeline": ways,
+        "mesh_context": ways, "n_slices": st.sampled_from([1, 2]), "n_microbatches": st.sampled_from([1, 8, 64]),
+        "pipeline_interleave": st.sampled_from([1, 4]), "zero_stage": st.sampled_from([0, 1, 2, 3]),
+    }),
+    batch=st.sampled_from([2**17, 2**22, 2**25]), seq_len=st.sampled_from([512, 8192, 131_072]),
+    remat=st.sampled_from(["none", "block", "mlp", "matmuls"]), dtype=st.sampled_from(["bf16", "fp8"]),
+    share=st.sampled_from([0, 0.5]),
+)  # fmt: skip
+def test_no_step_is_below_its_bound(model, chip, stack, mesh, batch, seq_len, remat, dtype, share):
+    """Of random training plans on any chip, whether they can be run or not; ideal is the bound itself."""
+    counted = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context", "n_slices")
+    chips = int(np.prod([mesh[name] for name in counted]))
+    found = results("training", model, chip, **mesh, n_chips=chips, batch_tokens=batch, seq_len=seq_len, stack=stack,
+                    remat=remat, compute_dtype=dtype, recomputed_share=share)  # fmt: skip
+    held(found)
+    if stack == "ideal":
+        assert found.value("step_time_expected") == found.value("step_time_lower_bound")
+
+
+@given(
+    model=st.sampled_from(DENSE + EXPERTS), chip=st.sampled_from(CHIPS), stack=st.sampled_from(STACKS),
+    n_chips=ways, batch=st.sampled_from([1, 7, 64, 4096]), prompt_len=st.sampled_from([1, 512, 100_000]),
+    generate_len=st.sampled_from([1, 128, 8192]), context_len=st.sampled_from([1, 4096, 1_000_000]),
+    dtype=st.sampled_from(["bf16", "int8", "fp8"]), sharp=st.sampled_from([0, 1]),
+)  # fmt: skip
+def test_no_serving_time_is_below_its_bound(
+    model, chip, stack, n_chips, batch, prompt_len, generate_len, context_len, dtype, sharp
+):  # fmt: skip
+    """Of random serving plans on any chip."""
+    held(results("inference", model, chip, n_chips=n_chips, batch=batch, prompt_len=prompt_len, stack=stack,
+                 generate_len=generate_len, context_len=context_len, weight_dtype=dtype, kv_dtype=dtype,
+                 compute_dtype=dtype, has_sharp=sharp))  # fmt: skip
+
+
+@given(
+    chip=st.sampled_from(CHIPS), stack=st.sampled_from(STACKS), n_chips=st.sampled_from([1, 2, 8, 64, 512]),
+    size=st.sampled_from([1.0, 1e6, 1e10]), axes=st.sampled_from([1, 2]),
+)  # fmt: skip
+def test_no_collective_is_below_its_bound(chip, stack, n_chips, size, axes):
+    """Of random collectives on any chip."""
+    held(results("collectives", None, chip, n_chips=n_chips, collective_bytes=size, collective_axes=axes, stack=stack))
+
+
+def test_the_parts_make_the_step():
+    """The parts of an expected step, and of a decode step, are disjoint: they add up to it."""
+    plan = results("training", "llama3.1-405b", "h100-sxm", n_chips=1024, mesh_fsdp=8, mesh_tensor=8, mesh_pipeline=16,
+                   n_microbatches=32, batch_tokens=2**22, seq_len=8192)  # fmt: skip
+    parts = ("work_part_time", "repeated_part_time", "efficiency_part_time", "activation_time_expected",
+             "imbalance_part_time", "exposed_part_time", "bubble_time_expected", "bound_part_time")  # fmt: skip
+    assert sum(plan.value(name) for name in parts) == pytest.approx(plan.value("step_time_expected"), rel=1e-9)
+    assert plan.value("imbalance_part_time") > 0
+    serve = results("inference", "llama3-70b", "h100-sxm", n_chips=8, batch=32)
+    parts = ("weights_part_time", "cache_part_time", "activation_part_time", "exposed_part_time", "overhead_part_time",
+             "efficiency_part_time", "bound_part_time")  # fmt: skip
+    assert sum(serve.value(name) for name in parts) == pytest.approx(serve.value("decode_step_time_expected"), rel=1e-9)
+
+
+def test_a_chip_without_a_network_works_alone():
+    """One chip needs no network: its plan has numbers; two of them have none."""
+    for name, output in (("training", "step_time_expected"), ("inference", "static_batch_time_expected")):
+        assert results(name, "llama3-8b", "l40s", n_chips=1).value(output) is not None
+        more = {"mesh_fsdp": 2} if name == "training" else {}
+        assert results(name, "llama3-8b", "l40s", n_chips=2, **more).value(output) is None
+
+
+def test_a_plan_of_no_chip_has_no_expected_time():
+    """Where the chip's numbers are typed and no chip is named, the bound is there and the expected is N/A."""
+    alone = results("matmul", None, None, tokens=8, d_in=8, d_out=8, peak_flops=100, hbm_bandwidth=10)
+    assert alone.value("lower_bound_time") is not None
+    assert alone.value("expected_time") is None
+
+
+def test_hops_are_whole():
+    """Half of a ring of 4, the cube root of 64, is 2 hops on each axis, though that root is one digit short of 4."""
+    found = results("placement", None, "tpu-v5p", axis_size=64 ** (1 / 3), n_axes=3)
+    assert found.value("torus_hops") == 6
