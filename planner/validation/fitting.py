@@ -19,7 +19,7 @@ from planner.formulas.arrays import Array
 from planner.formulas.evaluation import code
 from planner.formulas.partial import Recompute, recomputed
 from planner.formulas.template import Row
-from planner.validation.parameters import DEVIATION, DRAWN, FAMILIES, START, Group, Prior, bounds, prior_of
+from planner.validation.parameters import DEVIATION, FAMILIES, START, Group, Prior, bounds, prior_of
 from planner.validation.prediction import Numbers, Together, spread
 
 SHARE = 0.35  # a run's weight is its source's number of runs to the power of minus this
@@ -121,7 +121,7 @@ def _unknown(group: Group, calibrations: Sequence[str]) -> list[_Unknown]:
     for name in group.of_chips:
         for owner in calibrations:
             if owner not in FAMILIES:
-                drawn = Prior(1.0, DRAWN, "the median of its kind")
+                drawn = Prior(1.0, group.drawn, "the median of its kind")
                 found.append(_Unknown(owner, name, 1.0, *DEVIATION, drawn, deviates=True))
     return found
 
