@@ -32,6 +32,7 @@ COMMANDS = {
     "show": "Print a workbook as text, fit for git diff.",
     "templates": "List the templates, or show one.",
     "update": "Bring an edited workbook to newer templates and databases.",
+    "validate": "Hold measured runs against what is expected of them.",
 }
 
 _FAILED = 2  # exit code of a command that could not do what it was asked

@@ -1,7 +1,7 @@
 """Calibrations fitted to runs: least squares of the logarithm of expected over measured, drawn towards priors.
 
 The forms are the templates' own rows: nothing is computed here a second way. Sources count with the root of the number
-of their runs to the power 0.7, so that one with a hundred runs doesn't decide alone; residuals beyond 6 % count less.
+of their runs to the power 0.7, so that one with a hundred runs doesn't decide alone; residuals beyond 10 % count less.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from planner.validation.parameters import DEVIATION, FAMILIES, START, Group, Pri
 from planner.validation.prediction import Numbers, Together, spread
 
 SHARE = 0.35  # a run's weight is its source's number of runs to the power of minus this
-OUTLYING = 0.06  # from this residual on a run counts less
+OUTLYING = 0.1  # from this residual on a run counts less
 
 STACKS = ("default", "tuned", "unfused", "ideal")
 Key = tuple[str, str]  # a calibration or a stack, and its parameter
@@ -49,6 +49,7 @@ class Fitter:
         self.sources = np.array([run.source for part in self.parts for run in part.runs])
         self.is_fitted = np.array([run.is_fitted for part in self.parts for run in part.runs])
         self.measured = np.concatenate([part.measured for part in self.parts])
+        self.is_rate = np.concatenate([part.is_rate for part in self.parts])
         chips = {name for part in self.parts for name in part.calibrations}
         self.unknown = _unknown(group, sorted(chips))
 
@@ -134,6 +135,7 @@ class _Part:
         self.runs = [together.runs[at] for at in chosen]
         self.families = families
         self.measured, self.is_moe = together.measured[chosen], together.is_moe[chosen]
+        self.is_rate, self.bound = together.is_rate[chosen], together.bound[chosen]
         self.outputs = [run.output for run in self.runs]
         arrays = {name: spread(array, count)[chosen] for name, array in together.results.arrays.items()}
         self.ids = {
@@ -183,10 +185,11 @@ def _texts(codes: Numbers, known: Iterable[str]) -> list[str]:
 
 
 def _of_kinds(together: Sequence[Together], kinds: Sequence[str]) -> list[tuple[Together, NDArray[np.int_]]]:
-    """Of each template the runs of some kinds."""
+    """Of each template the runs of some kinds, of which anything can be expected."""
     found = []
     for each in together:
-        chosen = np.array([at for at, run in enumerate(each.runs) if run.kind in kinds], dtype=int)
+        has_answer = np.isfinite(each.expected)
+        chosen = np.array([at for at, run in enumerate(each.runs) if run.judged_as in kinds and has_answer[at]], int)
         if chosen.size:
             found.append((each, chosen))
     return found

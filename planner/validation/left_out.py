@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.catalog import Table
-from planner.catalog.calibration_columns import BY_NAME, MIXES
+from planner.catalog.calibration_columns import COMMON, MIXES
 from planner.validation.fitting import Fit, Fitter
 from planner.validation.parameters import FAMILIES, GROUPS, Group
 from planner.validation.prediction import Numbers, Together
@@ -19,13 +21,14 @@ from planner.validation.runs import Run
 
 LOW, HIGH = 0.1, 0.9  # quantiles of the range
 FEWEST_SOURCES = 3  # of runs of a kind that have a range of their own
+FEWEST_OF_A_SOURCE = 5  # runs of each of them
 FEWEST_RUNS = 8
-WIDER = 1.5  # times as wide in logarithms where a chip has no runs
-UNSEEN = 1.25  # where there are hardly any of such models
+WIDER = 1.5  # times as wide in logarithms where a chip has no runs, or hardly any are of such models
+FEW = 1.25  # where few sources tell of such runs
 
 
 class Range(NamedTuple):
-    """Of measured over expected, the least and the most of the 80 % in the middle."""
+    """Of measured over expected times, the least and the most of the 80 % in the middle."""
 
     low: float
     high: float
@@ -45,36 +48,57 @@ class LeftOut:
     expected: Numbers
     is_moe: NDArray[np.bool_]
 
-    @property
+    @cached_property
     def ratio(self) -> Numbers:
-        """Measured over expected."""
-        return self.fitter.measured / self.expected
+        """Measured over expected times: of a rate the inverse."""
+        return (self.fitter.measured / self.expected) ** np.where(self.fitter.is_rate, -1, 1)
 
     @property
     def error(self) -> float:
-        """The median error of the runs that count, as a fraction."""
-        return float(np.median(np.abs(self.expected / self.fitter.measured - 1)[self.fitter.is_fitted]))
+        """The median error on time of the runs that count, as a fraction."""
+        return float(np.median(np.abs(1 / self.ratio - 1)[self.fitter.is_fitted]))
 
-    def range(self, kind: str, mix: str) -> Range:
-        """The range of runs of a kind, dense or of experts; of all kinds of the group where there are few."""
-        fitted, is_mix = self.fitter.is_fitted, self.is_moe == (mix == "moe")
-        own = fitted & is_mix & np.array([run.kind == kind for run in self.runs])
-        if len({run.source for run, is_own in zip(self.runs, own, strict=True) if is_own}) >= FEWEST_SOURCES:
+    @cached_property
+    def chips(self) -> list[str]:
+        """The calibration of each run's chip."""
+        return [chip for part in self.fitter.parts for chip in part.ids["calibration"]]
+
+    def range(self, kind: str, mix: str, without: str | None = None) -> Range:
+        """The range of runs of a kind, dense or of experts, as the sources tell it but for one of them.
+
+        Where few sources tell of this kind it is a wider one of all kinds of the group; where few runs are of mixtures
+        of experts, a wider one of dense models.
+        """
+        counts = self.fitter.is_fitted & (self.fitter.sources != without)
+        of_mix = counts & (self.is_moe == (mix == "moe"))
+        own = of_mix & np.array([run.judged_as == kind for run in self.runs])
+        of_sources = Counter(self.fitter.sources[own])
+        if sum(runs >= FEWEST_OF_A_SOURCE for runs in of_sources.values()) >= FEWEST_SOURCES:
             return self._range(own)
-        if (fitted & is_mix).sum() >= FEWEST_RUNS:
-            return self._range(fitted & is_mix)
-        return self._range(fitted).wider(UNSEEN)
+        if of_mix.sum() >= FEWEST_RUNS:
+            return self._range(of_mix).wider(FEW if len(self.group.kinds) > 1 else 1.0)
+        return self.range(kind, "dense", without).wider(WIDER) if mix == "moe" else self._range(counts).wider(WIDER)
+
+    def range_of_chip(self, kind: str, mix: str, chip: str, without: str | None = None) -> Range:
+        """The range, and a wider one for a calibration of which no source tells."""
+        tells = self.fitter.is_fitted & (self.fitter.sources != without)
+        is_seen = chip == COMMON or chip in {each for each, counts in zip(self.chips, tells, strict=True) if counts}
+        usual = self.range(kind, mix, without)
+        return usual if is_seen else usual.wider(WIDER)
 
     def _range(self, mask: NDArray[np.bool_]) -> Range:
-        """Weighted so that each source counts alike."""
-        sources = [run.source for run, is_in in zip(self.runs, mask, strict=True) if is_in]
+        """Weighted so that each source counts alike; wider where few sources tell little of the next one.
+
+        As much as a next number differs from the mean of so many more than from the mean that it is drawn from.
+        """
+        sources = self.fitter.sources[mask]
         counts = Counter(sources)
         weights = np.array([1 / counts[source] for source in sources])
         ratios = self.ratio[mask]
         order = np.argsort(ratios, kind="stable")
         shares = (np.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
         low, high = np.interp([LOW, HIGH], shares, ratios[order])
-        return Range(min(1.0, float(low)), max(1.0, float(high)))
+        return Range(min(1.0, float(low)), max(1.0, float(high))).wider(math.sqrt(1 + 1 / len(counts)))
 
 
 @dataclass(frozen=True)
@@ -120,17 +144,12 @@ def families_of(hardware: Table) -> dict[str, str]:
 
 
 def ranges(found: Fitted) -> dict[tuple[str, str], float]:
-    """The range of each kind and mix, by calibration and parameter; wider for a calibration that has no such runs."""
-    values: dict[tuple[str, str], float] = {}
-    for each in found.groups:
-        seen = {chip for part in each.fitter.parts for chip in part.calibrations}
-        for kind in each.group.kinds:
-            for mix in MIXES:
-                usual = each.range(kind, mix)
-                for owner in ("any", *found.owners()):
-                    one = usual if owner == "any" or owner in seen else usual.wider(WIDER)
-                    if owner == "any" or one != usual:
-                        for name, value in zip((f"{kind}_{mix}_low", f"{kind}_{mix}_high"), one, strict=True):
-                            assert BY_NAME[name].lower <= value <= BY_NAME[name].upper
-                            values[owner, name] = value
-    return values
+    """The range of each kind and mix, by calibration and parameter."""
+    return {
+        (owner, f"{kind}_{mix}_{end}"): value
+        for each in found.groups
+        for kind in each.group.kinds
+        for mix in MIXES
+        for owner in (COMMON, *found.owners())
+        for end, value in zip(("low", "high"), each.range_of_chip(kind, mix, owner), strict=True)
+    }

@@ -64,7 +64,7 @@ GROUPS = (
         of_chips=("train_matmul_efficiency",),
         stacks=(
             ("tuned", "train_matmul_factor", 1.0, 1.8), ("tuned", "train_attention_factor", 0.8, 4.0),
-            ("tuned", "train_activation_factor", 0.5, 2.0), ("unfused", "train_matmul_factor", 0.3, 1.0),
+            ("unfused", "train_matmul_factor", 0.3, 1.0),
         ),
     ),
 )  # fmt: skip
@@ -76,8 +76,7 @@ START = {
     "matmul_ramp": 83.0, "hbm_efficiency": 0.91, "layer_overhead": 42e-6, "collective_overhead": 6.7e-6,
     "serve_activation_passes": 4.0, "serve_exposure": 3.1, "node_latency": 30e-6, "fabric_latency": 380e-6,
     "collective_efficiency": 0.6, "gemm_efficiency": 0.82, "operation_overhead": 4e-6, "train_matmul_factor": 1.0,
-    "train_attention_factor": 1.5, "train_activation_factor": 1.0, "serve_overhead_factor": 2.6,
-    "cache_reads_power": 0.75,
+    "train_attention_factor": 1.5, "serve_overhead_factor": 2.6, "cache_reads_power": 0.75,
 }  # fmt: skip
 """Where a fit begins."""
 
@@ -94,6 +93,7 @@ PRIORS: dict[str | tuple[str, str], Prior] = {
     "gemm_efficiency": Prior(0.82, 0.3, "mamf-finder: 0.80 to 0.97 of the peak"),
     ("tpu", "collective_efficiency"): Prior(0.5, 0.1, "half of a ring's two directions"),
     ("gpu", "operation_overhead"): Prior(4.6e-6, 3.0, "the overhead of a layer shared by ten operations"),
+    ("tpu", "operation_overhead"): Prior(2e-6, 0.3, "kernels of a compiled program: no host between them"),
 }
 
 

@@ -13,17 +13,23 @@ from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.formulas import library
 from planner.formulas.arrays import Array
-from planner.formulas.evaluation import Facts, Results, evaluate
+from planner.formulas.evaluation import Facts, Results, evaluate, text_of
 from planner.formulas.explanation import missing
 from planner.formulas.lookups import by_id
-from planner.formulas.template import Template
+from planner.formulas.template import LOOKUPS, Row, Template
+from planner.formulas.units import parse_unit
 from planner.validation.runs import Run
 
 Numbers = NDArray[np.float64]
 SUFFIX = "_expected"
 BOUNDS = {
     "step_time_expected": "step_time_lower_bound",
+    "mfu_expected": "mfu",
+    "tokens_per_second_expected": "tokens_per_second",
+    "train_time_expected": "train_time",
+    "train_cost_expected": "train_cost",
     "prefill_time_expected": "prefill_lower_bound_time",
+    "time_to_first_token_expected": "prefill_lower_bound_time",
     "prefill_batch_time_expected": "prefill_batch_lower_bound_time",
     "expected_time": "lower_bound_time",
 }
@@ -33,6 +39,13 @@ BOUNDS = {
 def bound_of(output: str) -> str:
     """The name of an expected row's bound."""
     return BOUNDS.get(output) or output.removesuffix(SUFFIX) + "_bound"
+
+
+def is_rate(row: Row) -> bool:
+    """Whether a row is the more the less time something takes: tokens a second, a utilisation."""
+    return row.name.startswith("mfu") or any(
+        symbol == "s" and power < 0 for symbol, power in parse_unit(row.unit).powers
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -60,6 +73,11 @@ class Together:
         return [run.output for run in self.runs]
 
     @cached_property
+    def is_rate(self) -> NDArray[np.bool_]:
+        """Whether what was measured of a run is a rate."""
+        return np.array([is_rate(self.template.row(name)) for name in self.outputs])
+
+    @cached_property
     def measured(self) -> Numbers:
         return np.array([run.measured for run in self.runs])
 
@@ -84,6 +102,12 @@ class Together:
         """Whether a run is of a mixture of experts."""
         return self.of("n_moe_layers") > 0
 
+    def calibration(self, at: int) -> str:
+        """The calibration of a run's chip; blank where the template reads none."""
+        if "calibration_id" not in self.template.by_name:
+            return ""
+        return text_of(float(self.of("calibration_id")[at])) or ""
+
     def why_not(self, at: int) -> str:
         """Why nothing is expected of a run."""
         one = Results(
@@ -103,12 +127,23 @@ def _at(array: Array, at: int) -> Array:
 
 def predicted(runs: Sequence[Run], databases: Databases, models: Table) -> list[Together]:
     """The runs that have no fault, by their templates."""
-    groups: dict[str, list[Run]] = {}
-    for run in runs:
-        if not run.fault:
-            groups.setdefault(run.template, []).append(run)
+    groups: dict[tuple[str, frozenset[str]], list[Run]] = {}
     with library.one_reading():
-        return [_together(library.load(name), found, databases, models) for name, found in groups.items()]
+        for run in runs:
+            if not run.fault:
+                groups.setdefault((run.template, _overridden(run)), []).append(run)
+        return [_together(library.load(name), found, databases, models) for (name, _), found in groups.items()]
+
+
+def _overridden(run: Run) -> frozenset[str]:
+    """The settings of a run that stand for a lookup by another row's text: they have no number to fall back to."""
+    rows = [library.load(run.template).row(name) for name in run.values]
+    return frozenset(row.name for row in rows if row.kind in LOOKUPS and not _is_plain(row))
+
+
+def _is_plain(row: Row) -> bool:
+    """Whether a row is looked up in the model's or the chip's own cells."""
+    return row.kind in ("model", "hardware") and not row.column[1]
 
 
 def _together(template: Template, runs: list[Run], databases: Databases, models: Table) -> Together:
@@ -117,11 +152,11 @@ def _together(template: Template, runs: list[Run], databases: Databases, models:
     given: dict[str, list[Value]] = {}
     for name in {name for run in runs for name in run.values}:
         row = template.row(name)
-        if row.kind in ("model", "hardware") and not row.column[1]:
+        if _is_plain(row):
             tables = chips if row.kind == "hardware" else architectures
             usual: list[Value] = [cells.get(row.column[0]) for cells in tables]
         else:
-            usual = [row.default] * len(runs)
+            usual = [row.default if row.kind == "input" else None] * len(runs)
         given[name] = [run.values.get(name, other) for run, other in zip(runs, usual, strict=True)]
     facts = Facts(
         {column.name: [cells.get(column.name) for cells in architectures] for column in models.columns},

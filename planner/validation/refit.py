@@ -12,7 +12,7 @@ from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS
 from planner.catalog.calibrations import COLUMNS
 from planner.catalog.databases import Databases
 from planner.validation.left_out import Fitted, LeftOut, fitted, ranges
-from planner.validation.parameters import UNMEASURED, Prior, prior_of
+from planner.validation.parameters import FAMILIES, UNMEASURED, Prior, prior_of
 from planner.validation.prediction import predicted
 from planner.validation.runs import models_of, read, shipped
 from planner.xlsx.atomic import write_atomically
@@ -36,14 +36,13 @@ def calibrations_csv(found: Fitted) -> str:
     values = {**{key: prior.value for key, prior in UNMEASURED.items()}, **found.fit.calibrations, **ranges(found)}
     lines: list[list[str]] = []
     for owner in (COMMON, *found.owners()):
-        for parameter in PARAMETERS:
-            kind = "gpu" if owner == COMMON else found.families[owner]  # a chip of no kind counts as a GPU
-            value = values.get((owner, parameter.name), values.get((kind, parameter.name)))
-            if value is not None:
-                lines.append([
-                    owner, parameter.name, _digits(value), parameter.unit, f"{parameter.lower:g}",
-                    f"{parameter.upper:g}", *_told(found, owner, parameter.name),
-                ])  # fmt: skip
+        kind = "gpu" if owner == COMMON else found.families[owner]  # a chip of no kind counts as a GPU
+        for each in PARAMETERS:
+            value = values.get((owner, each.name), values.get((kind, each.name)))
+            is_told = _is_range(each.name) and owner != COMMON and value == values[COMMON, each.name]
+            if value is not None and not is_told:
+                cells = [_digits(value), each.unit, f"{each.lower:g}", f"{each.upper:g}"]
+                lines.append([owner, each.name, *cells, *_told(found, owner, each.name)])
     return _csv([list(COLUMNS), *lines])
 
 
@@ -61,10 +60,13 @@ def stacks_csv(found: Fitted) -> str:
 def _told(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
     """What a value is fitted on: the number of runs, their sources, the error with each source left out."""
     group, runs = _runs(found, owner, name)
-    if (owner, name) in UNMEASURED:
-        return "", f"prior: {UNMEASURED[owner, name].source}", ""
+    family = found.families.get(owner, owner)
+    if (family, name) in UNMEASURED:
+        return "", f"prior: {UNMEASURED[family, name].source}", ""
+    if not runs and owner not in (COMMON, *FAMILIES):
+        return "", "prior: the range of its kind, wider" if _is_range(name) else "prior: the median of its kind", ""
     if not runs:
-        prior = prior_of(owner, name) or Prior(0, 0, "the median of its kind")
+        prior = prior_of(owner, name) or Prior(0, 0, "the range of chips with runs, wider")
         return "", f"prior: {prior.source}", ""
     sources = sorted({source for source, _ in runs})
     return str(len(runs)), " ".join(sources), f"{group.error:.3f}"
@@ -73,20 +75,25 @@ def _told(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
 def _runs(found: Fitted, owner: str, name: str) -> tuple[LeftOut, list[tuple[str, str]]]:
     """The group that fits a parameter, and source and id of the runs that tell of it."""
     group = next(each for each in found.groups if name in _names(each))
-    kinds = {name.split("_")[0]} if BY_NAME[name].name.endswith(("_low", "_high")) else set(group.group.kinds)
+    kinds = {name.split("_")[0]} if _is_range(name) else set(group.group.kinds)
     chips = [chip for part in group.fitter.parts for chip in part.ids["calibration"]]
     wanted = [
         (run.source, run.id)
         for run, chip in zip(group.runs, chips, strict=True)
-        if run.is_fitted and run.kind in kinds and owner in (COMMON, chip, found.families.get(chip))
+        if run.is_fitted and run.judged_as in kinds and owner in (COMMON, chip, found.families.get(chip))
     ]
     return group, wanted
+
+
+def _is_range(name: str) -> bool:
+    """Whether a parameter is an end of a range; one that is as for all chips has no line of its own."""
+    return name.endswith(("_low", "_high"))
 
 
 def _names(each: LeftOut) -> Iterator[str]:
     group = each.group
     yield from (*group.common, *group.of_families, *group.of_chips)
-    yield from (name for name in BY_NAME if name.split("_")[0] in group.kinds and name.endswith(("_low", "_high")))
+    yield from (name for name in BY_NAME if name.split("_")[0] in group.kinds and _is_range(name))
 
 
 def _digits(value: float) -> str:

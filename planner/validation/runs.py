@@ -1,7 +1,7 @@
 """Published or measured runs as a CSV: a row for each, with its settings, the template's row that it is, and its time.
 
-Columns: id, kind, template, model, hardware, settings (`name=value name=value`), output, measured, unit, source, and
-where known fair (yes, partial, no), fit (1: may be fitted), assumes.
+Columns: id, kind, template, hardware, settings (`name=value name=value`), output, measured, source, and where they
+apply model, unit (of `measured`; blank: the template's), fair (yes, partial, no), fit (0: not to be fitted), assumes.
 """
 
 from __future__ import annotations
@@ -12,22 +12,30 @@ from pathlib import Path
 
 from planner import csvfile, data
 from planner.catalog import Table, Value, load_models
+from planner.catalog.columns import warn_of_unknown
 from planner.catalog.databases import Databases
 from planner.catalog.table import beside
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.input_values import typed
-from planner.formulas.template import Template
+from planner.formulas.template import CALCULATED, Template
+from planner.validation.run_units import factor
 
 REQUIRED = ("id", "kind", "template", "hardware", "settings", "output", "measured", "source")
 COLUMNS = (*REQUIRED, "model", "unit", "fair", "fit", "assumes")
+KIND_OF_TEMPLATE = {"training": "train", "collectives": "collective", "matmul": "matmul"}
+KIND_OF_OUTPUT = {
+    "static_batch": "static", "prefill": "prefill", "time_to_first_token": "prefill", "decode_step": "decode",
+}  # fmt: skip
+SERVED = "tpot"  # what else is measured of serving: with prompts between the steps
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run: what was run, and how long it took (`measured`, in the unit of the template's row `output`).
+    """A run: what was run, and what was measured, in the unit of the template's row `output`.
 
-    `values` are its settings as values of the template's rows; `fault` says why nothing can be expected of it.
+    `written` is a number of the file in that unit: 0.001 where the file has ms. `values` are its settings as values of
+    the template's rows; `fault` says why nothing can be expected of it.
     """
 
     id: str
@@ -42,6 +50,14 @@ class Run:
     is_fitted: bool = True
     assumes: str = ""
     fault: str = ""
+    written: float = 1.0
+
+    @property
+    def judged_as(self) -> str:
+        """The kind of runs whose range is this one's, and whose errors it is fitted with: by what was measured."""
+        if self.template in KIND_OF_TEMPLATE:
+            return KIND_OF_TEMPLATE[self.template]
+        return next((kind for start, kind in KIND_OF_OUTPUT.items() if self.output.startswith(start)), SERVED)
 
 
 def shipped() -> Path:
@@ -65,6 +81,7 @@ def read(path: Path, databases: Databases, models: Table) -> list[Run]:
     there twice, a measured time that is no number above 0.
     """
     sheet = csvfile.read(path, required=REQUIRED, known=COLUMNS)
+    warn_of_unknown(path, [name for name in sheet.header if name not in COLUMNS], COLUMNS)
     seen: dict[str, int] = {}
     runs: list[Run] = []
     with library.one_reading():
@@ -75,7 +92,7 @@ def read(path: Path, databases: Databases, models: Table) -> list[Run]:
                 what = f"the id {run.id!r} stands in line {seen[run.id]} already"
                 raise UserError(what, place=replace(place, column="id"), remedy="give each run an id of its own")
             seen[run.id] = line
-            runs.append(_completed(run, cells["settings"], databases, models))
+            runs.append(_completed(run, cells["settings"], cells.get("unit", "").strip(), databases, models))
     if not runs:
         raise UserError("there are no runs below the header", place=Place(path), remedy="add a row for each run")
     return runs
@@ -89,27 +106,34 @@ def _run(cells: dict[str, str], place: Place) -> Run:
         time = 0.0
     if not 0 < time < float("inf"):
         what = f"{measured!r} is no measured number above 0"
-        raise UserError(what, place=replace(place, column="measured"), remedy="write it with a decimal point, in SI")
+        remedy = "write it with a decimal point, and its unit in the column unit"
+        raise UserError(what, place=replace(place, column="measured"), remedy=remedy)
     texts = {name: cells.get(name, "").strip() for name in COLUMNS}
+    if not texts["id"]:
+        raise UserError("the run has no id", place=replace(place, column="id"), remedy="give each run an id of its own")
     return Run(
         texts["id"], texts["kind"] or texts["template"], texts["template"], texts["model"], texts["hardware"],
         texts["output"], time, texts["source"], {}, texts["fit"] not in ("0", "no"), texts["assumes"],
     )  # fmt: skip
 
 
-def _completed(run: Run, settings: str, databases: Databases, models: Table) -> Run:
-    """The run with its settings as values, and its ids as the tables write them."""
+def _completed(run: Run, settings: str, unit: str, databases: Databases, models: Table) -> Run:
+    """The run with its settings as values, its ids as the tables write them, and its time in the template's unit."""
     try:
         template = library.load(run.template)
-        template.row(run.output)
+        if not template.row(run.output).unit or template.row(run.output).kind not in CALCULATED:
+            raise UserError(f"{run.output} is no number that the template computes")
+        written = factor(unit, template.row(run.output).unit)
         model = models.identify(run.model) if run.model else ""
         hardware = databases.hardware.identify(run.hardware) if run.hardware else ""
         values = dict(_values(template, settings))
         if not model and any(row.kind == "model" for row in template.rows):
             raise UserError("it names no model")
+        if not hardware and any(row.kind == "hardware" for row in template.rows):
+            raise UserError("it names no hardware")
     except UserError as error:
         return replace(run, fault=error.what)
-    return replace(run, model=model, hardware=hardware, values=values)
+    return replace(run, model=model, hardware=hardware, values=values, written=written, measured=run.measured * written)
 
 
 def _values(template: Template, settings: str) -> Iterator[tuple[str, Value]]:

@@ -1,0 +1,44 @@
+"""`planner validate`: expected times against measured ones, with their errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from planner.commands import options
+from planner.commands.options import PATH
+
+if TYPE_CHECKING:
+    from planner.catalog.databases import Databases
+
+USUAL = "the calibrations"
+WITHOUT = "fits to all sources but a run's own"
+
+
+@click.command("validate")
+@click.argument("runs", type=PATH, required=False)
+@options.databases
+@click.option("--json", "as_json", is_flag=True, help="One object: kinds, mixes, sources, rows; errors as fractions.")
+@click.option("--leave-one-out", is_flag=True, help="Expect each source's runs by a fit to all other sources.")
+def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_out: bool) -> None:
+    """Hold RUNS, a CSV of measured runs, against what is expected of them; by default the published runs.
+
+    Its columns are those of planner's published_runs.csv: id, kind, template, model, hardware, settings
+    (`name=value name=value`), output, measured, unit, source.
+    """
+    from planner import progress
+    from planner.errors import Place, UserError
+    from planner.validation import told
+    from planner.validation.validate import validated
+
+    if leave_one_out and databases.calibrations_csv is not None:
+        what, remedy = "--leave-one-out fits calibrations of its own", "leave one of the two options away"
+        raise UserError(what, place=Place(databases.calibrations_csv), remedy=remedy)
+    progress.step("expecting the runs" if not leave_one_out else "fitting without each source")
+    rows = validated(runs, databases, leave_one_out=leave_one_out)
+    progress.clear()
+    name = runs.name if runs else "the published runs"
+    about = f"{len(rows):,} runs of {name}, expected by {WITHOUT if leave_one_out else USUAL}"
+    click.echo(told.as_json(rows) if as_json else told.as_text(rows, about))

@@ -1,0 +1,94 @@
+"""Runs beside what is expected of them, by the shipped calibrations or by fits without their source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.validation.left_out import LeftOut
+from planner.validation.prediction import Together
+from planner.validation.runs import Run
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A run, and what is expected of it, in the unit of the template's row; None where there is no such number.
+
+    `null` is what the null model says: the bound times what such chips take over theirs. `fault` says why nothing is
+    expected.
+    """
+
+    run: Run
+    expected: float | None = None
+    low: float | None = None
+    high: float | None = None
+    bound: float | None = None
+    null: float | None = None
+    is_moe: bool = False
+    is_rate: bool = False
+    calibration: str = ""
+    fault: str = ""
+
+    def over_measured(self, number: float | None) -> float | None:
+        """A number over the measured one, as times: of rates the inverse."""
+        if number is None or not number > 0:
+            return None
+        return self.run.measured / number if self.is_rate else number / self.run.measured
+
+    def error(self, number: float | None) -> float | None:
+        """How far a number is from the measured one, on time, as a fraction."""
+        ratio = self.over_measured(number)
+        return None if ratio is None else abs(ratio - 1)
+
+    @property
+    def is_in_range(self) -> bool:
+        """Whether the measured number lies in the range."""
+        return self.low is not None and self.high is not None and self.low <= self.run.measured <= self.high
+
+    @property
+    def width(self) -> float | None:
+        """How much more the high end of the range is than the low one, as a fraction."""
+        return None if not self.low or self.high is None else self.high / self.low - 1
+
+    @property
+    def mix(self) -> str:
+        """Whether the model is dense or a mixture of experts."""
+        return "moe" if self.is_moe else "dense"
+
+
+def judged(runs: Sequence[Run], together: Iterable[Together]) -> list[Judged]:
+    """Every run, in order, with what the templates' rows expect of it."""
+    found: dict[str, Judged] = {run.id: Judged(run, fault=run.fault) for run in runs}
+    for each in together:
+        columns = [each.expected, each.low, each.high, each.bound]
+        for at, run in enumerate(each.runs):
+            expected, low, high, bound = (_number(column[at]) for column in columns)
+            found[run.id] = Judged(
+                run, expected, low, high, bound, None, bool(each.is_moe[at]), bool(each.is_rate[at]),
+                each.calibration(at), "" if expected is not None else each.why_not(at),
+            )  # fmt: skip
+    return [found[run.id] for run in runs]
+
+
+def without_own_source(rows: Sequence[Judged], groups: Iterable[LeftOut]) -> list[Judged]:
+    """The rows with what fits without their source expect of them; a range is what the other sources tell."""
+    numbers = {
+        run.id: (group, float(expected), chip)
+        for group in groups
+        for run, expected, chip in zip(group.runs, group.expected, group.chips, strict=True)
+    }
+    return [_left_out(row, *numbers[row.run.id]) if row.run.id in numbers else row for row in rows]
+
+
+def _left_out(row: Judged, group: LeftOut, expected: float, chip: str) -> Judged:
+    least, most = group.range_of_chip(row.run.judged_as, row.mix, chip, row.run.source)
+    bound = row.bound if row.bound is not None else expected
+    if row.is_rate:
+        return replace(row, expected=expected, low=expected / most, high=max(expected, min(bound, expected / least)))
+    return replace(row, expected=expected, low=min(expected, max(bound, expected * least)), high=expected * most)
+
+
+def _number(value: np.float64) -> float | None:
+    return float(value) if np.isfinite(value) else None

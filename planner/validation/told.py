@@ -1,0 +1,80 @@
+"""The errors of runs as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from planner import table
+from planner.validation.judged import Judged
+from planner.validation.summary import Summary, by, reasons
+
+TITLES = (
+    "runs", "N/A", "error", "90 %", "bound", "90 %", "null", "90 %", "bias", "in range", "width",
+)  # fmt: skip
+NOTE = (
+    "Errors are on time, of measured: the median and the 90th percentile of the expected, of the bound, and of the\n"
+    "null model (the bound times what published runs of such chips take over theirs). Bias is the median of expected\n"
+    "over measured; in range the share of runs between low and high; width the median of high/low - 1."
+)
+
+
+def as_json(rows: Sequence[Judged]) -> str:
+    """One object: `kinds`, `mixes` and `sources` with their errors as fractions, `rows` in each row's own unit."""
+    mixes: dict[str, dict[str, object]] = {}
+    for name, found in by(rows, lambda row: f"{row.run.kind} {row.mix}").items():
+        kind, _, mix = name.rpartition(" ")
+        mixes.setdefault(kind, {})[mix] = found.as_object()
+    return json.dumps(
+        {
+            "kinds": {name: found.as_object() for name, found in by(rows, lambda row: row.run.kind).items()},
+            "mixes": mixes,
+            "sources": {name: found.as_object() for name, found in by(rows, lambda row: row.run.source).items()},
+            "rows": [_row(row) for row in rows],
+        },
+        indent=2,
+    )
+
+
+def _row(row: Judged) -> dict[str, object]:
+    numbers = {"expected": row.expected, "low": row.low, "high": row.high, "bound": row.bound, "null": row.null}
+    own = {name: None if number is None else number / row.run.written for name, number in numbers.items()}
+    return {
+        "id": row.run.id, "kind": row.run.kind, "source": row.run.source, **own,
+        "measured": row.run.measured / row.run.written, **({"fault": row.fault} if row.expected is None else {}),
+    }  # fmt: skip
+
+
+def as_text(rows: Sequence[Judged], about: str) -> str:
+    """A table for kinds, with dense models and mixtures of experts apart, and one for sources."""
+    parts = [about, "", _table("kind", by(rows, lambda row: row.run.kind))]
+    has_experts = {row.run.kind for row in rows if row.is_moe}
+    mixed = [row for row in rows if row.run.kind in has_experts]
+    names = {"dense": "dense", "moe": "mixture of experts"}
+    if mixed:
+        parts += ["", _table("kind and model", by(mixed, lambda row: f"{row.run.kind}, {names[row.mix]}"))]
+    parts += ["", _table("source", by(rows, lambda row: row.run.source)), "", NOTE]
+    if found := reasons(rows):
+        parts += ["", f"Nothing is expected of {table.counted(sum(found.values()), 'run')}:"]
+        parts += [f"  {count:,}  {why}" for why, count in found.items()]
+    return "\n".join(parts)
+
+
+def _table(title: str, summaries: dict[str, Summary]) -> str:
+    return table.aligned([title, *TITLES], [cells(name, each) for name, each in summaries.items()], right=TITLES)
+
+
+def cells(name: str, each: Summary) -> list[str]:
+    """A line of a table, as TITLES has it."""
+    shares = (
+        each.median_error, each.p90_error, each.median_error_bound, each.p90_error_bound, each.median_error_null,
+        each.p90_error_null,
+    )  # fmt: skip
+    bias = "N/A" if each.bias is None else f"{each.bias:.2f}"
+    return [name, f"{each.n:,}", f"{each.n_na:,}", *map(percent, shares), bias,
+            percent(each.in_range, 0), percent(each.range_width, 0)]  # fmt: skip
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share for a reader: `9.6 %`."""
+    return "N/A" if share is None else f"{100 * share:.{digits}f} %"

@@ -1,0 +1,42 @@
+"""Runs held against what planner expects of them: what `planner validate` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from planner.catalog.databases import Databases
+from planner.validation.judged import Judged, judged, without_own_source
+from planner.validation.null_model import with_null
+from planner.validation.prediction import predicted
+from planner.validation.runs import Run, models_of, read, shipped
+
+
+def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = False) -> list[Judged]:
+    """The runs of a CSV, by default the published ones, each with what is expected of it.
+
+    With `leave_one_out` each source's runs are expected by a fit to all other sources, of the file and published.
+    Raises UserError for a fault in a file.
+    """
+    ours = Databases()
+    published = read(shipped(), ours, models_of(ours))
+    theirs = predicted(published, ours, models_of(ours))
+    known = judged(published, theirs)
+    if path is None and databases == ours:
+        runs, together, rows = published, theirs, known
+    else:
+        models = models_of(databases)
+        runs = read(path or shipped(), databases, models)
+        together = predicted(runs, databases, models)
+        rows = judged(runs, together)
+    if leave_one_out:
+        from planner.validation.left_out import fitted
+
+        sources = {run.source for run in runs}
+        others = predicted(_other(published, sources), ours, models_of(ours)) if runs is not published else []
+        rows = without_own_source(rows, fitted([*together, *others], databases.hardware).groups)
+    return with_null(rows, known)
+
+
+def _other(published: list[Run], sources: set[str]) -> list[Run]:
+    """The published runs of other sources."""
+    return [run for run in published if run.source not in sources]
