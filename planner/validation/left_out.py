@@ -69,7 +69,7 @@ class LeftOut:
         Where few sources tell of this kind it is a wider one of all kinds of the group; where few runs are of mixtures
         of experts, a wider one of dense models.
         """
-        counts = self.fitter.is_fitted & (self.fitter.sources != without)
+        counts = self._told_by(without)
         of_mix = counts & (self.is_moe == (mix == "moe"))
         own = of_mix & np.array([run.judged_as == kind for run in self.runs])
         of_sources = Counter(self.fitter.sources[own])
@@ -81,10 +81,15 @@ class LeftOut:
 
     def range_of_chip(self, kind: str, mix: str, chip: str, without: str | None = None) -> Range:
         """The range, and a wider one for a calibration of which no source tells."""
-        tells = self.fitter.is_fitted & (self.fitter.sources != without)
+        tells = self._told_by(without)
         is_seen = chip == COMMON or chip in {each for each, counts in zip(self.chips, tells, strict=True) if counts}
         usual = self.range(kind, mix, without)
         return usual if is_seen else usual.wider(WIDER)
+
+    def _told_by(self, without: str | None) -> NDArray[np.bool_]:
+        """The runs whose errors make a range: without a source, unless one other alone were left."""
+        others = self.fitter.is_fitted & (self.fitter.sources != without)
+        return others if len(set(self.fitter.sources[others])) > 1 else self.fitter.is_fitted
 
     def _range(self, mask: NDArray[np.bool_]) -> Range:
         """Weighted so that each source counts alike; wider where few sources tell little of the next one.

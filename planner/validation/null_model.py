@@ -26,8 +26,8 @@ def _null(row: Judged, known: Sequence[Judged]) -> float | None:
     of_template = [each for each in others if each.run.template == row.run.template]
     of_kind = [each for each in of_template if each.run.judged_as == row.run.judged_as] or of_template
     of_chip = [each for each in of_kind if each.calibration == row.calibration] or of_kind
-    shares = [share for each in of_chip if (share := each.over_measured(each.bound))]
-    if row.bound is None or not shares:
+    over = [1 / share for each in of_chip if (share := each.over_measured(each.bound))]
+    if row.bound is None or not over:
         return None
-    times = 1 / median(shares)
+    times = median(over)
     return row.bound / times if row.is_rate else row.bound * times

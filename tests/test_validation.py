@@ -1,0 +1,369 @@
+"""What `planner validate` says of runs: expected values by hand, errors, units, faults, files of one's own."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from planner import cli, data, progress
+from planner.catalog.databases import Databases
+from planner.validation.judged import Judged
+from planner.validation.validate import validated
+
+HEADER = "id,kind,template,model,hardware,settings,output,measured,unit,source"
+TRAINED = (
+    "training,llama3-8b,h100-sxm,n_chips=8 mesh_fsdp=8 batch_tokens=131072 seq_len=4096 remat=block n_microbatches=2"
+)
+SERVED = "inference,llama3-8b,h100-sxm,n_chips=2 batch=16 prompt_len=1024 generate_len=256"
+Planner = Callable[..., Result]
+
+
+@pytest.fixture
+def planner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Planner:
+    """Run `planner validate` in an empty folder, on a file of these runs unless they are none."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*lines: str, options: tuple[str, ...] = (), header: str = HEADER) -> Result:
+        if lines:
+            Path("runs.csv").write_text("\n".join((header, *lines)), encoding="utf-8")
+        progress.say_warnings()
+        return CliRunner().invoke(cli.group, ["validate", *(["runs.csv"] if lines else []), *options])
+
+    return run
+
+
+def line(
+    run: str = TRAINED, output: str = "step_time_expected", measured: str = "3", unit: str = "s", name: str = "a"
+) -> str:
+    """A line of runs.csv."""
+    template, model, chip, settings = run.split(",")
+    return f"{name},{template},{template},{model},{chip},{settings},{output},{measured},{unit},mine"
+
+
+def rows_of(result: Result) -> list[dict[str, Any]]:
+    """The rows of what `--json` printed."""
+    assert result.exit_code == 0, result.output
+    found: list[dict[str, Any]] = json.loads(result.stdout)["rows"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def fitted() -> dict[str, float]:
+    """The shipped parameters of an H100, its own before those of all chips, read without planner."""
+    found: dict[str, float] = {}
+    with (data.folder("hardware_db") / "calibrations.csv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    for owner in ("any", "h100"):
+        found |= {each["parameter"]: float(each["value"]) for each in lines if each["calibration"] == owner}
+    return found
+
+
+# Llama 3 8B and an H100, as their makers say.
+LAYERS, WIDTH, FEED, HEADS, KV_HEADS, HEAD, VOCAB = 32, 4096, 14336, 32, 8, 128, 128256
+PEAK, HBM, LINK = 989.4e12, 3350e9, 450e9
+LAYER_MATRICES = WIDTH * HEADS * HEAD * 2 + WIDTH * KV_HEADS * HEAD * 2 + 3 * WIDTH * FEED
+MOVED = (
+    4 * WIDTH + 2 * HEADS * HEAD + 2 * KV_HEADS * HEAD + 3 * FEED
+)  # elements of a token that a layer's matmuls pass on
+
+
+def test_a_training_step_by_hand(planner: Planner, fitted: dict[str, float]) -> None:
+    """Llama 3 8B over 8 ways of FSDP on H100s: matmuls, attention, activations and what FSDP does not hide, by hand."""
+    tokens, length, chips, microbatches = 131072, 4096, 8, 2
+    layers = 6 * tokens * LAYERS * LAYER_MATRICES
+    matmuls = layers * (1 + fitted["recompute_cost"] / 3) / (chips * PEAK * fitted["train_matmul_efficiency"])
+    head = 6 * tokens * WIDTH * VOCAB / (chips * PEAK * fitted["train_matmul_efficiency"])
+    scores = 4 * WIDTH * (length / 2) * LAYERS * tokens  # forward, half of them masked
+    attention = scores * (3.5 + 1) / (chips * PEAK * fitted["train_attention_efficiency"])
+    passed = 4 * 2 * tokens * LAYERS * fitted["train_activation_passes"] * MOVED / (chips * HBM)
+    weights = 2 * (LAYERS * (LAYER_MATRICES + 2 * WIDTH) + 2 * WIDTH * VOCAB + WIDTH)
+    gathers = 3 * microbatches * weights * 7 / 8 / LINK * fitted["fsdp_exposure"]
+    by_hand = matmuls + head + attention + passed + gathers
+    (row,) = rows_of(planner(line(), options=("--json",)))
+    assert row["expected"] == pytest.approx(by_hand, rel=1e-9)
+    assert row["low"] == pytest.approx(by_hand * fitted["train_dense_low"], rel=1e-9)
+    assert row["high"] == pytest.approx(by_hand * fitted["train_dense_high"], rel=1e-9)
+
+
+def serving_pass(fitted: dict[str, float], tokens: int, sequences: int) -> float:
+    """Layers and head of a pass over 2 chips, by hand."""
+    chips, read = 2, fitted["hbm_efficiency"]
+    matmuls = 2 * LAYERS * LAYER_MATRICES * (tokens + fitted["matmul_ramp"])
+    best = chips * PEAK * fitted["serve_matmul_efficiency"]
+    work = max(matmuls / best, 2 * LAYERS * LAYER_MATRICES / (chips * HBM * read))
+    moved = fitted["serve_activation_passes"] * tokens * MOVED * LAYERS * 2 / (chips * HBM)
+    reduced = 2 * tokens * WIDTH * 2 * (1 / 2) / LINK  # a reduce-scatter and an all-gather over two
+    head = max(2 * sequences * WIDTH * VOCAB / best, WIDTH * VOCAB * 2 / (chips * HBM * read))
+    return work + moved + fitted["serve_exposure"] * 2 * LAYERS * reduced + head
+
+
+def served_by_hand(fitted: dict[str, float]) -> tuple[float, float, float]:
+    """A decode step at the mean context, the prefill of one prompt and of the batch, of the plan SERVED."""
+    batch, prompt, answer = 16, 1024, 256
+    overhead = LAYERS * (fitted["layer_overhead"] + 2 * fitted["collective_overhead"])
+    cache = batch * (prompt + answer / 2) * LAYERS * 2 * KV_HEADS * HEAD * 2 / (2 * HBM * fitted["hbm_efficiency"])
+    attention = LAYERS * 4 * WIDTH * prompt * prompt / 2 / (2 * PEAK * fitted["serve_matmul_efficiency"])
+    step = serving_pass(fitted, batch, batch) + cache + overhead
+    one = serving_pass(fitted, prompt, 1) + attention + overhead
+    return step, one, serving_pass(fitted, batch * prompt, batch) + batch * attention + overhead
+
+
+def test_serving_by_hand(planner: Planner, fitted: dict[str, float]) -> None:
+    """Llama 3 8B on two H100s: a static batch, the time of a token and tokens a second, by hand."""
+    step, one, all_prompts = served_by_hand(fitted)
+    found = rows_of(planner(
+        line(SERVED, "static_batch_time_expected"), line(SERVED, "time_per_output_token_expected", name="b"),
+        line(SERVED, "output_tokens_per_second_expected", "900", "tokens/s", "c"), options=("--json",),
+    ))  # fmt: skip
+    by_hand = [all_prompts + 256 * step, step + 15 * one / 256, 16 * 256 / (16 * one + 256 * step)]
+    assert [row["expected"] for row in found] == pytest.approx(by_hand, rel=1e-9)
+
+
+def test_the_error_of_a_rate_is_on_its_inverse(planner: Planner, fitted: dict[str, float]) -> None:
+    """Tokens a second that are half of the expected took twice as long: an error of a half, a bias of a half."""
+    step, one, _ = served_by_hand(fitted)
+    rate = 16 * 256 / (16 * one + 256 * step)
+    result = planner(
+        line(SERVED, "output_tokens_per_second_expected", repr(rate / 2), "tokens/s"), options=("--json",)
+    )  # fmt: skip
+    (row,) = rows_of(result)
+    kind = json.loads(result.stdout)["kinds"]["inference"]
+    assert kind["median_error"] == pytest.approx(0.5)
+    assert kind["bias"] == pytest.approx(0.5)
+    assert row["low"] < row["expected"] < row["high"] <= row["bound"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "factor"), [("ms", 1e3), ("us", 1e6), ("min", 1 / 60), ("h", 1 / 3600), ("", 1), ("s", 1)]
+)
+def test_rows_have_units_of_their_own(planner: Planner, unit: str, factor: float) -> None:
+    """Values are in the row's own unit, and its errors those of the same time in seconds."""
+    seconds, other = planner(line(), options=("--json",)), planner(line(measured=repr(3 * factor), unit=unit),
+                                                                   options=("--json",))  # fmt: skip
+    (row,), (own,) = rows_of(seconds), rows_of(other)
+    for name in ("expected", "low", "high", "bound", "measured"):
+        assert own[name] == pytest.approx(row[name] * factor, rel=1e-12), name
+    kinds = [json.loads(each.stdout)["kinds"]["training"] for each in (seconds, other)]
+    assert kinds[0]["median_error"] == pytest.approx(kinds[1]["median_error"], rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (line(unit="parsec"), "unknown unit 'parsec'"), (line(unit="byte"), "'byte' is no unit of"),
+        (line().replace("llama3-8b", "llama9"), 'no model "llama9"'),
+        (line().replace("h100-sxm", "h999"), 'no accelerator "h999"'),
+        (line(TRAINED.replace("mesh_fsdp", "mesh_fdsp")), "training has no row 'mesh_fdsp'"),
+        (line(TRAINED.replace("mesh_fsdp=8", "mesh_fsdp")), "'mesh_fsdp' is not name=value"),
+        (line(TRAINED + " step_flops=1"), "step_flops is calculated: no run sets it"),
+        (line(output="step_tme"), "training has no row 'step_tme'"), (line(output="seq_len"), "seq_len is no number"),
+        (line().replace(",training,training,", ",training,trainings,"), "no template 'trainings'"),
+        (line().replace("llama3-8b", ""), "it names no model"),
+        (line().replace("h100-sxm", ""), "it names no hardware"),
+        (line(TRAINED + " stack=magic"), 'no stack "magic"'),
+        (line(TRAINED.replace("h100-sxm", "groq-lpu-v1")), "is not in the hardware table"),
+    ],
+)  # fmt: skip
+def test_a_row_that_cannot_be_expected_says_why(planner: Planner, changed: str, says: str) -> None:
+    """It has nulls and its fault, counts as one without an answer, and the other rows have theirs."""
+    result = planner(changed, line(name="b"), options=("--json",))
+    bad, good = rows_of(result)
+    assert bad["expected"] is None
+    assert bad["low"] is None
+    assert says in bad["fault"]
+    assert good["expected"] > 0
+    assert "fault" not in good
+    kind = json.loads(result.stdout)["kinds"]["training"]
+    assert (kind["n"], kind["n_na"]) == (2, 1)
+    told = planner(changed, line(name="b")).stdout
+    assert "Nothing is expected of 1 run:" in told
+    assert says in told
+
+
+@pytest.mark.parametrize(
+    ("lines", "header", "says"),
+    [
+        ([line(measured="fast")], HEADER, "line 2, column measured: 'fast' is no measured number above 0"),
+        ([line(measured="0")], HEADER, "line 2, column measured"), ([line(measured="-1")], HEADER, "column measured"),
+        ([line(), line()], HEADER, "line 3, column id: the id 'a' stands in line 2 already"),
+        ([line(name="")], HEADER, "line 2, column id: the run has no id"),
+        ([line()], HEADER.replace("measured", "mesured"), "column 'measured' is missing; did you mean mesured?"),
+        ([line()], HEADER.replace("source", "origin"), "column 'source' is missing"),
+        ([line() + ",1,2"], HEADER, "12 cells, but the header has 10 columns"),
+        ([" "], HEADER, "there are no runs below the header"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_none_of_runs(planner: Planner, lines: list[str], header: str, says: str) -> None:
+    """One line with the file, the line and the column, and exit code 2."""
+    result = planner(*lines, header=header)
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+def test_a_file_that_is_not_there(planner: Planner) -> None:
+    """A missing file is one line and exit code 2."""
+    result = planner(options=("nowhere.csv",))
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: nowhere.csv: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_fits_and_calibrations_of_ones_own_exclude_each_other(planner: Planner) -> None:
+    """--leave-one-out with --calibrations is refused, since it fits its own."""
+    Path("own.csv").write_text("calibration,parameter,value\nh100,recompute_cost,0.5\n", encoding="utf-8")
+    result = planner(line(), options=("--leave-one-out", "--calibrations", "own.csv"))
+    assert result.exit_code == 2
+    assert "own.csv: --leave-one-out fits calibrations of its own" in result.stderr
+
+
+def test_other_columns_are_named_and_not_read(planner: Planner) -> None:
+    """Columns that no run has are named in a warning; the rows are as without them."""
+    result = planner(line() + ",7,x", header=HEADER + ",weather,note_of_mine", options=("--json",))
+    assert "column not read: weather" in result.stderr
+    (row,), (plain,) = rows_of(result), rows_of(planner(line(), options=("--json",)))
+    assert row == plain
+
+
+def test_the_least_columns(planner: Planner) -> None:
+    """Model, unit, fair, fit and assumes may be missing: a matmul needs no model, and its time is in seconds."""
+    header = HEADER.replace("model,", "").replace("unit,", "")
+    settings = "tokens=8192 d_in=8192 d_out=8192"
+    (row,) = rows_of(
+        planner(f"a,matmul,matmul,h100-sxm,{settings},expected_time,0.0015,me", header=header, options=("--json",))
+    )
+    assert row["bound"] == pytest.approx(2 * 8192**3 / PEAK, rel=1e-9)
+    assert row["bound"] < row["expected"] < 2 * row["bound"]
+
+
+def test_a_lookup_that_one_run_sets(planner: Planner, fitted: dict[str, float]) -> None:
+    """A peak that one run sets, which hangs on its dtype, is that run's alone."""
+    faster = line(TRAINED + f" peak_flops={2 * PEAK}", name="b")
+    plain, doubled = rows_of(planner(line(), faster, options=("--json",)))
+    (alone,) = rows_of(planner(line(), options=("--json",)))
+    assert plain == alone
+    saved = 6 * 131072 * LAYERS * LAYER_MATRICES * (1 + fitted["recompute_cost"] / 3) / 8
+    saved += 6 * 131072 * WIDTH * VOCAB / 8
+    least = saved / 2 / (PEAK * fitted["train_matmul_efficiency"])
+    assert plain["expected"] - doubled["expected"] >= least * (1 - 1e-9)
+
+
+def test_own_models_chips_and_calibrations(planner: Planner) -> None:
+    """Rows of one's own stand before ours, and with --only in their place."""
+    shipped = (data.folder("hardware_db") / "accelerators.csv").read_text(encoding="utf-8").splitlines()
+    h100 = next(each for each in shipped if each.startswith("h100-sxm,"))
+    Path("chips.csv").write_text(
+        f"{shipped[0]}\n{h100.replace('h100-sxm', 'mine', 1).replace(',h100,', ',fast,', 1)}\n", encoding="utf-8"
+    )
+    models = (data.folder("model_db") / "models.csv").read_text(encoding="utf-8").splitlines()
+    llama = next(each for each in models if each.startswith("llama3-8b,"))
+    Path("models.csv").write_text(f"{models[0]}\n{llama.replace('llama3-8b', 'my-8b', 1)}\n", encoding="utf-8")
+    Path("own.csv").write_text("calibration,parameter,value\nfast,fsdp_exposure,0\n", encoding="utf-8")
+    own = ("--models", "models.csv", "--hardware-csv", "chips.csv")
+    mine = line(TRAINED.replace("llama3-8b", "my-8b").replace("h100-sxm", "mine"), name="b")
+    ours, theirs = rows_of(planner(line(), mine, options=("--json", *own, "--calibrations", "own.csv")))
+    assert 0 < theirs["expected"] < math.inf
+    assert theirs["bound"] == pytest.approx(ours["bound"], rel=1e-12)
+    assert theirs["expected"] != ours["expected"]
+    alone, kept = rows_of(planner(line(), mine, options=("--json", *own, "--only")))
+    assert 'no model "llama3-8b"' in alone["fault"]
+    assert kept["expected"] is None or kept["expected"] > 0
+
+
+@pytest.fixture(scope="module")
+def published() -> list[Judged]:
+    """The published runs, by the shipped calibrations."""
+    return validated(None, Databases())
+
+
+def test_every_published_run_has_an_answer(published: list[Judged]) -> None:
+    """None of the 598 runs is without an expected number, a range and a bound."""
+    assert len(published) == 598
+    for row in published:
+        assert None not in (row.expected, row.low, row.high, row.bound, row.null), row.run.id
+
+
+def test_no_run_is_faster_than_its_bound(published: list[Judged]) -> None:
+    """No published measurement beats its bound, and nothing expected or its range does."""
+    for row in published:
+        assert row.over_measured(row.bound) <= 1 + 1e-9, row.run.id  # type: ignore[operator]
+        assert row.bound <= row.low * (1 + 1e-12), row.run.id  # type: ignore[operator]
+        assert row.low <= row.expected <= row.high, row.run.id  # type: ignore[operator]
+
+
+def test_published_runs_pass_the_checks(published: list[Judged]) -> None:
+    """At least 95 % of the training runs whose recomputation is stated pass every check, memory among them; a check
+    is N/A where a price or a published count of parameters is not known."""
+    from planner.validation.prediction import predicted
+    from planner.validation.runs import models_of
+
+    databases = Databases()
+    together = predicted([row.run for row in published], databases, models_of(databases))
+    for template in ("training", "inference"):
+        found = [each for each in together if each.template.name == template]
+        stated = [(each, at) for each in found for at, run in enumerate(each.runs) if "remat not" not in run.assumes]
+        failed = {
+            each.runs[at].id
+            for each, at in stated
+            if any(each.of(row.name)[at] == 0 for row in each.template.of_kind("check"))
+        }
+        assert len(failed) <= 0.05 * len(stated), (template, sorted(failed))
+
+
+def test_the_null_model_by_hand(published: list[Judged]) -> None:
+    """The null of a row is its bound times the median of measured over bound of others' runs on such chips."""
+    row = next(row for row in published if row.run.id == "mpt-001")
+    assert row.bound is not None
+    over = [
+        each.run.measured / each.bound  # type: ignore[operator]
+        for each in published
+        if each.run.kind == "train" and each.calibration == "h100" and each.run.source != "mpt" and each.run.is_fitted
+    ]
+    assert len(over) > 50
+    assert row.null == pytest.approx(row.bound * float(np.median(over)), rel=1e-12)
+
+
+def test_json_is_as_promised(planner: Planner) -> None:
+    """Kinds and sources have the promised keys, fractions among them; rows are all, in the file's order; the same
+    runs give the same text."""
+    first, second = planner(options=("--json",)), planner(options=("--json",))
+    assert first.stdout == second.stdout
+    found = json.loads(first.stdout)
+    keys = {
+        "n",
+        "n_na",
+        "median_error",
+        "p90_error",
+        "median_error_bound",
+        "median_error_null",
+        "in_range",
+        "range_width",
+    }
+    for group in ("kinds", "sources"):
+        for each in found[group].values():
+            assert keys <= set(each)
+            assert 0 <= each["in_range"] <= 1
+            assert 0 < each["median_error"] < each["p90_error"] < 1.5
+    assert set(found["kinds"]) == {"train", "static", "prefill", "decode", "tpot", "matmul", "collective"}
+    assert sum(each["n"] for each in found["kinds"].values()) == 598
+    with (data.folder("hardware_db") / "published_runs.csv").open(encoding="utf-8") as file:
+        runs = list(csv.DictReader(file))
+    assert [row["id"] for row in found["rows"]] == [run["id"] for run in runs]
+    assert [row["measured"] for row in found["rows"]] == pytest.approx([float(run["measured"]) for run in runs])
+
+
+def test_text_has_a_table_for_kinds_mixes_and_sources(planner: Planner) -> None:
+    """The text has each kind, dense models and mixtures of experts apart, and each source."""
+    told = planner().stdout
+    for words in ("598 runs of the published runs", "train, mixture of experts", "mpt ", "collective ", "in range"):
+        assert words in told
+    assert "Nothing is expected" not in told

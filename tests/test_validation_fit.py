@@ -1,0 +1,113 @@
+"""The fit to published runs: the shipped files are what it writes, and what it expects of sources that it hasn't seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from planner import data
+from planner.catalog.calibration_columns import BY_NAME
+from planner.catalog.databases import Databases
+from planner.validation.fitting import Fitter
+from planner.validation.judged import Judged
+from planner.validation.left_out import Fitted
+from planner.validation.refit import refit
+from planner.validation.summary import Summary, summary
+from planner.validation.validate import validated
+
+SERVING = ("static", "prefill", "decode", "tpot")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def left_out() -> list[Judged]:
+    """The published runs, each expected by a fit that has not seen its source."""
+    return validated(None, Databases(), leave_one_out=True)
+
+
+@pytest.fixture(scope="module")
+def refitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fitted]:
+    """A folder into which the fit was written, and the fit."""
+    folder = tmp_path_factory.mktemp("refit")
+    return folder, refit(folder)
+
+
+def of(rows: list[Judged], counts: Callable[[Judged], bool]) -> Summary:
+    """The errors of some rows."""
+    return summary([row for row in rows if counts(row)])
+
+
+@pytest.mark.parametrize("name", ["calibrations.csv", "stacks.csv"])
+def test_shipped_files_are_what_the_fit_writes(refitted: tuple[Path, Fitted], name: str) -> None:
+    """`python -m planner.validation` writes the shipped calibrations and stacks, to the byte."""
+    assert (refitted[0] / name).read_bytes() == (data.folder("hardware_db") / name).read_bytes()
+
+
+def test_fitted_numbers_are_within_physics(refitted: tuple[Path, Fitted]) -> None:
+    """Each fitted number lies within the bounds of its parameter."""
+    for (_, name), value in refitted[1].fit.calibrations.items():
+        assert BY_NAME[name].lower <= value <= BY_NAME[name].upper, name
+
+
+def test_a_source_left_out_is_not_seen(refitted: tuple[Path, Fitted]) -> None:
+    """What is expected of a source without it does not change when its measured times do."""
+    group = next(each for each in refitted[1].groups if each.group.name == "matmuls")
+    fitter: Fitter = group.fitter
+    own = fitter.sources == "gemm-v6e"
+    before = fitter.expected(fitter.fit(fitter.is_fitted & ~own))[own]
+    measured = fitter.measured
+    fitter.measured = np.where(own, 3 * measured, measured)
+    after = fitter.expected(fitter.fit(fitter.is_fitted & ~own))[own]
+    fitter.measured = measured
+    assert after == pytest.approx(before, rel=1e-12)
+    assert group.expected[own] == pytest.approx(before, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "most"),
+    [("training", ("train",), 0.11), ("serving", SERVING, 0.12), ("prefill", ("prefill",), 0.11),
+     ("static", ("static",), 0.12), ("tpot", ("tpot",), 0.12), ("collectives", ("collective",), 0.25)],
+)  # fmt: skip
+def test_unseen_sources_are_met(left_out: list[Judged], name: str, kinds: tuple[str, ...], most: float) -> None:
+    """The median error on time of runs whose source the fit has not seen, below the null model's and the bound's."""
+    found = of(left_out, lambda row: row.run.kind in kinds)
+    assert found.n_na == 0
+    assert found.median_error is not None, name
+    assert found.median_error <= most
+    assert found.median_error < found.median_error_null  # type: ignore[operator]
+    assert found.median_error < found.median_error_bound  # type: ignore[operator]
+
+
+def test_mixtures_of_experts_are_met(left_out: list[Judged]) -> None:
+    """The median error of steps of mixtures of experts, source left out, is at most 20 %."""
+    found = of(left_out, lambda row: row.run.kind == "train" and row.is_moe)
+    assert found.n >= 25
+    assert found.median_error is not None
+    assert found.median_error <= 0.20
+
+
+@pytest.mark.parametrize("kinds", [("train",), SERVING, ("static",), ("prefill",), ("matmul",), ("collective",)])
+def test_ranges_hold_what_they_say(left_out: list[Judged], kinds: tuple[str, ...]) -> None:
+    """Of unseen sources' runs 65 to 93 % lie in a range of 80 %, which the other sources tell."""
+    found = of(left_out, lambda row: row.run.kind in kinds)
+    assert found.in_range is not None
+    assert 0.65 <= found.in_range <= 0.93
+
+
+def test_other_sources_of_a_file_are_fitted_to(tmp_path: Path) -> None:
+    """With --leave-one-out a file's source is expected by published runs alone, though it is a copy of one of them
+    under another name; a second source of the file is fitted to."""
+    lines = (data.folder("hardware_db") / "published_runs.csv").read_text(encoding="utf-8").splitlines()
+    gemms = [line for line in lines if ",gemm-v6e," in line]
+    path = tmp_path / "runs.csv"
+    path.write_text("\n".join((lines[0], *gemms)), encoding="utf-8")
+    same = validated(path, Databases(), leave_one_out=True)
+    path.write_text("\n".join((lines[0], *(line.replace(",gemm-v6e,", ",other,") for line in gemms))), encoding="utf-8")
+    copied = validated(path, Databases(), leave_one_out=True)
+    own = [row for row in validated(None, Databases(), leave_one_out=True) if row.run.source == "gemm-v6e"]
+    assert [row.expected for row in same] == pytest.approx([row.expected for row in own], rel=1e-6)
+    errors = [row.error(row.expected) for row in copied]
+    assert sum(errors) < sum(row.error(row.expected) or 0 for row in same)  # type: ignore[arg-type]
