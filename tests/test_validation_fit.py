@@ -1,4 +1,4 @@
-"""The fit to published runs: the shipped files are what it writes, and what it expects of sources that it hasn't seen."""
+"""The fit to published runs: the shipped files are what it writes, and what it expects of sources not seen."""
 
 from __future__ import annotations
 

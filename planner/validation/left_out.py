@@ -126,12 +126,13 @@ def fitted(together: Sequence[Together], hardware: Table) -> Fitted:
     groups: list[LeftOut] = []
     for group in GROUPS:
         fitter = Fitter(group, together, families, fit)
-        groups.append(_left_out(group, fitter))
+        groups.append(left_out(group, fitter))
         fit = fitter.fit(fitter.is_fitted)
     return Fitted(fit, tuple(groups), families)
 
 
-def _left_out(group: Group, fitter: Fitter) -> LeftOut:
+def left_out(group: Group, fitter: Fitter) -> LeftOut:
+    """What is expected of a group's runs by fits without their source."""
     expected = np.full(len(fitter.measured), np.nan)
     for source in dict.fromkeys(fitter.sources):
         own = fitter.sources == source

@@ -1,0 +1,323 @@
+"""Writes docs/validation.md and its chart anew: `python docs/validation.py` (two minutes: it fits hundreds of times).
+
+What is said in words stands here; every number of the tables is computed, but for those of forms tried and of peers,
+which are reported with what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner import data
+from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS
+from planner.catalog.databases import Databases
+from planner.formulas.evaluation import Results
+from planner.report import svg
+from planner.validation import told
+from planner.validation.fitting import Fit, Fitter
+from planner.validation.judged import Judged, judged, without_own_source
+from planner.validation.left_out import Fitted, fitted, left_out
+from planner.validation.null_model import with_null
+from planner.validation.parameters import FAMILIES, GROUPS, Group
+from planner.validation.prediction import Together, predicted
+from planner.validation.runs import models_of, read, shipped
+from planner.validation.summary import by, summary
+
+PAGE = Path(__file__).parent / "validation.md"
+CHART = Path(__file__).parent / "images" / "validation.svg"
+SERVING = ("static", "prefill", "decode", "tpot")
+KINDS = {
+    "train": "a training step", "static": "a batch served from prompts to answers", "prefill": "prompts read",
+    "decode": "one decode step", "tpot": "a token's time with prompts between the steps", "matmul": "one matmul",
+    "collective": "one collective",
+}  # fmt: skip
+FEW = 10  # runs whose median is not worth a number
+WORDS = Path(__file__).with_suffix(".txt")
+
+
+@dataclass(frozen=True)
+class Without:
+    """A term that is taken out of a group's form: parameters set to a number, and rows of the template to another."""
+
+    words: str
+    group: str
+    parameters: Mapping[str, float]
+    rows: Mapping[str, float] | None = None
+    stacks: Mapping[tuple[str, str], float] | None = None
+    one_for_all: str = ""
+
+
+ABLATIONS = (
+    Without("attention apart (it runs at the peak)", "training", {"train_attention_efficiency": 1.0},
+            stacks={("tuned", "train_attention_factor"): 1.0}),
+    Without("activations moved between matmuls", "training", {"train_activation_passes": 0.0}),
+    Without("cheap recomputation (a repeated matmul costs a whole one)", "training", {"recompute_cost": 1.0}),
+    Without("an efficiency for each chip (one for all)", "training", {}, one_for_all="train_matmul_efficiency"),
+    Without("stacks: tuned recipes as any other", "training", {}, stacks={
+        ("tuned", "train_matmul_factor"): 1.0, ("tuned", "train_attention_factor"): 1.0,
+        ("tuned", "train_activation_factor"): 1.0}),
+    Without("stacks: unfused attention as any other", "training", {}, stacks={("unfused", "train_matmul_factor"): 1.0}),
+    Without("the bubble of a pipeline", "training", {}, rows={"pipeline_bubble_fraction": 0.0}),
+    Without("waiting for the longest stage", "training", {}, rows={"stage_imbalance": 1.0}),
+    Without("tensor communication that no work hides", "training", {"tensor_exposure": 0.0}),
+    Without("FSDP communication that no work hides", "training", {"fsdp_exposure": 0.0}),
+    Without("pipeline communication that no work hides", "training", {"pipeline_exposure": 0.0}),
+    Without("expert communication that no work hides", "training", {"expert_exposure": 0.0}),
+    Without("passes over a token's copies for its experts", "training", {"train_expert_passes": 0.0}),
+    Without("the width of experts", "training", {"expert_width_scale": 0.0}),
+    Without("the ramp of small matmuls", "serving", {"matmul_ramp": 0.0}),
+    Without("overhead of a layer", "serving", {"layer_overhead": 0.0}),
+    Without("start of an all-reduce", "serving", {"collective_overhead": 0.0}),
+    Without("all-reduces by their bytes", "serving", {"serve_exposure": 0.0}),
+    Without("activations moved between matmuls", "serving", {"serve_activation_passes": 0.0}),
+    Without("older stacks: as any other", "serving", {}, stacks={
+        ("unfused", "serve_overhead_factor"): 1.0, ("unfused", "cache_reads_power"): 0.0}),
+    Without("older stacks: the cache read once", "serving", {}, stacks={("unfused", "cache_reads_power"): 0.0}),
+    Without("time to start a collective", "collectives", {"node_latency": 0.0, "fabric_latency": 0.0}),
+    Without("the share of the bandwidth (all of it)", "collectives", {"collective_efficiency": 1.0}),
+    Without("time to start an operation", "matmuls", {"operation_overhead": 0.0}),
+    Without("the share of the peak (all of it)", "matmuls", {"gemm_efficiency": 1.0}),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that the page is made of."""
+
+    together: Sequence[Together]
+    fitted: Fitted
+    left_out: Sequence[Judged]
+    in_sample: Sequence[Judged]
+
+
+def found() -> Found:
+    """The published runs by the shipped calibrations, and by fits without their source."""
+    databases = Databases()
+    models = models_of(databases)
+    runs = read(shipped(), databases, models)
+    together = predicted(runs, databases, models)
+    known = judged(runs, together)
+    fit = fitted(together, databases.hardware)
+    return Found(together, fit, with_null(without_own_source(known, fit.groups), known), with_null(known, known))
+
+
+def page(of: Found) -> str:
+    """The text of docs/validation.md."""
+    sections = {
+        "TABLE": table_of_kinds(of), "SOURCES": table_of_sources(of), "ABLATION": ablation(of),
+        "PARAMETERS": table_of_parameters(), "CHECKS": failed_checks(of), "LATENCY": small_all_reduce(of),
+        "N": f"{len(of.left_out)}", "TRAIN": error(of, ("train",)), "SERVE": error(of, SERVING),
+        "MOE": error(of, ("train",), "moe"), "DENSE": error(of, ("train",), "dense"),
+        "PREFILL": error(of, ("prefill",)), "TPOT": error(of, ("tpot",)), "GPU": gpu_dense(of),
+        "COLLECTIVE": error(of, ("collective",)),
+    }  # fmt: skip
+    text = WORDS.read_text(encoding="utf-8")
+    for name, section in sections.items():
+        text = text.replace(f"<{name}>", section)
+    return text
+
+
+def lines_of(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of Markdown, numbers to the right."""
+    aligned = "|".join("---" if not at else "--:" for at in range(len(header)))
+    return "\n".join(["| " + " | ".join(each) + " |" for each in [header, *rows]][:1] + [f"|{aligned}|"]
+                     + ["| " + " | ".join(each) + " |" for each in rows])  # fmt: skip
+
+
+def table_of_kinds(of: Found) -> str:
+    """Kinds of runs with sources left out, dense and experts apart, then in sample."""
+    rows = [
+        told.cells(f"{kind}: {KINDS[kind]}", each) for kind, each in by(of.left_out, lambda row: row.run.kind).items()
+    ]
+    mixed = [row for row in of.left_out if row.run.kind == "train"]
+    names = {"dense": "train, dense", "moe": "train, mixture of experts"}
+    rows[1:1] = [told.cells(names[mix], each) for mix, each in by(mixed, lambda row: row.mix).items()]
+    rows.append(told.cells("serving, all four", summary([row for row in of.left_out if row.run.kind in SERVING])))
+    header = [
+        "kind",
+        "runs",
+        "N/A",
+        "error, median",
+        "90 %",
+        "bound",
+        "90 %",
+        "null",
+        "90 %",
+        "bias",
+        "in range",
+        "width",
+    ]
+    fitted_rows = [[kind, told.percent(each.median_error), told.percent(each.p90_error), told.percent(each.in_range, 0)]
+                   for kind, each in by(of.in_sample, lambda row: row.run.kind).items()]  # fmt: skip
+    seen = lines_of(["kind", "error, median", "90 %", "in range"], fitted_rows)
+    return f"{lines_of(header, rows)}\n\nThe same runs by the shipped calibrations, which have seen them:\n\n{seen}"
+
+
+def table_of_sources(of: Found) -> str:
+    """Sources, each left out of its own fit."""
+    header = ["source", "runs", "error, median", "90 %", "bound", "null", "bias", "in range"]
+    return lines_of(header, [
+        [name, str(each.n), *map(told.percent, (each.median_error, each.p90_error, each.median_error_bound,
+                                                each.median_error_null)),
+         f"{each.bias:.2f}", told.percent(each.in_range, 0)]
+        for name, each in by(of.left_out, lambda row: row.run.source).items()
+    ])  # fmt: skip
+
+
+def error(of: Found, kinds: Sequence[str], mix: str = "") -> str:
+    """The median error of kinds of runs, sources left out."""
+    rows = [row for row in of.left_out if row.run.kind in kinds and mix in ("", row.mix)]
+    return told.percent(summary(rows).median_error)
+
+
+def gpu_dense(of: Found) -> str:
+    """The same of dense training on GPUs."""
+    rows = [row for row in of.left_out if row.run.kind == "train" and not row.is_moe]
+    each = summary([row for row in rows if not row.calibration.startswith("tpu")])
+    return f"{told.percent(each.median_error)} / {told.percent(each.p90_error)} ({each.n} rows)"
+
+
+def ablation(of: Found) -> str:
+    """The error with sources left out when a term is taken out of its form and the rest fitted anew."""
+    rows = []
+    for group in GROUPS:
+        whole = next(each for each in of.fitted.groups if each.group.name == group.name)
+        rows.append([f"**{group.name}, the whole form**", *errors(whole.fitter, whole.ratio, whole.is_moe)])
+        for term in ABLATIONS:
+            if term.group == group.name:
+                alone = left_out(*_without(of, group, term))
+                rows.append([f"without {term.words}", *errors(alone.fitter, alone.ratio, alone.is_moe)])
+    return lines_of(["form", "error, median", "90 %", "mean of the sources' medians", "mixtures of experts"], rows)
+
+
+def errors(fitter: Fitter, ratio: NDArray[np.float64], is_moe: NDArray[np.bool_]) -> list[str]:
+    """The median, the 90th percentile and the mean of sources' medians, of runs that count in fits."""
+    counts = fitter.is_fitted
+    off = np.abs(1 / ratio - 1)
+    medians = [float(np.median(off[counts & (fitter.sources == name)])) for name in sorted(set(fitter.sources[counts]))]
+    shown = (np.median(off[counts]), np.quantile(off[counts], 0.9), np.mean(medians))
+    experts = told.percent(float(np.median(off[counts & is_moe]))) if (counts & is_moe).sum() > FEW else ""
+    return [*(told.percent(float(each)) for each in shown), experts]
+
+
+def _without(of: Found, group: Group, term: Without) -> tuple[Group, Fitter]:
+    """The group without a term, and what fits the rest."""
+    gone = {*term.parameters, term.one_for_all}
+    fixed = of.fitted.fit
+    own = {(COMMON, name): value for name, value in term.parameters.items()}
+    others = {key: value for key, value in fixed.calibrations.items() if key[1] not in _names(group)}
+    shared = [term.one_for_all] if term.one_for_all else []
+    smaller = replace(
+        group,
+        common=(*(name for name in group.common if name not in gone), *shared),
+        of_families=tuple(name for name in group.of_families if name not in gone),
+        of_chips=tuple(name for name in group.of_chips if name not in gone),
+        stacks=tuple(each for each in group.stacks if (each[0], each[1]) not in (term.stacks or {})),
+    )  # fmt: skip
+    together = [_with_rows(each, term.rows or {}) for each in of.together]
+    return smaller, Fitter(smaller, together, of.fitted.families, Fit({**others, **own}, dict(term.stacks or {})))
+
+
+def _names(group: Group) -> set[str]:
+    return {*group.common, *group.of_families, *group.of_chips}
+
+
+def _with_rows(together: Together, rows: Mapping[str, float]) -> Together:
+    """The runs with other numbers in some rows of their template."""
+    if not rows or not set(rows) <= set(together.template.by_name):
+        return together
+    others = {name: np.float64(value) for name, value in rows.items()}
+    return replace(together, results=Results(together.template, {**together.results.arrays, **others}, {}, {}))
+
+
+def table_of_parameters() -> str:
+    """What each parameter is, what it may be, and what it was fitted to."""
+    known = Databases().calibration
+    rows = []
+    for each in PARAMETERS:
+        if not each.name.endswith(("_low", "_high")):
+            values = {owner: float(cells[each.name]) for owner, cells in known.rows.items()}  # type: ignore[arg-type]
+            rows.append([f"`{each.name}`", each.label, "" if each.unit == "1" else each.unit,
+                         f"{each.lower:g} to {each.upper:g}", _values(values), _fitted_on(each.name)])  # fmt: skip
+    header = ["parameter", "what it is", "unit", "may be", "value", "fitted on"]
+    return lines_of(header, rows).replace("--:", "---")
+
+
+def _values(values: Mapping[str, float]) -> str:
+    """The value that chips share, and those of chips that differ."""
+    common = values[COMMON]
+    others = {f"{value:.3g}": [] for value in values.values() if value != common}
+    for owner, value in values.items():
+        if value != common and (owner in FAMILIES or value != values["tpu" if owner.startswith("tpu") else "gpu"]):
+            others[f"{value:.3g}"].append(owner)
+    apart = "; ".join(f"{', '.join(owners)} {value}" for value, owners in others.items() if owners)
+    return f"{common:.3g}" + (f"; {apart}" if apart else "")
+
+
+def _fitted_on(name: str) -> str:
+    """How many runs and sources tell of a parameter, or whose prior it is."""
+    path = data.folder("hardware_db") / "calibrations.csv"
+    cells = next(line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith(f"{COMMON},{name},"))
+    runs, sources = cells.split(",")[6:8]
+    return f"{runs} runs of {len(sources.split())} sources" if runs else sources
+
+
+def failed_checks(of: Found) -> str:
+    """How many training runs fail a check, of those whose recomputation is stated and of the others."""
+    told_of, others = [], []
+    for each in of.together:
+        if each.template.name == "training":
+            checks = each.template.of_kind("check")
+            for at, run in enumerate(each.runs):
+                fails = any(each.of(row.name)[at] == 0 for row in checks)
+                (others if "remat not" in run.assumes else told_of).append(fails)
+    return (f"{sum(told_of)} of {len(told_of)} runs with stated recomputation fail a check, and {sum(others)} of the "
+            f"{len(others)} others")  # fmt: skip
+
+
+def small_all_reduce(of: Found) -> str:
+    """The all-reduce of 64 KiB over 8 H100s: measured, expected, bound."""
+    row = next(row for row in of.left_out if row.run.id == "vidur-009")
+    micro = [1e6 * float(number or 0) for number in (row.expected, row.bound)]
+    return f"{micro[0]:.0f} us are expected of 36 measured ones, over a bound of {micro[1]:.1f}"
+
+
+def chart(rows: Sequence[Judged]) -> str:
+    """Expected against measured, both as times on logarithmic axes, a mark for each run with its source left out."""
+    drawing = svg.Drawing(440.0)
+    drawing.add("rect", width=svg.WIDTH, height=drawing.height, fill=svg.PAPER)
+    groups = {"training step": ("train",), "serving": SERVING, "collective": ("collective",), "matmul": ("matmul",)}
+    top = svg.legend(drawing, list(enumerate(groups)), of_scenarios=False)
+    points = [(name, row.run.measured, row.expected, row.run.id)
+              for name, kinds in groups.items() for row in rows if row.run.kind in kinds and row.expected]  # fmt: skip
+    both = [value for _, measured, expected, _ in points for value in (measured, expected)]
+    x = svg.spanning(both, 58.0, svg.WIDTH - 10, True, 0.02)
+    y = svg.spanning(both, 395.0, top + 30, True, 0.02)
+    svg.axes(drawing, x, y, "Measured", "Expected by a fit without the run's source", "s", "s")
+    for factor in (0.8, 1.0, 1.25):
+        ends = [(x(value), y(value * factor)) for value in (min(both), max(both))]
+        drawing.line(*ends[0], *ends[1], stroke=svg.MUTED, stroke_dasharray=None if factor == 1 else "3 3")
+    for at, name in enumerate(groups):  # one group over the other
+        for group, measured, expected, run in points:
+            if group == name:
+                said = f"{run}: {measured:.3g} s, expected {expected:.3g} s"
+                svg.mark(drawing, at, x(measured), y(expected), 2.2, said, fill_opacity=0.6, stroke_width=0.3)
+    return drawing.svg("Expected against measured times of published runs, from microseconds to minutes")
+
+
+def texts() -> Iterator[tuple[Path, str]]:
+    """Each file with its text."""
+    numbers = found()
+    yield PAGE, page(numbers)
+    yield CHART, chart(numbers.left_out)
+
+
+if __name__ == "__main__":
+    assert set(BY_NAME) >= {name for each in ABLATIONS for name in each.parameters}
+    for path, text in texts():
+        path.write_text(text, encoding="utf-8")
