@@ -23,7 +23,7 @@ from planner.validation.fitting import Fit, Fitter
 from planner.validation.judged import Judged, judged, without_own_source
 from planner.validation.left_out import Fitted, fitted, left_out
 from planner.validation.null_model import with_null
-from planner.validation.parameters import FAMILIES, GROUPS, Group
+from planner.validation.parameters import FAMILIES, GROUPS, Group, prior_of
 from planner.validation.prediction import Together, predicted
 from planner.validation.runs import models_of, read, shipped
 from planner.validation.summary import by, summary
@@ -80,6 +80,7 @@ ABLATIONS = (
     Without("older stacks: the cache read once", "serving", {}, stacks={("unfused", "cache_reads_power"): 0.0}),
     Without("time to start a collective", "collectives", {"node_latency": 0.0, "fabric_latency": 0.0}),
     Without("the share of the bandwidth (all of it)", "collectives", {"collective_efficiency": 1.0}),
+    Without("a share for each chip (one for all)", "collectives", {}, one_for_all="collective_efficiency"),
     Without("time to start an operation", "matmuls", {"operation_overhead": 0.0}),
     Without("the share of the peak (all of it)", "matmuls", {"gemm_efficiency": 1.0}),
 )  # fmt: skip
@@ -243,8 +244,9 @@ def table_of_parameters() -> str:
         if not each.name.endswith(("_low", "_high")):
             values = {owner: float(cells[each.name]) for owner, cells in known.rows.items()}  # type: ignore[arg-type]
             rows.append([f"`{each.name}`", each.label, "" if each.unit == "1" else each.unit,
-                         f"{each.lower:g} to {each.upper:g}", _values(values), _fitted_on(each.name)])  # fmt: skip
-    header = ["parameter", "what it is", "unit", "may be", "value", "fitted on"]
+                         f"{each.lower:g} to {each.upper:g}", _values(values),
+                         _fitted_on(each.name), _drawn(each.name)])  # fmt: skip
+    header = ["parameter", "what it is", "unit", "may be", "value", "fitted on", "drawn towards"]
     return lines_of(header, rows).replace("--:", "---")
 
 
@@ -265,6 +267,17 @@ def _fitted_on(name: str) -> str:
     cells = next(line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith(f"{COMMON},{name},"))
     runs, sources = cells.split(",")[6:8]
     return f"{runs} runs of {len(sources.split())} sources" if runs else sources
+
+
+def _drawn(name: str) -> str:
+    """What a parameter is drawn towards, and why: for all chips, then for a kind."""
+    known = [(owner, prior_of(owner, name)) for owner in (COMMON, *FAMILIES)]
+    said = [f"{owner}: {prior.value:g}, {prior.source}" for owner, prior in known if prior is not None]
+    shared = prior_of(COMMON, name)
+    if shared is not None:
+        others = [each for each in said[1:] if not each.endswith(f"{shared.value:g}, {shared.source}")]
+        return "; ".join([f"{shared.value:g}, {shared.source}", *others])
+    return "; ".join(said)
 
 
 def failed_checks(of: Found) -> str:

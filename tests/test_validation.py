@@ -367,3 +367,16 @@ def test_text_has_a_table_for_kinds_mixes_and_sources(planner: Planner) -> None:
     for words in ("598 runs of the published runs", "train, mixture of experts", "mpt ", "collective ", "in range"):
         assert words in told
     assert "Nothing is expected" not in told
+
+
+def test_a_parameter_names_the_runs_that_tell_of_it(published: list[Judged]) -> None:
+    """Calibrations count the runs that a parameter moves: mixtures of experts for those of experts, and none for a
+    collective between nodes, which is a prior and says so."""
+    with (data.folder("hardware_db") / "calibrations.csv").open(encoding="utf-8") as file:
+        of_all = {each["parameter"]: each for each in csv.DictReader(file) if each["calibration"] == "any"}
+    experts = [row for row in published if row.run.kind == "train" and row.is_moe and row.run.is_fitted]
+    for name in ("train_expert_passes", "expert_width_scale"):
+        assert int(of_all[name]["rows"]) == len(experts)
+        assert of_all[name]["sources"].split() == sorted({row.run.source for row in experts})
+    assert of_all["fabric_latency"]["rows"] == ""
+    assert of_all["fabric_latency"]["sources"].startswith("prior: ")

@@ -7,10 +7,14 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from planner import data
 from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS
 from planner.catalog.calibrations import COLUMNS
 from planner.catalog.databases import Databases
+from planner.validation.fitting import Fit
 from planner.validation.left_out import Fitted, LeftOut, fitted, ranges
 from planner.validation.parameters import FAMILIES, UNMEASURED, Prior, prior_of
 from planner.validation.prediction import predicted
@@ -18,6 +22,8 @@ from planner.validation.runs import models_of, read, shipped
 from planner.xlsx.atomic import write_atomically
 
 DIGITS = 4
+CHANGED = 0.8  # a parameter times this is another
+ROUNDING = 1e-9
 
 
 def refit(folder: Path | None = None) -> Fitted:
@@ -68,21 +74,28 @@ def _told(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
     if not runs:
         prior = prior_of(owner, name) or Prior(0, 0, "the range of chips with runs, wider")
         return "", f"prior: {prior.source}", ""
-    sources = sorted({source for source, _ in runs})
-    return str(len(runs)), " ".join(sources), f"{group.error:.3f}"
+    return str(len(runs)), " ".join(sorted(set(runs))), f"{group.error:.3f}"
 
 
-def _runs(found: Fitted, owner: str, name: str) -> tuple[LeftOut, list[tuple[str, str]]]:
-    """The group that fits a parameter, and source and id of the runs that tell of it."""
+def _runs(found: Fitted, owner: str, name: str) -> tuple[LeftOut, list[str]]:
+    """The group that fits a parameter, and the source of each run that tells of it."""
     group = next(each for each in found.groups if name in _names(each))
+    tells = group.fitter.is_fitted & _moved(found, group, name)
     kinds = {name.split("_")[0]} if _is_range(name) else set(group.group.kinds)
-    chips = [chip for part in group.fitter.parts for chip in part.ids["calibration"]]
-    wanted = [
-        (run.source, run.id)
-        for run, chip in zip(group.runs, chips, strict=True)
-        if run.is_fitted and run.judged_as in kinds and owner in (COMMON, chip, found.families.get(chip))
+    return group, [
+        run.source
+        for run, chip, does in zip(group.runs, group.chips, tells, strict=True)
+        if does and run.judged_as in kinds and owner in (COMMON, chip, found.families.get(chip))
     ]
-    return group, wanted
+
+
+def _moved(found: Fitted, group: LeftOut, name: str) -> NDArray[np.bool_]:
+    """The runs of which something else is expected when a parameter is another; all of them for the end of a range."""
+    if _is_range(name):
+        return np.ones(len(group.runs), dtype=bool)
+    other = {key: value * (CHANGED if key[1] == name else 1) for key, value in found.fit.calibrations.items()}
+    expected = [group.fitter.expected(Fit(each, found.fit.stacks)) for each in (found.fit.calibrations, other)]
+    return np.abs(expected[1] / expected[0] - 1) > ROUNDING
 
 
 def _is_range(name: str) -> bool:
