@@ -41,7 +41,10 @@ class Headline(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What a time is made of: the expected row, what it is called, and its parts as (label, formula in names)."""
+    """What a time is made of: the expected row, what it is called, and its parts as (label, formula in names).
+
+    A part whose rows a template lacks is none of it; of several with one label the first that it has counts.
+    """
 
     name: str
     label: str
@@ -57,9 +60,8 @@ class Lead(NamedTuple):
 
     @property
     def names(self) -> set[str]:
-        """Every row that it reads."""
+        """Every row that it can't do without."""
         texts = [text for each in self.headlines for text in (each.name, each.low, each.high, each.bound)]
-        texts += [text for each in self.made for _, text in each.parts]
         texts += [self.check, NEEDED, ROOM] if self.check else []
         return {name for text in texts for name in parse(text).names}
 
@@ -97,9 +99,11 @@ LEADS = {
             ("Work at the peak", "work_part_time"),
             ("Recomputation at the peak", "repeated_part_time"),
             ("Matmuls and attention below the peak", "efficiency_part_time"),
+            ("Activations moved outside the matmuls", "activation_part_time"),
             ("Activations moved outside the matmuls", "activation_time_expected"),
             ("Waiting for the longest stage", "imbalance_part_time"),
             ("Communication that no work hides", "exposed_part_time"),
+            ("Pipeline bubble", "bubble_part_time"),
             ("Pipeline bubble", "bubble_time_expected"),
             ("Held up by the bound", "bound_part_time"),
         )),),
@@ -122,6 +126,7 @@ LEADS = {
             ("Weights or matmuls at full speed", "weights_part_time"),
             ("Cache at the full bandwidth", "cache_part_time"),
             ("Reads and matmuls below full speed", "efficiency_part_time"),
+            ("Reads of the cache below full speed", "cache_efficiency_part_time"),
             ("Activations moved outside the matmuls", "activation_part_time"),
             ("Communication", "exposed_part_time"),
             ("Overheads of the layers", "overhead_part_time"),
@@ -155,8 +160,17 @@ AT_BOUND = frozenset({
 
 def lead(template: str, rows: Iterable[str]) -> Lead | None:
     """What a template of this name leads with, if it has all the rows for it; None for any other."""
-    found = LEADS.get(template)
-    return found if found is not None and found.names <= set(rows) else None
+    found, there = LEADS.get(template), set(rows)
+    if found is None or not found.names <= there:
+        return None
+    return found._replace(made=tuple(each._replace(parts=_there(each, there)) for each in found.made))
+
+
+def _there(made: Made, rows: set[str]) -> tuple[tuple[str, str], ...]:
+    """The parts whose rows there are, one for each label."""
+    found = {label: text for label, text in reversed(made.parts) if rows.issuperset(parse(text).names)}
+    ordered = dict.fromkeys(label for label, _ in made.parts if label in found)
+    return tuple((label, found[label]) for label in ordered)
 
 
 class Answer(NamedTuple):

@@ -12,6 +12,7 @@ Runs whose dimensions are inferred are none of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -77,29 +78,46 @@ class Nearest(NamedTuple):
     own: int
 
 
-def nearest(
-    template: Template, value: Callable[[str], Value], hardware: str = "", databases: Databases | None = None
-) -> Nearest | None:
-    """The published runs of a template that are nearest to a plan; None where there are none of it.
+@dataclass(frozen=True)
+class PublishedRuns:
+    """The published runs of a template, with what is expected of each: computed once, asked for many plans."""
 
-    `value` gives the plan's rows by name, None for N/A; `hardware` is its chip's id. What is expected of the runs is
-    said with the shipped models and chips, and with the calibrations of `databases` before ours.
+    together: Together
+    models: Table
+
+    def nearest(self, value: Callable[[str], Value], hardware: str) -> Nearest:
+        """Those nearest to a plan; `value` gives its rows by name, None for N/A, `hardware` is its chip's id."""
+        found = self.together
+        known = np.isfinite(found.expected) & np.isfinite(found.low) & np.isfinite(found.high)
+        distances = np.where(known, _distances(found, value), np.inf)
+        order = [int(at) for at in np.argsort(distances, kind="stable")[:FEW] if np.isfinite(distances[at])]
+        runs = tuple(_near(found, self.models, at, float(distances[at])) for at in order)
+        same = np.array([run.hardware == hardware for run in found.runs])
+        if (calibration := value("calibration_id")) not in FAMILIES:
+            same |= found.of("calibration_id") == _code(calibration)
+        return Nearest(runs, tuple(SIZES[found.template.name].values()), int(same.sum()))
+
+
+def published_runs(template: Template, databases: Databases | None = None) -> PublishedRuns | None:
+    """The published runs of a template; None where there are none of it.
+
+    What is expected of them is said with the shipped models and chips, and with the calibrations of `databases` before
+    ours.
     """
     if template.name not in NUMBERS:
         return None
     ours = Databases(calibrations_csv=databases.calibrations_csv if databases else None)
     models = models_of(ours)
     (together,) = predicted(list(_runs(template, ours, models)), ours, models)
-    known = np.isfinite(together.expected) & np.isfinite(together.low) & np.isfinite(together.high)
-    distances = np.where(known, _distances(together, value), np.inf)
-    order = np.argsort(distances, kind="stable")[:FEW]
-    found = tuple(_near(together, models, int(at), float(distances[at])) for at in order if np.isfinite(distances[at]))
-    labels = tuple(SIZES[template.name].values())
-    calibration = value("calibration_id")
-    same = np.array([run.hardware == hardware for run in together.runs])
-    if calibration not in FAMILIES:
-        same |= together.of("calibration_id") == _code(calibration)
-    return Nearest(found, labels, int(same.sum()))
+    return PublishedRuns(together, models)
+
+
+def nearest(
+    template: Template, value: Callable[[str], Value], hardware: str = "", databases: Databases | None = None
+) -> Nearest | None:
+    """The published runs of a template that are nearest to one plan; None where there are none of it."""
+    found = published_runs(template, databases)
+    return found.nearest(value, hardware) if found else None
 
 
 def _runs(template: Template, databases: Databases, models: Table) -> Iterator[Run]:
