@@ -21,7 +21,7 @@ from planner.report.figures import CellFigures, shown
 from planner.validation.nearest import Nearest, NearRun, PublishedRuns, published_runs
 
 RUNS = "published_runs.csv"
-OF_RUNS = "80 % of published runs"
+OF_RUNS, PART = "80 % of published runs", "_part_time"
 
 
 @dataclass(frozen=True)
@@ -91,14 +91,17 @@ def planned(cells: CellFigures) -> list[Planned]:
     for name, usual in expected.LEADS.items():
         key = usual.headlines[0].name
         for rows in cells.table_with(key) if usual.check else ():
-            if lead := expected.lead(name, _known(cells, rows)):
+            if lead := expected.lead(name, _known(cells, rows, key)):
                 found.append(Planned(name, lead, rows, tuple(cells.meant(rows[key])), cells))
                 break
     return found
 
 
-def _known(cells: CellFigures, table: Mapping[str, Quantity]) -> set[str]:
-    return {*table, *(row.name for row in cells.plan.constants)}
+def _known(cells: CellFigures, rows: Mapping[str, Quantity], key: str) -> set[str]:
+    """The names of what a sheet may read; the parts of a time are those of its own sheet, which has the row `key`."""
+    own = next(set(table) for table in cells.tables if key in table)
+    others = {name for name in rows if not name.endswith(PART)}
+    return own | others | {row.name for row in cells.plan.constants}
 
 
 def numbers(plans: Sequence[Planned], scenario: Scenario) -> tuple[ExpectedNumber, ...]:
