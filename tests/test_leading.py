@@ -53,6 +53,18 @@ def test_numbers_as_people_say_them(value: float | None, unit: str, text: str) -
     assert spoken(value, unit) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "like", "unit", "text"),
+    [
+        (0.6442, 1.53, "s", "0.644 s"), (124.2, 110.0, "s", "124 s"), (95_040_000.0, 7e7, "s", "1,100 days"),
+        (9.7e6, 2e9, "USD", "$0.00970 billion"), (0.0, 3.0, "s", "0 s"),
+    ],
+)  # fmt: skip
+def test_numbers_side_by_side_have_one_unit(value: float, like: float, unit: str, text: str) -> None:
+    """What stands beside a number is said in that number's unit."""
+    assert spoken(value, unit, like) == text
+
+
 def test_a_range_without_an_end_is_none() -> None:
     """What is N/A is said once."""
     assert (between(1.0, None, "s"), between(1.0, 2.0, "s")) == ("N/A", "1.00 s to 2.00 s")

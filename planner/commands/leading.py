@@ -48,7 +48,8 @@ def _headlines(found: Lead, results: Results) -> list[str]:
     """What to expect, its range and the bound, a line each; below them why one is N/A."""
     rows = [
         [each.headline.label, spoken(each.expected, each.headline.unit),
-         between(each.low, each.high, each.headline.unit), spoken(each.bound, each.headline.unit)]
+         between(each.low, each.high, each.headline.unit, each.expected),
+         spoken(each.bound, each.headline.unit, each.expected)]
         for each in expected.answers(found, results.number)
     ]  # fmt: skip
     lacking = missing(results, [each.name for each in found.headlines])
@@ -97,7 +98,7 @@ def _near(found: Nearest) -> list[str]:
         **{label: [table.shown(run.sizes[at]) for run in found.runs] for at, label in enumerate(found.sizes)},
         "what": [run.what for run in found.runs],
         "reported": [spoken(run.run.measured, run.unit) for run in found.runs],
-        "expected": [spoken(run.expected, run.unit) for run in found.runs],
+        "expected": [spoken(run.expected, run.unit, run.run.measured) for run in found.runs],
         "off by": [f"{run.expected / run.run.measured - 1:+.0%}".replace("%", " %") for run in found.runs],
     }
     titles = [title for title, cells in columns.items() if title not in ("model", "what") or len(set(cells)) > 1]

@@ -15,28 +15,35 @@ _BYTES = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _UNITS = {"1": "", "1/s": "", "chip": "chips"}
 
 
-def spoken(value: float | None, unit: str) -> str:
-    """A number with its unit; N/A for None. A share is said in percent where its `unit` is `%`."""
+def spoken(value: float | None, unit: str, like: float | None = None) -> str:
+    """A number with its unit; N/A for None. A share is said in percent where its `unit` is `%`.
+
+    `like` is a number beside which it stands: it is said in days where that is said in days.
+    """
     if value is None:
         return "N/A"
+    size = abs(like) if like else abs(value)
     if unit == "s":
-        return _time(value)
+        if value == 0:
+            return "0 s"
+        _, factor, word = next((step for step in _TIMES if size >= step[0]), (0, 1e-9, "ns"))
+        return f"{rounded(value / factor)} {word}"
     if unit == PERCENT:
         return f"{rounded(100 * value)} %"
     if unit == "USD":
-        factor, word = next(((factor, word) for factor, word in _MONEY if abs(value) >= factor), (1.0, ""))
+        factor, word = next(((factor, word) for factor, word in _MONEY if size >= factor), (1.0, ""))
         return f"${_money(value / factor) if factor == 1 else rounded(value / factor)}{word}"
     if unit.startswith("byte"):
-        factor, word = next(((factor, word) for factor, word in _BYTES if abs(value) >= factor), (1.0, "bytes"))
+        factor, word = next(((factor, word) for factor, word in _BYTES if size >= factor), (1.0, "bytes"))
         return f"{rounded(value / factor)} {word}"
     return f"{rounded(value)} {_UNITS.get(unit, unit)}".rstrip()
 
 
-def between(low: float | None, high: float | None, unit: str) -> str:
+def between(low: float | None, high: float | None, unit: str, like: float | None = None) -> str:
     """A range: `7.5 s to 10.2 s`; N/A where an end is."""
     if low is None or high is None:
         return "N/A"
-    return f"{spoken(low, unit)} to {spoken(high, unit)}"
+    return f"{spoken(low, unit, like)} to {spoken(high, unit, like)}"
 
 
 def rounded(value: float) -> str:
@@ -47,13 +54,6 @@ def rounded(value: float) -> str:
     near = round(value, places)
     places = DIGITS - 1 - math.floor(math.log10(abs(near)))  # 9.999 is 10.0
     return f"{near:,.{max(0, places)}f}"
-
-
-def _time(seconds: float) -> str:
-    if seconds == 0:
-        return "0 s"
-    _, size, word = next((step for step in _TIMES if abs(seconds) >= step[0]), (0, 1e-9, "ns"))
-    return f"{rounded(seconds / size)} {word}"
 
 
 def _money(value: float) -> str:

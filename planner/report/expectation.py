@@ -60,20 +60,24 @@ class Planned:
         found = number_of(formula, known) if len(known) == len(values) else float("nan")
         return None if found != found else found
 
-    def figure(self, text: str, key: str, unit: str) -> Figure:
-        """A formula in names as a figure: the row's own cell, or what is derived from several; as people say it."""
+    def figure(self, text: str, key: str, unit: str, like: float | None = None) -> Figure:
+        """A formula in names as a figure: the row's own cell, or what is derived from several; as people say it.
+
+        `like` is a number beside which it stands.
+        """
         if text in self.rows:
             own = self.cells.of(self.rows[text], key)
-            return replace(own, unit=unit, text=spoken(own.number, unit)) if own.is_number else own
+            return replace(own, unit=unit, text=spoken(own.number, unit, like)) if own.is_number else own
         figures = [self.cells.of(self.rows[name], key) for name in parse(text).names if name in self.rows]
         number, where = self.number(text, key), ", ".join(figure.cell for figure in figures)
         why = next((figure.why for figure in figures if figure.why), "") if number is None else ""
-        return Figure(number, unit, spoken(number, unit), where, why, is_derived=True)
+        return Figure(number, unit, spoken(number, unit, like), where, why, is_derived=True)
 
     def headline(self, each: Headline, key: str) -> ExpectedNumber:
         """A headline in a scenario."""
-        figures = (self.figure(text, key, each.unit) for text in (each.name, each.low, each.high, each.bound))
-        return ExpectedNumber(each.name, each.label, each.unit, *figures)
+        found = self.figure(each.name, key, each.unit)
+        others = (self.figure(text, key, each.unit, found.number) for text in (each.low, each.high, each.bound))
+        return ExpectedNumber(each.name, each.label, each.unit, found, *others)
 
     def near(self, scenario: Scenario) -> Nearest | None:
         """The published runs nearest to a scenario."""
@@ -180,7 +184,8 @@ def _near_row(scenario: Scenario, near: NearRun) -> tuple[Figure, ...]:
         return Figure(words, "text", words)
 
     def number(value: float, unit: str) -> Figure:
-        return Figure(value, unit, shown(value, unit) if unit == "1" else spoken(value, unit), where, is_derived=True)
+        words = shown(value, unit) if unit == "1" else spoken(value, unit, run.measured)
+        return Figure(value, unit, words, where, is_derived=True)
 
     return (
         Figure(scenario.id, "text", scenario.name or scenario.id), text(run.id), text(near.model), text(run.hardware),
