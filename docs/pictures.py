@@ -50,7 +50,7 @@ PICTURES = {
         Cut("plan", "Hardware", "peak_bf16", 36, 80, "    Hardware: what was looked up; its sources end the row"),
     ]),
 }  # fmt: skip
-REPORT = (1280, 1240)  # wide and high, in pixels
+REPORT = (1280, 1000)  # wide and high, in pixels
 
 
 def main(wanted: list[str]) -> None:

@@ -19,6 +19,15 @@ FORMULA = "=cmd|' /C calc'!A0"
 FOREIGN = "Größe – Ωmega Привет"
 _PREFIXES = {"E": 1e18, "P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3, "": 1.0, "m": 1e-3, "µ": 1e-6, "n": 1e-9,
              "p": 1e-12}  # fmt: skip
+_WORDS = {
+    "us": 1e-6,
+    "min": 60.0,
+    "h": 3600.0,
+    "days": 86400.0,
+    "years": 365.25 * 86400,
+    "million": 1e6,
+    "billion": 1e9,
+}
 _SHOWN = re.compile(r"([+-]?[0-9][0-9,]*)(?:\.([0-9]+))?(?:e([+-][0-9]+))?(?:\s*(%|.+))?")
 
 
@@ -59,17 +68,20 @@ def small_workbook() -> Path:
 
 def agrees(text: str, value: float) -> bool:
     """Whether a number as a report shows it is a cell's value to the digits shown; written apart from the product."""
-    match = _SHOWN.fullmatch(text.strip())
+    match = _SHOWN.fullmatch(text.strip().removeprefix("$"))
     if match is None:
         return False
     whole, fraction, exponent, suffix = match.groups()
     factor = 10.0 ** int(exponent or 0)
-    if suffix == "%":
+    if suffix in _WORDS:
+        factor *= _WORDS[suffix]
+    elif suffix == "%":
         factor /= 100
     elif suffix and (scaled := re.fullmatch(r"([EPTGMkmµnp]?)(B|FLOP|s)(?:/.*)?", suffix)) and suffix != "s/h":
         factor *= _PREFIXES[scaled[1]]
     number = float(whole.replace(",", "") + "." + (fraction or "0"))
-    unit = factor * 10.0 ** -len(fraction or "")
+    rounded = re.fullmatch(r"\d{3}(0+)", whole.replace(",", "")) if fraction is None else None
+    unit = factor * 10.0 ** (len(rounded[1]) if rounded else -len(fraction or ""))
     return math.isclose(number * factor, value, rel_tol=1e-12) or abs(number * factor - value) <= unit * 0.500001
 
 

@@ -191,7 +191,7 @@ def test_calc(planner):
     """A table of every row: name, value, unit and formula."""
     done = planner(*MATMUL, *SIZES)
     assert done.exit_code == 0
-    lines = {line.split()[0]: line.split() for line in done.output.splitlines()}
+    lines = {line.split()[0]: line.split() for line in done.output.splitlines() if line}
     assert lines["name"] == ["name", "value", "unit", "formula"]
     assert lines["flops"] == ["flops", "1,024", "FLOP", "n_matmuls*flop_per_mac*tokens*d_in*d_out"]
     assert lines["peak_flops"][-1] == "hardware[hardware_id].peak[compute_dtype]"

@@ -73,7 +73,7 @@ def test_markdown_has_its_pictures(tmp_path: Path) -> None:
     links = re.findall(r"^!\[(.+)\]\(a%20plan_files/([\w-]+\.svg)\)$", target.read_text(encoding="utf-8"), re.MULTILINE)
     assert "a plan_files" in line
     assert sorted(name for _, name in links) == sorted(path.name for path in (tmp_path / "a plan_files").iterdir())
-    assert len(links) == 6
+    assert len(links) == 8
     assert all(words for words, _ in links)
 
 

@@ -52,9 +52,9 @@ def test_two_that_should_agree(failed: dict[str, CheckResult]) -> None:
 
 
 def test_an_uneven_split(failed: dict[str, CheckResult]) -> None:
-    """A quotient that should be whole is shown: 80 layers in 7 stages."""
-    assert said(failed["Training: Layers split evenly over the pipeline"]) == (
-        "Layers / Pipeline stages = 11.43, which is no whole number"
+    """A quotient that should be whole is shown: 64 query heads over 3 ways."""
+    assert said(failed["Training: Query heads split evenly over the tensor ways"]) == (
+        "Query heads / Tensor ways = 21.33, which is no whole number"
     )
 
 

@@ -18,6 +18,7 @@ from planner.formulas.evaluation import Facts, evaluate
 from planner.formulas.lookups import facts
 from planner.formulas.solving import parse_target, solve
 from planner.formulas.template import Template
+from planner.table import shown
 
 INFERENCE = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "context_len=2048"]
 Load = Callable[..., Template]
@@ -205,3 +206,54 @@ def test_a_template_without_the_number_says_what_is_missing() -> None:
     target = parse_target(template, "decode_step_time=1")
     with pytest.raises(UserError, match="N/A whatever batch is"):
         solve(template, known, {"hbm_bandwidth": None}, "batch", target)
+
+
+def test_an_expected_target_has_its_range() -> None:
+    """An expected number is a target like any other; its range at the answer stands below, and the bound is quicker."""
+    words = [*INFERENCE, "--solve", "batch", "--for", "time_per_output_token_expected<=0.03"]
+    said, printed = run(*words).output, json.loads(run(*words, "--json").output)
+    rows = "time_per_output_token_expected", "time_per_output_token_expected_low", "time_per_output_token_expected_high"
+
+    def at(batch: float) -> list[float]:
+        raw = json.loads(run(*INFERENCE, f"batch={batch}", "--json").output)
+        return [raw[name] for name in rows]
+
+    now, past = at(printed["answer"]), at(printed["answer"] + 1)
+    assert now[0] <= 0.03 < past[0]
+    assert f"80 % of published runs there: {shown(now[1])} to {shown(now[2])}" in said
+
+
+def test_chips_are_solved_for_with_their_mesh() -> None:
+    """FSDP ways that nobody named follow the chips, in whole multiples of the ways that are named."""
+    words = [
+        "calc",
+        "training",
+        "-m",
+        "llama3-70b",
+        "-H",
+        "h100-sxm",
+        "--set",
+        "mesh_tensor=8",
+        "batch_tokens=16777216",
+    ]
+    solved = [*words, "--solve", "n_chips", "--for", "train_time_expected<=2.6e7"]
+    printed = json.loads(run(*solved, "--json").output)
+
+    def time(chips: float) -> float:
+        given = [f"n_chips={chips}", f"mesh_fsdp={chips / 8}", "--json", "--get", "train_time_expected"]
+        return json.loads(run(*words, *given).output)["train_time_expected"]
+
+    assert printed["answer"] % 8 == 0
+    assert time(printed["answer"]) <= 2.6e7 < time(printed["answer"] - 8)
+    said = run(*solved).output
+    assert "is the smallest multiple of 8" in said
+    assert f"there mesh_fsdp = {printed['answer'] / 8:.0f}" in said
+
+
+def test_ways_are_solved_for_with_the_chips_that_are_left() -> None:
+    """Tensor ways leave the other chips to FSDP, at each of them."""
+    words = ["calc", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512"]
+    printed = json.loads(run(*words, "--solve", "mesh_tensor", "--for", "mfu_expected>=0.3", "--json").output)
+    ways = printed["answer"]
+    given = [f"mesh_tensor={ways}", f"mesh_fsdp={512 / ways}", "--json", "--get", "mfu_expected"]
+    assert json.loads(run(*words, *given).output)["mfu_expected"] >= 0.3

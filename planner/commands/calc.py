@@ -43,6 +43,7 @@ def command(
     from planner.formulas import explanation as trace
     from planner.formulas import library
     from planner.formulas.evaluation import evaluate
+    from planner.formulas.following import with_followers
     from planner.formulas.input_values import check_together, values, wholes
     from planner.formulas.lookups import facts
 
@@ -50,20 +51,42 @@ def command(
     found = facts(loaded, model, hardware, databases)
     given = values(loaded, settings)
     if unknown is not None or target is not None:
+        given = given if unknown is None else with_followers(loaded, given, unknown)
         _solve(loaded, found, given, unknown, target, wanted, as_json)
         return
-    results = evaluate(loaded, found, given)
+    results = evaluate(loaded, found, with_followers(loaded, given))
     check_together(given, {name: results.value(name) for name in (*given, *wholes(given)) if name in loaded.by_name})
     if why is not None:
-        click.echo(trace.explain(results, why, found))
+        click.echo(trace.explain(results, why, _with_origins(found, databases)))
         _say_failed(results)
         return
     names = [loaded.row(name).name for name in wanted] or [row.name for row in loaded.rows]
     if as_json:
         click.echo(jsonlib.dumps({name: results.value(name) for name in names}, indent=2))
-    else:
-        _print(results, names)
-        _say_failed(results)
+        return
+    if not wanted:
+        _lead(results, model, hardware, databases)
+    _print(results, names)
+    _say_failed(results)
+
+
+def _with_origins(found: Facts, databases: Databases) -> Facts:
+    """The facts, and where each number of a calibration is from."""
+    from dataclasses import replace
+
+    from planner.catalog.calibration_origins import calibration_origins
+
+    said = calibration_origins(databases.calibrations_csv, only=databases.only)
+    fitted = {("calibration", f"{identifier}.{name}"): text for (identifier, name), text in said.items()}
+    return replace(found, origins={**found.origins, **fitted})
+
+
+def _lead(results: Results, model: str | None, hardware: str | None, databases: Databases) -> None:
+    """What to expect, before the table of all rows; nothing for a template that leads with nothing."""
+    from planner.commands import leading
+
+    if said := leading.lines(results, model, hardware, databases):
+        click.echo("\n".join([*said, "", "All rows:"]))
 
 
 def _print(results: Results, names: Sequence[str]) -> None:
@@ -102,7 +125,7 @@ def _solve(
 
     if unknown is None or target is None:
         what = "--solve NAME and --for NAME=VALUE belong together"
-        raise UserError(what, remedy="write --solve batch --for decode_step_time=0.02")
+        raise UserError(what, remedy="write --solve batch --for time_per_output_token_expected=0.03")
     solution = solve.solve(template, facts, given, unknown, solve.parse_target(template, target))
     names = [template.row(name).name for name in wanted]
     if as_json:

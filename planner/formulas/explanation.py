@@ -11,6 +11,9 @@ from planner.formulas.evaluation import Facts, Results
 from planner.formulas.lookups import only_on
 from planner.formulas.template import BY_ID, CALCULATED, LOOKUPS, Row
 
+FITTED = ("calibration", "stack")
+"""Kinds of rows whose numbers are fitted to published runs, or are priors."""
+
 
 def in_names(row: Row) -> str:
     """A row's formula as a reader writes it: `a*b`, `hardware[hardware_id].hbm_bytes`, `dtypes[kv_dtype]`."""
@@ -26,10 +29,33 @@ def in_names(row: Row) -> str:
 
 
 def explain(results: Results, name: str, facts: Facts) -> str:
-    """How a number came about, as indented text. Raises UserError for an unknown name."""
+    """How a number came about, as indented text; below it the fitted numbers that it rests on, each with its source.
+
+    Raises UserError for an unknown name.
+    """
     lines: list[str] = []
     _explain(results, results.template.row(name), facts, 0, set(), lines)
-    return "\n".join(lines)
+    return "\n".join([*lines, *_fitted(results, name, facts)])
+
+
+def _fitted(results: Results, name: str, facts: Facts) -> list[str]:
+    """The calibrations and the factors of the stack that a number is made of."""
+    reached = results.template.closure([name])
+    rows = [row for row in results.template.rows if row.name in reached and row.kind in FITTED]
+    rows = [row for row in rows if row.name not in results.given and row.name != name]
+    if not rows:
+        return []
+    told = [[f"  {row.name}", table.shown(results.value(row.name)), row.unit, _fitted_on(results, row, facts)]
+            for row in rows]  # fmt: skip
+    head = ["  name", "value", "unit", "where it is from"]
+    return ["", "It rests on these fitted numbers:", *table.aligned(head, told, right=("value",)).splitlines()]
+
+
+def _fitted_on(results: Results, row: Row, facts: Facts) -> str:
+    """Where the number of a calibration or a stack is from."""
+    identifier = results.value(str(row.column[1]))
+    origin = facts.origins.get((row.kind, f"{identifier}.{row.column[0]}"))
+    return origin or facts.said(row.kind, identifier)
 
 
 def missing(results: Results, names: Iterable[str]) -> list[str]:
@@ -79,7 +105,7 @@ def _explain(results: Results, row: Row, facts: Facts, depth: int, seen: set[str
     elif row.kind in ("model", "hardware"):
         lines.append(f"{indent}  = {facts.origin(row.kind, _column(results, row))}")
     elif row.kind in BY_ID and row.kind != "dtype":
-        lines.append(f"{indent}  = {facts.said(row.kind, results.value(str(row.column[1])))}")
+        lines.append(f"{indent}  = {_fitted_on(results, row, facts)}")
     for name in row.reads:
         _explain(results, results.template.row(name), facts, depth + 1, seen, lines)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from planner.formulas.evaluation import Results
 from planner.formulas.explanation import failed
 from planner.formulas.solving import End, Solution, TargetRange
 from planner.table import shown
@@ -18,7 +19,7 @@ def lines(solution: Solution) -> list[str]:
     if not answers:
         low, high = solution.swept
         return [f"any {name} from {shown(low)} to {shown(high)} gives {target.text}"]
-    kind = "whole number" if whole else "value"
+    kind = f"multiple of {shown(solution.step)}" if solution.step > 1 else "whole number" if whole else "value"
     for met, exact in zip(solution.ranges, solution.exact, strict=True):
         for end, beside, extreme in ((met.low, exact.low, "smallest"), (met.high, exact.high, "largest")):
             if end.is_limit:
@@ -26,10 +27,12 @@ def lines(solution: Solution) -> list[str]:
             value = answers[end.at].value(target.row.name)
             line = f"{name} = {shown(end.at)} is the {extreme} {kind} with {target.text}: {shown(value)} there"
             if whole:
-                past = solution.at(end.at + (1 if extreme == "largest" else -1))
+                past = solution.at(end.at + (solution.step if extreme == "largest" else -solution.step))
                 line += f", {shown(past.value(target.row.name))} at {shown(past.value(name))}"
                 line += f"; exactly, {shown(beside.at)}" if beside.at != end.at else ""
             said.append(line)
+            said += _range_of(answers[end.at], target.row.name)
+            said += [f"  there {each} = {shown(answers[end.at].value(each))}" for each in solution.followers]
             checks = ", ".join(f"{row.label} ({row.name})" for row in failed(answers[end.at]))
             said += [f"  there these checks fail: {checks}"] if checks else []
     if len(solution.ranges) > 1:
@@ -62,6 +65,14 @@ def as_object(solution: Solution, names: Sequence[str]) -> dict[str, Any]:
             for answer, results in solution.answers.items()
         ],
     }  # fmt: skip
+
+
+def _range_of(results: Results, name: str) -> list[str]:
+    """The range of an expected target at an answer."""
+    low, high = f"{name}_low", f"{name}_high"
+    if not {low, high} <= results.template.by_name.keys():
+        return []
+    return [f"  80 % of published runs there: {shown(results.value(low))} to {shown(results.value(high))}"]
 
 
 def _end(end: End) -> float | None:

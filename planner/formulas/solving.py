@@ -23,6 +23,7 @@ from planner.catalog import Value
 from planner.errors import UserError, nearest
 from planner.formulas.binding import kept_by
 from planner.formulas.evaluation import Facts, Results, evaluate
+from planner.formulas.following import following, step
 from planner.formulas.input_values import COUNTED, is_share, is_whole, limits, typed
 from planner.formulas.template import Row, Template
 from planner.formulas.units import parse_unit
@@ -82,17 +83,24 @@ class TargetRange(NamedTuple):
 class Solution:
     """The ranges of an input in which a target is met. Of a count, `exact` has their ends as if it needn't be whole.
 
-    `at` gives every row of the template with the input set to a number.
+    `at` gives every row of the template with the input set to a number. A count goes up by `step`, which is 0 for what
+    is none; `followers` are the inputs that follow it.
     """
 
     row: Row
     target: Target
     ranges: tuple[TargetRange, ...]
     exact: tuple[TargetRange, ...]
-    is_count: bool
+    step: float
     reached: tuple[float, float]
     swept: tuple[float, float]
     at: Callable[[float], Results]
+    followers: tuple[str, ...] = ()
+
+    @property
+    def is_count(self) -> bool:
+        """Whether only whole numbers mean anything."""
+        return self.step > 0
 
     @cached_property
     def answers(self) -> dict[float, Results]:
@@ -114,7 +122,7 @@ def parse_target(template: Template, text: str) -> Target:
     """
     match = _TARGET.fullmatch(text)
     if match is None:
-        raise UserError(f"--for {text!r} is not name=value", remedy="write --for decode_step_time=0.02")
+        raise UserError(f"--for {text!r} is not name=value", remedy="write --for time_per_output_token_expected=0.03")
     name, sign, number = match.groups()
     row = template.row(name)
     if row.unit == "text":
@@ -141,18 +149,18 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
     row = template.row(name)
     _refuse(template, row, values, target)
 
+    def at(number: np.ndarray | float) -> Results:
+        inputs = np.asarray(number, dtype=np.float64)
+        return evaluate(template, facts, {**values, **following(template, row.name, values, inputs), row.name: inputs})
+
     def of(inputs: np.ndarray) -> np.ndarray:
-        results = evaluate(template, facts, {**values, row.name: inputs})
-        return np.broadcast_to(np.asarray(results[target.row.name], dtype=np.float64), inputs.shape)
+        return np.broadcast_to(np.asarray(at(inputs)[target.row.name], dtype=np.float64), inputs.shape)
 
     now = evaluate(template, facts, values)
     present = now.value(row.name)
     assert not isinstance(present, str), "a number is no text"
-
-    def beside(number: float) -> Results:
-        return evaluate(template, facts, {**values, row.name: number})
-
-    inputs, whole = search_values(row, present), is_count(row, present)
+    counts = step(template, row.name, values) if is_count(row, present) else 0.0
+    inputs = search_values(row, present) * (counts or 1.0)
     found = of(inputs)
     known = found[np.isfinite(found)]
     if known.size == 0:
@@ -160,16 +168,16 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
     reached = float(known.min()), float(known.max())
     if math.isclose(*reached, rel_tol=SAME):
         what = f"{target.row.name} is {reached[0]:.7g} {_unit(target.row)}whatever {row.name} is".rstrip()
-        why = kept_by(now, beside(float(inputs[-1])), target.row.name)
+        why = kept_by(now, at(float(inputs[-1])), target.row.name)
         raise UserError(f"{what}: {why}" if why else what, remedy="solve for another input, or for another target")
-    ranges = tuple(_met_ranges(target, inputs, found, of, whole))
+    ranges = tuple(_met_ranges(target, inputs, found, of, counts))
     if not ranges:
-        at_best = _best(target, found)
-        there, next_to = (beside(float(inputs[at])) for at in (at_best, at_best + (1 if at_best == 0 else -1)))
-        why = kept_by(there, next_to, target.row.name)
-        raise UserError(_nothing(row, target, inputs, there) + (f", where {why}" if why else ""))
-    exact = tuple(_between(target, each, of) for each in ranges) if whole else ranges
-    return Solution(row, target, ranges, exact, whole, reached, (float(inputs[0]), float(inputs[-1])), beside)
+        raise UserError(_out_of_reach(row, target, inputs, found, at))
+    exact = tuple(_between(target, each, of, counts) for each in ranges) if counts else ranges
+    swept = float(inputs[0]), float(inputs[-1])
+    return Solution(
+        row, target, ranges, exact, counts, reached, swept, at, tuple(following(template, name, values, inputs))
+    )
 
 
 def _refuse(template: Template, row: Row, values: Mapping[str, Value], target: Target) -> None:
@@ -195,7 +203,7 @@ def _readers(template: Template, target: Row) -> set[str]:
 
 
 def _met_ranges(
-    target: Target, inputs: np.ndarray, found: np.ndarray, of: Sweeper, whole: bool
+    target: Target, inputs: np.ndarray, found: np.ndarray, of: Sweeper, step: float
 ) -> Iterator[TargetRange]:
     """The ranges of the sweep in which the target is met, each end narrowed down."""
     met = target.is_met(found)
@@ -206,20 +214,20 @@ def _met_ranges(
         if not met[start]:
             continue
         low, high = End(float(inputs[start]), True), End(float(inputs[stop]), True)
-        if start > 0 and (whole or inputs[start - 1] > 0):
-            at = _narrowed(target, of, float(inputs[start]), float(inputs[start - 1]), whole)
+        if start > 0 and (step or inputs[start - 1] > 0):
+            at = _narrowed(target, of, float(inputs[start]), float(inputs[start - 1]), step)
             low = End(at, not np.isfinite(found[start - 1]))
         if stop < len(inputs) - 1:
-            at = _narrowed(target, of, float(inputs[stop]), float(inputs[stop + 1]), whole)
+            at = _narrowed(target, of, float(inputs[stop]), float(inputs[stop + 1]), step)
             high = End(at, not np.isfinite(found[stop + 1]))
         yield TargetRange(low, high)
 
 
-def _narrowed(target: Target, of: Sweeper, inside: float, outside: float, whole: bool) -> float:
-    """The value nearest to `outside` that meets the target as `inside` does: to a whole number, or the last digit."""
+def _narrowed(target: Target, of: Sweeper, inside: float, outside: float, step: float) -> float:
+    """The value nearest to `outside` that meets the target as `inside` does: a multiple of `step`, or to the digit."""
     while True:
         between = np.linspace(inside, outside, 1026)
-        between = np.unique(np.round(between)) if whole else np.unique(between)
+        between = np.unique(np.round(between / step) * step) if step else np.unique(between)
         if inside > outside:
             between = between[::-1]
         if len(between) <= 2:
@@ -230,17 +238,17 @@ def _narrowed(target: Target, of: Sweeper, inside: float, outside: float, whole:
         inside, outside = float(between[first - 1]), float(between[first])
 
 
-def _between(target: Target, met: TargetRange, of: Sweeper) -> TargetRange:
-    """The range with ends between the whole numbers, where the target is met exactly and not jumped over."""
+def _between(target: Target, met: TargetRange, of: Sweeper, step: float) -> TargetRange:
+    """The range with ends between the counts, where the target is met exactly and not jumped over."""
 
     def end(whole: End, outside: float) -> End:
         if whole.is_limit:
             return whole
-        at = _narrowed(target, of, whole.at, outside, False)
+        at = _narrowed(target, of, whole.at, outside, 0.0)
         is_met = math.isclose(float(of(np.array([at]))[0]), target.value, rel_tol=NEAR)
         return End(at, False) if is_met else whole
 
-    return TargetRange(end(met.low, met.low.at - 1), end(met.high, met.high.at + 1))
+    return TargetRange(end(met.low, met.low.at - step), end(met.high, met.high.at + step))
 
 
 def _best(target: Target, found: np.ndarray) -> int:
@@ -250,10 +258,17 @@ def _best(target: Target, found: np.ndarray) -> int:
     return int(np.flatnonzero(found == best)[0])
 
 
-def _nothing(row: Row, target: Target, inputs: np.ndarray, there: Results) -> str:
+def _out_of_reach(
+    row: Row, target: Target, inputs: np.ndarray, found: np.ndarray, at: Callable[[float], Results]
+) -> str:
+    """That no input meets the target, the nearest that one comes to it, and what binds there."""
+    best = _best(target, found)
+    there, next_to = (at(float(inputs[place])) for place in (best, best + (1 if best == 0 else -1)))
+    why = kept_by(there, next_to, target.row.name)
     extreme = "least" if target.sense == "<=" else "most"
     return (f"no {row.name} from {shown(inputs[0])} to {shown(inputs[-1])} gives {target.text}: the {extreme} is "
-            f"{shown(there.value(target.row.name))}, at {row.name}={shown(there.value(row.name))}")  # fmt: skip
+            f"{shown(there.value(target.row.name))}, at {row.name}={shown(there.value(row.name))}"
+            + (f", where {why}" if why else ""))  # fmt: skip
 
 
 def _unit(row: Row) -> str:

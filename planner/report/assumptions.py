@@ -122,11 +122,25 @@ def cover(plan: Plan) -> Cover:
 
 
 def sources(plan: Plan, found: Cover) -> tuple[Source, ...]:
-    """The digests of the files that the workbook was made from, then what describes each model and chip in use."""
+    """The digests of the files that the workbook was made from, then what describes what is in use.
+
+    That is each model and chip, and each calibration and stack, of which expected times are made.
+    """
     models = dict.fromkeys(scenario.model for scenario in plan.scenarios if scenario.model)
     chips = dict.fromkeys(scenario.hardware for scenario in plan.scenarios if scenario.hardware)
     described = (*_described(plan, "models", list(models)), *_described(plan, "hardware", list(chips)))
-    return (*found.digests, *described)
+    fitted = (
+        each
+        for table, row in (("calibration", "calibration_id"), ("stacks", "stack"))
+        for each in _described(plan, table, _used(plan, row))
+    )
+    return (*found.digests, *described, *fitted)
+
+
+def _used(plan: Plan, name: str) -> list[str]:
+    """The ids that a row has in some scenario."""
+    values = (plan.value(name, scenario.key) for scenario in plan.scenarios)
+    return list(dict.fromkeys(value for value in values if isinstance(value, str) and value))
 
 
 def _described(plan: Plan, kind: str, ids: list[str]) -> Iterator[Source]:

@@ -1,4 +1,4 @@
-"""The pictures made of bars: what stands in memory, and what the time of a step is made of."""
+"""The picture of what stands in memory, as bars."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from planner.book.plan import Quantity, Scenario
 from planner.report import svg
-from planner.report.contents import Figure, FigureTable, Picture
+from planner.report.contents import Figure, Picture
 from planner.report.figures import CellFigures
 from planner.report.svg import Drawing, Scale
 
@@ -41,14 +41,7 @@ MEMORIES = (
         "memory_bytes_per_chip", "hbm_bytes", "of a chip",
     ),
 )  # fmt: skip
-DECODE = ("kv_time", "param_time", "matmul_time")
-DECODE_STEP, DECODE_FITTED = "decode_step_time", "decode_step_time_calibrated"
-TRAINING, FITTED = "compute_time", "step_time_calibrated"
-LOWER, UPPER = "step_time_lower_bound", "step_time_upper_bound"
-DECODE_CAPTION = "The cache's reading, then the longer of reading the weights and computing"
-COMMUNICATION, SUMS = "_comm_time", ("ici_comm_time",)  # of the others
 Meant = list[tuple[int, Scenario]]
-NEAR = 1e-3  # marks nearer than this share of the step are one
 
 
 def memory_pictures(cells: CellFigures) -> Iterator[Picture]:
@@ -101,122 +94,25 @@ def _memory_bar(
     return Bar(index, name, words, pieces, is_over=begin > 1)
 
 
-def step_pictures(cells: CellFigures) -> Iterator[Picture]:
-    """A picture for each kind of step that the workbook has the rows of."""
-    for table in cells.table_with(DECODE_STEP, *DECODE):
-        if meant := cells.meant(table[DECODE_STEP]):
-            yield _decode(cells, table, meant)
-        break
-    for table in cells.table_with(LOWER, TRAINING):
-        if meant := cells.meant(table[LOWER]):
-            yield _training(cells, table, meant)
-        break
-
-
-def _decode(cells: CellFigures, table: dict[str, Quantity], meant: Meant) -> Picture:
-    """The cache is read first; then the longer of the weights' reading and the matmuls counts, the other hides."""
-    rows = [table[name] for name in DECODE]
-    total, fitted = table[DECODE_STEP], table.get(DECODE_FITTED)
-    drawn: list[Bar] = []
-    for index, scenario in meant:
-        figures = [cells.of(row, scenario.key) for row in rows]
-        whole = cells.of(total, scenario.key)
-        times = [_seconds(figure) for figure in figures]
-        parts = [BarPart(0, 0.0, times[0], _said(rows[0], figures[0]), figures[0].text)]
-        for kind in (1, 2):
-            hidden = times[kind] < times[3 - kind] or (kind == 2 and times[1] == times[2])
-            words = _said(rows[kind], figures[kind]) + (" (hidden behind the longer)" if hidden else "")
-            parts.append(BarPart(kind, times[0], times[kind], words, figures[kind].text, is_hidden=hidden))
-        marks = _marks(cells, [fitted] if fitted else [], scenario.key, [_seconds(whole)])
-        drawn.append(_step_bar(index, scenario, whole, parts, marks))
-    caption = f"{DECODE_CAPTION}; the thin bar is the shorter one."
-    numbers = cells.table([*rows, total, *([fitted] if fitted else [])], meant)
-    return _step_picture("step-time-decode", "Decode step", drawn, rows, caption, numbers)
-
-
-def _training(cells: CellFigures, table: dict[str, Quantity], meant: Meant) -> Picture:
-    """Computing and each communication, one after the other; a mark where all that can overlap does."""
-    own = next(rows for rows in cells.tables if LOWER in rows)
-    names = [TRAINING, *(name for name in own if name.endswith(COMMUNICATION) and name not in SUMS)]
-    rows = [
-        table[name]
-        for name in names
-        if name == TRAINING or any(_seconds(cells.of(table[name], each.key)) > 0 for _, each in meant)
-    ]
-    bounds = [table[name] for name in (LOWER, UPPER, FITTED) if name in table]
-    drawn: list[Bar] = []
-    for index, scenario in meant:
-        begin, parts = 0.0, []
-        for kind, row in enumerate(rows):
-            figure = cells.of(row, scenario.key)
-            length = _seconds(figure)
-            if length > 0:
-                parts.append(BarPart(kind, begin, length, _said(row, figure), figure.text))
-            begin += length
-        marks = _marks(cells, bounds, scenario.key, [])
-        least = cells.of(bounds[0], scenario.key)
-        drawn.append(_step_bar(index, scenario, least, parts, marks))
-    caption = "Computing and communication one after the other; the marks are the bounds, the first with all overlap."
-    numbers = cells.table([*rows, *bounds], meant)
-    return _step_picture("step-time-training", "Training step", drawn, rows, caption, numbers)
-
-
-def _step_bar(
-    index: int, scenario: Scenario, whole: Figure, parts: list[BarPart], marks: list[tuple[float, str]]
-) -> Bar:
-    said = f"N/A: {whole.why}" if whole.is_missing else whole.text
-    return Bar(index, scenario.name or scenario.id, said, parts, marks)
-
-
-def _marks(cells: CellFigures, rows: Sequence[Quantity], key: str, taken: list[float]) -> list[tuple[float, str]]:
-    found: list[tuple[float, str]] = []
-    for row in rows:
-        figure = cells.of(row, key)
-        at = _seconds(figure)
-        if at > 0 and all(abs(at - other) > NEAR * at for other in taken):
-            found.append((at, _said(row, figure)))
-            taken.append(at)
-    return found
-
-
-def _seconds(figure: Figure) -> float:
-    return max(figure.number, 0.0)
-
-
-def _said(row: Quantity, figure: Figure) -> str:
-    return f"{row.title}: {figure.text}"
-
-
-def _step_picture(
-    id: str, title: str, drawn: list[Bar], rows: list[Quantity], caption: str, numbers: FigureTable
-) -> Picture:
-    ends = [part.begin + part.length for bar in drawn for part in bar.parts]
-    marked = [at for bar in drawn for at, _ in bar.marks]
-    alt = f"{title} of each scenario: " + "; ".join(f"{bar.name}: {bar.said}" for bar in drawn) + "."
-    drawing = bar_chart(alt, drawn, [row.title for row in rows], max([1e-12, *ends, *marked]) * 1.04, "s")
-    return Picture(id, title, drawing, alt, caption, numbers)
-
-
 PARTS = ("#27406b", "#3f74b3", "#94600f", "#33806c", "#955389", "#6b7280")
-ROW, BAR, THIN = 48.0, 18.0, 6.0
+ROW, BAR = 48.0, 18.0
 LEFT, RIGHT = svg.KEY_LEFT, svg.WIDTH - 6
 
 
 @dataclass(frozen=True)
 class BarPart:
-    """A stretch of a bar; `is_hidden`: it runs beside the bar and adds nothing to it."""
+    """A stretch of a bar."""
 
     kind: int
     begin: float
     length: float
     title: str
     label: str
-    is_hidden: bool = False
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A scenario's bar: what stands above it on the left and on the right, its parts, and marks (where, what).
+    """A scenario's bar: what stands above it on the left and on the right, and its parts.
 
     `told` is what the drawing's description says of it where that is more than `said`, which must be short.
     """
@@ -225,7 +121,6 @@ class Bar:
     name: str
     said: str
     parts: Sequence[BarPart] = ()
-    marks: Sequence[tuple[float, str]] = ()
     is_over: bool = False
     told: str = ""
 
@@ -278,17 +173,11 @@ def _bar(drawing: Drawing, bar: Bar, scale: Scale, top: float, has_limit: bool) 
     for part in bar.parts:
         x, wide = scale(part.begin), scale(part.begin + part.length) - scale(part.begin)
         kind = part.kind % len(PARTS)
-        height, at = (THIN, y + BAR + 1) if part.is_hidden else (BAR, y)
-        drawing.add("rect", title=f"{bar.name}\n{part.title}", x=x, y=at, width=max(wide, 0.5), height=height,
+        drawing.add("rect", title=f"{bar.name}\n{part.title}", x=x, y=y, width=max(wide, 0.5), height=BAR,
                     fill=PARTS[kind], stroke=svg.PAPER, stroke_width=0.8, class_=f"p{kind} point")  # fmt: skip
-        if not part.is_hidden and svg.width_of(part.label) + 10 < wide:
+        if svg.width_of(part.label) + 10 < wide:
             drawing.text(
                 x + wide / 2, y + BAR / 2, part.label, "middle", fill="#ffffff", class_="on", pointer_events="none"
             )
     if has_limit:
         drawing.line(scale(1), y - 3, scale(1), y + BAR + 5, stroke=svg.INK, stroke_width=2.0, class_="limit")
-    for place, words in bar.marks:
-        drawing.line(scale(place), y - 4, scale(place), y + BAR + 4, stroke=svg.INK, stroke_width=2.2,
-                     stroke_dasharray="3 2", class_="limit")  # fmt: skip
-        drawing.add("rect", title=f"{bar.name}\n{words}", x=scale(place) - 5, y=y - 4, width=10, height=BAR + 8,
-                    fill="#000", fill_opacity=0, class_="point")  # fmt: skip

@@ -80,6 +80,28 @@ class Section:
 
 
 @dataclass(frozen=True)
+class ExpectedNumber:
+    """A headline of a scenario: what to expect, the least and the most of 80 % of published runs, and the bound."""
+
+    name: str
+    label: str
+    unit: str
+    expected: Figure
+    low: Figure
+    high: Figure
+    bound: Figure
+
+    @property
+    def range(self) -> Figure:
+        """The range in words: `7.5 s to 10.2 s`."""
+        cells = f"{self.low.cell}, {self.high.cell}"
+        if self.low.is_missing or self.high.is_missing:
+            return Figure(None, self.unit, "N/A", cells, self.low.why or self.high.why, is_derived=True)
+        words = f"{self.low.text} to {self.high.text}"
+        return Figure(words, "text", words, cells, is_derived=True)
+
+
+@dataclass(frozen=True)
 class MemoryUse:
     """What stands in memory and what there is; `what` says of which plan. `fits` is None where it can't be told."""
 
@@ -97,7 +119,10 @@ class MemoryUse:
 
 @dataclass(frozen=True)
 class ScenarioSummary:
-    """A scenario: who it is, whether it fits, what binds it, and the few numbers that one asks for first."""
+    """A scenario: who it is, whether it fits, what binds it, and the few numbers that one asks for first.
+
+    `expected` are those with their range and bound, `main` the same without; `notes` is what one must know of them.
+    """
 
     id: str
     name: str
@@ -110,6 +135,8 @@ class ScenarioSummary:
     main: tuple[FigureRow, ...]
     failed: int
     untold: int
+    expected: tuple[ExpectedNumber, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -154,7 +181,10 @@ class FigureTable:
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing with what it shows in words (`alt`), and the numbers that it is drawn from."""
+    """A drawing with what it shows in words (`alt`), and the numbers that it is drawn from.
+
+    `scenario` is the place of the scenario that it is of, None where it is of several.
+    """
 
     id: str
     title: str
@@ -162,6 +192,7 @@ class Picture:
     alt: str
     caption: str
     table: FigureTable
+    scenario: int | None = None
 
 
 @dataclass(frozen=True)
@@ -208,6 +239,8 @@ class ReportData:
     notes: tuple[tuple[str, str], ...]  # an analyst's notes: cell, text
     sources: tuple[Source, ...]
     warnings: tuple[str, ...] = ()
+    expected: tuple[FigureTable, ...] = ()  # what to expect, template by template
+    near: tuple[FigureTable, ...] = ()  # the published runs nearest to the scenarios
 
 
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")

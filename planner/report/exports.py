@@ -87,8 +87,16 @@ def _records(report: ReportData) -> Iterator[CsvRecord]:
             yield "summary", scenario.name, "", f"Memory there for {memory.what}", memory.room, ""
         for what, bound in scenario.binds:
             yield "summary", scenario.name, "", f"{what}: bound by", _text(bound), ""
+        for each in scenario.expected:
+            for words, figure in (("expected", each.expected), ("least", each.low), ("most", each.high)):
+                yield "expected", scenario.name, each.name, f"{each.label}: {words}", figure, ""
+            yield "expected", scenario.name, each.name, f"{each.label}: bound", each.bound, ""
+        for note in scenario.notes:
+            yield "expected", scenario.name, "", "note", _text(note), ""
     for section in report.headlines:
         yield from _section(report, "headlines", section)
+    for runs in report.near:
+        yield from _near(runs)
     for sweep in report.sweeps:
         yield from _table(f"sweep {sweep.title}".strip(), sweep, report.swept)
     if report.comparison:
@@ -106,6 +114,13 @@ def _section(report: ReportData, title: str, section: Section) -> Iterator[CsvRe
         for index, figure in enumerate(line.figures):
             scenario = report.scenarios[index].name if len(line.figures) == len(report.scenarios) else ""
             yield title, scenario, line.name, line.label, figure, line.note
+
+
+def _near(runs: FigureTable) -> Iterator[CsvRecord]:
+    """The numbers of each published run, with the scenario that it is near to."""
+    for scenario, run, *row in runs.rows:
+        for column, figure in zip(runs.columns[2:], row, strict=True):
+            yield "runs like yours", scenario.text, column.name, f"{run.text}: {column.label}", figure, ""
 
 
 def _table(title: str, table: FigureTable, scenario: str) -> Iterator[CsvRecord]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from planner import __version__
 from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
 from planner.errors import Place, UserError
-from planner.report import assumptions, sweep_tables
-from planner.report.bar_pictures import MEMORIES, memory_pictures, step_pictures
+from planner.formulas.expected import AT_BOUND
+from planner.report import assumptions, expectation, sweep_tables
+from planner.report.bar_pictures import MEMORIES, memory_pictures
 from planner.report.contents import (
     Figure,
     FigureRow,
@@ -22,22 +24,20 @@ from planner.report.contents import (
     cleaned,
     report_time,
 )
+from planner.report.expectation import Planned
 from planner.report.failed_checks import check_results, is_counted
 from planner.report.figures import CellFigures
 from planner.report.latency_picture import latency_pictures
 from planner.report.measured_times import compared, measured_pictures
 from planner.report.roofline_picture import roofline_pictures
+from planner.report.waterfall import waterfalls
 from planner.table import counted
 from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 
-MAIN = (
-    "decode_step_time", "decode_tokens_per_second_per_chip", "prefill_time", "cost_per_million_tokens",
-    "step_time_lower_bound", "mfu", "train_time", "train_cost",
-)  # fmt: skip
-"""The headlines that one asks for first; of a workbook without them, its first ones."""
 MOST_MAIN, MOST_BINDS, MOST_OF_EACH, FITS = 4, 3, 2, "fits_memory"
+EXPECTED, AT_ITS_BOUND = "_expected", "bound"
 UNTITLED, MOST_NAMED = "Plan", 4
 
 
@@ -54,6 +54,7 @@ def gather(path: Path) -> ReportData:
         raise UserError("the workbook has no scenario", place=Place(path), remedy="fill a column of its Inputs sheet")
     cells = CellFigures(plan)
     cases = compared(cells)
+    plans = expectation.planned(cells)
     failed, untold = check_results(cells)
     cover = assumptions.cover(plan)
     report: ReportData = cleaned(
@@ -64,14 +65,14 @@ def gather(path: Path) -> ReportData:
             date=report_time().date().isoformat(),
             planner=__version__,
             workbook=cover.facts,
-            scenarios=tuple(_scenario(cells, index) for index in range(len(plan.scenarios))),
+            scenarios=tuple(_scenario(cells, plans, index) for index in range(len(plan.scenarios))),
             n_checks=sum(is_counted(row, each.key) for row in plan.checks for each in plan.scenarios),
             failed=failed,
             untold=untold,
-            headlines=_headlines(cells),
+            headlines=_headlines(cells, plans),
             pictures=(
+                *waterfalls(plans),
                 *memory_pictures(cells),
-                *step_pictures(cells),
                 *latency_pictures(cells),
                 *roofline_pictures(cells),
                 *measured_pictures(cases),
@@ -85,6 +86,8 @@ def gather(path: Path) -> ReportData:
             notes=tuple((f"{note.sheet}!{note.ref}", note.text) for note in plan.notes),
             sources=assumptions.sources(plan, cover),
             warnings=warnings,
+            expected=expectation.tables(plans),
+            near=expectation.near_tables(plans),
         )
     )
     return report
@@ -139,14 +142,14 @@ def _and(names: list[str]) -> str:
     return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
 
 
-def _scenario(cells: CellFigures, index: int) -> ScenarioSummary:
+def _scenario(cells: CellFigures, plans: Sequence[Planned], index: int) -> ScenarioSummary:
     plan = cells.plan
     scenario = plan.scenarios[index]
     key = scenario.key
     chips = cells.row("n_chips")
-    headlines = {row.name: row for row in reversed(plan.headlines)}
     meant = [row for row in plan.headlines if cells.counts(row.origin, key)]
-    wanted = [headlines[name] for name in MAIN if name in headlines and headlines[name] in meant] or meant
+    numbers = expectation.numbers(plans, scenario)
+    main = tuple(FigureRow(each.name, each.label, each.unit, (each.expected,)) for each in numbers)
     return ScenarioSummary(
         id=scenario.id,
         name=scenario.name or scenario.id or key,
@@ -156,11 +159,14 @@ def _scenario(cells: CellFigures, index: int) -> ScenarioSummary:
         fits=_fits(plan, key),
         memory=tuple(_memory(cells, key)),
         binds=tuple(_binds(meant, key)),
-        main=tuple(
-            FigureRow(row.name, row.title, row.unit, (cells.of(row, key),), row.source) for row in wanted[:MOST_MAIN]
+        main=main
+        or tuple(
+            FigureRow(row.name, row.title, row.unit, (cells.of(row, key),), row.source) for row in meant[:MOST_MAIN]
         ),
         failed=sum(check.failed(key) for check in plan.checks),
         untold=sum(is_counted(row, key) and not row.holds(key) and not row.failed(key) for row in plan.checks),
+        expected=numbers,
+        notes=expectation.notes(plans, scenario),
     )
 
 
@@ -168,7 +174,7 @@ def _binds(meant: Sequence[Headline], key: str) -> Iterator[tuple[str, str]]:
     """What binds the first quantities of a scenario: where several sheets have some, the first of each sheet."""
     of: dict[str, list[tuple[str, str]]] = {}
     for row in meant:
-        if row.bound_by and isinstance(words := row.bound_by.get(key), str) and words:
+        if EXPECTED not in row.name and row.bound_by and isinstance(words := row.bound_by.get(key), str) and words:
             of.setdefault(row.origin, []).append((row.title, words))
     for found in of.values():
         yield from found[: MOST_BINDS if len(of) == 1 else MOST_OF_EACH]
@@ -193,15 +199,25 @@ def _fits(plan: Plan, key: str, of: str = "") -> bool | None:
     return True if found and all(check.holds(key) for check in found) else None
 
 
-def _headlines(cells: CellFigures) -> tuple[Section, ...]:
-    """Dashboard's rows, section by section, what binds a quantity below it."""
+def _headlines(cells: CellFigures, plans: Sequence[Planned]) -> tuple[Section, ...]:
+    """Dashboard's rows that aren't among what to expect, section by section, what binds a quantity below it."""
+    told = {name for each in plans for one in each.lead.headlines for name in (one.name, one.low, one.high)}
     sections: dict[str, list[FigureRow]] = {}
     for row in cells.plan.headlines:
+        if row.name in told:
+            continue
         lines = sections.setdefault(row.section, [])
-        lines.append(cells.line(row))
+        line = cells.line(row)
+        title = _at_bound(row.name, line.label)
+        lines.append(replace(line, label=title))
         if row.bound_by:
-            lines.append(_bound(cells, row.title, row.row + 1, row.sheet, row.bound_by))
+            lines.append(_bound(cells, title, row.row + 1, row.sheet, row.bound_by))
     return tuple(Section(title, tuple(lines)) for title, lines in sections.items())
+
+
+def _at_bound(name: str, label: str) -> str:
+    """A label that says so where nothing is lost in a number: nobody should take it for what to expect."""
+    return f"{label} (at its bound)" if name in AT_BOUND and AT_ITS_BOUND not in label.lower() else label
 
 
 def _bound(cells: CellFigures, title: str, row: int, sheet: str, values: Mapping[str, Value]) -> FigureRow:

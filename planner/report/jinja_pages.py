@@ -138,7 +138,9 @@ def swatch(index: int) -> str:
 def _sections(report: ReportData) -> list[tuple[str, str]]:
     """The links of the page's navigation, to the sections that it has."""
     found = [
-        ("checks", "Checks", True), ("summary", "Summary", True), ("pictures", "Pictures", bool(report.pictures)),
+        ("checks", "Checks", True), ("summary", "Summary", True),
+        ("expected", "Expected", bool(report.expected)), ("near", "Runs like yours", bool(report.near)),
+        ("pictures", "Pictures", bool(report.pictures)),
         ("headlines", "Numbers", bool(report.headlines)), ("sweep", "Sweep", bool(report.sweeps)),
         ("comparison", "Measured", report.comparison is not None), ("assumptions", "Assumptions", True),
         ("provenance", "Provenance", True),

@@ -14,7 +14,7 @@ from typing import Any
 
 from planner.book.plan import Quantity, Scenario
 from planner.errors import UserError
-from planner.formulas.template import Template
+from planner.formulas.template import CALCULATED, Template
 from planner.report import svg
 from planner.report.contents import Figure, Picture
 from planner.report.figures import CellFigures, shown
@@ -25,7 +25,7 @@ from planner.xlsx.cellvalue import CellError
 HEIGHT, LEFT, RIGHT = 320.0, 52.0, svg.WIDTH - 12
 _LIMITS = "\nthe largest that fits", "\nmore than fits in memory"
 WIDE = 8.0  # a range of more than this factor is drawn on a logarithmic axis
-TITLE = "Latency and throughput of decode"
+TITLE = "Expected latency and throughput of serving"
 CAPTION = "The ringed point is the workbook's batch."
 CURVES = " The line is the sheet's formulas at other batch sizes, from 1 to the largest that fits in memory."
 
@@ -60,19 +60,22 @@ class Point:
 
 def latency_pictures(cells: CellFigures) -> Iterator[Picture]:
     """The picture, where the workbook has a decode step."""
-    table = next(cells.table_with(LATENCY, SWEPT, THROUGHPUT), None)
+    table = next(cells.table_with(LATENCY, SWEPT, THROUGHPUT, CHIPS), None)
     if table is None:
         return
     found = [_point(cells, table, *place) for place in cells.meant(table[LATENCY])]
     if drawn := [point for point in found if min(point.at) > 0]:
-        rows = [table[name] for name in (SWEPT, LATENCY, THROUGHPUT, MOST) if name in table]
+        rows = [table[name] for name in (SWEPT, LATENCY, THROUGHPUT, CHIPS, MOST) if name in table]
         numbers = cells.table(rows, cells.meant(table[LATENCY]))
         caption = CAPTION + (CURVES if any(point.curve for point in drawn) else "")
         yield Picture("latency-throughput", TITLE, _svg(drawn), _alt(drawn), caption, numbers)
 
 
 def _point(cells: CellFigures, table: dict[str, Quantity], index: int, scenario: Scenario) -> Point:
-    batch, latency, throughput = (cells.of(table[name], scenario.key) for name in (SWEPT, LATENCY, THROUGHPUT))
+    names = (SWEPT, LATENCY, THROUGHPUT, CHIPS)
+    batch, latency, rate, chips = (cells.of(table[name], scenario.key) for name in names)
+    each = rate.number / chips.number if chips.number > 0 else 0.0
+    throughput = Figure(each, PER_CHIP, shown(each, PER_CHIP), f"{rate.cell}, {chips.cell}", is_derived=True)
     return Point(index, scenario, batch, latency, throughput, curve(table, scenario))
 
 
@@ -84,7 +87,7 @@ def _svg(points: Sequence[Point]) -> str:
     rates = [point.at[1] for point in points] + [rate for each in curves for rate in each.throughput]
     x = svg.spanning(times, LEFT, RIGHT, max(times) > WIDE * min(times))
     y = svg.spanning(rates, HEIGHT - 46, top, max(rates) > WIDE * min(rates))
-    svg.axes(drawing, x, y, "Decode step: time of a token", "Tokens a second of a chip", "s")
+    svg.axes(drawing, x, y, "Expected time per output token", "Output tokens a second of a chip", "s")
     lines = [each.drawn(x, y) for each in curves]
     own = [DrawnPoint(x(point.at[0]), y(point.at[1])) for point in points]
     for point, spot in zip(points, own, strict=True):
@@ -111,18 +114,19 @@ def _draw_curve(drawing: Drawing, point: Point, found: Curve, spots: Sequence[Dr
     cases = zip(found.batches, found.latency, found.throughput, spots, strict=True)
     for batch, time, rate, spot in cases:
         last = "" if found.most is None or batch < found.most else _LIMITS[batch > found.most]
-        said = f"{point.name}\nbatch {shown(batch, '1')}{last}\n{shown(time, 's')}, {shown(rate, '1/s/chip')}"
+        said = f"{point.name}\nbatch {shown(batch, '1')}{last}\n{shown(time, 's')}, {shown(rate, PER_CHIP)}"
         svg.mark(drawing, point.index, *spot, 3.0, said)
 
 
 def _alt(points: Sequence[Point]) -> str:
-    each = (f"{p.name} at batch {p.batch.text}: {p.latency.text} a step, {p.throughput.text}" for p in points)
+    each = (f"{p.name} at batch {p.batch.text}: {p.latency.text} a token, {p.throughput.text}" for p in points)
     return f"{TITLE}: {'; '.join(each)}."
 
 
 TEMPLATE = "inference"
-SWEPT, LATENCY = "batch", "decode_step_time_calibrated"
-THROUGHPUT, MOST = "decode_tokens_per_second_per_chip", "max_batch"
+SWEPT, LATENCY = "batch", "time_per_output_token_expected"
+THROUGHPUT, CHIPS, MOST = "output_tokens_per_second_expected", "n_chips", "max_batch"
+PER_CHIP = "1/s/chip"
 AGREEMENT = 1e-9
 BEYOND = 4  # times the scenario's batch, where the memory sets no limit
 
@@ -150,7 +154,7 @@ def curve(table: Mapping[str, Quantity], scenario: Scenario) -> Curve | None:
         given = {
             row.name: _plain(table[row.name], scenario)
             for row in template.rows
-            if row.kind in ("input", "constant", "model", "hardware", "dtype") and row.name in table
+            if row.kind not in CALCULATED and row.name in table
         }
         if not isinstance(given.get(SWEPT), float):
             return None
@@ -162,7 +166,7 @@ def curve(table: Mapping[str, Quantity], scenario: Scenario) -> Curve | None:
         swept = evaluate(template, Facts(), {**given, SWEPT: batches})
     except (UserError, KeyError, TypeError, ValueError):
         return None  # rows of another template than ours: nothing to sweep with
-    times, rates = (tuple(map(float, swept[name])) for name in (LATENCY, THROUGHPUT))
+    times, rates = tuple(map(float, swept[LATENCY])), tuple(map(float, swept[THROUGHPUT] / swept[CHIPS]))
     return Curve(tuple(batches), times, rates, most if isinstance(most, float) else None)
 
 

@@ -58,6 +58,8 @@ def _data(report: ReportData) -> dict[str, Any]:
     for scenario, own in zip(data["scenarios"], report.scenarios, strict=True):
         for memory, figures in zip(scenario["memory"], own.memory, strict=True):
             memory["share"] = figures.share
+        for each, number in zip(scenario["expected"], own.expected, strict=True):
+            each["range"] = plain(number.range)
     marks = [swatch(index) for index in range(len(report.scenarios))]
     data["swatches"] = [mark.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ') for mark in marks]
     data["grouped"] = grouped(report.untold)

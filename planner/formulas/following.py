@@ -1,0 +1,63 @@
+"""Inputs that follow another where a plan leaves them open: the FSDP ways of training follow its chips.
+
+Which do is data, in templates/sweep.csv, so that the command line, a workbook's scenarios and its Sweep agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from planner.catalog import Value
+from planner.formulas.arrays import Arithmetic
+from planner.formulas.evaluation import run
+from planner.formulas.sweeps import Axis, followed, sweeps
+from planner.formulas.template import Template
+
+FAR = 2.0**40  # of the leading input, where what follows it is in proportion to it
+
+
+def with_followers(template: Template, values: Mapping[str, Value], unknown: str = "") -> dict[str, Value]:
+    """The values, and those of the inputs that follow them and are not among them.
+
+    What follows an `unknown` is left open, and so is the unknown itself.
+    """
+    found = dict(values)
+    for axis in _axes(template):
+        for name, formula in axis.follows.items():
+            number = None if unknown in (name, *formula.names) else followed(formula, template, values)
+            if name not in found and number is not None and number != template.row(name).default:
+                found[name] = number
+    return found
+
+
+def following(template: Template, name: str, values: Mapping[str, Value], inputs: np.ndarray) -> dict[str, np.ndarray]:
+    """The inputs that follow as `name` becomes each of some inputs, where neither is among the `values`.
+
+    They needn't be whole; where they are N/A, the row's default stands.
+    """
+    found: dict[str, np.ndarray] = {}
+    for axis in _axes(template):
+        for follower, formula in axis.follows.items():
+            if follower not in (*values, name) and name in formula.names and axis.row.name in (*values, name):
+                given = {each: values.get(each, template.row(each).default) for each in formula.names} | {name: inputs}
+                arrays = {each: np.asarray(value, dtype=np.float64) for each, value in given.items()}
+                with np.errstate(all="ignore"):
+                    found[follower] = run(formula, arrays, Arithmetic(np))
+                default = np.float64(template.row(follower).default or 0)
+                found[follower] = np.where(np.isnan(found[follower]), default, found[follower])
+    return found
+
+
+def step(template: Template, name: str, values: Mapping[str, Value]) -> float:
+    """What a count goes up by for its followers to stay whole: 8 for the chips of 8 tensor ways; else 1."""
+    if not any(axis.row.name == name for axis in _axes(template)):
+        return 1.0
+    found = following(template, name, values, np.array([FAR])).values()
+    return max([1.0, *(FAR / float(each[0]) for each in found if each[0] > 0)])
+
+
+def _axes(template: Template) -> Iterator[Axis]:
+    for sweep in sweeps([template]):
+        yield from sweep.axes

@@ -1,0 +1,178 @@
+"""The published runs that are nearest to a plan, with what they reported and what is expected of them.
+
+Near is what a practitioner takes for the same kind of run. Each number of a run counts by how many times it is
+doubled or halved on the way to the plan's: parameters most, since they decide the shapes of all matmuls, then what
+a chip has to do at once (tokens of a batch and length of a sequence, or sequences and context) and the number of
+chips. Each text that differs counts as some doublings: another generation of chip (told by its calibration), another
+kind of chip (TPU or GPU), another dtype of the matmuls, a mixture of experts beside a dense model, another software
+stack. The distance is the root of the sum of their squares. Where two are equally near, the first of the file is.
+Runs whose dimensions are inferred are none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from planner import csvfile
+from planner.catalog import Table, Value
+from planner.catalog.databases import Databases
+from planner.formulas.evaluation import code
+from planner.formulas.expected import FAMILIES
+from planner.formulas.template import Template
+from planner.validation.prediction import Numbers, Together, predicted
+from planner.validation.runs import COLUMNS, REQUIRED, Run, models_of, shipped
+
+FEW = 5
+NUMBERS: Mapping[str, Mapping[str, float]] = {
+    "training": {"n_params_total": 1.0, "n_params_active": 1.0, "n_chips": 0.4, "batch_tokens": 0.4, "seq_len": 0.5},
+    "inference": {"n_params_total": 1.0, "n_params_active": 1.0, "n_chips": 1.0, "batch": 0.5, "context_len": 0.5},
+    "collectives": {"collective_bytes": 0.5, "n_chips": 1.0},
+    "matmul": {"tokens": 0.5, "d_in": 0.5, "d_out": 0.5},
+}
+"""By template the numbers that are compared, and what a doubling of each counts."""
+SIZES: Mapping[str, Mapping[str, str]] = {
+    "training": {"n_chips": "chips", "batch_tokens": "tokens/step", "seq_len": "seq len"},
+    "inference": {"n_chips": "chips", "batch": "batch", "context_len": "context"},
+    "collectives": {"n_chips": "chips", "collective_bytes": "bytes"},
+    "matmul": {"tokens": "B", "d_in": "D", "d_out": "F"},
+}
+"""By template the sizes of a run that a reader wants to see, and what to call them above a column."""
+TEXTS = {"calibration_id": 2.0, "compute_dtype": 1.5, "stack": 1.0}
+"""What a text that differs counts, in doublings of parameters."""
+ANOTHER_KIND, EXPERTS = 3.0, 3.0
+"""What a TPU counts beside a GPU, and a mixture of experts beside a dense model, in doublings of parameters."""
+UNKNOWN = 3.0
+"""What a number counts that the plan lacks."""
+
+
+class NearRun(NamedTuple):
+    """A published run: what was measured, and what is expected of it with its range, in the unit of `output`'s row.
+
+    `what` is that row's label, `model` the model's name; `sizes` are the numbers of `SIZES`, in their order; `distance`
+    is in doublings of parameters.
+    """
+
+    run: Run
+    model: str
+    what: str
+    unit: str
+    sizes: tuple[float, ...]
+    expected: float
+    low: float
+    high: float
+    distance: float
+
+
+class Nearest(NamedTuple):
+    """The nearest runs, nearest first, the labels of their sizes, and how many there are of the template on such chips.
+
+    Such a chip is the plan's, or one of the generation whose calibration it has.
+    """
+
+    runs: tuple[NearRun, ...]
+    sizes: tuple[str, ...]
+    own: int
+
+
+@dataclass(frozen=True)
+class PublishedRuns:
+    """The published runs of a template, with what is expected of each: computed once, asked for many plans."""
+
+    together: Together
+    models: Table
+
+    def nearest(self, value: Callable[[str], Value], hardware: str) -> Nearest:
+        """Those nearest to a plan; `value` gives its rows by name, None for N/A, `hardware` is its chip's id."""
+        found = self.together
+        known = np.isfinite(found.expected) & np.isfinite(found.low) & np.isfinite(found.high)
+        distances = np.where(known, _distances(found, value), np.inf)
+        order = [int(at) for at in np.argsort(distances, kind="stable")[:FEW] if np.isfinite(distances[at])]
+        runs = tuple(_near(found, self.models, at, float(distances[at])) for at in order)
+        same = np.array([run.hardware == hardware for run in found.runs])
+        if (calibration := value("calibration_id")) not in FAMILIES:
+            same |= found.of("calibration_id") == _code(calibration)
+        return Nearest(runs, tuple(SIZES[found.template.name].values()), int(same.sum()))
+
+
+def published_runs(template: Template, databases: Databases | None = None) -> PublishedRuns | None:
+    """The published runs of a template; None where there are none of it.
+
+    What is expected of them is said with the shipped models and chips, and with the calibrations of `databases` before
+    ours.
+    """
+    if template.name not in NUMBERS:
+        return None
+    ours = Databases(calibrations_csv=databases.calibrations_csv if databases else None)
+    models = models_of(ours)
+    (together,) = predicted(list(_runs(template, ours, models)), ours, models)
+    return PublishedRuns(together, models)
+
+
+def nearest(
+    template: Template, value: Callable[[str], Value], hardware: str = "", databases: Databases | None = None
+) -> Nearest | None:
+    """The published runs of a template that are nearest to one plan; None where there are none of it."""
+    found = published_runs(template, databases)
+    return found.nearest(value, hardware) if found else None
+
+
+def _runs(template: Template, databases: Databases, models: Table) -> Iterator[Run]:
+    """The shipped runs of one template whose dimensions are known; the others are not even parsed."""
+    sheet = csvfile.read(shipped(), required=REQUIRED, known=COLUMNS)
+    for _, cells in sheet.records():
+        if cells["template"] != template.name or cells["fit"] == "0":
+            continue
+        pairs = (setting.partition("=") for setting in cells["settings"].split())
+        values: dict[str, Value] = {
+            name: text if template.row(name).unit == "text" else float(text) for name, _, text in pairs
+        }
+        model = models.identify(cells["model"]) if cells["model"] else ""
+        yield Run(
+            cells["id"], cells["kind"], template.name, model, databases.hardware.identify(cells["hardware"]),
+            cells["output"], float(cells["measured"]), cells["source"], values, assumes=cells["assumes"],
+        )  # fmt: skip
+
+
+def _near(together: Together, models: Table, at: int, distance: float) -> NearRun:
+    run = together.runs[at]
+    row = together.template.row(run.output)
+    what = row.label.removeprefix("Expected ").removesuffix(": expected time")
+    model = str(models.rows[run.model]["name"]).removeprefix("x-") if run.model else ""
+    sizes = tuple(float(together.of(name)[at]) for name in SIZES[together.template.name])
+    expected, low, high = (float(each[at]) for each in (together.expected, together.low, together.high))
+    return NearRun(run, model, what[:1].upper() + what[1:], row.unit, sizes, expected, low, high, distance)
+
+
+def _distances(together: Together, value: Callable[[str], Value]) -> Numbers:
+    """How far each run is from the plan."""
+    squares = np.zeros(len(together.runs))
+    for name, weight in NUMBERS[together.template.name].items():
+        own = value(name)
+        if isinstance(own, (int, float)) and own > 0:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                doublings = weight * np.log2(together.of(name) / own)
+            squares += np.where(np.isfinite(doublings), doublings, UNKNOWN) ** 2
+        else:
+            squares += UNKNOWN**2
+    for name, weight in TEXTS.items():
+        if name in together.template.by_name:
+            squares += weight**2 * (together.of(name) != _code(value(name)))
+    squares += ANOTHER_KIND**2 * (_is_tpu(together) != str(value("calibration_id")).startswith("tpu"))
+    if "n_moe_layers" in together.template.by_name:
+        own_layers = value("n_moe_layers")
+        squares += EXPERTS**2 * (together.is_moe != (isinstance(own_layers, float) and own_layers > 0))
+    distances: Numbers = np.sqrt(squares)
+    return distances
+
+
+def _is_tpu(together: Together) -> np.ndarray:
+    return np.array([run.hardware.startswith("tpu") for run in together.runs])
+
+
+def _code(text: Value) -> float:
+    """A text as arrays hold it; nothing equals what is N/A."""
+    return code(text) if isinstance(text, str) else float("nan")

@@ -1,0 +1,190 @@
+"""`planner calc` says first what to expect, how sure that is, why it is not the ideal, and names runs alike."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from planner.cli import group
+from planner.formulas import expected, library
+from planner.formulas.evaluation import Results, evaluate
+from planner.formulas.following import with_followers
+from planner.formulas.lookups import facts
+from planner.formulas.spoken import between, spoken
+
+TRAINING = ["training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512"]
+SERVING = ["inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "batch=32"]
+PLANS = {
+    "training": ("llama3-70b", "tpu-v5p", {"n_chips": 2048.0, "mesh_tensor": 4.0}),
+    "inference": ("mixtral-8x7b", "h100-sxm", {"n_chips": 8.0, "batch": 64.0}),
+    "collectives": (None, "h100-sxm", {"n_chips": 64.0}),
+    "matmul": (None, "tpu-v5e", {"tokens": 512.0, "d_in": 4096.0, "d_out": 4096.0}),
+}
+
+
+def calc(*words: str) -> str:
+    """What `planner calc` prints."""
+    done = CliRunner().invoke(group, ["calc", *words])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def plan_of(name: str, **more: float | str) -> Results:
+    """A plan of a template."""
+    template, (model, chip, values) = library.load(name), PLANS[name]
+    return evaluate(template, facts(template, model, chip), with_followers(template, {**values, **more}))
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.0086123, "s", "8.61 ms"), (3.94e-5, "s", "39.4 us"), (11.84, "s", "11.8 s"), (300, "s", "5.00 min"),
+        (2_303_732, "s", "26.7 days"), (2e8, "s", "6.34 years"), (36_000, "s", "10.0 h"), (2e-9, "s", "2.00 ns"),
+        (0, "s", "0 s"), (0.29313, "%", "29.3 %"), (22_017_537, "USD", "$22.0 million"), (1.4298, "USD", "$1.43"),
+        (10.8, "USD", "$10.80"), (0.01234, "USD", "$0.0123"), (77_640, "USD", "$77,600"), (356_412, "1/s", "356,000"),
+        (9.999, "1/s", "10.0"), (85.9e9, "byte", "85.9 GB"), (None, "s", "N/A"),
+    ],
+)  # fmt: skip
+def test_numbers_as_people_say_them(value: float | None, unit: str, text: str) -> None:
+    """Three digits, and units that people speak: milliseconds, days, percent, dollars."""
+    assert spoken(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "like", "unit", "text"),
+    [
+        (0.6442, 1.53, "s", "0.644 s"), (124.2, 110.0, "s", "124 s"), (95_040_000.0, 7e7, "s", "1,100 days"),
+        (9.7e6, 2e9, "USD", "$0.00970 billion"), (0.0, 3.0, "s", "0 s"),
+    ],
+)  # fmt: skip
+def test_numbers_side_by_side_have_one_unit(value: float, like: float, unit: str, text: str) -> None:
+    """What stands beside a number is said in that number's unit."""
+    assert spoken(value, unit, like) == text
+
+
+def test_a_range_without_an_end_is_none() -> None:
+    """What is N/A is said once."""
+    assert (between(1.0, None, "s"), between(1.0, 2.0, "s")) == ("N/A", "1.00 s to 2.00 s")
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_what_leads_is_in_the_templates(name: str) -> None:
+    """Every row that a template leads with is one of it; a number stands in its range, and never beats its bound."""
+    results = plan_of(name)
+    found = expected.lead(name, results.template.by_name)
+    assert found is not None
+    for answer in expected.answers(found, results.number):
+        assert answer.low <= answer.expected <= answer.high
+        is_rate = answer.headline.unit in ("%", "1/s")
+        assert answer.expected <= answer.bound if is_rate else answer.expected >= answer.bound
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_the_parts_make_the_whole(name: str) -> None:
+    """The parts of each time sum to it, none is below 0, and their shares make one."""
+    results = plan_of(name)
+    found = expected.lead(name, results.template.by_name)
+    assert found is not None
+    for made in found.made:
+        parts = expected.parts(made, results.number)
+        assert sum(part.seconds for part in parts) == pytest.approx(results.number(made.name), rel=1e-9)
+        assert sum(part.share for part in parts) == pytest.approx(1, rel=1e-9)
+        assert min(part.seconds for part in parts) > 0
+
+
+def test_the_head_says_what_json_has() -> None:
+    """Step, share of the peak, time, cost: the expected, its range and the bound, in the words of the rows' numbers."""
+    raw, said = json.loads(calc(*TRAINING, "--json")), calc(*TRAINING)
+    step = raw["step_time_expected"], raw["step_time_expected_low"], raw["step_time_expected_high"]
+    words = [f"{value:.2f} s" if value < 10 else f"{value:.1f} s" for value in (*step, raw["step_time_lower_bound"])]
+    assert re.search(rf"^Step +{words[0]}  {words[1]} to {words[2]} +{words[3]}$", said, re.MULTILINE)
+    assert re.search(rf"^MFU +{raw['mfu_expected']:.1%}".replace("%", " %"), said, re.MULTILINE)
+    assert f"{raw['train_time_expected'] / 86400:.0f} days" in said
+    assert re.search(rf"Cost of the run +\${raw['train_cost_expected'] / 1e6:.1f} million", said)
+    assert "Why not the ideal?" in said
+    assert "Runs like yours" in said
+    assert said.index("Step") < said.index("All rows:") < said.index("step_time_lower_bound")
+
+
+def test_memory_says_by_how_much_it_does_not_fit() -> None:
+    """What a chip holds, what it has, and the difference."""
+    assert "Memory: fits, " in calc(*SERVING)
+    raw = json.loads(calc(*SERVING, "batch=2000", "--json"))
+    over = (raw["memory_bytes_per_chip"] - raw["hbm_bytes"]) / 1e9
+    assert f"Memory: does not fit, {raw['memory_bytes_per_chip'] / 1e9:.0f} GB of" in calc(*SERVING, "batch=2000")
+    assert f": {over:.0f} GB too much" in calc(*SERVING, "batch=2000")
+
+
+def test_get_and_json_have_no_head() -> None:
+    """Asked for rows, `calc` prints those alone; JSON is JSON."""
+    assert calc(*SERVING, "--get", "batch").splitlines()[0].split() == ["name", "value", "unit", "formula"]
+    assert json.loads(calc(*SERVING, "--json", "--get", "batch")) == {"batch": 32}
+
+
+def test_the_ideal_is_said_to_be_one() -> None:
+    """With stack=ideal the bound stands there as what it is, and nothing is taken apart."""
+    said = calc(*SERVING, "stack=ideal")
+    assert "these are the bounds" in said
+    assert "Why not the ideal" not in said
+    raw = json.loads(calc(*SERVING, "stack=ideal", "--json"))
+    assert raw["decode_step_time_expected"] == raw["decode_step_time_bound"]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["inference", "-m", "llama3-8b", "-H", "l4"], "No published runs of this chip: the median of GPUs"),
+        (["inference", "-m", "llama3-8b", "-H", "mi300x"], "Few published runs of this chip: the median of GPUs"),
+        (["inference", "-m", "llama3-8b", "-H", "tpu-v5e"], "No published runs of this kind on this chip"),
+    ],
+)
+def test_a_chip_without_runs_says_so(words: list[str], line: str) -> None:
+    """A chip whose calibration is the median of its kind, or of other uses, says so in a line."""
+    assert line in calc(*words)
+    assert "published runs of this" not in calc(*SERVING)
+
+
+def test_a_missing_number_is_named_in_the_head() -> None:
+    """Where nothing can be expected the head says why."""
+    said = calc("collectives", "-H", "l4", "--set", "n_chips=8").partition("All rows:")[0]
+    assert re.search("^N/A because .*topology is not in the hardware table", said, re.MULTILINE)
+
+
+def test_a_template_of_ones_own_leads_with_nothing(tmp_path, monkeypatch) -> None:
+    """It is printed as a table of its rows."""
+    monkeypatch.chdir(tmp_path)
+    header = "name,label,unit,kind,formula,source,note"
+    (tmp_path / "mine.csv").write_text(
+        f"{header}\nrows,Rows,1,input,2,,\ntotal,Total,1,output,rows+rows,,\n", encoding="utf-8"
+    )
+    assert calc("./mine.csv").splitlines()[0].split() == ["name", "value", "unit", "formula"]
+
+
+def test_why_ends_with_the_fitted_numbers() -> None:
+    """The calibrations that an expected number is made of, each with its runs and error; an ideal number has none."""
+    said = calc(*TRAINING, "--why", "step_time_expected").partition("It rests on these fitted numbers:")[2]
+    assert re.search(
+        r"train_matmul_efficiency +0\.\d+ .*h100 in calibrations.csv: fitted on \d+ runs of \d+ sources", said
+    )
+    assert "median error 9.6 % with each left out" in said
+    assert "train_matmul_factor" in said
+    assert "fitted numbers" not in calc(*TRAINING, "--why", "step_time_lower_bound")
+
+
+def test_why_names_a_file_of_ones_own(tmp_path) -> None:
+    """A calibration of a person's own is told by file and line, what it leaves open by ours."""
+    path = tmp_path / "own.csv"
+    path.write_text("calibration,parameter,value\nh100,train_matmul_efficiency,0.7\n", encoding="utf-8")
+    said = calc(*TRAINING, "--calibrations", str(path), "--why", "step_time_expected")
+    assert "h100 in own.csv: line 2" in said
+    assert "any in calibrations.csv: fitted on" in said
+
+
+def test_a_mesh_that_is_not_named_follows_the_chips() -> None:
+    """FSDP ways take what the other ways leave, as in a workbook; a mesh that is named stays."""
+    raw = json.loads(calc(*TRAINING, "mesh_tensor=8", "--json"))
+    assert (raw["mesh_fsdp"], raw["check_mesh"]) == (64, 1)
+    assert json.loads(calc(*TRAINING, "mesh_fsdp=2", "--json"))["mesh_fsdp"] == 2

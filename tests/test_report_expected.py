@@ -1,0 +1,119 @@
+"""A report leads with what to expect: cards, tables, the waterfall from bound to expected, and runs alike."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from planner.formulas import library
+from planner.formulas.evaluation import evaluate
+from planner.formulas.lookups import facts
+from planner.report.contents import ReportData
+from planner.report.exports import as_csv
+from planner.report.gather import gather
+from planner.report.jinja_pages import html, markdown
+from planner.workbook.book import build
+from planner.workbook.scenarios import plan_of
+from tests.reports import default_workbook, hostile_workbook
+
+
+@pytest.fixture(scope="module")
+def default() -> ReportData:
+    """The report of the default workbook."""
+    return gather(default_workbook())
+
+
+def test_cards_lead_with_the_expected(default: ReportData) -> None:
+    """Each scenario has the expected numbers of what it is meant for, in their range, no better than the bound."""
+    kinds = [[each.name for each in scenario.expected] for scenario in default.scenarios]
+    assert {names[0] for names in kinds[:3]} == {"decode_step_time_expected"}
+    assert kinds[3][0] == "step_time_expected"
+    for scenario in default.scenarios:
+        assert [line.name for line in scenario.main] == [each.name for each in scenario.expected]
+        for each in scenario.expected:
+            assert each.low.value <= each.expected.value <= each.high.value
+            is_rate = each.unit in ("%", "1/s")
+            assert each.expected.value <= each.bound.value if is_rate else each.expected.value >= each.bound.value
+
+
+def test_a_plan_has_one_answer(default: ReportData) -> None:
+    """What the card of a scenario says is what the template gives for the same model, chip and inputs."""
+    template = library.load("inference")
+    (typed,) = (section for section in default.assumptions if section.title == "Inputs")
+    inputs = {line.name: line.figures[2].value for line in typed.lines}
+    given = {row.name: inputs[row.name] for row in template.of_kind("input") if row.name in inputs}
+    results = evaluate(template, facts(template, "llama3-70b", "h100-sxm"), given)
+    for each in default.scenarios[2].expected:
+        assert each.expected.value == pytest.approx(results.value(each.name), rel=1e-9)
+
+
+def test_no_other_number_passes_for_the_answer(default: ReportData) -> None:
+    """Rows of Dashboard in which nothing is lost say so; expected rows and their ranges aren't told twice."""
+    lines = {line.name: line.label for section in default.headlines for line in section.lines if line.name}
+    for name in ("decode_step_time", "mfu", "train_time", "train_cost", "cost_per_million_tokens"):
+        assert "bound" in lines.get(name, "bound").lower(), name
+    assert {each.name for scenario in default.scenarios for each in scenario.expected}.isdisjoint(lines)
+
+
+def test_the_waterfall_ends_at_the_expected(default: ReportData) -> None:
+    """Its parts sum to the expected time of the card; the drawing has a bar for each, the bound and the whole."""
+    pictures = {picture.id: picture for picture in default.pictures}
+    for at, name in ((0, "expected-inference-1"), (3, "expected-training-4")):
+        picture, whole = pictures[name], default.scenarios[at].expected[0].expected.value
+        *parts, last = [row[1].value for row in picture.table.rows]
+        assert sum(parts) == pytest.approx(whole, rel=1e-9)
+        assert last == whole
+        assert picture.scenario == at
+        drawn = [each for each in ElementTree.fromstring(picture.svg).iter() if "point" in each.get("class", "")]
+        assert len(drawn) == len(parts) + 3  # the bound, the whole, and its range
+
+
+def test_runs_like_yours(default: ReportData) -> None:
+    """Five published runs for each scenario of a template, in every format, with the numbers that they report."""
+    tables = {table.title: table for table in default.near}
+    assert {title: len(table.rows) for title, table in tables.items()} == {"Inference": 15, "Training": 5}
+    for text in (html(default), markdown(default), as_csv(default)):
+        for row in tables["Training"].rows:
+            assert row[1].text in text.replace("\\", "")
+    rows = csv.DictReader(io.StringIO(as_csv(default).lstrip("\N{ZERO WIDTH NO-BREAK SPACE}")))
+    assert {row["section"] for row in rows} >= {"expected", "runs like yours"}
+
+
+def test_a_chip_without_runs_is_told(default: ReportData) -> None:
+    """A TPU that serves has no published runs; an H100 has."""
+    assert ["published runs" in " ".join(scenario.notes) for scenario in default.scenarios] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_ideal_is_told(tmp_path) -> None:
+    """A scenario that asks for its bounds says so, and has no waterfall."""
+    path = tmp_path / "ideal.xlsx"
+    path.write_bytes(build(plan_of(["llama3-8b"], ["h100-sxm"], ("inference",), None, ["stack=ideal"])))
+    report = gather(path)
+    assert "these are the bounds" in report.scenarios[0].notes[0]
+    assert not [picture for picture in report.pictures if picture.id.startswith("expected")]
+
+
+def test_what_is_expected_has_its_sources(default: ReportData) -> None:
+    """Provenance names the calibration of each chip and the stack, with what they are fitted on."""
+    fitted = {source.what: source.detail for source in default.sources if source.kind == "calibration"}
+    assert set(fitted) == {"tpu-v5e", "tpu-v6e", "h100", "tpu-v5p"}
+    assert re.search(r"fitted on \d+ runs", fitted["h100"])
+    assert "default" in {source.what for source in default.sources if source.kind == "stacks"}
+
+
+def test_a_workbook_without_prices_still_expects() -> None:
+    """A missing price leaves the cost N/A with its reason, and the times as they are."""
+    found = {each.name: each for each in gather(hostile_workbook()).scenarios[2].expected}
+    cost, time = found["cost_per_million_tokens_expected"], found["decode_step_time_expected"]
+    assert cost.expected.is_missing
+    assert "price_per_chip_hour" in cost.expected.why
+    assert time.expected.is_number
