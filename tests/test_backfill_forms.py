@@ -140,7 +140,11 @@ def filled(path: Path, data: bytes) -> None:
     measured = [row for row in rows(path) if row.number_in("measured_time")]
     for row, side in zip(measured, (256, 384), strict=True):
         least = max(2 * side**3 / 197e12, 6 * side**2 / 8.1e11)  # tpu-v5e: peak and bandwidth of its data sheet
-        assert row.number_in("time_ratio") == pytest.approx(row.number_in("measured_time") / least, rel=0.02)  # type: ignore[operator]
+        time, predicted = row.number_in("measured_time"), row.number_in("predicted_time")
+        assert row.number_in("roofline_share") == pytest.approx(least / time, rel=0.02)  # type: ignore[operator]
+        assert row.number_in("time_ratio") == pytest.approx(time / predicted, rel=1e-12)  # type: ignore[operator]
+        assert row.number_in("predicted_low") <= predicted <= row.number_in("predicted_high")  # type: ignore[operator]
+        assert predicted > row.number_in("bound_time") == pytest.approx(least, rel=0.02)  # type: ignore[operator]
     assert len(changed(data, path)) == 1
 
 

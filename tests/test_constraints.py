@@ -14,10 +14,10 @@ from planner.cli import group
 from planner.formulas import library
 from planner.formulas.binding import Constraint, constraint, on_the_way, told
 from planner.formulas.evaluation import Results, evaluate
+from planner.formulas.headlines import bounds
 from planner.formulas.lookups import facts
 from planner.formulas.template import Template
 from planner.workbook.formula_texts import LEVEL, Ranking
-from planner.workbook.template_rows import headlines
 from planner.xlsx.cellvalue import CellError
 from tests.workbooks import by_name, cached, write_plan
 
@@ -90,7 +90,7 @@ def test_labels_say_what_a_part_is(load: Load) -> None:
 def test_the_headlines_of_inference() -> None:
     """On the way to the headlines of inference stand the decode step's three parts, with the labels of their rows."""
     template = library.load("inference")
-    by_row = {each.row.name: each for each in on_the_way(template, headlines(template))}
+    by_row = {each.row.name: each for each in on_the_way(template, bounds(template))}
     assert [part.label for part in by_row["decode_step_time"].parts] == [
         "Time to read the cache", "Time of the matmuls", "Time to read the weights",
     ]  # fmt: skip
@@ -206,7 +206,7 @@ def test_the_sheet_says_what_binds(tmp_path: Path) -> None:
     for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
         given = results("inference", str(scenario.model), str(scenario.hardware), dict(scenario.values))
         letter = "ABCDEFGHIJKLM"[column - 1]
-        for each in on_the_way(given.template, headlines(given.template)):
+        for each in on_the_way(given.template, bounds(given.template)):
             if f"{each.row.name}.words" not in rows:
                 continue
             expected = told(each, given.number)

@@ -76,12 +76,14 @@ def test_the_sheet_of_a_name_that_stands_on_several(tmp_path: Path) -> None:
                    n_chips=chips, mesh_fsdp=chips)  # fmt: skip
     moved = [line.split()[1] for line in invoked("diff", old, new)[1].partition("Headlines that moved")[2].splitlines()
              if line.strip() and line.startswith("  ")]  # fmt: skip
-    moved = [name for name in moved if name.endswith(("memory_bytes_per_chip", "decode_step_time"))]
-    assert sorted(moved) == ["Inference!memory_bytes_per_chip", "Training!memory_bytes_per_chip", "decode_step_time"]
+    moved = [name for name in moved if name.endswith(("memory_bytes_per_chip", "decode_step_time_expected"))]
+    assert sorted(moved) == [
+        "Inference!memory_bytes_per_chip", "Training!memory_bytes_per_chip", "decode_step_time_expected",
+    ]  # fmt: skip
     found = json.loads(invoked("diff", "--json", old, new)[1])["headlines"]
     assert {change["sheet"] for change in found if change["name"] == "memory_bytes_per_chip"} == {
         "Training", "Inference"}  # fmt: skip
-    assert {change["sheet"] for change in found if change["name"] == "decode_step_time"} == {""}
+    assert {change["sheet"] for change in found if change["name"] == "decode_step_time_expected"} == {""}
     page = as_html(compare(read_plan(old), read_plan(new)))
     assert " (Training)</td>" in page
     assert " (Inference)</td>" in page
@@ -94,8 +96,10 @@ def test_one_input(plan: Seeded, pair: tuple[Path, Path]) -> None:
     (change,) = found["inputs"]
     assert (change["scenario"], change["name"], change["new"]) == ("llama3_70b_on_h100_sxm", "prompt_len", 100)
     assert {one["scenario"] for one in found["headlines"]} == {"llama3_70b_on_h100_sxm"}
-    assert "prefill_time" in {one["name"] for one in found["headlines"]}
-    assert not {"n_params_total", "weight_bytes", "decode_step_time"} & {one["name"] for one in found["headlines"]}
+    assert "time_to_first_token_expected" in {one["name"] for one in found["headlines"]}
+    assert not {"n_params_total", "weight_bytes", "decode_step_time_expected"} & {
+        one["name"] for one in found["headlines"]
+    }
     assert [key for key in ("formulas", "structure", "cells", "notes", "formats") if found[key]] == []
 
 
@@ -103,7 +107,7 @@ def test_a_stale_workbook_is_recalculated(plan: Seeded, pair: tuple[Path, Path])
     """The edited file still has the old cached values, and its headlines move all the same; it is not touched."""
     plan.type("Inputs", plan.at("Inputs", "batch", "F"), 5)
     found = told(pair, plan)
-    assert any(one["name"] == "decode_tokens_per_second" for one in found["headlines"])
+    assert any(one["name"] == "output_tokens_per_second_expected" for one in found["headlines"])
     assert pair[1].read_bytes() == plan.package.to_bytes()
 
 
@@ -310,12 +314,14 @@ def test_reading_a_plan(plan: Seeded) -> None:
     assert read.value("hbm_bandwidth", "llama3_70b_on_tpu_v5e") == 1e12
     filled = [(row.name, key) for row in read.overrides for key, entry in row.cells.items() if not entry.is_blank]
     assert ("hbm_bandwidth", "llama3_70b_on_tpu_v5e") in filled
-    step = next(row for row in read.headlines if row.name == "decode_step_time")
-    param, kv, matmul = (read.value(name, "mixtral") for name in ("param_time", "kv_time", "matmul_time"))
+    step = next(row for row in read.headlines if row.name == "decode_step_time_bound")
+    names = ("param_time", "kv_time", "matmul_time", "decode_comm_time")
+    param, kv, matmul, comm = (read.value(name, "mixtral") for name in names)
     assert isinstance(param, float)
     assert isinstance(kv, float)
     assert isinstance(matmul, float)
-    assert step.value("mixtral") == pytest.approx(kv + max(param, matmul), rel=1e-12)
+    assert isinstance(comm, float)
+    assert step.value("mixtral") == pytest.approx(max(kv + max(param, matmul), comm), rel=1e-12)
     assert {stale.spot.sheet for stale in read.stale} >= {"Inference", "Dashboard"}
     assert all(
         check.holds(key) or check.failed(key) or check.value(key) for check in read.checks for key in read.by_key

@@ -9,11 +9,11 @@ RELATIONSHIPS = "xl/_rels/workbook.xml.rels"
 
 def test_a_reference_that_points_down(plan: Seeded) -> None:
     """A row that reads one below it."""
-    plan.formulas("Inference", "decode_flops", "{0}{batch}*{0}{prefill_flops}")
-    plan.type("Inference", plan.at("Inference", "decode_flops", "D"), "batch*prefill_flops")
+    plan.formulas("Inference", "decode_attention_flops", "{0}{batch}*{0}{prefill_flops}")
+    plan.type("Inference", plan.at("Inference", "decode_attention_flops", "D"), "batch*prefill_flops")
     found = plan.recalculated()
     assert rules(found) == {15}
-    assert places(found) == {f"Inference!{plan.at('Inference', 'decode_flops')}"}
+    assert places(found) == {f"Inference!{plan.at('Inference', 'decode_attention_flops')}"}
 
 
 def test_a_reference_to_a_later_sheet(plan: Seeded) -> None:

@@ -42,18 +42,19 @@ def charts(path: Path) -> list[bytes]:
 
 
 def test_the_dashboard_has_the_charts(path: Path) -> None:
-    """A roofline, throughput over latency, and the parts of memory and of time for serving and for training."""
+    """A waterfall, a roofline, throughput over latency, and the parts of memory and of time of serving and training."""
     titles = [
         b"".join(re.findall(rb"<(?:\w+:)?t>([^<]*)<", xml.split(b"plotArea")[0])).decode() for xml in charts(path)
     ]
-    assert len(titles) == 6
+    assert len(titles) == 7
     for words in (
+        "From bound to expected",
         "Roofline",
-        "throughput",
+        "tokens a second",
         "Inference: memory",
         "Training: memory",
-        "Inference: step",
-        "Training: step",
+        "Inference: expected step",
+        "Training: expected step",
     ):
         assert any(words in title for title in titles), words
 
@@ -85,18 +86,68 @@ def test_axes_have_titles(path: Path) -> None:
             assert re.search(rb'delete val="0"', axis)
 
 
-def test_only_memory_is_stacked(path: Path) -> None:
-    """Parts of memory are bars one on another; those of a step are lines, for they overlap, before the step's bar."""
+def test_parts_are_stacked(path: Path) -> None:
+    """Parts of memory and of an expected step are bars one on another, before the line that they are held against."""
+    seen = 0
     for xml in charts(path):
         title = b"".join(re.findall(rb"<(?:\w+:)?t>([^<]*)<", xml.split(b"plotArea")[0])).decode()
-        if b"barChart>" not in xml:
+        if b"barChart>" not in xml or "From bound" in title:
             continue
         bars, lines = (re.search(rb"<(?:\w+:)?%sChart>.*</(?:\w+:)?%sChart>" % (kind, kind), xml, re.DOTALL)
                        for kind in (b"bar", b"line"))  # fmt: skip
         assert bars
         assert lines
+        assert re.search(rb'grouping val="stacked"', bars[0]), title
         n_bars, n_lines = (len(re.findall(rb"<(?:\w+:)?ser>", found[0])) for found in (bars, lines))
-        assert (n_bars > 1, n_lines == 1) == (("memory" in title,) * 2), title
+        assert (n_bars > 1, n_lines) == (True, 1), title
+        seen += 1
+    assert seen == 4
+
+
+def block(book: openpyxl.Workbook) -> list[tuple[str, float, float, float]]:
+    """The rows below the head of Dashboard's block: label, where its bar begins, time and share."""
+    board = book["Dashboard"]
+    head = next(row for row in range(1, board.max_row) if board.cell(row, 1).value == "Of the expected step")
+    rows = []
+    while board.cell(head + 1 + len(rows), 2).value == "s":
+        at = head + 1 + len(rows)
+        rows.append(tuple(board.cell(at, column).value for column in (1, 3, 4, 5)))
+    return rows
+
+
+def test_the_waterfall_draws_the_block(path: Path) -> None:
+    """Its bars are the times of the block, each on an unseen one that ends where the part before it does."""
+    xml = next(each for each in charts(path) if b"From bound to expected" in each)
+    rows = block(openpyxl.load_workbook(path))
+    drawn = [(letters.decode(), int(last) - int(first) + 1) for _, letters, first, last in SERIES.findall(xml)]
+    assert drawn == [("A", len(rows)), ("C", len(rows)), ("A", len(rows)), ("D", len(rows))]
+    unseen, seen = re.findall(rb"<(?:\w+:)?ser>.*?</(?:\w+:)?ser>", xml, re.DOTALL)
+    assert b"noFill" in unseen.split(b"<cat>")[0]
+    assert b"solidFill" in seen
+    assert all(str(cell).startswith("=") for _, *cells in rows for cell in cells)
+
+
+@pytest.mark.parametrize(
+    ("workload", "whole"), [("inference", "decode_step_time_expected"), ("training", "step_time_expected")]
+)
+def test_the_parts_make_what_is_expected(tmp_path: Path, workload: str, whole: str) -> None:
+    """The block shows the workload that the chosen scenario is meant for: a step, its bound, the parts that make it."""
+    settings = ["n_chips=64", "mesh_tensor=4", "batch_tokens=1048576", f"workload={workload}"]
+    plan = plan_of(["llama3-70b"], ["tpu-v5p"], ("transformer", "training", "inference"), None, settings)
+    made = tmp_path / "plan.xlsx"
+    made.write_bytes(build(plan))
+    book = openpyxl.load_workbook(made, data_only=True)
+    (_, _, step, share), (_, _, bound, _), *parts = block(book)
+    board = book["Dashboard"]
+    row = next(at for at in range(9, board.max_row) if board.cell(at, 3).value == whole)
+    assert step == board.cell(row, 6).value
+    assert share == 1
+    assert bound <= step
+    assert sum(time for _, _, time, _ in parts) == pytest.approx(step, rel=1e-12)
+    for index, (label, begins, time, share) in enumerate(parts):
+        assert label
+        assert begins == pytest.approx(sum(before for _, _, before, _ in parts[:index]), rel=1e-12)
+        assert share == pytest.approx(time / step, rel=1e-12)
 
 
 def test_names_of_sweeps_stay_whole(book: openpyxl.Workbook) -> None:

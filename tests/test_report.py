@@ -172,7 +172,7 @@ def test_a_stale_workbook_is_recalculated_in_memory(tmp_path: Path, default: Rep
         for found in (default, report)
         for section in found.headlines
         for line in section.lines
-        if line.name == "decode_tokens_per_second"
+        if line.name == "output_tokens_per_second_expected"
     ]
     assert throughput[0] != throughput[1]
     assert path.read_bytes() == before
@@ -188,7 +188,7 @@ def test_a_workbook_without_cached_values_is_reported(tmp_path: Path, default: R
 
 def test_what_can_not_be_computed_is_refused(tmp_path: Path, default: ReportData) -> None:
     """A stale workbook with a formula that is unknown here is refused in one line that says what to do."""
-    line = next(line for s in default.headlines for line in s.lines if line.name == "decode_step_time")
+    line = next(line for s in default.headlines for line in s.lines if line.name == "decode_step_time_expected")
     cell = line.figures[0].cell.partition("!")[2]
     path = overwritten(tmp_path, cell, '<f>CUBEVALUE("a","b")</f>')
     with pytest.raises(UserError, match="open and save it in a spreadsheet program"):
@@ -260,4 +260,4 @@ def test_a_scenario_of_both_workloads_says_what_binds_both(tmp_path: Path) -> No
     path = tmp_path / "both.xlsx"
     path.write_bytes(build(plan_of(["llama3-8b"], ["h100-sxm"], ("training", "inference"), None, ["workload=all"])))
     (scenario,) = gather(path).scenarios
-    assert {"Lower bound of a step", "Decode step"} <= {what for what, _ in scenario.binds}
+    assert {"Lower bound of a step", "Least decode step"} <= {what for what, _ in scenario.binds}

@@ -88,6 +88,8 @@ def differences(grid: Grid, plan: BuildPlan, chosen: BuildScenario) -> Iterator[
             expected = np.broadcast_to(results[shown], len(rows))
             for row, number in zip(rows, expected.tolist(), strict=True):
                 found = grid["Sweep"].get(f"{columns[shown]}{row}")
+                if found is None and shown not in sweep.depends(axis):
+                    continue  # the scenario's own, which the formulas read where it stands
                 if not agree(found, None if number != number else number):
                     yield f"{template.name} over {name} in row {row}: {shown} is {found}, not {number}"
 
@@ -135,13 +137,35 @@ def test_an_analyst_sweeps_other_values(both: tuple[Path, BuildPlan], tmp_path: 
     assert list(differences(grid, plan, plan.scenarios[0])) == []
 
 
-def test_what_does_not_depend_on_an_axis_is_looked_up(both: tuple[Path, BuildPlan]) -> None:
-    """In the table over chips, what batch alone moves is the scenario's own value and no formula of its own."""
+def test_what_does_not_depend_on_an_axis_is_read_above(both: tuple[Path, BuildPlan]) -> None:
+    """In the table over chips, what batch alone moves has no cell of its own: formulas read the scenario's value."""
     sheet = openpyxl.load_workbook(both[0])["Sweep"]
+    looked = 0
     for axis, columns, rows in tables(cached(both[0])):
         if axis == "n_chips" and "read_bytes" in columns:
-            assert re.fullmatch(r"=\$D\$\d+", sheet[f"{columns['read_bytes']}{rows[0]}"].value)
+            assert sheet[f"{columns['read_bytes']}{rows[0]}"].value is None
+            assert re.fullmatch(r"=\$D\$\d+/[A-Z]+\d+", sheet[f"{columns['param_time']}{rows[0]}"].value)
             assert "*" in sheet[f"{columns['total_bandwidth']}{rows[0]}"].value
+            looked += 1
+    assert looked == 1
+
+
+def test_a_context_is_swept_with_its_prompts(both: tuple[Path, BuildPlan]) -> None:
+    """Over the context the prompts are as long, so that a token takes longer; each expected number has its bound."""
+    grid = cached(both[0])["Sweep"]
+    for axis, columns, rows in tables(cached(both[0])):
+        if axis == "context_len":
+            assert [grid[f"{columns['prompt_len']}{row}"] for row in rows] == [grid[f"A{row}"] for row in rows]
+        for name in ("time_per_output_token", "decode_step_time", "cost_per_million_tokens"):
+            if f"{name}_expected" in columns:
+                expected, bound = (
+                    [grid[f"{columns[name + end]}{row}"] for row in rows] for end in ("_expected", "_bound")
+                )
+                assert all(
+                    isinstance(one, float) and one >= least * (1 - 1e-9)
+                    for one, least in zip(expected, bound, strict=True)
+                )
+                assert axis != "context_len" or sorted(expected) == expected
 
 
 @pytest.mark.slow

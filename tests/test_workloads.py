@@ -117,5 +117,5 @@ def test_what_a_scenario_is_not_meant_for_stands_back(both: Path) -> None:
     }
     rows = by_name(cached(both), "Dashboard")
     areas = [area for found, _ in grey for area in found.sqref.ranges]
-    for name, is_grey in (("n_params_total", False), ("step_time_lower_bound", True), ("decode_step_time", True)):
+    for name, is_grey in (("n_params_total", False), ("step_time_expected", True), ("decode_step_time_expected", True)):
         assert any(area.min_row <= rows[name] <= area.max_row for area in areas) == is_grey

@@ -127,7 +127,8 @@ def _without_numbers(book: Book) -> Iterator[Fault]:
     rows = [line.row for line in _headlines(book)]
     silent = [column for column in columns if _says_nothing([book.value(sheet, row, column) for row in rows])]
     for column in silent:
-        cause = _cause(book, next(Spot(sheet, row, column) for row in rows if book.value(sheet, row, column) == NA))
+        found = [_cause(book, Spot(sheet, row, column)) for row in rows if book.value(sheet, row, column) == NA]
+        cause = next((each for each in found if book.owner(*each)[0] in CHOICES), found[0])
         name, scenario = book.owner(*cause)
         if name not in CHOICES or len(silent) == len(columns):
             what = f"{scenario or 'the scenario'} has no number: all {len(rows)} headlines are N/A"

@@ -17,7 +17,7 @@ from planner.compare.comparison_cases import label_of
 from planner.compare.comparison_sheet import KEY, MARKERS, NOTE, CaseRow, ComparisonSheet
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
-from planner.measure.records import Measurement, case_key, parse_key
+from planner.measure.records import EXPECTING, Measurement, case_key, parse_key
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import Formula, Value
 from planner.xlsx.named_ranges import Table, reshape_names, reshape_table, tables
@@ -85,6 +85,7 @@ def _case_of(measured: Measurement, sheet: ComparisonSheet) -> tuple[str, Mappin
     except (ValueError, UserError) as error:
         what = f"no row of {sheet.name} has the key {measured.case_key!r}, and it is no case: {error}"
         raise UserError(what, remedy="give the row that it is meant for this key") from None
+    inputs = {name: known[name] for name in EXPECTING if name in known} | inputs
     unknown = next((name for name in inputs if name not in known), None)
     if unknown:
         raise UserError(f"{measured.case_key!r}: {template} has no input {unknown}", remedy=nearest(unknown, known))
@@ -92,9 +93,10 @@ def _case_of(measured: Measurement, sheet: ComparisonSheet) -> tuple[str, Mappin
 
 
 @cache
-def _inputs_of(template: str) -> tuple[str, ...]:
-    """The names of a template. Raises UserError for one that is unknown."""
-    return tuple(library.load(template).by_name)
+def _inputs_of(template: str) -> Mapping[str, Known]:
+    """The names of a template, its inputs with their defaults. Raises UserError for one that is unknown."""
+    rows = library.load(template).by_name
+    return {name: row.default if row.kind == "input" else None for name, row in rows.items()}
 
 
 def _free_rows(sheet: ComparisonSheet) -> Iterator[int]:

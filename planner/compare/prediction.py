@@ -13,7 +13,9 @@ from planner.formulas import library
 from planner.formulas.evaluation import Facts, Results, evaluate
 from planner.formulas.lookups import by_id
 
-ABSENT = {"flops": "", "compute_time": "", "memory_time": "lower_bound_time"}
+ABSENT = {
+    "flops": "", "compute_time": "", "memory_time": "lower_bound_time", "expected_time": "lower_bound_time",
+}  # fmt: skip
 """What stands in for a row that a template lacks: another one, or 0."""
 
 
@@ -36,7 +38,7 @@ def judge(case: Results, measured_time: float) -> dict[str, Value]:
         known.setdefault(name, known.get(instead, 0.0))
     template = library.load(RESULTS)
     results = evaluate(template, Facts(), {name: known[name] for name in template.by_name if name in known})
-    return {row.name: results.value(row.name) for row in template.of_kind("output")}
+    return {row.name: results.value(row.name) for row in template.of_kind("calc", "output")}
 
 
 def hardware() -> Table:

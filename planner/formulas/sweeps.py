@@ -23,11 +23,12 @@ COLUMNS = ("template", "name", "label", "unit", "kind", "formula", "chart", "sou
 
 @dataclass(frozen=True)
 class Axis:
-    """An input that is swept, the inputs that follow it, and the charts that are drawn along it."""
+    """An input that is swept, the inputs that follow it, the charts along it, and what a reader is told of it."""
 
     row: Row
     follows: Mapping[str, Formula]
     charts: tuple[str, ...]
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def _sweep(template: Template, records: Sequence[tuple[Row, tuple[str, ...]]]) -
     bounds: list[str] = []
     for row, parts in records:
         if row.kind == "axis" and row.name in template.by_name:
-            axes.append(Axis(template.row(row.name), _follows(row, template), parts))
+            axes.append(Axis(template.row(row.name), _follows(row, template), parts, row.note))
         elif row.kind == "bound" and row.name in template.by_name:
             bounds.append(row.name)
         elif row.kind in ("calc", "output"):

@@ -29,7 +29,7 @@ from planner.workbook import (
 )
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
-from planner.workbook.dashboard import DashboardCharts
+from planner.workbook.dashboard_charts import DashboardCharts
 from planner.workbook.formula_texts import DatabaseSheets
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.memory import Memory

@@ -22,6 +22,7 @@ from planner.formulas.template import CALCULATED, Row
 FONT = "Calibri"
 COUNT = "[>=1000]#,##0;General"
 RATIO = "[>=1000]#,##0;[>=0.001]0.00##;General"
+PERCENT = "0.0%"
 SECONDS = '[>=1]#,##0.000" s";[>=0.001]0.000000" s";0.0########" s"'
 ENGINEERING = "##0.000E+0"
 SMALL = 1e-3
@@ -76,8 +77,8 @@ def row_format(row: Row) -> str:
 
 _GREY, _BLUE, _DARK, _GREEN, _RED = "FF6B7280", "FF1F4FBF", "FF1F2937", "FF11734B", "FFB42318"
 UNLINED = (
-    "plan_title", "plan_header", "plan_header_right", "plan_column", "plan_column_right", "plan_note",
-    "plan_note_right",
+    "plan_title", "plan_header", "plan_header_right", "plan_header_text", "plan_column", "plan_column_right",
+    "plan_note", "plan_note_right",
 )  # fmt: skip
 _THIN = Border(bottom=Side(style="hair", color="FFD1D5DB"))
 
@@ -103,6 +104,7 @@ def styles() -> list[NamedStyle]:
         _style("plan_note", side="left", indent=1, color=_GREY, wrap=True),
         _style("plan_header", bold=True, color="FFFFFFFF", fill="FF1F3A5F"),
         _style("plan_header_right", side="right", bold=True, color="FFFFFFFF", fill="FF1F3A5F"),
+        _style("plan_header_text", side="left", indent=1, bold=True, color="FFFFFFFF", fill="FF1F3A5F"),
         _style("plan_section", bold=True, fill="FFE5EAF2"),
         _style("plan_label"),
         _style("plan_unit", side="right", color=_GREY),
@@ -118,6 +120,7 @@ def styles() -> list[NamedStyle]:
         _style("plan_case", side="left", color=_BLUE, fill="FFFFFBE6", locked=False),
         _style("plan_constant", side="right", color=_BLUE),
         _style("plan_data", color=_DARK),
+        _style("plan_data_text", side="left", indent=1, color=_DARK),
         _style("plan_formula", side="right"),
         _style("plan_formula_text", side="left"),
         _style("plan_words", side="left", indent=1, wrap=True),
@@ -126,6 +129,8 @@ def styles() -> list[NamedStyle]:
         _style("plan_output", side="right", bold=True),
         _style("plan_answer", side="right", bold=True, fill="FFE3F1E9"),
         _style("plan_cross", side="right", color=_GREEN),
+        _style("plan_lead", side="right", bold=True, color=_GREEN),
+        _style("plan_lead_label", bold=True, wrap=True),
         _style("plan_check", side="right", bold=True),
         _style("plan_measured", side="right", color="FF5B2A86", fill="FFF5F0FA", locked=False),
         # what conditional formats make of cells, for the Cover to show: their colours are those of page.py

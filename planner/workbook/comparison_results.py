@@ -19,8 +19,12 @@ from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 
 # of a case whose template hasn't the row
-ABSENT = {"flops": "0", "compute_time": "0", "memory_time": "lower_bound_time"}
-NEEDS = {"mfu": "compute_time"}  # the column stays blank in such a row
+ABSENT = {
+    "flops": "0", "compute_time": "0", "memory_time": "lower_bound_time", "expected_time": "lower_bound_time",
+}  # fmt: skip
+# the column stays blank in a row whose template hasn't the other
+NEEDS = {"mfu": "compute_time", "predicted_low": "expected_time_low", "predicted_high": "expected_time_high"}
+UNTYPED = ("expected_time", "expected_time_low", "expected_time_high")  # of no case that hasn't them
 PERCENT = ("roofline_share", "mfu", "spread")
 OWN = {"shape": "Shape", "dtype": "Dtype", "bound": "Bound by", NOTE: NOTE_LABEL}
 
@@ -42,7 +46,7 @@ class ResultColumns:
     @cached_property
     def columns(self) -> dict[str, int]:
         """Machine name -> column, from left to right."""
-        laid = [row.name for row in self.template.rows if row.name not in self.working]
+        laid = [row.name for row in self.template.rows if row.name not in {*self.working, *UNTYPED}]
         names = ["shape", "dtype", *laid, "bound", NOTE]
         return {name: column for column, name in enumerate(names, start=self.first)}
 

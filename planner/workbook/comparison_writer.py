@@ -1,6 +1,7 @@
 """The Comparison sheet: a row is a template, its inputs and a key; predicted and measured stand side by side.
 
-Its two charts are measured over predicted, and time over dimension with the roofline as a line. What they draw stands
+Predicted is what to expect, with its range and its bound. The two charts are measured over predicted, and time over
+dimension with the bound and what to expect as lines. What they draw stands
 in columns of its own, right of the note: N/A is not drawn, and x is always a number.
 """
 
@@ -135,7 +136,6 @@ def _colour(sheet: Comparison, last: int) -> None:
     bands = {
         "roofline_share": ((">=0.7", GREEN), (">=0.4", YELLOW), (">=0", RED)),
         "time_ratio": (("<=1.4", GREEN), ("<=2.5", YELLOW), (">2.5", RED)),
-        "calibrated_ratio": (("<=1.4", GREEN), ("<=2.5", YELLOW), (">2.5", RED)),
     }
     for name, rules in bands.items():
         first = address(FIRST_ROW, sheet.columns[name])
@@ -160,7 +160,8 @@ CHART_COLUMNS = {
     "chart_predicted": ("Chart: predicted time", "s"),
     "chart_measured": ("Chart: measured time", "s"),
     "chart_dimension": ("Chart: dimension of a square matmul", "1"),
-    "chart_roofline": ("Chart: its predicted time", "s"),
+    "chart_roofline": ("Chart: its bound", "s"),
+    "chart_expected": ("Chart: its predicted time", "s"),
     "chart_point": ("Chart: its measured time", "s"),
 }
 EQUAL_ROWS = (1, 2)  # above the headers: the ends of the line on which measured is predicted
@@ -195,7 +196,8 @@ class ComparisonCharts:
             "chart_predicted": f"IFERROR({predicted},1)",
             "chart_measured": f"{measured}+0*{predicted}",
             "chart_dimension": f"IFERROR({_square(at, case, results)},1)",
-            "chart_roofline": f"IF({size}>1,{predicted},NA())",
+            "chart_roofline": f"IF({size}>1,{address(at, results.columns['bound_time'])},NA())",
+            "chart_expected": f"IF({size}>1,{predicted},NA())",
             "chart_point": f"IF({size}>1,{measured},NA())",
         }
         for name, text in contents.items():
@@ -209,7 +211,7 @@ class ComparisonCharts:
 
         anchor = column_letters(self.last + 2)
         scatter = charts.log_log("Measured over predicted")
-        charts.axis(scatter.x_axis, "Predicted time (s)", "0.E+0", *TIMES)
+        charts.axis(scatter.x_axis, "Predicted time, to expect (s)", "0.E+0", *TIMES)
         charts.axis(scatter.y_axis, "Measured time (s)", "0.E+0", *TIMES)
         along, up = (of(name, *EQUAL_ROWS) for name in ("chart_predicted", "chart_measured"))
         scatter.series.append(charts.line(along, up, "Measured is predicted"))
@@ -219,7 +221,8 @@ class ComparisonCharts:
         charts.axis(growth.x_axis, "Dimension", "General", *DIMENSIONS)
         charts.axis(growth.y_axis, "Time (s)", "0.E+0", *TIMES)
         dimension, points = of("chart_dimension"), of("chart_point")
-        growth.series.append(charts.line(dimension, of("chart_roofline"), "Roofline"))
+        growth.series.append(charts.line(dimension, of("chart_roofline"), "Bound: the roofline", charts.AXIS))
+        growth.series.append(charts.line(dimension, of("chart_expected"), "Predicted: to expect"))
         growth.series.append(charts.markers(dimension, points, "Measured", charts.PALETTE[1]))
         self.page.sheet.add_chart(growth, f"{anchor}31")
 

@@ -9,6 +9,7 @@ from itertools import permutations
 from openpyxl.workbook import Workbook
 
 from planner.formulas.binding import Constraint, on_the_way
+from planner.formulas.headlines import bounds
 from planner.formulas.text import parse
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
@@ -17,7 +18,6 @@ from planner.workbook.cell_styles import RATIO, number_format, row_format
 from planner.workbook.formula_texts import Ranking
 from planner.workbook.layout import within
 from planner.workbook.page import GREY, LINE_HEIGHT, PER_WIDTH, Page, lines_of
-from planner.workbook.template_rows import headlines
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -73,7 +73,7 @@ def _found(sheets: Sequence[Calculation]) -> Iterator[tuple[Constraint, Calculat
     """Every constraint on the way to a headline, once, with the sheet that computes its row."""
     seen: set[tuple[str, str]] = set()
     for sheet in sheets:
-        for each in on_the_way(sheet.template, headlines(sheet.template)):
+        for each in on_the_way(sheet.template, bounds(sheet.template)):
             home = sheet.home(each.row.name)
             if (key := (home.page.name, each.row.name)) not in seen:
                 seen.add(key)

@@ -1,43 +1,39 @@
 """The Dashboard: failed checks first, then the headline numbers of all scenarios side by side and what binds each.
 
-Below them stand the charts of the scenario that is chosen: its roofline, and what its sweeps show.
+A headline is what to expect; below it stand the least and the most of its range, and its bound. Then follows where the
+step of the scenario that is chosen goes, and its charts.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from itertools import cycle
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from openpyxl.chart import BarChart, LineChart, Series
-from openpyxl.chart.shapes import GraphicalProperties
-from openpyxl.drawing.line import LineProperties
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
+from planner.formulas.headlines import RANGE, Headline, headlines
 from planner.formulas.layer_ops import PHASES
 from planner.formulas.template import Row
 from planner.table import joined
-from planner.workbook import charts, inputs_sheet, layout
+from planner.workbook import expected_parts, inputs_sheet, layout
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
-from planner.workbook.cell_styles import row_format
+from planner.workbook.cell_styles import PERCENT, row_format
 from planner.workbook.constraints_sheet import Constraints
+from planner.workbook.dashboard_charts import CHARTS_WIDTH, DashboardCharts
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.layout import within
 from planner.workbook.page import GREY, Live, Page
-from planner.workbook.roofline_sheet import Roofline
-from planner.workbook.sweep_sheet import Sweeps
-from planner.workbook.sweep_table import DRAWN_WITHIN, SweepTable
-from planner.workbook.template_rows import headlines
 from planner.xlsx.address import address, column_letters
+from planner.xlsx.grid import HERE
 
 NAME = "Dashboard"
-PURPOSE = "The headline numbers; each links to the row that calculates it."
-WIDTHS = (38, 11, 27, 23, 32)
+PURPOSE = "What to expect, with its range and its bound; each number links to the row that calculates it."
+WIDTHS = (44, 9, 34, 18, 27)
 SUMMARIES = {"Missing numbers": "that the databases or Inputs lack: Checks names them"}
+RANGE_NOTES = {RANGE[0]: "10 % of runs are below", RANGE[1]: "10 % of runs are above", "": "its bound"}
+CHIPS = "n_chips"
 PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
 SELECTOR_ROW = 13  # and the next: which scenario and which phase Roofline shows
 SELECTORS = {"scenario": f"{NAME}!$D${SELECTOR_ROW}", "phase": f"{NAME}!$D${SELECTOR_ROW + 1}"}
@@ -57,19 +53,45 @@ def write(
         for column in plan.columns:
             page.put(at, column, Live(f"Checks!{address(row, column)}"), "plan_check", "0")
         at += 1
+    _chips(page, plan, inputs, at)
     chooses = charted.roofline is not None or bool(plan.sweeps)
     if chooses:
         _selectors(page, plan, has_roofline=charted.roofline is not None)
     at = SELECTOR_ROW + 2 if chooses else at + 1
     labels: set[str] = set()
-    for sheet in sheets:
+    for sheet in _in_order(plan, sheets):
         first = at + 1
         at = _template(page, plan, sheet, constraints, first, labels)
         _set_back(page, plan, inputs, sheet, first, at - 1)
     page.widths(*WIDTHS, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     if chooses:
-        _charts(page, plan, charted, at + 1)
+        charted.parts = expected_parts.write(
+            page, plan, inputs, sheets, SELECTORS["scenario"].partition("!")[2], at + 1
+        )
+        _charts(page, plan, charted, (charted.parts.rows.stop if charted.parts else at) + 1)
     return page
+
+
+def _chips(page: Page, plan: BuildPlan, inputs: Inputs, at: int) -> None:
+    """How many chips each scenario has, without which its time says little beside another's."""
+    row = plan.inputs.get(CHIPS)
+    if row is None:
+        return
+    typed = inputs.input_rows[CHIPS]
+    page.describe(at, (row.label, row.unit, CHIPS, inputs_sheet.NAME, row.note))
+    _linked(page, at, inputs_sheet.NAME, typed)
+    page.across(at, plan.columns, f"{inputs_sheet.NAME}!{HERE}{typed}", "plan_cross", row_format(row))
+
+
+def _in_order(plan: BuildPlan, sheets: Sequence[Calculation]) -> list[Calculation]:
+    """The sheets as Dashboard shows them: the first scenario's workload, the others, and what these are made of."""
+    workloads = {template.name for template in plan.workloads.templates}
+    leading = plan.scenarios[0].values.get(WORKLOAD) if plan.scenarios else None
+
+    def place(sheet: Calculation) -> tuple[bool, bool]:
+        return sheet.template.name != leading, sheet.template.name not in workloads
+
+    return sorted(sheets, key=place)
 
 
 def _charts(page: Page, plan: BuildPlan, charted: DashboardCharts, at: int) -> None:
@@ -112,13 +134,13 @@ def _template(
     proved = sheet.template.closure(row.name for row in checks)  # what a check computes another way
     page.section(at, sheet.template.name.capitalize(), plan.columns.last_filled)
     at += 1
-    for name in headlines(sheet.template):
-        row = sheet.template.row(name)
-        label = row.label if row.label not in labels else f"{sheet.page.name}: {row.label}"
-        labels.add(label)
-        _headline(page, plan, sheet, replace(row, label=label), at, row.name in proved)
-        at += 1
-        at += _bound(page, plan, sheet, replace(row, label=label), constraints, at)
+    for each in headlines(sheet.template):
+        for row in each.rows:
+            label = row.label if row.label not in labels else f"{sheet.page.name}: {row.label}"
+            labels.add(label)
+            _number(page, plan, sheet, each, replace(row, label=label), at, row.name in proved)
+            at += 1
+        at += _bound(page, plan, sheet, each, constraints, at)
     return at
 
 
@@ -141,20 +163,34 @@ def _linked(page: Page, at: int, sheet: str, row: int) -> None:
     page.link(at, layout.FORMULA, sheet, address(row, layout.LABEL))
 
 
-def _headline(page: Page, plan: BuildPlan, sheet: Calculation, row: Row, at: int, is_proved: bool) -> None:
-    source = joined("" if is_proved else layout.UNPROVED, row.note, row.source)
+def _number(
+    page: Page, plan: BuildPlan, sheet: Calculation, each: Headline, row: Row, at: int, is_proved: bool
+) -> None:  # fmt: skip
+    """A line of a headline: the number itself, which stands out where a range or a bound is beside it, or these."""
+    leads, has_range = row.name == each.row.name, len(each.rows) > 1
+    texts = (row.note, row.source) if leads else (RANGE_NOTES[_end(row.name)],)
+    source = joined("" if is_proved else layout.UNPROVED, *texts)
     page.describe(at, (row.label, row.unit, row.name, sheet.page.name, source))
-    _linked(page, at, sheet.page.name, sheet.rows[row.name])
-    for column in plan.columns:
-        page.put(at, column, Live(sheet.at(row.name, column)), "plan_cross", row_format(row))
+    _linked(page, at, sheet.home(row.name).page.name, sheet.home(row.name).rows[row.name])
+    if has_range:
+        page.put(at, layout.LABEL, row.label, "plan_lead_label" if leads else "plan_told")
+    style = "plan_lead" if has_range and leads else "plan_cross"
+    form = PERCENT if each.display == "%" else row_format(row)
+    page.across(at, plan.columns, sheet.here(row.name), style, form)
+
+
+def _end(name: str) -> str:
+    """How the name of one end of a range ends; blank for another row."""
+    return next((end for end in RANGE if name.endswith(end)), "")
 
 
 def _bound(
-    page: Page, plan: BuildPlan, sheet: Calculation, row: Row, constraints: Constraints | None, at: int
+    page: Page, plan: BuildPlan, sheet: Calculation, each: Headline, constraints: Constraints | None, at: int
 ) -> int:  # fmt: skip
-    """A text for each scenario: what binds the row above and how far the next is; the number of rows written."""
-    place = constraints.place(sheet, row.name) if constraints else None
-    if constraints is None or place is None:
+    """A text for each scenario: what binds the headline's bound and how far the next is; the number of rows written."""
+    row = each.binds
+    place = constraints.place(sheet, row.name) if constraints and row else None
+    if constraints is None or row is None or place is None:
         return 0
     name = constraints.page.name
     page.describe(at, (f"{row.label}: bound by", "text", "", name, "and how far the next part is"))
@@ -163,106 +199,3 @@ def _bound(
         page.put(at, column, Live(constraints.words(sheet, row.name, column)), "plan_words", "@")
     page.sheet.row_dimensions[at].height = constraints.heights[place]
     return 1
-
-
-CHART_SIZE = (17.6, 10.2)  # cm; two charts stand side by side on a printed page
-CHART_ROWS, PER_PAGE = 22, 4  # rows of the sheet for each chart, and charts of a printed page
-CHART_COLUMNS = ("A", "E")
-CHARTS_WIDTH = 1350  # pixels from the left edge of the sheet to the right edge of the charts
-STACK = ("1F4FBF", "0E9F6E", "D97706", "7C3AED", "0891B2", "9D174D", "65A30D", "6B7280", "A16207", "DB2777")
-TOTAL, ROOM = "D6DBE3", "B42318"
-LINE_WIDTH = 22225  # the width of a line in EMU
-GIGABYTES, SECONDS, COUNT = "#,##0.0,,,", "0.###", "#,##0"
-CHART_TITLES = {
-    "memory": (f"Memory of a chip, where it is within {DRAWN_WITHIN} x its HBM", "GB per chip", GIGABYTES),
-    "time": (f"Step and its parts, which overlap, within {DRAWN_WITHIN} x the scenario's", "Seconds", SECONDS),
-}
-
-
-@dataclass
-class DashboardCharts:
-    """What there is to draw."""
-
-    roofline: Roofline | None = None
-    sweeps: Sweeps | None = None
-
-    def draw(self, page: Page, at: int) -> int:
-        """Draw all charts in two columns from a row on; returns the row below them."""
-        drawn = -1
-        for drawn, put in enumerate(self._charts()):
-            put(page, f"{CHART_COLUMNS[drawn % 2]}{at + CHART_ROWS * (drawn // 2)}")
-            if drawn and drawn % PER_PAGE == 0:
-                page.sheet.row_breaks.append(Break(id=at + CHART_ROWS * (drawn // 2) - 2))
-        return at + CHART_ROWS * (drawn // 2 + 1)
-
-    def _charts(self) -> Iterator[Callable[[Page, str], None]]:
-        if self.roofline is not None:
-            yield partial(self.roofline.draw, size=CHART_SIZE)
-        if self.sweeps is not None:
-            for table in self.sweeps.drawn("throughput"):
-                yield partial(_throughput, self.sweeps, table)
-            for part in CHART_TITLES:
-                for table in self.sweeps.drawn(part):
-                    yield partial(_parts, self.sweeps, table, part)
-
-
-def _throughput(sweeps: Sweeps, table: SweepTable, on: Page, anchor: str) -> None:
-    """Throughput of a chip over the time of a step, a point for each case, and the scenario's own."""
-    sweep = table.sweep
-    across, up = sweep.playing("latency")[0], sweep.playing("throughput")[0]
-    chart = charts.log_log(f"{sweep.rows[up].label} over {within(sweep.rows[across].label)}")
-    charts.axis(chart.x_axis, f"{sweep.rows[across].label} (s)", "General")
-    charts.axis(chart.y_axis, f"{sweep.rows[up].label} (tokens/s)", "#,##0.##")
-    first, last = table.rows.start, table.rows.stop - 1
-    columns = {**table.columns, **table.shown}  # a point without its x would be drawn at 1
-    x, y = (charts.column(sweeps.page, columns[name], first, last) for name in (across, up))
-    chart.series.append(charts.line(x, y, f"{table.axis.row.label}, swept", charts.AXIS, 12700))
-    for row in table.rows:
-        chart.series.append(charts.labelled(sweeps.page, columns[across], columns[up], row, "A"))
-    x, y = (charts.column(sweeps.page, table.own[name], first, first) for name in (across, up))
-    chart.series.append(charts.ring(x, y, "The scenario"))
-    charts.hide_from_legend(chart, range(1, 1 + len(table.rows)))
-    chart.width, chart.height = CHART_SIZE
-    on.sheet.add_chart(chart, anchor)
-
-
-def _parts(sweeps: Sweeps, table: SweepTable, part: str, on: Page, anchor: str) -> None:
-    """A quantity's parts over the table's axis, with what they must stay below or come to.
-
-    Parts of memory add up: they are bars one on another, below the line of what there is. Those of a step overlap in
-    time, so that it takes as long as the longest or up to their sum: they are lines before the bar of the step.
-    """
-    sweep, (title, unit, form) = table.sweep, CHART_TITLES[part]
-    chart, lines = BarChart(), LineChart()
-    chart.type, chart.grouping, chart.overlap, chart.gapWidth = "col", "stacked", 100, 40
-    charts.dress(chart, f"{sweep.template.name.capitalize()}: {within(title)}")
-    charts.plain_axis(chart.x_axis, table.axis.row.label, COUNT, slanted=True)
-    charts.plain_axis(chart.y_axis, unit, form)
-    chart.x_axis.majorGridlines = None
-    parts = list(zip(sweep.playing(part), cycle(STACK)))
-    if part == "memory":
-        stacked, drawn = parts, [(name, ROOM) for name in sweep.playing("capacity")]
-    else:
-        stacked, drawn = [(name, TOTAL) for name in sweep.playing("total")], parts
-    for name, colour in stacked:
-        bar = _series(sweeps, table, name)
-        bar.graphicalProperties = GraphicalProperties(solidFill=colour)
-        bar.graphicalProperties.line.noFill = True
-        chart.series.append(bar)
-    for name, colour in drawn:
-        line = _series(sweeps, table, name)
-        line.graphicalProperties = GraphicalProperties(ln=LineProperties(w=LINE_WIDTH, solidFill=colour))
-        line.smooth = False
-        lines.series.append(line)
-    cases = charts.column(sweeps.page, 1, table.rows.start, table.rows.stop - 1)
-    chart.set_categories(cases)
-    lines.set_categories(cases)
-    chart += lines
-    chart.width, chart.height = CHART_SIZE
-    on.sheet.add_chart(chart, anchor)
-
-
-def _series(sweeps: Sweeps, table: SweepTable, name: str) -> Series:
-    """A quantity in every case of a table."""
-    cells = charts.column(sweeps.page, table.columns[name], table.rows.start, table.rows.stop - 1)
-    return Series(cells, title=table.sweep.rows[name].label)

@@ -10,7 +10,7 @@ from openpyxl.workbook import Workbook
 from planner.catalog import Table, Value
 from planner.workbook import layout
 from planner.workbook.cell_styles import number_format
-from planner.workbook.page import Page, whole_as_int
+from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of, whole_as_int
 from planner.xlsx.address import column_letters
 
 TITLES = {
@@ -28,6 +28,7 @@ TITLES = {
 }
 
 
+LOWEST = 42.0  # points of the row of labels
 PRINTED = 14  # columns of a database on paper; the rest is for the screen
 WIDEST = 120.0  # of a column; the last one may run over, since nothing stands right of it
 
@@ -76,8 +77,8 @@ def write(book: Workbook, table: Table) -> DatabaseSheet:
     for column in table.columns:
         is_text = column.unit == "text"
         page.put(3, columns[column.name], column.label, "plan_note" if is_text else "plan_note_right")
-        page.put(4, columns[column.name], column.unit, "plan_text" if is_text else "plan_unit")
-        header = "plan_header" if is_text else "plan_header_right"
+        page.put(4, columns[column.name], column.unit, "plan_beside" if is_text else "plan_unit")
+        header = "plan_header_text" if is_text else "plan_header_right"
         page.put(layout.TABLE_HEADER_ROW, columns[column.name], column.name, header)
     rows = dict(table.rows)  # each is completed when it is asked for: once
     for at, (identifier, cells) in enumerate(rows.items(), start=layout.TABLE_FIRST_ROW):
@@ -85,11 +86,15 @@ def write(book: Workbook, table: Table) -> DatabaseSheet:
         for column in table.columns:
             if (value := cells.get(column.name)) is not None:
                 form = "0" if column.name == "year" else number_format(column.unit)
-                page.put(at, columns[column.name], whole_as_int(value), "plan_data", form)
-    page.sheet.row_dimensions[3].height = 42
+                style = "plan_data_text" if column.unit == "text" else "plan_data"
+                page.put(at, columns[column.name], whole_as_int(value), style, form)
+    widths = [_width(rows.values(), column.name, column.unit) for column in table.columns]
+    notes = zip(table.columns, widths, strict=True)
+    lines = max(lines_of(column.label, max(int(width * PER_WIDTH) - 1, 8)) for column, width in notes)
+    page.sheet.row_dimensions[3].height = max(LOWEST, LINE_HEIGHT * lines + 3)
     last = layout.TABLE_FIRST_ROW + len(rows) - 1
     page.sheet.print_area = f"A1:{column_letters(min(len(table.columns) + 1, PRINTED))}{last}"
-    page.widths(20, *[_width(rows.values(), column.name, column.unit) for column in table.columns])
+    page.widths(20, *widths)
     return DatabaseSheet(page, columns, last + layout.SPARE_ROWS)
 
 
@@ -99,4 +104,4 @@ def _width(rows: Iterable[Mapping[str, Value]], name: str, unit: str) -> float:
         texts = (str(cells.get(name) or "") for cells in rows)
         return min(WIDEST, max(len(name) * 1.2, 0.95 * max(map(len, texts), default=0)) + 2.0)
     scaled = 21.0 if unit.startswith(("FLOP", "byte")) else 13.0  # room for `1,979.000 TFLOP/s/chip`
-    return max(scaled, len(name) * 1.05)
+    return max(scaled, len(name) * 1.05 + 2.0)

@@ -20,6 +20,7 @@ NAME = "Inputs"
 CHOSEN = "the plan's choice"  # the source of an input that its template gives none
 PURPOSE = "Blue cells are yours to change. A blank override takes the database's number; a blank input is N/A."
 
+FITTED = "Overrides of calibrated numbers: a fit of your own has its row on Calibration; + opens them"
 LEAST = "0.000000001"  # a validation between two numbers lets both in: this stands for above 0
 
 
@@ -45,15 +46,27 @@ def write(book: Workbook, plan: BuildPlan, ranges: dict[str, str]) -> Inputs:
     _header_rows(page, plan, ranges)
     row = layout.FIRST_ROW
     row = _block(page, plan, "Plan", list(plan.inputs.values()), inputs.input_rows, row, ranges)
-    lookups = [r for r in plan.overrides.values() if r.kind in OVERRIDABLE]
+    lookups = [r for r in plan.overrides.values() if r.kind in OVERRIDABLE and r.kind != "calibration"]
+    fitted = [r for r in plan.overrides.values() if r.kind == "calibration"]
     others = [r for r in plan.overrides.values() if r.kind not in OVERRIDABLE]
     calculated = [replace(r, label=f"{r.label} (override)") for r in others]
     row = _block(page, plan, "Overrides of looked-up numbers", lookups, inputs.override_rows, row, ranges)
     row = _block(page, plan, "Overrides of calculated numbers", calculated, inputs.override_rows, row, ranges)
+    row = _closed(page, row, _block(page, plan, FITTED, fitted, inputs.override_rows, row, ranges))
     _constants(page, plan, inputs, row)
     _colour_overrides(inputs, plan)
     page.widths(38, 11, 25, 34, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     return inputs
+
+
+def _closed(page: Page, heading: int, below: int) -> int:
+    """Close the rows below a heading, where it has any, as a group; returns the row below the block."""
+    for row in range(heading + 1, below - 1):
+        group = page.sheet.row_dimensions[row]
+        group.outlineLevel, group.hidden = 1, True
+    if below > heading:
+        page.sheet.row_dimensions[below - 1].collapsed = True
+    return below
 
 
 def _colour_overrides(inputs: Inputs, plan: BuildPlan) -> None:

@@ -15,7 +15,7 @@ from planner.workbook.page import GREY, Live, Page
 from planner.xlsx.address import address
 
 NAME = "Roofline"
-PURPOSE = "Each operation of the chosen scenario's layers and head: what binds it, its time and its share of the step."
+PURPOSE = "Each operation of the chosen scenario's layers and head: what binds it, the least that it takes, its share."
 TITLES = (
     ("Operation", "text"), ("Times", "1"), ("Shape", "text"), ("FLOPs", "FLOP"), ("Bytes", "byte"),
     ("Intensity", "FLOP/byte"), ("Bound", "text"), ("Time of one", "s"), ("Time of all", "s"),
@@ -73,7 +73,7 @@ def write(book: Workbook, operations: Operations) -> Roofline:
     for at, operation in enumerate(operations.ops.operations, start=FIRST_ROW):
         _operation(page, operations, operation, at)
     total = last + 1
-    page.put(total, 1, "Step", "plan_key")
+    page.put(total, 1, "Operations at their bounds", "plan_key")
     page.put(total, 9, Live(f"SUM({address(FIRST_ROW, 9)}:{address(last, 9)})"), "plan_output", number_format("s"))
     shares = total + 3
     _shares(page, shares, last, total)

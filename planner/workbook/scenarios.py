@@ -24,15 +24,15 @@ from planner.workbook.template_rows import included_first
 STEP = "inference"  # the template that layer_ops.csv is written over
 DEFAULT_TEMPLATES = ("transformer", "training", "inference", "collectives")
 _SERVING = {"n_chips": "8", "batch": "32", "context_len": "8192"}
-_INT8 = {"weight_dtype": "int8", "kv_dtype": "int8"}
+_BY_HEADS = {"kv_head_sharding": "1"}  # as engines do; sixteen chips have more ways than the model has KV heads
 _TRAINING = {
     "workload": "training", "n_chips": "8192", "slice_x": "16", "slice_y": "16", "slice_z": "32",
-    "collective_axes": "3", "mesh_fsdp": "1024", "mesh_tensor": "8", "batch_tokens": "4194304", "seq_len": "4096",
+    "collective_axes": "3", "mesh_fsdp": "4096", "mesh_tensor": "2", "batch_tokens": "16777216", "seq_len": "4096",
 }  # fmt: skip
 DEFAULTS = (
-    ("llama3-70b", "tpu-v5e", {**_SERVING, "n_chips": "16", **_INT8}),
-    ("llama3-70b", "tpu-v6e", _SERVING),
-    ("llama3-70b", "h100-sxm", _SERVING),
+    ("llama3-70b", "tpu-v5e", {**_SERVING, "n_chips": "16"}),  # what eight of them have is less than the weights
+    ("llama3-70b", "tpu-v6e", {**_SERVING, **_BY_HEADS}),
+    ("llama3-70b", "h100-sxm", {**_SERVING, **_BY_HEADS}),
     ("llama3-70b", "tpu-v5p", _TRAINING),
 )
 ID_COLUMNS, NAME_COLUMNS = ("scenario", "scenario_id", "id"), ("name", "scenario_name")
@@ -132,13 +132,14 @@ def _distinct(scenarios: Sequence[BuildScenario]) -> list[BuildScenario]:
 def _completed(scenario: BuildScenario, meant: Workloads, swept: Sequence[Sweep]) -> BuildScenario:
     """A scenario with what it is meant for, and the inputs that follow others where it leaves them open.
 
-    A scenario of 16 chips that names no mesh has 16 FSDP ways, as templates/sweep.csv says.
+    A scenario of 16 chips that names no mesh has 16 FSDP ways, as templates/sweep.csv says of chips. Prompts, which
+    are swept with the context, stay as long as the template has them.
     """
     values = dict(scenario.values)
     if meant.row is not None:
         values.setdefault(meant.row.name, meant.meant(scenario.values))
     for sweep in swept:
-        for axis in sweep.axes:
+        for axis in (axis for axis in sweep.axes if axis.row.unit == "chip"):
             for name, formula in axis.follows.items():
                 number = followed(formula, sweep.template, values)
                 if name not in values and number is not None and number != sweep.template.row(name).default:

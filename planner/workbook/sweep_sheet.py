@@ -61,7 +61,8 @@ def write(
             page.sheet.row_breaks.append(Break(id=at - 1))
         for axis in sweep.axes:
             table = TableWriter(sweep, axis, scenario, right, drawn_from)
-            page.section(at, f"{sheet.page.name}: over {within(axis.row.label)}", table.last_column)
+            told = f"; {axis.note}" if axis.note else ""
+            page.section(at, f"{sheet.page.name}: over {within(axis.row.label)}{told}", table.last_column)
             done.tables.append(table.write(at + 1))
             at = done.tables[-1].rows.stop + 1
     opened = max(SweepColumns(sweep, sweep.axes[0]).first for sweep, _ in sweeps)

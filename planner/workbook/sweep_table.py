@@ -20,7 +20,7 @@ from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
 FEWEST = 11  # cases of a table
-DRAWN = ("memory", "time", "total")  # these have columns of their own, that are open: a chart draws no hidden cells
+DRAWN = ("memory", "time", "total", "limit")  # these have open columns of their own: a chart draws no hidden cells
 MARKED = ("latency", "throughput")  # of which a chart marks the scenario's own
 TEXTS = ("scenario", ".words", ".binds")  # how the names of columns of texts end
 DRAWN_WITHIN = 4  # of a chip's memory, or the scenario's step: bars beyond would leave nothing to be seen of the rest
@@ -136,31 +136,38 @@ class TableWriter:
         """Every case's formulas: each is one, copied downward."""
         down = self.page.down
         for name, column in self.columns.places.items():
-            if column > 1:
-                calculates = name in self.moved or name not in self.looked_up
-                text = self._formula(name) if calculates else self.scenario(self.sweep, name)
-                down(rows, column, text, "plan_formula", self._form(name))
+            if self._calculates(name):
+                down(rows, column, self._formula(name), "plan_formula", self._form(name))
+            elif 1 < column <= len(self.columns.axes):
+                down(rows, column, self.scenario(self.sweep, name), "plan_formula", self._form(name))
         ratio = f"{_here(1)}/{self.scenario(self.sweep, self.axis.row.name)}"
         down(rows, self.columns.beside["scenario"], self.scenario.chosen, "plan_verdict", "@")
         down(rows, self.columns.beside["ratio"], ratio, "plan_formula", RATIO)
         for index, (each, first) in enumerate(self.columns.bounds):
             self._bound(each, first, self.words[index], rows, titles)
         for name, column in self.shown.items():
-            down(rows, column, _here(self.columns.places[name]), "plan_output", self._form(name))
+            down(rows, column, self._reference(name), "plan_output", self._form(name))
         for name, column in self.drawn.items():
             down(rows, column, self._drawn(name), "plan_formula", self._form(name))
         for name, column in self.own.items():
-            down(rows, column, self.scenario(self.sweep, name), "plan_formula", self._form(name))
+            down(rows, column, self._own(name), "plan_formula", self._form(name))
+
+    def _own(self, name: str) -> str:
+        """What a quantity is in the scenario itself; one of the sweep's own is calculated from what is."""
+        if name in self.looked_up:
+            return self.scenario(self.sweep, name)
+        return calculated(self.sweep.rows[name], lambda read: self.scenario(self.sweep, read))
 
     def _drawn(self, name: str) -> str:
         """What a chart draws of a quantity: a bar only where the whole is within reach of what it is held against."""
-        own = _here(self.columns.places[name])
-        for part, whole, limit in (("memory", "held", "capacity"), ("time", "total", ""), ("total", "total", "")):
+        own = self._reference(name)
+        parts = (("memory", "held", "capacity"), *((part, "total", "") for part in ("time", "total", "limit")))
+        for part, whole, limit in parts:
             wholes = self.sweep.playing(whole)
             if name in self.sweep.playing(part) and wholes:
                 rooms = self.sweep.playing(limit) if limit else []
                 most = self._reference(rooms[0]) if rooms else self.scenario(self.sweep, wholes[0])
-                return f"IF({_here(self.columns.places[wholes[0]])}<={DRAWN_WITHIN}*{most},{own},NA())"
+                return f"IF({self._reference(wholes[0])}<={DRAWN_WITHIN}*{most},{own},NA())"
         return own
 
     def _form(self, name: str) -> str:
@@ -174,9 +181,15 @@ class TableWriter:
         assert own.kind in CALCULATED, f"{name} changes along {self.axis.row.name}, and is no calculated row"
         return self.scenario.overridden(name, calculated(own, self._reference))
 
+    def _calculates(self, name: str) -> bool:
+        """Whether the table has a formula of its own for a row: all that its axis doesn't move is the scenario's."""
+        return name in self.moved or not (name == self.axis.row.name or name in self.looked_up)
+
     def _reference(self, name: str) -> str:
+        """The cell of a row: the case's own, or the scenario's where the axis doesn't move it."""
         place = self.columns.places.get(name)
-        return _here(place) if place else self.scenario(self.sweep, name)
+        is_here = place and (place <= len(self.columns.axes) or self._calculates(name))
+        return _here(place) if place and is_here else self.scenario(self.sweep, name)
 
     def _bound(self, each: Constraint, first: int, words: int, rows: range, titles: int) -> None:
         """The parts that compete in a row, which binds, the next, how far it is; and in words, further right."""
@@ -196,9 +209,9 @@ class TableWriter:
     def _colour(self, rows: range) -> None:
         """What a chip is to hold stands out in red where it is more than the chip has."""
         held, room = self.sweep.playing("held"), self.sweep.playing("capacity")
-        if held and room and held[0] in self.shown:
+        if held and room and {held[0], room[0]} <= self.shown.keys():
             column = self.shown[held[0]]
-            over = f"{address(rows.start, column)}>${address(rows.start, self.columns.places[room[0]])}"
+            over = f"{address(rows.start, column)}>${address(rows.start, self.shown[room[0]])}"
             area = f"{address(rows.start, column)}:{address(rows.stop - 1, column)}"
             self.page.colour(area, over, ink=RED, fill=PALE_RED)
 

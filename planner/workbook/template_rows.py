@@ -1,11 +1,10 @@
-"""Which rows of its templates a workbook shows: those that no earlier sheet computes already, and the headlines."""
+"""Which rows of its templates a workbook shows: those that no earlier sheet computes already."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planner import csvfile, data
 from planner.formulas.template import Row, Template
 
 TYPED = ("input", "constant")  # called up from Inputs by every sheet that reads them
@@ -74,16 +73,3 @@ def included_first(templates: Sequence[Template]) -> list[Template]:
                 ordered.setdefault(part.name, part)
         ordered.setdefault(template.name, template)
     return list(ordered.values())
-
-
-HEADLINE_COLUMNS = ("template", "name")
-MOST_HEADLINES = 12  # headlines of a template that names none
-
-
-def headlines(template: Template) -> list[str]:
-    """The names of a template's headline rows, in the order in which Dashboard shows them."""
-    sheet = csvfile.read(data.folder("templates") / "dashboard.csv", required=HEADLINE_COLUMNS, known=HEADLINE_COLUMNS)
-    named = [cells["name"] for _, cells in sheet.records() if cells["template"] == template.name]
-    return [name for name in named if name in template.by_name] or [
-        row.name for row in template.of_kind("output")[:MOST_HEADLINES]
-    ]

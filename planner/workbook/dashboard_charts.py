@@ -1,0 +1,126 @@
+"""The charts of Dashboard: where the chosen scenario's step goes, its roofline, and what its sweeps show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import cycle
+
+from openpyxl.chart import BarChart, LineChart, Series
+from openpyxl.chart.shapes import GraphicalProperties
+from openpyxl.drawing.line import LineProperties
+from openpyxl.worksheet.pagebreak import Break
+
+from planner.workbook import charts
+from planner.workbook.charts import AXIS as INK
+from planner.workbook.expected_parts import ExpectedParts
+from planner.workbook.layout import within
+from planner.workbook.page import Page
+from planner.workbook.roofline_sheet import Roofline
+from planner.workbook.sweep_sheet import Sweeps
+from planner.workbook.sweep_table import DRAWN_WITHIN, SweepTable
+
+CHART_SIZE = (17.6, 10.2)  # cm; two charts stand side by side on a printed page
+CHART_ROWS, PER_PAGE = 22, 4  # rows of the sheet for each chart, and charts of a printed page
+CHART_COLUMNS = ("A", "E")
+CHARTS_WIDTH = 1430  # pixels from the left edge of the sheet to the right edge of the charts
+LIMITS = {"memory": "capacity", "time": "limit"}  # what the bars of a chart are held against, as a line
+STACK = ("1F4FBF", "0E9F6E", "D97706", "7C3AED", "0891B2", "9D174D", "65A30D", "6B7280", "A16207", "DB2777")
+LIMIT = "B42318"
+LINE_WIDTH = 22225  # the width of a line in EMU
+GIGABYTES, SECONDS, COUNT = "#,##0.0,,,", "0.###", "#,##0"
+CHART_TITLES = {
+    "memory": (f"Memory of a chip, where it is within {DRAWN_WITHIN} x its HBM", "GB per chip", GIGABYTES),
+    "time": (f"Expected step part by part, within {DRAWN_WITHIN} x the scenario's", "Seconds", SECONDS),
+}
+
+
+@dataclass
+class DashboardCharts:
+    """What there is to draw."""
+
+    parts: ExpectedParts | None = None
+    roofline: Roofline | None = None
+    sweeps: Sweeps | None = None
+
+    def draw(self, page: Page, at: int) -> int:
+        """Draw all charts in two columns from a row on; returns the row below them."""
+        drawn = -1
+        for drawn, put in enumerate(self._charts()):
+            put(page, f"{CHART_COLUMNS[drawn % 2]}{at + CHART_ROWS * (drawn // 2)}")
+            if drawn and drawn % PER_PAGE == 0:
+                page.sheet.row_breaks.append(Break(id=at + CHART_ROWS * (drawn // 2) - 2))
+        return at + CHART_ROWS * (drawn // 2 + 1)
+
+    def _charts(self) -> Iterator[Callable[[Page, str], None]]:
+        if self.parts is not None:
+            yield partial(self.parts.draw, size=CHART_SIZE)
+        if self.roofline is not None:
+            yield partial(self.roofline.draw, size=CHART_SIZE)
+        if self.sweeps is not None:
+            for table in self.sweeps.drawn("throughput"):
+                yield partial(_throughput, self.sweeps, table)
+            for part in CHART_TITLES:
+                for table in self.sweeps.drawn(part):
+                    yield partial(_parts, self.sweeps, table, part)
+
+
+def _throughput(sweeps: Sweeps, table: SweepTable, on: Page, anchor: str) -> None:
+    """Throughput of a chip over the time of a token, a point for each case; the scenario's own, and the bounds."""
+    sweep = table.sweep
+    across, up = sweep.playing("latency")[0], sweep.playing("throughput")[0]
+    chart = charts.log_log(f"{sweep.rows[up].label} over {within(sweep.rows[across].label)}")
+    charts.axis(chart.x_axis, f"{sweep.rows[across].label} (s)", "General")
+    charts.axis(chart.y_axis, f"{sweep.rows[up].label} (tokens/s)", "#,##0.##")
+    first, last = table.rows.start, table.rows.stop - 1
+    columns = {**table.columns, **table.shown}  # a point without its x would be drawn at 1
+    for ends, title, colour in ((("latency", "throughput"), "expected", INK), (("least", "most"), "bound", LIMIT)):
+        names = [name for end in ends for name in sweep.playing(end)[:1]]
+        if len(names) == len(ends):
+            x, y = (charts.column(sweeps.page, columns[name], first, last) for name in names)
+            chart.series.append(charts.line(x, y, f"{table.axis.row.label}, swept: {title}", colour, 12700))
+    drawn = len(chart.series)
+    for row in table.rows:
+        chart.series.append(charts.labelled(sweeps.page, columns[across], columns[up], row, "A"))
+    x, y = (charts.column(sweeps.page, table.own[name], first, first) for name in (across, up))
+    chart.series.append(charts.ring(x, y, "The scenario"))
+    charts.hide_from_legend(chart, range(drawn, drawn + len(table.rows)))
+    chart.width, chart.height = CHART_SIZE
+    on.sheet.add_chart(chart, anchor)
+
+
+def _parts(sweeps: Sweeps, table: SweepTable, part: str, on: Page, anchor: str) -> None:
+    """A quantity's parts over the table's axis, bars one on another, with the line that they are held against.
+
+    The line is of what memory there is, or of the bound of the step that the parts make.
+    """
+    sweep, (title, unit, form) = table.sweep, CHART_TITLES[part]
+    chart, lines = BarChart(), LineChart()
+    chart.type, chart.grouping, chart.overlap, chart.gapWidth = "col", "stacked", 100, 40
+    charts.dress(chart, f"{sweep.template.name.capitalize()}: {within(title)}")
+    charts.plain_axis(chart.x_axis, table.axis.row.label, COUNT, slanted=True)
+    charts.plain_axis(chart.y_axis, unit, form)
+    chart.x_axis.majorGridlines = None
+    for name, colour in zip(sweep.playing(part), cycle(STACK)):
+        bar = _series(sweeps, table, name)
+        bar.graphicalProperties = GraphicalProperties(solidFill=colour)
+        bar.graphicalProperties.line.noFill = True
+        chart.series.append(bar)
+    for name in sweep.playing(LIMITS[part]):
+        line = _series(sweeps, table, name)
+        line.graphicalProperties = GraphicalProperties(ln=LineProperties(w=LINE_WIDTH, solidFill=LIMIT))
+        line.smooth = False
+        lines.series.append(line)
+    cases = charts.column(sweeps.page, 1, table.rows.start, table.rows.stop - 1)
+    chart.set_categories(cases)
+    lines.set_categories(cases)
+    chart += lines
+    chart.width, chart.height = CHART_SIZE
+    on.sheet.add_chart(chart, anchor)
+
+
+def _series(sweeps: Sweeps, table: SweepTable, name: str) -> Series:
+    """A quantity in every case of a table."""
+    cells = charts.column(sweeps.page, table.columns[name], table.rows.start, table.rows.stop - 1)
+    return Series(cells, title=table.sweep.rows[name].label)

@@ -1,0 +1,168 @@
+"""Where the time of the expected step goes: a block of Dashboard for the chosen scenario, and its waterfall.
+
+The step that is expected stands above its bound and the parts that make it, each with its share and where its bar
+begins: at the end of the part before it. Where a workbook plans several workloads, the scenario's own is shown. The
+columns are those left of the scenarios', which stay when scenarios are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from openpyxl.chart import BarChart, Series
+from openpyxl.chart.label import DataLabelList
+from openpyxl.chart.marker import DataPoint
+from openpyxl.chart.shapes import GraphicalProperties
+
+from planner.formulas.headlines import headlines, parts
+from planner.formulas.template import Row
+from planner.workbook import charts, inputs_sheet, layout
+from planner.workbook.build_plan import WORKLOAD, BuildPlan
+from planner.workbook.calculation import Calculation
+from planner.workbook.cell_styles import number_format
+from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.page import GREY, Live, Page
+from planner.xlsx.address import address, column_letters
+
+LABEL, UNIT, BEGINS, TIME, SHARE = 1, 2, 3, 4, 5
+TITLES = {LABEL: "Of the expected step", UNIT: None, BEGINS: "Its bar begins", TIME: "Time", SHARE: "Share of the step"}
+WHOLES = 2  # the step and its bound come first, and no part of it is in them
+STEP, BOUND, PART = "8FAADC", "C9CED6", "F4B266"  # light, for the values stand on them
+
+
+@dataclass(frozen=True)
+class ExpectedParts:
+    """Where the block stands: the rows of the step, its bound and its parts."""
+
+    page: Page
+    rows: range
+
+    def draw(self, page: Page, anchor: str, size: tuple[float, float]) -> None:
+        """The waterfall: the step and its bound from 0, each part from where the one before it ends."""
+        chart = BarChart()
+        chart.type, chart.grouping, chart.overlap, chart.gapWidth = "bar", "stacked", 100, 35
+        charts.dress(chart, "From bound to expected: where the time of a step goes")
+        chart.legend = None
+        charts.plain_axis(chart.x_axis, "Part of the step", "General")
+        charts.plain_axis(chart.y_axis, "Seconds", "General")
+        chart.x_axis.scaling.orientation = "maxMin"  # the first row on top
+        chart.x_axis.majorGridlines = None
+        chart.y_axis.crosses, chart.y_axis.tickLblPos = "max", "nextTo"  # and its axis at the bottom
+        begins, times = (self._column(column) for column in (BEGINS, TIME))
+        hidden = Series(begins, title=TITLES[BEGINS])
+        hidden.graphicalProperties = _filled(None)
+        bars = Series(times, title=TITLES[TIME])
+        bars.graphicalProperties = _filled(PART)
+        for index, colour in enumerate((STEP, BOUND)):
+            bars.dPt.append(DataPoint(idx=index, invertIfNegative=False, spPr=_filled(colour)))
+        bars.dLbls = _values()
+        chart.series += [hidden, bars]
+        chart.set_categories(self._column(LABEL))
+        chart.width, chart.height = size
+        page.sheet.add_chart(chart, anchor)
+
+    def _column(self, column: int):  # type: ignore[no-untyped-def]
+        return charts.column(self.page, column, self.rows.start, self.rows.stop - 1)
+
+
+def _filled(colour: str | None) -> GraphicalProperties:
+    """A bar of a colour without an edge, or one that isn't seen."""
+    look = GraphicalProperties(solidFill=colour) if colour else GraphicalProperties(noFill=True)
+    look.line.noFill = True
+    return look
+
+
+def _values() -> DataLabelList:
+    """Each bar's value beside it."""
+    labels = DataLabelList()
+    labels.showVal = True
+    labels.showSerName = labels.showCatName = labels.showLegendKey = labels.showPercent = False
+    return labels
+
+
+def write(
+    page: Page, plan: BuildPlan, inputs: Inputs, sheets: Sequence[Calculation], selector: str, at: int
+) -> ExpectedParts | None:  # fmt: skip
+    """Write the block from row `at` for the choice in the cell `selector`; None where no template has parts."""
+    made = [sheet for sheet in sheets if parts(sheet.template)]
+    if not made:
+        return None
+    page.section(at, "From bound to expected, of the scenario shown", plan.columns.last_filled)
+    ids = plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
+    index = _chosen(page, at + 1, "Column of the scenario", "1", "shown_index", f"MATCH({selector},{ids},0)")
+    meant, at = "", at + 2
+    if len(made) > 1 and WORKLOAD in inputs.input_rows:
+        across = plan.columns.across(inputs_sheet.NAME, inputs.input_rows[WORKLOAD])
+        meant = _chosen(page, at, "Its workload", "text", f"shown_{WORKLOAD}", f"INDEX({across},1,{index})")
+        at += 1
+    for column, title in TITLES.items():
+        page.put(at, column, title, "plan_header_right" if column > UNIT else "plan_header")
+    writer = _Writer(page, plan, made, meant, index, at + 1)
+    return ExpectedParts(page, writer.write())
+
+
+def _chosen(page: Page, at: int, label: str, unit: str, name: str, formula: str) -> str:
+    """A row that says something of the chosen scenario; its cell."""
+    page.describe(at, (label, unit, name))
+    page.put(at, TIME, Live(formula), "plan_formula", number_format(unit))
+    return f"${column_letters(TIME)}${at}"
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """The rows from `first` on; `meant` is the cell of the workload, blank where there is one alone."""
+
+    page: Page
+    plan: BuildPlan
+    sheets: Sequence[Calculation]
+    meant: str
+    index: str
+    first: int
+
+    def write(self) -> range:
+        """Write the step, its bound and its parts; the rows that they take."""
+        lines = list(zip_longest(*(_lines(sheet) for sheet in self.sheets)))
+        rows = range(self.first, self.first + len(lines))
+        for at, line in zip(rows, lines, strict=True):
+            self._line(at, line)
+        corner, last = address(rows.start, BEGINS), address(rows.stop - 1, SHARE)
+        self.page.colour(f"{corner}:{last}", f"ISNA({corner})", ink=GREY)
+        return rows
+
+    def _line(self, at: int, line: Sequence[Row | None]) -> None:
+        labels = [f'"{row.label}"' if row else '""' for row in line]
+        times = [self._time(sheet, row) for sheet, row in zip(self.sheets, line, strict=True)]
+        time, first = address(at, TIME), self.first + WHOLES
+        begins = f"SUM({address(first, TIME)}:{address(at - 1, TIME)})" if at > first else "0"
+        if None in line:  # a part less than another workload has: nothing to draw
+            begins = f'IF({address(at, LABEL)}="",NA(),{begins})'
+        label = self._of_workload(labels)
+        alone = label.count('"') == 2 and label.startswith('"')
+        self.page.put(at, LABEL, label.strip('"') if alone else Live(label), "plan_formula_text")
+        self.page.put(at, UNIT, "s", "plan_text")
+        self.page.put(at, BEGINS, Live(begins), "plan_formula", number_format("s"))
+        self.page.put(at, TIME, Live(self._of_workload(times)), "plan_output", number_format("s"))
+        self.page.put(at, SHARE, Live(f"{time}/{address(self.first, TIME)}"), "plan_formula", "0.0%")
+
+    def _time(self, sheet: Calculation, row: Row | None) -> str:
+        if row is None:
+            return "NA()"
+        home = sheet.home(row.name)
+        return f"INDEX({self.plan.columns.across(home.page.name, home.rows[row.name])},1,{self.index})"
+
+    def _of_workload(self, texts: Sequence[str]) -> str:
+        """What is meant where the scenario is meant for a sheet's workload; of one meant for all the last one's."""
+        if not self.meant or len(set(texts)) == 1:
+            return texts[-1]
+        chosen = texts[-1]
+        for sheet, text in zip(reversed(self.sheets[:-1]), reversed(texts[:-1]), strict=True):
+            chosen = f'IF({self.meant}="{sheet.template.name}",{text},{chosen})'
+        return chosen
+
+
+def _lines(sheet: Calculation) -> list[Row]:
+    """The expected step, its bound and its parts."""
+    whole = headlines(sheet.template)[0]
+    return [*(row for row in (whole.row, whole.bound) if row), *parts(sheet.template)]
