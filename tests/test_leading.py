@@ -169,7 +169,7 @@ def test_why_ends_with_the_fitted_numbers() -> None:
     assert re.search(
         r"train_matmul_efficiency +0\.\d+ .*h100 in calibrations.csv: fitted on \d+ runs of \d+ sources", said
     )
-    assert "median error 9.6 % with each left out" in said
+    assert re.search(r"median error \d+\.\d % with each left out", said)
     assert "train_matmul_factor" in said
     assert "fitted numbers" not in calc(*TRAINING, "--why", "step_time_lower_bound")
 
