@@ -111,3 +111,14 @@ def test_other_sources_of_a_file_are_fitted_to(tmp_path: Path) -> None:
     assert [row.expected for row in same] == pytest.approx([row.expected for row in own], rel=1e-6)
     errors = [row.error(row.expected) for row in copied]
     assert sum(errors) < sum(row.error(row.expected) or 0 for row in same)  # type: ignore[arg-type]
+
+
+def test_ranges_and_answers_without_runs_to_fit(tmp_path: Path) -> None:
+    """Where no model of the published runs is known, those of them have no answer, and those that need none keep it."""
+    models = (data.folder("model_db") / "models.csv").read_text(encoding="utf-8").splitlines()
+    own = tmp_path / "models.csv"
+    own.write_text("\n".join((models[0], next(line for line in models if line.startswith("gpt2,")))), encoding="utf-8")
+    rows = validated(None, Databases(models_csv=own, only=True), leave_one_out=True)
+    answered = {row.run.kind for row in rows if row.expected is not None}
+    assert answered == {"matmul", "collective"}
+    assert all(row.fault for row in rows if row.expected is None)

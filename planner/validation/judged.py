@@ -75,11 +75,19 @@ def judged(runs: Sequence[Run], together: Iterable[Together]) -> list[Judged]:
 def without_own_source(rows: Sequence[Judged], groups: Iterable[LeftOut]) -> list[Judged]:
     """The rows with what fits without their source expect of them; a range is what the other sources tell."""
     numbers = {
-        run.id: (group, float(expected), chip)
+        (run.source, run.id): (group, float(expected), chip)
         for group in groups
         for run, expected, chip in zip(group.runs, group.expected, group.chips, strict=True)
     }
-    return [_left_out(row, *numbers[row.run.id]) if row.run.id in numbers else row for row in rows]
+    return [_without(row, numbers.get((row.run.source, row.run.id))) for row in rows]
+
+
+def _without(row: Judged, found: tuple[LeftOut, float, str] | None) -> Judged:
+    if row.expected is None:
+        return row
+    if found is None:
+        return replace(row, expected=None, low=None, high=None, fault="no run of such a kind is fitted to")
+    return _left_out(row, *found)
 
 
 def _left_out(row: Judged, group: LeftOut, expected: float, chip: str) -> Judged:

@@ -125,9 +125,10 @@ def fitted(together: Sequence[Together], hardware: Table) -> Fitted:
     fit = Fit()
     groups: list[LeftOut] = []
     for group in GROUPS:
-        fitter = Fitter(group, together, families, fit)
-        groups.append(left_out(group, fitter))
-        fit = fitter.fit(fitter.is_fitted)
+        if any(run.is_fitted and run.judged_as in group.kinds for each in together for run in each.runs):
+            fitter = Fitter(group, together, families, fit)
+            groups.append(left_out(group, fitter))
+            fit = fitter.fit(fitter.is_fitted)
     return Fitted(fit, tuple(groups), families)
 
 

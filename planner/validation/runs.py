@@ -26,6 +26,7 @@ COLUMNS = (*REQUIRED, "model", "unit", "fair", "fit", "assumes")
 KIND_OF_TEMPLATE = {"training": "train", "collectives": "collective", "matmul": "matmul"}
 KIND_OF_OUTPUT = {
     "static_batch": "static", "prefill": "prefill", "time_to_first_token": "prefill", "decode_step": "decode",
+    "expected_time": "matmul",
 }  # fmt: skip
 SERVED = "tpot"  # what else is measured of serving: with prompts between the steps
 
