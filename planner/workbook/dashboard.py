@@ -35,7 +35,7 @@ SUMMARIES = {"Missing numbers": "that the databases or Inputs lack: Checks names
 RANGE_NOTES = {RANGE[0]: "10 % of runs are below", RANGE[1]: "10 % of runs are above", "": "its bound"}
 CHIPS = "n_chips"
 PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
-SELECTOR_ROW = 13  # and the next: which scenario and which phase Roofline shows
+SELECTOR_ROW = 14  # and the next: which scenario and which phase Roofline shows
 SELECTORS = {"scenario": f"{NAME}!$D${SELECTOR_ROW}", "phase": f"{NAME}!$D${SELECTOR_ROW + 1}"}
 
 
