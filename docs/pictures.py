@@ -38,7 +38,7 @@ class Cut:
 
 
 PICTURES = {
-    "dashboard": (1060, [Cut("plan", "Dashboard", "Dashboard", 8, 476)]),
+    "dashboard": (1060, [Cut("plan", "Dashboard", "Dashboard", 8, 346)]),
     "sweep": (1060, [Cut("train", "Sweep", "Training:", 8, 92), Cut("train", "Dashboard", "chip,", 6, 140)]),
     "book": (1460, [Cut("book", "Book", "Problem", 44, 180), Cut("book", "Chapter_1", "Chapter", 12, 190)]),
     "from-a-number-to-its-sources": (960, [
