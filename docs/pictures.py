@@ -38,12 +38,13 @@ class Cut:
 
 
 PICTURES = {
-    "dashboard": (1060, [Cut("plan", "Dashboard", "Dashboard", 8, 476)]),
-    "sweep": (1060, [Cut("train", "Sweep", "Training:", 8, 126), Cut("train", "Dashboard", "chip,", 8, 184)]),
+    "dashboard": (1060, [Cut("plan", "Dashboard", "Dashboard", 8, 346)]),
+    "sweep": (1060, [Cut("train", "Sweep", "Training:", 8, 92), Cut("train", "Dashboard", "chip,", 6, 140)]),
     "book": (1460, [Cut("book", "Book", "Problem", 44, 180), Cut("book", "Chapter_1", "Chapter", 12, 190)]),
     "from-a-number-to-its-sources": (960, [
-        Cut("plan", "Dashboard", "decode_step_time", 5, 50, "1  Dashboard: the decode step, and a link to its row"),
-        Cut("plan", "Inference", "decode_step_time", 61, 14,
+        Cut("plan", "Dashboard", "decode_step_time_expected", 5, 50,
+            "1  Dashboard: the decode step, and a link to its row"),
+        Cut("plan", "Inference", "decode_step_time_expected", 61, 14,
             "2  Inference: its formula in names, its note and source; the rows above are what it is made of"),
         Cut("plan", "Inference", "hbm_bandwidth", 36, 24, "    ... down to those that are called up, by a link"),
         Cut("plan", "Inputs", "n_chips", 40, 10, "3  Inputs: what was typed for each scenario"),
@@ -83,8 +84,8 @@ def printed(folder: Path, book: str) -> Path:
     return path
 
 
-TRAINED = ["--template", "transformer", "--template", "training", "--set", "n_chips=8192", "mesh_fsdp=1024",
-           "mesh_tensor=8", "slice_x=16", "slice_y=16", "slice_z=32"]  # fmt: skip
+TRAINED = ["--template", "transformer", "--template", "training", "--set", "n_chips=8192", "mesh_fsdp=4096",
+           "mesh_tensor=2", "batch_tokens=16777216", "slice_x=16", "slice_y=16", "slice_z=32"]  # fmt: skip
 
 
 def draw(folder: Path, target: Path, width: int, cuts: list[Cut]) -> None:

@@ -172,7 +172,7 @@ def test_a_stale_workbook_is_recalculated_in_memory(tmp_path: Path, default: Rep
         for found in (default, report)
         for section in found.headlines
         for line in section.lines
-        if line.name == "output_tokens_per_second_expected"
+        if line.name == "queries_per_second_expected"
     ]
     assert throughput[0] != throughput[1]
     assert path.read_bytes() == before
@@ -188,7 +188,7 @@ def test_a_workbook_without_cached_values_is_reported(tmp_path: Path, default: R
 
 def test_what_can_not_be_computed_is_refused(tmp_path: Path, default: ReportData) -> None:
     """A stale workbook with a formula that is unknown here is refused in one line that says what to do."""
-    line = next(line for s in default.headlines for line in s.lines if line.name == "decode_step_time_expected")
+    line = next(line for s in default.headlines for line in s.lines if line.name == "queries_per_second_expected")
     cell = line.figures[0].cell.partition("!")[2]
     path = overwritten(tmp_path, cell, '<f>CUBEVALUE("a","b")</f>')
     with pytest.raises(UserError, match="open and save it in a spreadsheet program"):

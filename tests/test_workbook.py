@@ -153,7 +153,7 @@ def test_a_copied_column_is_a_scenario(default: Path, tmp_path: Path) -> None:
     path.write_bytes(default.read_bytes())
     values = {"scenario_id": "mine", "model_id": "deepseek-v3", "hardware_id": "tpu-v4i", "batch": 64}
     copy_scenario(path, FIRST + 2, FIRST + 4, values)
-    kept = {"n_chips": 8, "batch": 64, "context_len": 8192, "mesh_fsdp": 8}
+    kept = {"n_chips": 8, "batch": 64, "context_len": 8192, "kv_head_sharding": 1, "mesh_fsdp": 8}
     scenarios = [(FIRST + 4, "deepseek-v3", "tpu-v4i", kept)]
     assert list(differences(recalculated(path, tmp_path), scenarios)) == []
     package = Package.read(path)

@@ -30,12 +30,12 @@ from planner.xlsx.grid import HERE
 
 NAME = "Dashboard"
 PURPOSE = "What to expect, with its range and its bound; each number links to the row that calculates it."
-WIDTHS = (44, 9, 34, 18, 27)
+WIDTHS = (43, 11, 34, 18, 26)
 SUMMARIES = {"Missing numbers": "that the databases or Inputs lack: Checks names them"}
 RANGE_NOTES = {RANGE[0]: "10 % of runs are below", RANGE[1]: "10 % of runs are above", "": "its bound"}
 CHIPS = "n_chips"
 PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
-SELECTOR_ROW = 13  # and the next: which scenario and which phase Roofline shows
+SELECTOR_ROW = 14  # and the next: which scenario and which phase Roofline shows
 SELECTORS = {"scenario": f"{NAME}!$D${SELECTOR_ROW}", "phase": f"{NAME}!$D${SELECTOR_ROW + 1}"}
 
 
@@ -78,7 +78,7 @@ def _chips(page: Page, plan: BuildPlan, inputs: Inputs, at: int) -> None:
     if row is None:
         return
     typed = inputs.input_rows[CHIPS]
-    page.describe(at, (row.label, row.unit, CHIPS, inputs_sheet.NAME, row.note))
+    page.describe(at, (row.label, row.unit, CHIPS, inputs_sheet.NAME, "of the plan"))
     _linked(page, at, inputs_sheet.NAME, typed)
     page.across(at, plan.columns, f"{inputs_sheet.NAME}!{HERE}{typed}", "plan_cross", row_format(row))
 

@@ -32,7 +32,7 @@ LINE_WIDTH = 22225  # the width of a line in EMU
 GIGABYTES, SECONDS, COUNT = "#,##0.0,,,", "0.###", "#,##0"
 CHART_TITLES = {
     "memory": (f"Memory of a chip, where it is within {DRAWN_WITHIN} x its HBM", "GB per chip", GIGABYTES),
-    "time": (f"Expected step part by part, within {DRAWN_WITHIN} x the scenario's", "Seconds", SECONDS),
+    "time": (f"Expected step, within {DRAWN_WITHIN} x the scenario's", "Seconds", SECONDS),
 }
 
 
