@@ -130,9 +130,9 @@ def test_failed_checks_come_first(hostile: ReportData) -> None:
 def test_a_missing_number_says_why(hostile: ReportData) -> None:
     """The cost of a chip without a price is N/A in every format, with the database's column and the chip; never 0."""
     reason = "Hardware has no price_per_chip_hour for tpu-v2"
-    cost = next(line for section in hostile.headlines for line in section.lines if line.name.startswith("cost_per"))
-    assert (cost.figures[2].value, cost.figures[2].text) == (None, "N/A")
-    assert reason in cost.figures[2].why
+    cost = next(each for each in hostile.scenarios[2].expected if each.name.startswith("cost_per"))
+    assert (cost.expected.value, cost.expected.text) == (None, "N/A")
+    assert reason in cost.expected.why
     for text in (html(hostile), as_csv(hostile), as_json(hostile)):
         assert reason in text
     assert reason.replace("_", "\\_") in markdown(hostile)
@@ -168,11 +168,10 @@ def test_a_stale_workbook_is_recalculated_in_memory(tmp_path: Path, default: Rep
     report = gather(path)
     assert "out of date" in report.warnings[0]
     throughput = [
-        line.figures[0].value
+        each.expected.value
         for found in (default, report)
-        for section in found.headlines
-        for line in section.lines
-        if line.name == "queries_per_second_expected"
+        for each in found.scenarios[0].expected
+        if each.name == "output_tokens_per_second_expected"
     ]
     assert throughput[0] != throughput[1]
     assert path.read_bytes() == before
@@ -188,7 +187,7 @@ def test_a_workbook_without_cached_values_is_reported(tmp_path: Path, default: R
 
 def test_what_can_not_be_computed_is_refused(tmp_path: Path, default: ReportData) -> None:
     """A stale workbook with a formula that is unknown here is refused in one line that says what to do."""
-    line = next(line for s in default.headlines for line in s.lines if line.name == "queries_per_second_expected")
+    line = next(line for s in default.headlines for line in s.lines if line.name == "max_batch")
     cell = line.figures[0].cell.partition("!")[2]
     path = overwritten(tmp_path, cell, '<f>CUBEVALUE("a","b")</f>')
     with pytest.raises(UserError, match="open and save it in a spreadsheet program"):
@@ -200,7 +199,9 @@ def test_a_number_typed_over_a_formula_is_named(tmp_path: Path) -> None:
     """It stands among the notices with its cell, and the numbers that depend on it follow it."""
     path = overwritten(tmp_path, "F17", "<v>123</v>")
     report = gather(path)
-    assert [(typed.cell, typed.what) for typed in report.typed] == [("Dashboard!F17", "123 typed over the formula")]
+    (typed,) = report.typed
+    assert typed.cell == "Dashboard!F17"
+    assert re.fullmatch(r"123\b.* typed over the formula", typed.what)
     assert "Dashboard!F17" in html(report)
 
 

@@ -17,6 +17,7 @@ from planner.table import joined
 from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import CellError
 
+RANGE = ("_low", "_high")  # of expected numbers, which are told with their range
 LOOKED_UP = tuple(f"{table}[" for table in TABLES.values())
 
 
@@ -27,7 +28,8 @@ def sections(cells: CellFigures) -> tuple[Section, ...]:
     looked_up: dict[str, Quantity] = {}
     for table in plan.tables.values():
         for row in table:
-            if row.text.removeprefix("override or ").startswith(LOOKED_UP) and _says_something(row):
+            is_looked_up = row.text.removeprefix("override or ").startswith(LOOKED_UP)
+            if is_looked_up and not row.name.endswith(RANGE) and _says_something(row):
                 looked_up.setdefault(row.name, row)
     constants = tuple(_constant(cells, row) for row in plan.constants)
     found = (

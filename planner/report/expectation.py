@@ -34,6 +34,11 @@ class Planned:
     meant: tuple[tuple[int, Scenario], ...]
     cells: CellFigures
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it plans what a scenario is meant for, with its memory, and not a part of it such as a collective."""
+        return bool(self.lead.check)
+
     @cached_property
     def runs(self) -> PublishedRuns | None:
         """The published runs of the template; None where there are none."""
@@ -94,7 +99,7 @@ def planned(cells: CellFigures) -> list[Planned]:
     found = []
     for name, usual in expected.LEADS.items():
         key = usual.headlines[0].name
-        for rows in cells.table_with(key) if usual.check else ():
+        for rows in cells.table_with(key):
             if lead := expected.lead(name, _known(cells, rows, key)):
                 found.append(Planned(name, lead, rows, tuple(cells.meant(rows[key])), cells))
                 break
@@ -109,17 +114,17 @@ def _known(cells: CellFigures, rows: Mapping[str, Quantity], key: str) -> set[st
 
 
 def numbers(plans: Sequence[Planned], scenario: Scenario) -> tuple[ExpectedNumber, ...]:
-    """The headlines of a scenario, of all that it is meant for."""
-    return tuple(
-        plan.headline(each, scenario.key) for plan in plans if _is_meant(plan, scenario) for each in plan.lead.headlines
-    )
+    """The headlines of a scenario, of all that it is meant for; of parts such as collectives where nothing else is."""
+    meant = [plan for plan in plans if _is_meant(plan, scenario)]
+    found = [plan for plan in meant if plan.is_whole] or meant
+    return tuple(plan.headline(each, scenario.key) for plan in found for each in plan.lead.headlines)
 
 
 def notes(plans: Sequence[Planned], scenario: Scenario) -> tuple[str, ...]:
     """What a reader must know of a scenario's numbers."""
     found: dict[str, None] = {}
     for plan in plans:
-        if _is_meant(plan, scenario):
+        if plan.is_whole and _is_meant(plan, scenario):
             stack, calibration = (plan.text(name, scenario.key) for name in ("stack", "calibration_id"))
             near = plan.near(scenario)
             found |= dict.fromkeys(expected.notes(stack, calibration, near.own if near else None))
@@ -154,7 +159,7 @@ def _rows(plan: Planned) -> Iterator[tuple[Figure, ...]]:
 
 def near_tables(plans: Sequence[Planned]) -> tuple[FigureTable, ...]:
     """For each template the published runs nearest to each scenario, with reported and expected numbers."""
-    return tuple(table for plan in plans if plan.meant and (table := _near_table(plan)))
+    return tuple(table for plan in plans if plan.is_whole and (table := _near_table(plan)))
 
 
 def _near_table(plan: Planned) -> FigureTable | None:

@@ -37,7 +37,7 @@ from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 
 MOST_MAIN, MOST_BINDS, MOST_OF_EACH, FITS = 4, 3, 2, "fits_memory"
-EXPECTED, AT_ITS_BOUND = "_expected", "bound"
+EXPECTED, BOUND, AT_ITS_BOUND = "_expected", "_bound", "bound"
 UNTITLED, MOST_NAMED = "Plan", 4
 
 
@@ -201,10 +201,12 @@ def _fits(plan: Plan, key: str, of: str = "") -> bool | None:
 
 def _headlines(cells: CellFigures, plans: Sequence[Planned]) -> tuple[Section, ...]:
     """Dashboard's rows that aren't among what to expect, section by section, what binds a quantity below it."""
-    told = {name for each in plans for one in each.lead.headlines for name in (one.name, one.low, one.high)}
+    headlines = [one for each in plans for one in each.lead.headlines]
+    told = {name for one in headlines for name in (one.name, one.low, one.high)}
+    bounds = {name for one in headlines for name in (one.bound, one.name.removesuffix(EXPECTED) + BOUND)}
     sections: dict[str, list[FigureRow]] = {}
     for row in cells.plan.headlines:
-        if row.name in told:
+        if row.name in told or (row.name in bounds and not row.bound_by):
             continue
         lines = sections.setdefault(row.section, [])
         line = cells.line(row)

@@ -36,7 +36,7 @@ class Fall:
 def waterfalls(plans: Sequence[Planned]) -> Iterator[Picture]:
     """A picture for each of the first scenarios and each time of it whose parts are told; none of a bound."""
     for plan in plans:
-        for index, scenario in plan.meant[:MOST]:
+        for index, scenario in plan.meant[:MOST] if plan.is_whole else ():
             for made in plan.lead.made:
                 found = parts(made, partial(plan.number, key=scenario.key))
                 if found and not plan.is_ideal(scenario.key):
