@@ -127,4 +127,6 @@ def main(stop: Any = None) -> None:
     try:
         group(prog_name="planner")
     finally:
+        if stop is not None and signal.getsignal(signal.SIGINT) is stop:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: Python's own end would die of it without a word
         collector.retire()

@@ -74,7 +74,10 @@ def random_csv(seed: int, templates: Sequence[str]) -> str:
                 if not is_whole(row)
                 else pick.randint(1, 64)
             )
-            text = str(pick.randint(0, 1)) if limits(row).is_flag else repr(value)
+            allowed = limits(row)
+            if allowed.is_flag or allowed.is_stage:
+                value = pick.randint(0, 1 if allowed.is_flag else int(allowed.most))
+            text = repr(value)
             values.append(pick.choice([text, text, text, "", "N/A"]))
         name = pick.choice(["", "=1+1", "'quoted", "-3", 'with "quotes", commas', "größer"])
         dtype = pick.choice(["", "int8", "fp8"])

@@ -157,5 +157,5 @@ def test_a_pdf_keeps_its_drawings() -> None:
     data, remark = pdf(gather(default_workbook()))
     reader = PdfReader(io.BytesIO(data))
     assert remark == ""
-    assert len(reader.pages) < 12
+    assert len(reader.pages) < 14  # a waterfall and runs alike for each of four scenarios
     assert not [image for page in reader.pages for image in page.images]
