@@ -1,0 +1,79 @@
+"""The published runs held against what is expected of them: none without an answer, none faster than its bound."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+from planner import data
+from planner.catalog.databases import Databases
+from planner.validation.judged import Judged
+from planner.validation.validate import validated
+
+
+@pytest.fixture(scope="module")
+def published() -> list[Judged]:
+    """The published runs, by the shipped calibrations."""
+    return validated(None, Databases())
+
+
+def test_every_published_run_has_an_answer(published: list[Judged]) -> None:
+    """None of the 598 runs is without an expected number, a range and a bound."""
+    assert len(published) == 598
+    for row in published:
+        assert None not in (row.expected, row.low, row.high, row.bound, row.null), row.run.id
+
+
+def test_no_run_is_faster_than_its_bound(published: list[Judged]) -> None:
+    """No published measurement beats its bound, and nothing expected or its range does."""
+    for row in published:
+        assert row.over_measured(row.bound) <= 1 + 1e-9, row.run.id  # type: ignore[operator]
+        assert row.bound <= row.low * (1 + 1e-12), row.run.id  # type: ignore[operator]
+        assert row.low <= row.expected <= row.high, row.run.id  # type: ignore[operator]
+
+
+def test_published_runs_pass_the_checks(published: list[Judged]) -> None:
+    """At least 95 % of the training runs whose recomputation is stated pass every check, memory among them; a check
+    is N/A where a price or a published count of parameters is not known."""
+    from planner.validation.prediction import predicted
+    from planner.validation.runs import models_of
+
+    databases = Databases()
+    together = predicted([row.run for row in published], databases, models_of(databases))
+    for template in ("training", "inference"):
+        found = [each for each in together if each.template.name == template]
+        stated = [(each, at) for each in found for at, run in enumerate(each.runs) if "remat not" not in run.assumes]
+        failed = {
+            each.runs[at].id
+            for each, at in stated
+            if any(each.of(row.name)[at] == 0 for row in each.template.of_kind("check"))
+        }
+        assert len(failed) <= 0.05 * len(stated), (template, sorted(failed))
+
+
+def test_the_null_model_by_hand(published: list[Judged]) -> None:
+    """The null of a row is its bound times the median of measured over bound of others' runs on such chips."""
+    row = next(row for row in published if row.run.id == "mpt-001")
+    assert row.bound is not None
+    over = [
+        each.run.measured / each.bound  # type: ignore[operator]
+        for each in published
+        if each.run.kind == "train" and each.calibration == "h100" and each.run.source != "mpt" and each.run.is_fitted
+    ]
+    assert len(over) > 50
+    assert row.null == pytest.approx(row.bound * float(np.median(over)), rel=1e-12)
+
+
+def test_a_parameter_names_the_runs_that_tell_of_it(published: list[Judged]) -> None:
+    """Calibrations count the runs that a parameter moves: mixtures of experts for those of experts, and none for a
+    collective between nodes, which is a prior and says so."""
+    with (data.folder("hardware_db") / "calibrations.csv").open(encoding="utf-8") as file:
+        of_all = {each["parameter"]: each for each in csv.DictReader(file) if each["calibration"] == "any"}
+    experts = [row for row in published if row.run.kind == "train" and row.is_moe and row.run.is_fitted]
+    for name in ("train_expert_passes", "expert_width_scale"):
+        assert int(of_all[name]["rows"]) == len(experts)
+        assert of_all[name]["sources"].split() == sorted({row.run.source for row in experts})
+    assert of_all["fabric_latency"]["rows"] == ""
+    assert of_all["fabric_latency"]["sources"].startswith("prior: ")
