@@ -46,8 +46,12 @@ def is_heading(key: str) -> bool:
 
 
 def line_keys(rows: Typed, head: int, label: int, name: int) -> dict[int, str]:
-    """The keys of a table of line items whose titles stand in the row `head`: machine names, else labels."""
+    """The keys of a table of line items whose titles stand in the row `head`: machine names, else labels.
+
+    A row whose label is a formula is told by its place below the text above it.
+    """
     keys: dict[int, str] = {}
+    above, below = "", 0
     for row in sorted(rows):
         named, labelled = rows[row].get(name) or "", rows[row].get(label) or ""
         if row < head:
@@ -57,7 +61,10 @@ def line_keys(rows: Typed, head: int, label: int, name: int) -> dict[int, str]:
         elif MACHINE_NAME.fullmatch(named):
             keys[row] = named
         elif labelled:
-            keys[row] = f"label {labelled}"
+            keys[row], above, below = f"label {labelled}", labelled, 0
+        elif above and label in rows[row] and rows[row][label] is None:
+            below += 1
+            keys[row] = f"label {above} {below}"
     return unique(keys)
 
 

@@ -2,7 +2,8 @@
 
 Columns: calibration, parameter, value, unit, lower, upper, rows, sources, error. `rows` and `sources` are the runs
 that the value is fitted on; where `rows` is blank the value is a prior, and `sources` says whose. `error` is the median
-error of the runs when their source is left out. What a calibration leaves open is as the calibration `any` has it.
+error of the runs when their source is left out. What a calibration leaves open is as `tpu` has it where its name begins
+so, else as `gpu`; what these leave open, and `any` itself, is as `any` has it.
 """
 
 from __future__ import annotations
@@ -53,10 +54,16 @@ def load_calibrations(path: Path | None = None, *, only: bool = False) -> Table:
     common = values[COMMON]
     rows: dict[str, dict[str, Value]] = {}
     for identifier, known in values.items():
-        found = {each.name: known.get(each.name, common.get(each.name)) for each in PARAMETERS}
+        usual = {**common, **values.get(kind_of(identifier), {}), **known}
+        found = {each.name: usual.get(each.name) for each in PARAMETERS}
         rows[identifier] = {**found, "source": "; ".join(said[identifier])}
     sources = {identifier: str(row["source"]) for identifier, row in rows.items()}
     return Table("calibration", files[0], SHOWN, rows, sources, digests)
+
+
+def kind_of(calibration: str) -> str:
+    """The calibration of the chips of a kind, `tpu` or `gpu`, whose median stands for what one of them leaves open."""
+    return "tpu" if calibration.lower().startswith("tpu") else "gpu"
 
 
 def _read(cells: dict[str, str], place: Place) -> tuple[tuple[str, str], float]:

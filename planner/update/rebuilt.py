@@ -14,7 +14,7 @@ from planner.compare.comparison_cases import ComparisonCase
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.template import Template
-from planner.workbook.build_plan import OVERRIDABLE, BuildPlan, BuildScenario
+from planner.workbook.build_plan import OVERRIDABLE, WORKLOAD, BuildPlan, BuildScenario
 from planner.workbook.scenarios import operations_of
 from planner.workbook.template_rows import included_first
 
@@ -57,7 +57,9 @@ def _scenarios(book: Book, templates: Sequence[Template]) -> list[BuildScenario]
         own, name, model, chip = (book.said(header, column) for header in HEADER)
         default = " on ".join(part for part in (model, chip) if part)
         found = ((key, inputs.sheet.value(row, column)) for key, row in at.items())
-        numbers = {key: value for key, value in found if isinstance(value, float)}
+        numbers: dict[str, Value] = {key: value for key, value in found if isinstance(value, float)}
+        if meant := book.said(WORKLOAD, column):
+            numbers[WORKLOAD] = meant  # whose headlines come first
         is_named = name not in ("", default)
         values = {**overridden, **numbers}
         made.append(BuildScenario(own, name or default, model or None, chip or None, values, is_named=is_named))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from planner.catalog import Table
 from planner.catalog.calibration_columns import COMMON, MIXES
+from planner.catalog.calibrations import kind_of
 from planner.validation.fitting import Fit, Fitter
 from planner.validation.parameters import FAMILIES, GROUPS, Group
 from planner.validation.prediction import Numbers, Together
@@ -82,7 +83,8 @@ class LeftOut:
     def range_of_chip(self, kind: str, mix: str, chip: str, without: str | None = None) -> Range:
         """The range, and a wider one for a calibration of which no source tells."""
         tells = self._told_by(without)
-        is_seen = chip == COMMON or chip in {each for each, counts in zip(self.chips, tells, strict=True) if counts}
+        own = {each for each, counts in zip(self.chips, tells, strict=True) if counts}
+        is_seen = chip == COMMON or (chip in own and chip not in FAMILIES)  # of its kind's other chips nothing is known
         usual = self.range(kind, mix, without)
         return usual if is_seen else usual.wider(WIDER)
 
@@ -147,7 +149,7 @@ def families_of(hardware: Table) -> dict[str, str]:
     """For each calibration of the chips whether it is of GPUs or TPUs."""
     names = {str(cells["calibration"]) for cells in hardware.rows.values()}
     ordered = (*FAMILIES, *sorted(names.difference(FAMILIES)))
-    return {name: "tpu" if name.startswith("tpu") else "gpu" for name in ordered}
+    return {name: kind_of(name) for name in ordered}
 
 
 def ranges(found: Fitted) -> dict[tuple[str, str], float]:

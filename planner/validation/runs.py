@@ -17,6 +17,7 @@ from planner.catalog.databases import Databases
 from planner.catalog.table import beside
 from planner.errors import Place, UserError
 from planner.formulas import library
+from planner.formulas.following import with_followers
 from planner.formulas.input_values import typed
 from planner.formulas.template import CALCULATED, Template
 from planner.validation.run_units import factor
@@ -127,13 +128,13 @@ def _completed(run: Run, settings: str, unit: str, databases: Databases, models:
         written = factor(unit, template.row(run.output).unit)
         model = models.identify(run.model) if run.model else ""
         hardware = databases.hardware.identify(run.hardware) if run.hardware else ""
-        values = dict(_values(template, settings))
+        values = with_followers(template, dict(_values(template, settings)))
         if not model and any(row.kind == "model" for row in template.rows):
             raise UserError("it names no model")
         if not hardware and any(row.kind == "hardware" for row in template.rows):
             raise UserError("it names no hardware")
     except UserError as error:
-        return replace(run, fault=error.what)
+        return replace(run, fault=f"{error.what}; {error.remedy}" if error.remedy else error.what)
     return replace(run, model=model, hardware=hardware, values=values, written=written, measured=run.measured * written)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from planner.validation.judged import Judged
+
+ROUNDING = 0.01
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,18 @@ def by(rows: Iterable[Judged], key: Callable[[Judged], str]) -> dict[str, Summar
     return {name: summary(found) for name, found in groups.items()}
 
 
-def reasons(rows: Iterable[Judged]) -> dict[str, int]:
-    """Why nothing is expected of rows, and of how many: the most frequent first."""
-    return dict(Counter(row.fault for row in rows if row.expected is None).most_common())
+def reasons(rows: Iterable[Judged]) -> dict[str, list[str]]:
+    """Why nothing is expected of rows, and the ids of those rows: the most frequent reason first."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row.expected is None:
+            found.setdefault(row.fault, []).append(row.run.id)
+    return dict(sorted(found.items(), key=lambda each: -len(each[1])))
+
+
+def impossible(rows: Iterable[Judged]) -> list[Judged]:
+    """The rows that are faster than their bound, by more than rounding: of another plan, or in another unit."""
+    return [row for row in rows if (ratio := row.over_measured(row.bound)) is not None and ratio > 1 + ROUNDING]
 
 
 def _known(numbers: Iterable[float | None]) -> list[float]:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from planner import table
 from planner.validation.judged import Judged
-from planner.validation.summary import Summary, by, reasons
+from planner.validation.summary import Summary, by, impossible, reasons
 
 TITLES = (
     "runs", "N/A", "error", "90 %", "bound", "90 %", "null", "90 %", "bias", "in range", "width",
 )  # fmt: skip
+MOST_NAMED = 4
 NOTE = (
     "Errors are on time, of measured: the median and the 90th percentile of the expected, of the bound, and of the\n"
     "null model (the bound times what published runs of such chips take over theirs). Bias is the median of expected\n"
@@ -55,9 +56,18 @@ def as_text(rows: Sequence[Judged], about: str) -> str:
         parts += ["", _table("kind and model", by(mixed, lambda row: f"{row.run.kind}, {names[row.mix]}"))]
     parts += ["", _table("source", by(rows, lambda row: row.run.source)), "", NOTE]
     if found := reasons(rows):
-        parts += ["", f"Nothing is expected of {table.counted(sum(found.values()), 'run')}:"]
-        parts += [f"  {count:,}  {why}" for why, count in found.items()]
+        parts += ["", f"Nothing is expected of {table.counted(sum(map(len, found.values())), 'run')}:"]
+        parts += [f"  {_named(ids)}: {why}" for why, ids in found.items()]
+    if fast := impossible(rows):
+        parts += ["", f"Faster than its bound, which no published run is: {_named([row.run.id for row in fast])}.",
+                  "Look at its settings and its unit."]  # fmt: skip
     return "\n".join(parts)
+
+
+def _named(ids: Sequence[str]) -> str:
+    """The first ids of some runs, and how many more there are."""
+    more = f" and {len(ids) - MOST_NAMED:,} more" if len(ids) > MOST_NAMED else ""
+    return ", ".join(ids[:MOST_NAMED]) + more
 
 
 def _table(title: str, summaries: dict[str, Summary]) -> str:
