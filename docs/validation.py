@@ -18,6 +18,7 @@ from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS
 from planner.catalog.databases import Databases
 from planner.formulas.evaluation import Results
 from planner.report import svg
+from planner.spoken import percent
 from planner.validation import told
 from planner.validation.fitting import Fit, Fitter
 from planner.validation.judged import Judged, judged, without_own_source
@@ -153,7 +154,7 @@ def table_of_kinds(of: Found) -> str:
         "in range",
         "width",
     ]
-    fitted_rows = [[kind, told.percent(each.median_error), told.percent(each.p90_error), told.percent(each.in_range, 0)]
+    fitted_rows = [[kind, percent(each.median_error), percent(each.p90_error), percent(each.in_range, 0)]
                    for kind, each in by(of.in_sample, lambda row: row.run.kind).items()]  # fmt: skip
     seen = lines_of(["kind", "error, median", "90 %", "in range"], fitted_rows)
     return f"{lines_of(header, rows)}\n\nThe same runs by the shipped calibrations, which have seen them:\n\n{seen}"
@@ -163,9 +164,9 @@ def table_of_sources(of: Found) -> str:
     """Sources, each left out of its own fit."""
     header = ["source", "runs", "error, median", "90 %", "bound", "null", "bias", "in range"]
     return lines_of(header, [
-        [name, str(each.n), *map(told.percent, (each.median_error, each.p90_error, each.median_error_bound,
+        [name, str(each.n), *map(percent, (each.median_error, each.p90_error, each.median_error_bound,
                                                 each.median_error_null)),
-         f"{each.bias:.2f}", told.percent(each.in_range, 0)]
+         f"{each.bias:.2f}", percent(each.in_range, 0)]
         for name, each in by(of.left_out, lambda row: row.run.source).items()
     ])  # fmt: skip
 
@@ -173,14 +174,14 @@ def table_of_sources(of: Found) -> str:
 def error(of: Found, kinds: Sequence[str], mix: str = "") -> str:
     """The median error of kinds of runs, sources left out."""
     rows = [row for row in of.left_out if row.run.kind in kinds and mix in ("", row.mix)]
-    return told.percent(summary(rows).median_error)
+    return percent(summary(rows).median_error)
 
 
 def gpu_dense(of: Found) -> str:
     """The same of dense training on GPUs."""
     rows = [row for row in of.left_out if row.run.kind == "train" and not row.is_moe]
     each = summary([row for row in rows if not row.calibration.startswith("tpu")])
-    return f"{told.percent(each.median_error)} / {told.percent(each.p90_error)} ({each.n} rows)"
+    return f"{percent(each.median_error)} / {percent(each.p90_error)} ({each.n} rows)"
 
 
 def ablation(of: Found) -> str:
@@ -202,8 +203,8 @@ def errors(fitter: Fitter, ratio: NDArray[np.float64], is_moe: NDArray[np.bool_]
     off = np.abs(1 / ratio - 1)
     medians = [float(np.median(off[counts & (fitter.sources == name)])) for name in sorted(set(fitter.sources[counts]))]
     shown = (np.median(off[counts]), np.quantile(off[counts], 0.9), np.mean(medians))
-    experts = told.percent(float(np.median(off[counts & is_moe]))) if (counts & is_moe).sum() > FEW else ""
-    return [*(told.percent(float(each)) for each in shown), experts]
+    experts = percent(float(np.median(off[counts & is_moe]))) if (counts & is_moe).sum() > FEW else ""
+    return [*(percent(float(each)) for each in shown), experts]
 
 
 def _without(of: Found, group: Group, term: Without) -> tuple[Group, Fitter]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from planner.catalog.databases import Databases
 from planner.formulas import library
 from planner.formulas.evaluation import Results, evaluate
-from planner.formulas.headlines import parts
+from planner.formulas.headlines import headlines
 from planner.formulas.lookups import facts
 from planner.validation.prediction import bound_of
 
@@ -98,7 +98,9 @@ def test_the_parts_make_the_step(stack):
     assert (plan.value("imbalance_part_time") > 0) == (stack != "ideal")
     serve = results("inference", "llama3-70b", "h100-sxm", n_chips=8, batch=32, stack=stack)
     for found, whole in ((plan, "step_time_expected"), (serve, "decode_step_time_expected")):
-        times = [found.value(row.name) for row in parts(found.template)]
+        step = headlines(found.template)[0]
+        assert step.row.name == whole
+        times = [found.value(part.text) for part in step.parts]
         assert min(times) >= 0
         assert sum(times) == pytest.approx(found.value(whole), rel=1e-9)
         assert found.value("check_parts") == 1

@@ -1,44 +1,60 @@
-"""What the workbook, the report and the command line lead with: the same numbers, with the same bounds and parts."""
+"""What the workbook, the report and the command line lead with, of which templates/dashboard.csv is the only home."""
 
 from __future__ import annotations
 
 import pytest
 
 from planner.formulas import library
-from planner.formulas.expected import LEADS
-from planner.formulas.headlines import bounds, headlines, parts
+from planner.formulas.headlines import bounds, headlines, leaders, leading, memory_check
 from planner.formulas.text import parse
 
 
-@pytest.mark.parametrize("name", ["training", "inference", "collectives"])
-def test_every_surface_leads_with_the_same_numbers(name: str) -> None:
-    """What calc and the report lead with leads on Dashboard too, in the same order and with its range."""
-    shown = {each.row.name: each for each in headlines(library.load(name))}
-    led = [each.name for each in LEADS[name].headlines]
-    assert [row for row in shown if row in led] == led
-    for each in LEADS[name].headlines:
-        assert [row.name for row in shown[each.name].range] == [each.low, each.high]
-        bound = shown[each.name].bound
-        assert bound
-        if len(parse(each.bound).names) == 1:
-            assert bound.name == each.bound
-
-
-@pytest.mark.parametrize("name", ["training", "inference"])
-def test_every_surface_makes_a_step_of_the_same_parts(name: str) -> None:
-    """The parts of Dashboard's waterfall are those of the report's, in whatever order; none of collectives."""
+@pytest.mark.parametrize("name", ["training", "inference", "collectives", "matmul"])
+def test_what_leads_has_its_range_and_bound(name: str) -> None:
+    """What calc and the report lead with stands on Dashboard too, each number with least, most, and bound."""
     template = library.load(name)
-    told = dict(reversed(LEADS[name].made[0].parts))  # the first of each label
-    assert {row.name for row in parts(template)} == set(told.values())
-    assert parts(library.load("collectives")) == []
+    led = leading(name, template.by_name)
+    assert list(leaders()) == ["training", "inference", "collectives", "matmul"]
+    assert leaders()[name] == led[0].row.name
+    assert [each for each in headlines(template) if each.label] == led
+    for each in led:
+        assert [row.name for row in each.range] == [f"{each.row.name}_low", f"{each.row.name}_high"]
+        assert each.bound is not None
+        assert each.bound.unit == each.row.unit
+
+
+@pytest.mark.parametrize("name", ["training", "inference", "collectives", "matmul"])
+def test_parts_are_rows_or_have_a_label(name: str) -> None:
+    """Every part reads rows of the template; those of a whole plan are rows, which the workbook can draw."""
+    template = library.load(name)
+    for part in [part for each in headlines(template) for part in each.parts]:
+        assert part.label
+        assert set(parse(part.text).names) <= template.by_name.keys()
+        assert part.text in template.by_name or not memory_check(name)
+
+
+def test_a_whole_plan_has_a_check_of_its_memory() -> None:
+    """It is a check of the template; a part of a plan, such as a collective, has none."""
+    for name in ("training", "inference"):
+        assert library.load(name).row(memory_check(name)).kind == "check"
+    assert [memory_check(name) for name in ("collectives", "matmul", "mlp")] == ["", "", ""]
+
+
+def test_a_template_that_lacks_a_row_leads_with_nothing() -> None:
+    """A number is never led with without its range or its bound; Dashboard shows what there is."""
+    rows = dict(library.load("training").by_name)
+    for name in ("step_time_expected_low", "mfu_bound", "train_cost_expected"):
+        assert leading("training", {key: row for key, row in rows.items() if key != name}) == []
 
 
 def test_a_template_without_headlines_shows_its_first_outputs() -> None:
     """A template that dashboard.csv doesn't name has its outputs, without bounds; each explains itself."""
-    template = library.load("matmul")
+    template = library.load("chip")
     outputs = [row.name for row in template.of_kind("output")]
+    assert len(outputs) > 12
     assert [each.row.name for each in headlines(template)] == outputs[:12]
     assert bounds(template) == outputs[:12]
+    assert leading("chip", template.by_name) == []
 
 
 def test_what_explains_a_headline_is_its_bound() -> None:

@@ -9,11 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from planner.cli import group
-from planner.formulas import expected, library
+from planner.formulas import library
 from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.following import with_followers
+from planner.formulas.headlines import leading
 from planner.formulas.lookups import facts
-from planner.formulas.spoken import between, spoken
+from planner.spoken import between, spoken
 
 TRAINING = ["training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512"]
 SERVING = ["inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "batch=32"]
@@ -74,23 +75,23 @@ def test_a_range_without_an_end_is_none() -> None:
 def test_what_leads_is_in_the_templates(name: str) -> None:
     """Every row that a template leads with is one of it; a number stands in its range, and never beats its bound."""
     results = plan_of(name)
-    found = expected.lead(name, results.template.by_name)
-    assert found is not None
-    for answer in expected.answers(found, results.number):
-        assert answer.low <= answer.expected <= answer.high
-        is_rate = answer.headline.unit in ("%", "1/s")
-        assert answer.expected <= answer.bound if is_rate else answer.expected >= answer.bound
+    found = leading(name, results.template.by_name)
+    assert found
+    for each in found:
+        number, low, high, bound = (results.number(row.name) for row in each.rows)
+        assert low <= number <= high
+        assert number <= bound if each.unit in ("%", "1/s") else number >= bound
 
 
 @pytest.mark.parametrize("name", PLANS)
 def test_the_parts_make_the_whole(name: str) -> None:
     """The parts of each time sum to it, none is below 0, and their shares make one."""
     results = plan_of(name)
-    found = expected.lead(name, results.template.by_name)
-    assert found is not None
-    for made in found.made:
-        parts = expected.parts(made, results.number)
-        assert sum(part.seconds for part in parts) == pytest.approx(results.number(made.name), rel=1e-9)
+    made = [each for each in leading(name, results.template.by_name) if each.parts]
+    assert made
+    for each in made:
+        parts = each.shares(results.number)
+        assert sum(part.seconds for part in parts) == pytest.approx(results.number(each.row.name), rel=1e-9)
         assert sum(part.share for part in parts) == pytest.approx(1, rel=1e-9)
         assert min(part.seconds for part in parts) > 0
 

@@ -9,9 +9,9 @@ from click.testing import CliRunner
 
 from planner.cli import group
 from planner.report.contents import CheckResult
-from planner.report.figures import apart
 from planner.report.gather import gather
 from planner.report.jinja_pages import html, markdown
+from planner.spoken import apart
 from tests.workbooks import write_plan
 
 GIB = 2**30

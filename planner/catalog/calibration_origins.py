@@ -8,6 +8,7 @@ from pathlib import Path
 from planner import csvfile, data
 from planner.catalog.calibration_columns import BY_NAME, COMMON
 from planner.catalog.calibrations import COLUMNS, REQUIRED, SHIPPED
+from planner.spoken import percent
 
 MOST_NAMED = 3  # sources that a line names
 
@@ -40,7 +41,7 @@ def _said(cells: Mapping[str, str]) -> str:
     few = ", ".join(named[:MOST_NAMED]) + (", ..." if len(named) > MOST_NAMED else "")
     said = [f"fitted on {rows} runs of {len(named)} source{'s' if len(named) != 1 else ''} ({few})"]
     if error := cells.get("error", "").strip():
-        said.append(f"median error {float(error):.1%} with each left out".replace("%", " %"))
+        said.append(f"median error {percent(float(error))} with each left out")
     if cells.get("lower", "").strip() and cells.get("upper", "").strip():
         said.append(f"may be {cells['lower'].strip()} to {cells['upper'].strip()}")
     return ", ".join(said)

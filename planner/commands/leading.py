@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from planner import table
 from planner.catalog.databases import Databases
 from planner.formulas import expected
 from planner.formulas.evaluation import Results
-from planner.formulas.expected import Lead, Made
 from planner.formulas.explanation import missing
-from planner.formulas.spoken import between, spoken
+from planner.formulas.headlines import Headline, leading, memory_check
+from planner.formulas.template import Row
+from planner.formulas.text import parse
+from planner.spoken import between, percent, spoken
 from planner.validation.nearest import Nearest, nearest
 
 TITLES = ["", "expected", "80 % of published runs", "bound"]
+NEEDED, ROOM = "memory_bytes_per_chip", "hbm_bytes-hbm_reserve_bytes"
 
 
 def lines(results: Results, model: str | None, hardware: str | None, databases: Databases) -> list[str]:
     """The head of a plan as lines of text; none for a template that leads with nothing."""
-    found = expected.lead(results.template.name, results.template.by_name)
-    if found is None:
+    found = leading(results.template.name, results.template.by_name)
+    if not found:
         return []
     near = nearest(results.template, results.value, hardware or "", databases)
-    stack, calibration = (_text(results, name) for name in ("stack", "calibration_id"))
-    said = [*_plan(results, model, hardware), *_headlines(found, results), *_memory(found, results)]
-    said += expected.notes(stack, calibration, near.own if near else None)
-    if stack != expected.IDEAL:
-        is_one = len(found.made) == 1
-        said += [line for made in found.made for line in _made(made, results, is_one=is_one)]
+    said = [*_plan(results, model, hardware), *_headlines(found, results), *_memory(results)]
+    said += expected.notes(results.value, near.own if near else None)
+    if results.value("stack") != expected.IDEAL:
+        made = [each for each in found if each.parts]
+        said += [line for each in made for line in _made(each, results, is_one=len(made) == 1)]
     return said + (_near(near) if near else [])
-
-
-def _text(results: Results, name: str) -> str | None:
-    value = results.value(name)
-    return value if isinstance(value, str) else None
 
 
 def _plan(results: Results, model: str | None, hardware: str | None) -> Iterator[str]:
@@ -44,65 +41,57 @@ def _plan(results: Results, model: str | None, hardware: str | None) -> Iterator
     yield f"What to expect of {results.template.name}{f', {what}' if what else ''}, stack {results.value('stack')}:"
 
 
-def _headlines(found: Lead, results: Results) -> list[str]:
+def _headlines(found: Sequence[Headline[Row]], results: Results) -> list[str]:
     """What to expect, its range and the bound, a line each; below them why one is N/A."""
-    rows = [
-        [each.headline.label, spoken(each.expected, each.headline.unit),
-         between(each.low, each.high, each.headline.unit, each.expected),
-         spoken(each.bound, each.headline.unit, each.expected)]
-        for each in expected.answers(found, results.number)
-    ]  # fmt: skip
-    lacking = missing(results, [each.name for each in found.headlines])
+    rows = []
+    for each in found:
+        number, low, high, bound = (results.number(row.name) for row in each.rows)
+        said = between(low, high, each.unit, number), spoken(bound, each.unit, number)
+        rows.append([each.label, spoken(number, each.unit), *said])
+    lacking = missing(results, [each.row.name for each in found])
     why = [f"N/A because {', '.join(lacking)}: --set a value"] if lacking else []
     return [*table.aligned(TITLES, rows, right=("expected", "bound")).splitlines(), *why]
 
 
-def _memory(found: Lead, results: Results) -> Iterator[str]:
+def _memory(results: Results) -> Iterator[str]:
     """Whether the memory of a chip is enough, and by how much it is not."""
-    if not found.check:
+    check = memory_check(results.template.name)
+    if not {check, NEEDED, *parse(ROOM).names} <= results.template.by_name.keys():
         return
-    needed, room = results.number(expected.NEEDED), results.number(expected.ROOM)
+    needed, room = results.number(NEEDED), results.number(ROOM)
     if needed is None or room is None:
         yield "Memory: can't be told"
         return
     each = f"{spoken(needed, 'byte')} of {spoken(room, 'byte')} on a chip"
-    if results.value(found.check) == 0:
+    if results.value(check) == 0:
         yield f"Memory: does not fit, {each}: {spoken(needed - room, 'byte')} too much"
     else:
         yield f"Memory: fits, {each}"
 
 
-def _made(made: Made, results: Results, *, is_one: bool) -> list[str]:
+def _made(made: Headline[Row], results: Results, *, is_one: bool) -> list[str]:
     """The parts of a time: a table for a template's only one, a line for each of several."""
-    parts = expected.parts(made, results.number)
+    parts = [(each.label, spoken(each.seconds, "s"), _share(each.share)) for each in made.shares(results.number)]
     if not parts:
         return []
     if is_one:
-        rows = [[part.label, spoken(part.seconds, "s"), _share(part.share)] for part in parts]
-        title = f"Why not the ideal? The expected {made.label} of {spoken(results.number(made.name), 's')} is made of"
-        return ["", title, *table.aligned(["", "time", "share"], rows, right=("time", "share")).splitlines()[1:]]
-    words = ", ".join(f"{part.label.lower()} {spoken(part.seconds, 's')} ({_share(part.share)})" for part in parts)
-    return [f"Why not the ideal? {made.label.capitalize()}: {words}"]
+        whole = spoken(results.number(made.row.name), made.unit)
+        title = f"Why not the ideal? The expected {made.label.lower()} of {whole} is made of"
+        return ["", title, *table.aligned(["", "time", "share"], parts, right=("time", "share")).splitlines()[1:]]
+    words = ", ".join(f"{label.lower()} {time} ({share})" for label, time, share in parts)
+    return [f"Why not the ideal? {made.label}: {words}"]
 
 
 def _share(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %") if share >= 0.01 else "under 1 %"
+    return percent(share, 0) if share >= 0.01 else "under 1 %"
 
 
 def _near(found: Nearest) -> list[str]:
     """The nearest runs as a table; a column in which all are alike or blank is left out."""
-    columns = {
-        "run": [run.run.id for run in found.runs],
-        "model": [run.model for run in found.runs],
-        "chip": [run.run.hardware for run in found.runs],
-        **{label: [table.shown(run.sizes[at]) for run in found.runs] for at, label in enumerate(found.sizes)},
-        "what": [run.what for run in found.runs],
-        "reported": [spoken(run.run.measured, run.unit) for run in found.runs],
-        "expected": [spoken(run.expected, run.unit, run.run.measured) for run in found.runs],
-        "off by": [f"{run.expected / run.run.measured - 1:+.0%}".replace("%", " %") for run in found.runs],
-    }
-    titles = [title for title, cells in columns.items() if title not in ("model", "what") or len(set(cells)) > 1]
-    rows = list(zip(*(columns[title] for title in titles), strict=True))
-    right = [*found.sizes, "reported", "expected", "off by"]
+    columns = list(zip(found.columns, *(run.cells for run in found.runs), strict=True))
+    told = [column for column in columns if column[0].name not in ("model", "what") or len(set(column[1:])) > 1]
+    titles, *rows = zip(*told, strict=True)
+    right = [title.label for title in titles if title.unit != "text"]
+    said = table.aligned([title.label for title in titles], [[cell.text for cell in row] for row in rows], right)
     title = "Runs like yours: the published runs nearest to this plan, and what is expected of each"
-    return ["", title, *table.aligned(titles, rows, right=right).splitlines()]
+    return ["", title, *said.splitlines()]

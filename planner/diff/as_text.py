@@ -15,7 +15,7 @@ from planner.diff.differences import (
     OutcomeChange,
     Structure,
 )
-from planner.report.figures import EXACT, shown
+from planner.spoken import EXACT, shown
 from planner.xlsx.cellvalue import CellError, Value, plain
 
 MOST = 40

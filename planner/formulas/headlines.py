@@ -1,48 +1,117 @@
-"""What a first screen shows of a template, as data: templates/dashboard.csv names its headlines and the parts of one.
+"""What leads of a template, as data: templates/dashboard.csv names its headlines, with their bounds and parts.
 
-Its kinds: `headline`, a number that one asks for, with the bound that stands beside it (`bound`) and the row that says
-what binds (`binds`); `part`, a part of the first headline, which all parts together make. `display` is % for a share.
+Its kinds: `headline`, a row that one asks for first, with the bound that stands beside it (`bound`) and the row that
+says what binds (`binds`); Dashboard shows all of them, `calc` and the report lead with those that have a `label`, which
+is what they call it. `part`, a part of the headline above it, all of which make it: a row, or a formula in names of
+rows with a label of its own. `check`, the check that a whole plan fits in memory, which a part of a plan such as a
+collective hasn't. `display` is % for a share.
+
+Rows are those of a template or of a workbook on disk, so that both lead with the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from planner import csvfile, data
 from planner.formulas.template import Row, Template
+from planner.formulas.text import parse
 
-COLUMNS = ("template", "name", "kind", "bound", "binds", "display")
-RANGE = ("_low", "_high")  # how the names of a headline's range end
+COLUMNS = ("template", "name", "kind", "label", "bound", "binds", "display")
+RANGE = ("_low", "_high")  # how the names of a headline's range end, which holds 80 % of published runs
 MOST = 12  # headlines of a template that names none
 
 
-@dataclass(frozen=True)
-class Headline:
-    """A number that one asks for first, the least and the most of its range, and its bound."""
-
-    row: Row
-    range: tuple[Row, ...] = ()
-    bound: Row | None = None
-    binds: Row | None = None
-    display: str = ""
+class Named(Protocol):
+    """A row of a template or of a workbook."""
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def name(self) -> str:
+        """Its machine name."""
+
+    @property
+    def label(self) -> str:
+        """What a reader calls it."""
+
+    @property
+    def unit(self) -> str:
+        """Its unit."""
+
+
+AnyRow = TypeVar("AnyRow", bound=Named)
+
+
+class Part(NamedTuple):
+    """A part of a headline: what to call it, and the name of its row or a formula in names of rows."""
+
+    label: str
+    text: str
+
+
+class Share(NamedTuple):
+    """What a part takes of an expected time: its label, seconds, and the fraction of the whole."""
+
+    label: str
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Headline(Generic[AnyRow]):
+    """A number that one asks for first, the least and the most of its range, its bound and its parts.
+
+    `label` is what `calc` and the report call it, blank where Dashboard alone shows it; `unit` the one to say it in.
+    """
+
+    row: AnyRow
+    unit: str
+    label: str = ""
+    range: tuple[AnyRow, ...] = ()
+    bound: AnyRow | None = None
+    binds: AnyRow | None = None
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def rows(self) -> tuple[AnyRow, ...]:
         """The headline, its range and its bound, in this order."""
         return self.row, *self.range, *([self.bound] if self.bound else [])
 
+    def shares(self, number: Callable[[str], float | None]) -> list[Share]:
+        """The parts that take any of the time, in order; none where one of them, or the time, is N/A or 0.
 
-def headlines(template: Template) -> list[Headline]:
+        `number` gives what a formula in names of rows is in a plan, in seconds; None for N/A.
+        """
+        total = number(self.row.name)
+        times = [(part.label, number(part.text)) for part in self.parts]
+        if not total or any(seconds is None for _, seconds in times):
+            return []
+        return [Share(label, seconds, seconds / total) for label, seconds in times if seconds]
+
+
+def headlines(template: Template) -> list[Headline[Row]]:
     """A template's headlines in the order in which they are shown; of one that names none its first outputs."""
-    named = [_headline(template, cells) for cells in _named(template, "headline")]
-    return named or [Headline(row, binds=row) for row in template.of_kind("output")[:MOST]]
+    outputs = template.of_kind("output")[:MOST]
+    return _headlines(template.name, template.by_name) or [Headline(row, row.unit, binds=row) for row in outputs]
 
 
-def parts(template: Template) -> list[Row]:
-    """The parts of a template's first headline, which together make it; none where it names none."""
-    return [template.row(cells["name"]) for cells in _named(template, "part")]
+def leading(template: str, rows: Mapping[str, AnyRow]) -> list[Headline[AnyRow]]:
+    """What `calc` and the report lead with of a template; none where it leads with nothing, or a row is missing."""
+    found = [each for each in _headlines(template, rows) if each.label]
+    wanted = sum(bool(cells["label"]) for cells in _named(template, "headline"))
+    return found if len(found) == wanted and all(len(each.range) == 2 and each.bound for each in found) else []
+
+
+def memory_check(template: str) -> str:
+    """The name of the check that a whole plan fits in memory; blank where a template plans a part of one."""
+    return next((cells["name"] for cells in _named(template, "check")), "")
+
+
+def leaders() -> dict[str, str]:
+    """The templates that lead with something, in order, each with the name of its first headline."""
+    return {name: records[0]["name"] for name, records in _records().items() if records[0]["label"]}
 
 
 def bounds(template: Template) -> list[str]:
@@ -51,21 +120,35 @@ def bounds(template: Template) -> list[str]:
     return list(dict.fromkeys(row.name for row in found))
 
 
-def _headline(template: Template, cells: dict[str, str]) -> Headline:
-    row = template.row(cells["name"])
-    spread = tuple(template.row(row.name + end) for end in RANGE if row.name + end in template.by_name)
-    bound, binds = (template.by_name.get(cells[name]) for name in ("bound", "binds"))
-    return Headline(row, spread, bound, binds or (None if bound else row), cells["display"])
+def _headlines(template: str, rows: Mapping[str, AnyRow]) -> list[Headline[AnyRow]]:
+    """The headlines whose rows there are, each with the parts whose rows there are."""
+    found: list[Headline[AnyRow]] = []
+    for cells in _records().get(template, ()):
+        if cells["kind"] == "headline" and cells["name"] in rows:
+            found.append(_headline(cells, rows))
+        elif cells["kind"] == "part" and found and rows.keys() >= set(parse(cells["name"]).names):
+            part = Part(cells["label"] or rows[cells["name"]].label, cells["name"])
+            found[-1] = replace(found[-1], parts=(*found[-1].parts, part))
+    return found
 
 
-def _named(template: Template, kind: str) -> Iterator[dict[str, str]]:
-    """The records of a kind whose row the template has."""
-    for cells in _records():
-        if (cells["template"], cells["kind"]) == (template.name, kind) and cells["name"] in template.by_name:
-            yield cells
+def _headline(cells: dict[str, str], rows: Mapping[str, AnyRow]) -> Headline[AnyRow]:
+    row = rows[cells["name"]]
+    spread = tuple(rows[row.name + end] for end in RANGE if row.name + end in rows)
+    bound, binds = (rows.get(cells[name]) for name in ("bound", "binds"))
+    binding = binds or (None if bound else row)
+    return Headline(row, cells["display"] or row.unit, cells["label"], spread, bound, binding)
+
+
+def _named(template: str, kind: str) -> list[dict[str, str]]:
+    return [cells for cells in _records().get(template, ()) if cells["kind"] == kind]
 
 
 @cache
-def _records() -> list[dict[str, str]]:
+def _records() -> dict[str, list[dict[str, str]]]:
+    """What dashboard.csv says of each template, in its order."""
     sheet = csvfile.read(data.folder("templates") / "dashboard.csv", required=COLUMNS, known=COLUMNS)
-    return [cells for _, cells in sheet.records()]
+    found: dict[str, list[dict[str, str]]] = {}
+    for _, cells in sheet.records():
+        found.setdefault(cells["template"], []).append(cells)
+    return found

@@ -12,7 +12,8 @@ from planner.book.row_formulas import usual_of
 from planner.book.tables import LineItem, LineTable
 from planner.catalog.table import TABLES
 from planner.report.contents import Figure, FigureRow, Section, Source, Typed
-from planner.report.figures import CellFigures, shown
+from planner.report.figures import CellFigures
+from planner.spoken import shown
 from planner.table import joined
 from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import CellError

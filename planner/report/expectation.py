@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from planner.book.plan import Quantity, Scenario
 from planner.catalog import Value
 from planner.formulas import expected, library
-from planner.formulas.evaluation import number_of
-from planner.formulas.expected import Headline, Lead
-from planner.formulas.spoken import PERCENT, spoken
-from planner.formulas.text import parse
+from planner.formulas.headlines import Headline, leaders, leading, memory_check
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable
-from planner.report.figures import CellFigures, shown
+from planner.report.figures import CellFigures
+from planner.spoken import PERCENT, spoken
 from planner.validation.nearest import Nearest, NearRun, PublishedRuns, published_runs
 
 RUNS = "published_runs.csv"
@@ -26,10 +24,10 @@ OF_RUNS, PART = "80 % of published runs", "_part_time"
 
 @dataclass(frozen=True)
 class Planned:
-    """What a template plans of the scenarios that are meant for it: its lead, and the rows by name."""
+    """What a template plans of the scenarios that are meant for it: its headlines, and the rows by name."""
 
     template: str
-    lead: Lead
+    headlines: Sequence[Headline[Quantity]]
     rows: Mapping[str, Quantity]
     meant: tuple[tuple[int, Scenario], ...]
     cells: CellFigures
@@ -37,7 +35,7 @@ class Planned:
     @property
     def is_whole(self) -> bool:
         """Whether it plans what a scenario is meant for, with its memory, and not a part of it such as a collective."""
-        return bool(self.lead.check)
+        return bool(memory_check(self.template))
 
     @cached_property
     def runs(self) -> PublishedRuns | None:
@@ -52,37 +50,22 @@ class Planned:
         value = found.value if found else None
         return float(value) if isinstance(value, int) else value if isinstance(value, (float, str)) else None
 
-    def text(self, name: str, key: str) -> str | None:
-        """A row's text in a scenario."""
+    def number(self, name: str, key: str) -> float | None:
+        """A row's number in a scenario; None for N/A."""
         value = self.value(name, key)
-        return value if isinstance(value, str) else None
+        return value if isinstance(value, float) else None
 
-    def number(self, text: str, key: str) -> float | None:
-        """What a formula in names gives in a scenario; None for N/A."""
-        formula = parse(text)
-        values = {name: self.value(name, key) for name in formula.names}
-        known = {name: value for name, value in values.items() if value is not None}
-        found = number_of(formula, known) if len(known) == len(values) else float("nan")
-        return None if found != found else found
+    def figure(self, row: Quantity, key: str, unit: str, like: float | None = None) -> Figure:
+        """A row's cell as people say it in a unit; `like` is a number beside which it stands."""
+        own = self.cells.of(row, key)
+        return replace(own, unit=unit, text=spoken(own.number, unit, like)) if own.is_number else own
 
-    def figure(self, text: str, key: str, unit: str, like: float | None = None) -> Figure:
-        """A formula in names as a figure: the row's own cell, or what is derived from several; as people say it.
-
-        `like` is a number beside which it stands.
-        """
-        if text in self.rows:
-            own = self.cells.of(self.rows[text], key)
-            return replace(own, unit=unit, text=spoken(own.number, unit, like)) if own.is_number else own
-        figures = [self.cells.of(self.rows[name], key) for name in parse(text).names if name in self.rows]
-        number, where = self.number(text, key), ", ".join(figure.cell for figure in figures)
-        why = next((figure.why for figure in figures if figure.why), "") if number is None else ""
-        return Figure(number, unit, spoken(number, unit, like), where, why, is_derived=True)
-
-    def headline(self, each: Headline, key: str) -> ExpectedNumber:
+    def headline(self, each: Headline[Quantity], key: str) -> ExpectedNumber:
         """A headline in a scenario."""
-        found = self.figure(each.name, key, each.unit)
-        others = (self.figure(text, key, each.unit, found.number) for text in (each.low, each.high, each.bound))
-        return ExpectedNumber(each.name, each.label, each.unit, found, *others)
+        row, *others = each.rows
+        found = self.figure(row, key, each.unit)
+        low, high, bound = (self.figure(other, key, each.unit, found.number) for other in others)
+        return ExpectedNumber(row.name, each.label, each.unit, found, low, high, bound)
 
     def near(self, scenario: Scenario) -> Nearest | None:
         """The published runs nearest to a scenario."""
@@ -91,33 +74,31 @@ class Planned:
 
     def is_ideal(self, key: str) -> bool:
         """Whether the scenario asks for its bounds."""
-        return self.text("stack", key) == expected.IDEAL
+        return self.value("stack", key) == expected.IDEAL
 
 
 def planned(cells: CellFigures) -> list[Planned]:
     """What each template of the workbook plans: those whose sheets have every row that the template leads with."""
     found = []
-    for name, usual in expected.LEADS.items():
-        key = usual.headlines[0].name
+    for name, key in leaders().items():
         for rows in cells.table_with(key):
-            if lead := expected.lead(name, _known(cells, rows, key)):
-                found.append(Planned(name, lead, rows, tuple(cells.meant(rows[key])), cells))
+            known = {row.name: row for row in rows.values() if _is_known(row, rows[key])}
+            if headlines := leading(name, known):
+                found.append(Planned(name, headlines, rows, tuple(cells.meant(rows[key])), cells))
                 break
     return found
 
 
-def _known(cells: CellFigures, rows: Mapping[str, Quantity], key: str) -> set[str]:
-    """The names of what a sheet may read; the parts of a time are those of its own sheet, which has the row `key`."""
-    own = next(set(table) for table in cells.tables if key in table)
-    others = {name for name in rows if not name.endswith(PART)}
-    return own | others | {row.name for row in cells.plan.constants}
+def _is_known(row: Quantity, whole: Quantity) -> bool:
+    """Whether a sheet may read a row: the parts of its time are its own, though another sheet's have the same names."""
+    return row.sheet == whole.sheet or not row.name.endswith(PART)
 
 
 def numbers(plans: Sequence[Planned], scenario: Scenario) -> tuple[ExpectedNumber, ...]:
     """The headlines of a scenario, of all that it is meant for; of parts such as collectives where nothing else is."""
     meant = [plan for plan in plans if _is_meant(plan, scenario)]
     found = [plan for plan in meant if plan.is_whole] or meant
-    return tuple(plan.headline(each, scenario.key) for plan in found for each in plan.lead.headlines)
+    return tuple(plan.headline(each, scenario.key) for plan in found for each in plan.headlines)
 
 
 def notes(plans: Sequence[Planned], scenario: Scenario) -> tuple[str, ...]:
@@ -125,9 +106,9 @@ def notes(plans: Sequence[Planned], scenario: Scenario) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for plan in plans:
         if plan.is_whole and _is_meant(plan, scenario):
-            stack, calibration = (plan.text(name, scenario.key) for name in ("stack", "calibration_id"))
             near = plan.near(scenario)
-            found |= dict.fromkeys(expected.notes(stack, calibration, near.own if near else None))
+            value = partial(plan.value, key=scenario.key)
+            found |= dict.fromkeys(expected.notes(value, near.own if near else None))
     return tuple(found)
 
 
@@ -150,7 +131,7 @@ def tables(plans: Sequence[Planned]) -> tuple[FigureTable, ...]:
 
 def _rows(plan: Planned) -> Iterator[tuple[Figure, ...]]:
     """A row for each headline and scenario, so that scenarios stand below each other."""
-    for each in plan.lead.headlines:
+    for each in plan.headlines:
         for _, scenario in plan.meant:
             found = plan.headline(each, scenario.key)
             named = Figure(scenario.id, "text", scenario.name or scenario.id), Figure(each.label, "text", each.label)
@@ -163,37 +144,22 @@ def near_tables(plans: Sequence[Planned]) -> tuple[FigureTable, ...]:
 
 
 def _near_table(plan: Planned) -> FigureTable | None:
-    rows: list[tuple[Figure, ...]] = []
-    sizes: tuple[str, ...] = ()
-    for _, scenario in plan.meant:
-        if found := plan.near(scenario):
-            sizes = found.sizes
-            rows += [_near_row(scenario, run) for run in found.runs]
-    if not rows:
+    near = [(scenario, found) for _, scenario in plan.meant if (found := plan.near(scenario)) and found.runs]
+    if not near:
         return None
-    texts = [("scenario", "Scenario"), ("run", "Published run"), ("model", "Model"), ("hardware", "Chip")]
-    columns = [FigureColumn(name, label, "text") for name, label in texts]
-    columns += [FigureColumn(label.replace(" ", "_").replace("/", "_"), label.capitalize(), "1") for label in sizes]
-    columns += [
-        FigureColumn("what", "What", "text"), FigureColumn("reported", "Reported", "s"),
-        FigureColumn("expected", "Expected", "s"), FigureColumn("error", "Off by", PERCENT),
-    ]  # fmt: skip
-    return FigureTable(tuple(columns), tuple(rows), title=plan.template.capitalize())
+    columns = [FigureColumn("scenario", "Scenario", "text")]
+    for each in near[0][1].columns:
+        label = "Published run" if each.name == "run" else each.label.capitalize()
+        columns.append(FigureColumn(each.name, label, each.unit))
+    rows = tuple(_near_row(scenario, run) for scenario, found in near for run in found.runs)
+    return FigureTable(tuple(columns), rows, title=plan.template.capitalize())
 
 
 def _near_row(scenario: Scenario, near: NearRun) -> tuple[Figure, ...]:
-    run = near.run
-    where, error = f"{RUNS}: {run.id}", near.expected / run.measured - 1
-
-    def text(words: str) -> Figure:
-        return Figure(words, "text", words)
-
-    def number(value: float, unit: str) -> Figure:
-        words = shown(value, unit) if unit == "1" else spoken(value, unit, run.measured)
-        return Figure(value, unit, words, where, is_derived=True)
-
-    return (
-        Figure(scenario.id, "text", scenario.name or scenario.id), text(run.id), text(near.model), text(run.hardware),
-        *(number(size, "1") for size in near.sizes), text(near.what), number(run.measured, near.unit),
-        number(near.expected, near.unit), Figure(error, PERCENT, f"{error:+.0%}", where, is_derived=True),
-    )  # fmt: skip
+    where = f"{RUNS}: {near.run.id}"
+    figures = [
+        Figure(value, unit, text) if unit == "text"
+        else Figure(value, unit, text.replace(" ", "") if unit == PERCENT else text, where, is_derived=True)
+        for value, unit, text in near.cells
+    ]  # fmt: skip
+    return Figure(scenario.id, "text", scenario.name or scenario.id), *figures

@@ -24,7 +24,8 @@ from planner.formulas.text import (
 )
 from planner.formulas.units import parse_unit, unit_of
 from planner.report.contents import CheckResult
-from planner.report.figures import CellFigures, apart, shown
+from planner.report.figures import CellFigures
+from planner.spoken import apart, shown
 from planner.table import joined
 
 TURNED = {"<=": ">", "<": "≥", ">=": "<", ">": "≤", "=": "≠", "<>": "="}

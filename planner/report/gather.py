@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from planner import __version__
 from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
 from planner.errors import Place, UserError
-from planner.formulas.expected import AT_BOUND
 from planner.report import assumptions, expectation, sweep_tables
 from planner.report.bar_pictures import MEMORIES, memory_pictures
 from planner.report.contents import (
@@ -37,7 +35,7 @@ from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 
 MOST_MAIN, MOST_BINDS, MOST_OF_EACH, FITS = 4, 3, 2, "fits_memory"
-EXPECTED, BOUND, AT_ITS_BOUND = "_expected", "_bound", "bound"
+EXPECTED = "_expected"
 UNTITLED, MOST_NAMED = "Plan", 4
 
 
@@ -201,25 +199,18 @@ def _fits(plan: Plan, key: str, of: str = "") -> bool | None:
 
 def _headlines(cells: CellFigures, plans: Sequence[Planned]) -> tuple[Section, ...]:
     """Dashboard's rows that aren't among what to expect, section by section, what binds a quantity below it."""
-    headlines = [one for each in plans for one in each.lead.headlines]
-    told = {name for one in headlines for name in (one.name, one.low, one.high)}
-    bounds = {name for one in headlines for name in (one.bound, one.name.removesuffix(EXPECTED) + BOUND)}
+    headlines = [one for each in plans for one in each.headlines]
+    told = {row.name for one in headlines for row in (one.row, *one.range)}
+    bounds = {one.bound.name for one in headlines if one.bound}
     sections: dict[str, list[FigureRow]] = {}
     for row in cells.plan.headlines:
         if row.name in told or (row.name in bounds and not row.bound_by):
             continue
         lines = sections.setdefault(row.section, [])
-        line = cells.line(row)
-        title = _at_bound(row.name, line.label)
-        lines.append(replace(line, label=title))
+        lines.append(cells.line(row))
         if row.bound_by:
-            lines.append(_bound(cells, title, row.row + 1, row.sheet, row.bound_by))
+            lines.append(_bound(cells, row.title, row.row + 1, row.sheet, row.bound_by))
     return tuple(Section(title, tuple(lines)) for title, lines in sections.items())
-
-
-def _at_bound(name: str, label: str) -> str:
-    """A label that says so where nothing is lost in a number: nobody should take it for what to expect."""
-    return f"{label} (at its bound)" if name in AT_BOUND and AT_ITS_BOUND not in label.lower() else label
 
 
 def _bound(cells: CellFigures, title: str, row: int, sheet: str, values: Mapping[str, Value]) -> FigureRow:

@@ -17,9 +17,10 @@ from planner.errors import UserError
 from planner.formulas.template import CALCULATED, Template
 from planner.report import svg
 from planner.report.contents import Figure, Picture
-from planner.report.figures import CellFigures, shown
+from planner.report.figures import CellFigures
 from planner.report.label_placement import DrawnPoint, Labels
 from planner.report.svg import Drawing, Scale
+from planner.spoken import shown
 from planner.xlsx.cellvalue import CellError
 
 HEIGHT, LEFT, RIGHT = 320.0, 52.0, svg.WIDTH - 12

@@ -10,8 +10,9 @@ from planner.compare.comparison_sheet import find
 from planner.errors import UserError
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
-from planner.report.figures import CellFigures, shown
+from planner.report.figures import CellFigures
 from planner.report.svg import Drawing, Scale
+from planner.spoken import shown
 
 COLUMNS = (
     ("case_label", "Case", "text"), ("shape", "Shape", "text"), ("dtype", "Dtype", "text"),

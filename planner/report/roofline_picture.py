@@ -11,9 +11,10 @@ from typing import Any
 from planner.book.plan import Plan
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
-from planner.report.figures import CellFigures, shown
+from planner.report.figures import CellFigures
 from planner.report.label_placement import DrawnPoint, Labels
 from planner.report.svg import Drawing, Scale
+from planner.spoken import shown
 
 TITLES = ("Operation", "Intensity", "Bound", "Time of all", "Attained")
 SHARES = ("Operation", "Share of the step")

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from planner.book.plan import Scenario
-from planner.formulas.expected import Made, Part, parts
-from planner.formulas.spoken import PERCENT, spoken
+from planner.book.plan import Quantity, Scenario
+from planner.formulas.headlines import Headline, Share
 from planner.report import svg
 from planner.report.bar_pictures import PARTS
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable, Picture
 from planner.report.expectation import OF_RUNS, Planned
-from planner.report.figures import shown
 from planner.report.svg import Drawing, Scale
+from planner.spoken import PERCENT, percent, shown, spoken
 
 ROW, BAR, HEAD = 35.0, 12.0, 8.0
 LEFT, RIGHT = svg.KEY_LEFT, svg.WIDTH - 6
@@ -37,17 +36,18 @@ def waterfalls(plans: Sequence[Planned]) -> Iterator[Picture]:
     """A picture for each of the first scenarios and each time of it whose parts are told; none of a bound."""
     for plan in plans:
         for index, scenario in plan.meant[:MOST] if plan.is_whole else ():
-            for made in plan.lead.made:
-                found = parts(made, partial(plan.number, key=scenario.key))
+            for made in plan.headlines:
+                found = made.shares(partial(plan.number, key=scenario.key))
                 if found and not plan.is_ideal(scenario.key):
                     yield _picture(plan, made, found, index, scenario)
 
 
-def _picture(plan: Planned, made: Made, found: list[Part], index: int, scenario: Scenario) -> Picture:
-    headline = next(each for each in plan.lead.headlines if each.name == made.name)
-    number = plan.headline(headline, scenario.key)
+def _picture(
+    plan: Planned, made: Headline[Quantity], found: list[Share], index: int, scenario: Scenario
+) -> Picture:  # fmt: skip
+    number = plan.headline(made, scenario.key)
     name = scenario.name or scenario.id
-    of = f"{plan.template} step" if made.label == "step" else made.label
+    of = f"{plan.template} step" if made.label == "Step" else made.label.lower()
     alt = (
         f"The expected {of} of {name}: {number.expected.text}. {OF_RUNS}: {number.range.text}. "
         f"Bound: {number.bound.text}. "
@@ -65,12 +65,12 @@ def _picture(plan: Planned, made: Made, found: list[Part], index: int, scenario:
     )
 
 
-def _table(plan: Planned, made: Made, found: list[Part], scenario: Scenario) -> FigureTable:
+def _table(plan: Planned, made: Headline[Quantity], found: list[Share], scenario: Scenario) -> FigureTable:
     """The parts with their times and shares, and the whole."""
-    texts = dict(made.parts)
-    whole = plan.figure(made.name, scenario.key, "s")
+    names = dict(made.parts)
+    whole = plan.figure(made.row, scenario.key, "s")
     rows = [
-        (Figure(part.label, "text", part.label), plan.figure(texts[part.label], scenario.key, "s"),
+        (Figure(part.label, "text", part.label), plan.figure(plan.rows[names[part.label]], scenario.key, "s"),
          Figure(part.share, PERCENT, shown(part.share, PERCENT), whole.cell, is_derived=True))
         for part in found
     ]  # fmt: skip
@@ -85,18 +85,18 @@ def _table(plan: Planned, made: Made, found: list[Part], scenario: Scenario) -> 
     return FigureTable(columns, tuple(rows))
 
 
-def _falls(found: Sequence[Part], number: ExpectedNumber) -> Iterator[Fall]:
+def _falls(found: Sequence[Share], number: ExpectedNumber) -> Iterator[Fall]:
     """The bound, the parts one after the other, the whole."""
     yield Fall("Bound", number.bound.text, 0.0, number.bound.number, BOUND)
     begin = 0.0
     for part in found:
-        said = f"{spoken(part.seconds, 's')}, {part.share:.0%}".replace("%", " %")
+        said = f"{spoken(part.seconds, 's')}, {percent(part.share, 0)}"
         yield Fall(part.label, said, begin, begin + part.seconds, PART)
         begin += part.seconds
     yield Fall("Expected", number.expected.text, 0.0, number.expected.number, WHOLE)
 
 
-def _svg(alt: str, found: Sequence[Part], number: ExpectedNumber, name: str) -> str:
+def _svg(alt: str, found: Sequence[Share], number: ExpectedNumber, name: str) -> str:
     falls = list(_falls(found, number))
     drawing = Drawing(HEAD + ROW * len(falls) + 20)
     high = max(number.high.number, *(fall.end for fall in falls))

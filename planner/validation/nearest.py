@@ -23,6 +23,8 @@ from planner.catalog.databases import Databases
 from planner.formulas.evaluation import code
 from planner.formulas.expected import FAMILIES
 from planner.formulas.template import Template
+from planner.spoken import PERCENT, percent, spoken
+from planner.table import shown
 from planner.validation.prediction import Numbers, Together, predicted
 from planner.validation.runs import COLUMNS, REQUIRED, Run, models_of, shipped
 
@@ -49,6 +51,22 @@ UNKNOWN = 3.0
 """What a number counts that the plan lacks."""
 
 
+class NearColumn(NamedTuple):
+    """A column of the table of nearest runs: its name, what stands above it, and the unit of its numbers."""
+
+    name: str
+    label: str
+    unit: str
+
+
+class NearCell(NamedTuple):
+    """A number or a text of that table, its unit, and how it reads."""
+
+    value: float | str
+    unit: str
+    text: str
+
+
 class NearRun(NamedTuple):
     """A published run: what was measured, and what is expected of it with its range, in the unit of `output`'s row.
 
@@ -66,6 +84,19 @@ class NearRun(NamedTuple):
     high: float
     distance: float
 
+    @property
+    def cells(self) -> list[NearCell]:
+        """A line of the table of nearest runs, as `Nearest.columns` has it."""
+        measured, error = self.run.measured, self.expected / self.run.measured - 1
+        return [
+            *(NearCell(text, "text", text) for text in (self.run.id, self.model, self.run.hardware)),
+            *(NearCell(size, "1", shown(size)) for size in self.sizes),
+            NearCell(self.what, "text", self.what),
+            NearCell(measured, self.unit, spoken(measured, self.unit)),
+            NearCell(self.expected, self.unit, spoken(self.expected, self.unit, measured)),
+            NearCell(error, PERCENT, percent(error, 0, signed=True)),
+        ]
+
 
 class Nearest(NamedTuple):
     """The nearest runs, nearest first, the labels of their sizes, and how many there are of the template on such chips.
@@ -76,6 +107,17 @@ class Nearest(NamedTuple):
     runs: tuple[NearRun, ...]
     sizes: tuple[str, ...]
     own: int
+
+    @property
+    def columns(self) -> list[NearColumn]:
+        """What a table of the runs has: who each is, its sizes, what was reported and expected, and the error."""
+        who = [("run", "run"), ("model", "model"), ("hardware", "chip")]
+        return [
+            *(NearColumn(name, label, "text") for name, label in who),
+            *(NearColumn(label.replace(" ", "_").replace("/", "_"), label, "1") for label in self.sizes),
+            NearColumn("what", "what", "text"), NearColumn("reported", "reported", "s"),
+            NearColumn("expected", "expected", "s"), NearColumn("error", "off by", PERCENT),
+        ]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 from planner import table
+from planner.spoken import percent
 from planner.validation.judged import Judged
 from planner.validation.summary import Summary, by, impossible, reasons
 
@@ -83,8 +84,3 @@ def cells(name: str, each: Summary) -> list[str]:
     bias = "N/A" if each.bias is None else f"{each.bias:.2f}"
     return [name, f"{each.n:,}", f"{each.n_na:,}", *map(percent, shares), bias,
             percent(each.in_range, 0), percent(each.range_width, 0)]  # fmt: skip
-
-
-def percent(share: float | None, digits: int = 1) -> str:
-    """A share for a reader: `9.6 %`."""
-    return "N/A" if share is None else f"{100 * share:.{digits}f} %"

@@ -164,7 +164,7 @@ def _linked(page: Page, at: int, sheet: str, row: int) -> None:
 
 
 def _number(
-    page: Page, plan: BuildPlan, sheet: Calculation, each: Headline, row: Row, at: int, is_proved: bool
+    page: Page, plan: BuildPlan, sheet: Calculation, each: Headline[Row], row: Row, at: int, is_proved: bool
 ) -> None:  # fmt: skip
     """A line of a headline: the number itself, which stands out where a range or a bound is beside it, or these."""
     leads, has_range = row.name == each.row.name, len(each.rows) > 1
@@ -175,7 +175,7 @@ def _number(
     if has_range:
         page.put(at, layout.LABEL, row.label, "plan_lead_label" if leads else "plan_told")
     style = "plan_lead" if has_range and leads else "plan_cross"
-    form = PERCENT if each.display == "%" else row_format(row)
+    form = PERCENT if each.unit == "%" else row_format(row)
     page.across(at, plan.columns, sheet.here(row.name), style, form)
 
 
@@ -185,7 +185,7 @@ def _end(name: str) -> str:
 
 
 def _bound(
-    page: Page, plan: BuildPlan, sheet: Calculation, each: Headline, constraints: Constraints | None, at: int
+    page: Page, plan: BuildPlan, sheet: Calculation, each: Headline[Row], constraints: Constraints | None, at: int
 ) -> int:  # fmt: skip
     """A text for each scenario: what binds the headline's bound and how far the next is; the number of rows written."""
     row = each.binds

@@ -16,7 +16,7 @@ from openpyxl.chart.label import DataLabelList
 from openpyxl.chart.marker import DataPoint
 from openpyxl.chart.shapes import GraphicalProperties
 
-from planner.formulas.headlines import headlines, parts
+from planner.formulas.headlines import headlines, memory_check
 from planner.formulas.template import Row
 from planner.workbook import charts, inputs_sheet, layout
 from planner.workbook.build_plan import WORKLOAD, BuildPlan
@@ -86,7 +86,7 @@ def write(
     page: Page, plan: BuildPlan, inputs: Inputs, sheets: Sequence[Calculation], selector: str, at: int
 ) -> ExpectedParts | None:  # fmt: skip
     """Write the block from row `at` for the choice in the cell `selector`; None where no template has parts."""
-    made = [sheet for sheet in sheets if parts(sheet.template)]
+    made = [sheet for sheet in sheets if _lines(sheet)]
     if not made:
         return None
     page.section(at, "From bound to expected, of the scenario shown", plan.columns.last_filled)
@@ -163,6 +163,8 @@ class _Writer:
 
 
 def _lines(sheet: Calculation) -> list[Row]:
-    """The expected step, its bound and its parts."""
+    """The expected step of a whole plan, its bound and its parts; none of a part of a plan."""
     whole = headlines(sheet.template)[0]
-    return [*(row for row in (whole.row, whole.bound) if row), *parts(sheet.template)]
+    if not memory_check(sheet.template.name) or not whole.parts or not whole.bound:
+        return []
+    return [whole.row, whole.bound, *(sheet.template.row(part.text) for part in whole.parts)]

@@ -1,0 +1,154 @@
+"""Numbers with their units as people read them.
+
+`spoken` says them in three digits and in the words of speech: `8.61 ms`, `26.7 days`, `41.0 %`, `$22.0 million`.
+`shown` is for tables, with four digits and the unit's symbol: `8.581 ms`, `113.5 GB`, `70,553,706,496`.
+"""
+
+from __future__ import annotations
+
+import math
+
+PERCENT = "%"
+DIGITS = 3  # of a number that is said
+_TIMES = (
+    (1000 * 86400, 365.25 * 86400, "years"), (2 * 86400, 86400, "days"), (7200, 3600, "h"), (120, 60, "min"),
+    (1, 1, "s"), (1e-3, 1e-3, "ms"), (1e-6, 1e-6, "us"),
+)  # fmt: skip
+_MONEY = ((1e9, " billion"), (1e6, " million"))
+_UNITS = {"1": "", "1/s": "", "chip": "chips"}
+SHOWN = 4  # significant digits of a number that is shown scaled or fractional
+MOST = 15  # significant digits that a float holds for certain
+EXACT = 1e15  # whole counts below it are shown to the digit
+_STEPS = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
+_SCALED = {"byte": "B", "byte/chip": "B/chip", "byte/s": "B/s", "byte/s/chip": "B/s/chip", "FLOP": "FLOP",
+           "FLOP/s": "FLOP/s", "FLOP/s/chip": "FLOP/s/chip"}  # fmt: skip
+_NAMES = {"1": "", "text": "", "chip": "chips", "1/s": "/s", "1/s/chip": "/s per chip", "1/chip": "per chip"}
+LONG, SECONDS_OF_A_DAY = 1e5, 86400.0  # seconds from which days say more
+
+
+def spoken(value: float | None, unit: str, like: float | None = None) -> str:
+    """A number with its unit; N/A for None. A share is said in percent where its `unit` is `%`.
+
+    `like` is a number beside which it stands: it is said in days where that is said in days.
+    """
+    if value is None:
+        return "N/A"
+    size = abs(like) if like else abs(value)
+    if unit == "s":
+        if value == 0:
+            return "0 s"
+        _, factor, word = next((step for step in _TIMES if size >= step[0]), (0, 1e-9, "ns"))
+        return f"{rounded(value / factor)} {word}"
+    if unit == PERCENT:
+        return f"{rounded(100 * value)} %"
+    if unit == "USD":
+        factor, word = next(((factor, word) for factor, word in _MONEY if size >= factor), (1.0, ""))
+        return f"${_money(value / factor) if factor == 1 else rounded(value / factor)}{word}"
+    if unit.startswith("byte"):
+        factor, word = next(((factor, f"{word}B") for factor, word in _STEPS if size >= factor), (1.0, "bytes"))
+        return f"{rounded(value / factor)} {word}"
+    return f"{rounded(value)} {_UNITS.get(unit, unit)}".rstrip()
+
+
+def between(low: float | None, high: float | None, unit: str, like: float | None = None) -> str:
+    """A range: `7.5 s to 10.2 s`; N/A where an end is."""
+    if low is None or high is None:
+        return "N/A"
+    return f"{spoken(low, unit, like)} to {spoken(high, unit, like)}"
+
+
+def percent(share: float | None, digits: int = 1, *, signed: bool = False) -> str:
+    """A share, or what a number is off by, with so many digits behind the point: `9.6 %`, `-8 %`; N/A for None."""
+    return "N/A" if share is None else f"{100 * share:{'+' if signed else ''}.{digits}f} %"
+
+
+def rounded(value: float) -> str:
+    """Three significant digits and no exponent: `8.61`, `48,700`, `0.0123`; noughts at the end are kept."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    places = DIGITS - 1 - math.floor(math.log10(abs(value)))
+    near = round(value, places)
+    places = DIGITS - 1 - math.floor(math.log10(abs(near)))  # 9.999 is 10.0
+    return f"{near:,.{max(0, places)}f}"
+
+
+def _money(value: float) -> str:
+    """Cents where they count: `0.0123`, `1.43`, `10.80`, `1,430`."""
+    return rounded(value) if abs(value) < 1 or abs(value) >= 100 else f"{value:,.2f}"
+
+
+def shown(value: object, unit: str, figures: int = SHOWN) -> str:
+    """A cell's value with its unit: `113.5 GB`, `8.581 ms`, `70,553,706,496`, `N/A`; a text as it is.
+
+    `figures` are the significant digits of a number that is scaled or fractional.
+    """
+    if value is None or not isinstance(value, (int, float, str)):
+        return "N/A"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    number, suffix = _parts(float(value), unit, figures)
+    return f"{number}\N{NO-BREAK SPACE}{suffix}" if suffix and suffix != PERCENT else f"{number}{suffix}"
+
+
+def apart(one: float, other: float, unit: str) -> tuple[str, str]:
+    """Two numbers as `shown` has them, with as many digits as it takes to tell them apart where they differ."""
+    for figures in range(SHOWN, MOST + 1):
+        (first, suffix), (second, another) = (_parts(value, unit, figures) for value in (one, other))
+        pair = (first.replace(",", ""), second.replace(",", ""))
+        if suffix != another:  # 999.99 us and 1.0000 ms
+            pair = (f"{one:.{figures - 1}e}", f"{other:.{figures - 1}e}")
+        if float(pair[0]) != float(pair[1]):
+            return shown(one, unit, figures), shown(other, unit, figures)
+    return shown(one, unit), shown(other, unit)
+
+
+def _parts(value: float, unit: str, figures: int) -> tuple[str, str]:
+    if unit in _SCALED:
+        return _scaled(value, _SCALED[unit], figures)
+    if unit == "s":
+        return _seconds(value, figures)
+    if unit == PERCENT:
+        return f"{value * 100:.{1 + figures - SHOWN}f}", PERCENT
+    if unit.startswith("USD"):
+        return (f"{value:,.{2 + figures - SHOWN}f}" if abs(value) >= 1000 else digits(value, figures)), unit
+    suffix = "chip" if unit == "chip" and value == 1 else _NAMES.get(unit, unit)
+    return digits(value, figures), suffix
+
+
+def digits(value: float, figures: int = SHOWN) -> str:
+    """A plain number: whole ones to the digit, others to some significant digits and never fewer than the units.
+
+    Noughts at the end are left away only where the number has no further digits.
+    """
+    if value == int(value) and abs(value) < EXACT:
+        return f"{int(value):,}"
+    if abs(value) >= EXACT or abs(value) < 1e-4:
+        return f"{value:.{figures - 1}e}"
+    short = f"{value:.{figures}g}"
+    exact = "e" not in short and float(short) == value and abs(value) < 10 ** (SHOWN - 1)
+    return short if exact or abs(value) < 1 else significant(value, figures)
+
+
+def _scaled(value: float, unit: str, figures: int) -> tuple[str, str]:
+    for factor, prefix in _STEPS:
+        if abs(value) >= factor:
+            return significant(value / factor, figures), prefix + unit
+    return digits(value, figures), unit
+
+
+def _seconds(value: float, figures: int) -> tuple[str, str]:
+    if value == 0:
+        return "0", "s"
+    if abs(value) >= LONG:
+        return digits(value, figures), f"s ({significant(value / SECONDS_OF_A_DAY)} days)"
+    factor, prefix = next(((factor, prefix) for factor, prefix in _SMALL if abs(value) >= factor), _SMALL[-1])
+    return significant(value / factor, figures), f"{prefix}s"
+
+
+def significant(value: float, figures: int = SHOWN) -> str:
+    """Some significant digits without an exponent: `113.5`, `8.581`, `1,234`."""
+    whole = len(str(int(abs(value))))
+    return f"{value:,.{max(0, figures - whole)}f}"
