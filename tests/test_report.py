@@ -197,12 +197,12 @@ def test_what_can_not_be_computed_is_refused(tmp_path: Path, default: ReportData
 @pytest.mark.slow
 def test_a_number_typed_over_a_formula_is_named(tmp_path: Path) -> None:
     """It stands among the notices with its cell, and the numbers that depend on it follow it."""
-    path = overwritten(tmp_path, "F17", "<v>123</v>")
+    path = overwritten(tmp_path, "F18", "<v>123</v>")
     report = gather(path)
     (typed,) = report.typed
-    assert typed.cell == "Dashboard!F17"
+    assert typed.cell == "Dashboard!F18"
     assert re.fullmatch(r"123\b.* typed over the formula", typed.what)
-    assert "Dashboard!F17" in html(report)
+    assert "Dashboard!F18" in html(report)
 
 
 @pytest.mark.slow
