@@ -125,3 +125,21 @@ def test_an_ideal_stack_is_the_bound() -> None:
     assert done.exit_code == 2
     assert 'no stack "idael"' in done.output
     assert "ideal" in done.output
+
+
+def test_what_is_left_open_is_as_the_chips_kind_has_it(tmp_path: Path) -> None:
+    """A calibration of one's own whose name begins with tpu leaves open what TPUs have, with their wider range."""
+    found = load_calibrations(own(tmp_path, "tpu-mine,fsdp_exposure,0.9", "zeta,fsdp_exposure,0.9"))
+    for name, kind in (("tpu-mine", "tpu"), ("zeta", "gpu")):
+        mine, theirs = found.rows[name], found.rows[kind]
+        assert mine["fsdp_exposure"] == 0.9
+        assert {key for key in mine if mine[key] != theirs[key]} <= {"fsdp_exposure", "source"}
+
+
+def test_a_chip_that_nobody_measured_has_a_wider_range() -> None:
+    """Of each kind of run, for training and for serving: wider than a chip's with runs."""
+    rows = load_calibrations().rows
+    for kind in ("train_dense", "tpot_dense", "prefill_dense", "static_dense", "decode_dense"):
+        unseen, seen = (rows[name] for name in ("gpu", "h100"))
+        assert float(unseen[f"{kind}_low"] or 0) < float(seen[f"{kind}_low"] or 0), kind
+        assert float(unseen[f"{kind}_high"] or 0) > float(seen[f"{kind}_high"] or 0), kind

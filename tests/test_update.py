@@ -18,6 +18,7 @@ from planner.update.outcome import Updated
 from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from tests.read_once import recalculate_once
+from tests.workbooks import built
 
 GOLDEN = Path(__file__).parent / "golden"
 Edit = Callable[[openpyxl.Workbook], None]
@@ -177,3 +178,10 @@ def test_what_has_no_inputs_is_refused(tmp_path: Path, edited: Callable[..., Pat
         update_file(path)
     assert path.read_bytes() == before
     assert sorted(file.name for file in tmp_path.iterdir()) == ["plan.xlsx"]
+
+
+def test_a_fresh_workbook_has_nothing_to_update(tmp_path: Path) -> None:
+    """Of training and serving together: also the parts of a step, which follow the scenario shown, are known again."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(built(("llama3-8b",), ("h100-sxm",), ("n_chips=8",), ("training", "inference"))[1])
+    assert not update_file(path)[0].is_needed

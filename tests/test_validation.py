@@ -310,3 +310,22 @@ def test_text_has_a_table_for_kinds_mixes_and_sources(planner: Planner) -> None:
     for words in ("598 runs of the published runs", "train, mixture of experts", "mpt ", "collective ", "in range"):
         assert words in told
     assert "Nothing is expected" not in told
+
+
+def test_ways_that_nobody_names_follow_the_chips(planner: Planner) -> None:
+    """A run of 64 chips without a mesh has 64 FSDP ways, as calc and a workbook take it."""
+    settings = "n_chips=64 batch_tokens=1048576 seq_len=4096"
+    plain, named = rows_of(planner(
+        line(f"training,llama3-8b,h100-sxm,{settings}"), line(f"training,llama3-8b,h100-sxm,{settings} mesh_fsdp=64",
+        name="b"), options=("--json",),
+    ))  # fmt: skip
+    assert plain["expected"] == named["expected"]
+
+
+def test_a_run_faster_than_its_bound_is_named(planner: Planner) -> None:
+    """As one whose time is in another unit is; and where nothing can be expected of any run, that is a fault."""
+    said = planner(line(measured="0.003"), line(name="b"))
+    assert "Faster than its bound, which no published run is: a." in said.output
+    nothing = planner(line("training,nosuch,h100-sxm,n_chips=8"))
+    assert nothing.exit_code == 2
+    assert 'nothing can be expected of any run: no model "nosuch"' in nothing.output

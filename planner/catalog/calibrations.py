@@ -2,8 +2,8 @@
 
 Columns: calibration, parameter, value, unit, lower, upper, rows, sources, error. `rows` and `sources` are the runs
 that the value is fitted on; where `rows` is blank the value is a prior, and `sources` says whose. `error` is the median
-error of the runs when their source is left out. What a calibration leaves open is as `tpu` has it where its name begins
-so, else as `gpu`; what these leave open, and `any` itself, is as `any` has it.
+error of the runs when their source is left out. What a shipped calibration leaves open is as `any` has it; what one of
+a person's own leaves open, as `tpu` where its name begins so, else as `gpu`.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def load_calibrations(path: Path | None = None, *, only: bool = False) -> Table:
     values: dict[str, dict[str, Value]] = {}
     said: dict[str, dict[str, None]] = {}
     digests: dict[str, str] = {}
+    shipped_ids: set[str] = set()
     for file in files:
         sheet = csvfile.read(file, required=REQUIRED, known=COLUMNS)
         digests[file.name] = sheet.digest
@@ -46,6 +47,8 @@ def load_calibrations(path: Path | None = None, *, only: bool = False) -> Table:
             if key in own:
                 raise UserError(f"{key[1]} of {key[0]} is there already", place=Place(file, line), remedy="keep one")
             own.add(key)
+            if file == shipped:
+                shipped_ids.add(key[0])
             if values.setdefault(key[0], {}).setdefault(key[1], value) is value:
                 said.setdefault(key[0], {})[_origin(cells, file)] = None
     if COMMON not in values:
@@ -54,7 +57,8 @@ def load_calibrations(path: Path | None = None, *, only: bool = False) -> Table:
     common = values[COMMON]
     rows: dict[str, dict[str, Value]] = {}
     for identifier, known in values.items():
-        usual = {**common, **values.get(kind_of(identifier), {}), **known}
+        kind = {} if identifier in shipped_ids else values.get(kind_of(identifier), {})
+        usual = {**common, **kind, **known}
         found = {each.name: usual.get(each.name) for each in PARAMETERS}
         rows[identifier] = {**found, "source": "; ".join(said[identifier])}
     sources = {identifier: str(row["source"]) for identifier, row in rows.items()}

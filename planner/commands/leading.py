@@ -46,7 +46,8 @@ def _headlines(found: Sequence[Headline[Row]], results: Results) -> list[str]:
     rows = []
     for each in found:
         number, low, high, bound = (results.number(row.name) for row in each.rows)
-        said = between(low, high, each.unit, number), spoken(bound, each.unit, number)
+        is_ideal = results.value("stack") == expected.IDEAL  # of what is no run there is no range
+        said = "" if is_ideal else between(low, high, each.unit, number), spoken(bound, each.unit, number)
         rows.append([each.label, spoken(number, each.unit), *said])
     lacking = missing(results, [each.row.name for each in found])
     why = [f"N/A because {', '.join(lacking)}: --set a value"] if lacking else []

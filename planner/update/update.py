@@ -47,6 +47,10 @@ from planner.xlsx.styles import Stylesheet, taken_in
 from planner.xlsx.workbook_part import drop_calculation_chain
 
 _NO_MEMORY = "Cover doesn't say what planner wrote last, so its labels, formulas and notes came in place of all there"
+_GIVE_AGAIN = (
+    "which you didn't give now: where you and we say something, ours counts; give it again with --models, "
+    "--hardware-csv, --calibrations or --template"
+)
 _FIRST_DAY = date(1899, 12, 30)  # of a workbook's dates
 
 
@@ -102,11 +106,23 @@ def update(
             progress.step("bringing your work over")
             if memory is None:
                 done.remarks.append(_NO_MEMORY)
+            if absent := _not_given(book, made):
+                done.remarks.append(f"It was made from {', '.join(absent)} too, {_GIVE_AGAIN}")
             _bring(merge_of(book, memory, Fresh.of(made), done, databases.own), there)
             progress.step("computing every formula")
             done.recalculated = recalculate(package)
     progress.clear()
     return done
+
+
+def _not_given(book: Book, made: Draft) -> list[str]:
+    """The CSVs that the Cover of a file says it was made from, and that the fresh workbook is not made from."""
+    cover = book.designed.get("Cover")
+    if cover is None:
+        return []
+    before = {cover.text(row, 1) for row, column in cover.cells if column == 1}
+    now = {value for (_, column), (*_, value) in made.pages["cover"].filled.items() if column == 1}
+    return sorted(name for name in before - now if name.endswith(".csv"))
 
 
 def _bring(merge: ThreeWay, there: Sequence[Note]) -> None:

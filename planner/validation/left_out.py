@@ -25,7 +25,7 @@ FEWEST_SOURCES = 3  # of runs of a kind that have a range of their own
 FEWEST_OF_A_SOURCE = 5  # runs of each of them
 FEWEST_RUNS = 8
 WIDER = 1.5  # times as wide in logarithms where a chip has no runs, or hardly any are of such models
-FEW = 1.25  # where few sources tell of such runs
+FEW = 1.2  # where few sources tell of such runs
 
 
 class Range(NamedTuple):
@@ -65,20 +65,28 @@ class LeftOut:
         return [chip for part in self.fitter.parts for chip in part.ids["calibration"]]
 
     def range(self, kind: str, mix: str, without: str | None = None) -> Range:
-        """The range of runs of a kind, dense or of experts, as the sources tell it but for one of them.
+        """The range of runs of a kind, dense or of experts, as the sources tell it but for one of them."""
+        tells, times = self.telling(kind, mix, without)
+        return self._range(tells).wider(times)
 
-        Where few sources tell of this kind it is a wider one of all kinds of the group; where few runs are of mixtures
-        of experts, a wider one of dense models.
+    def telling(self, kind: str, mix: str, without: str | None = None) -> tuple[NDArray[np.bool_], float]:
+        """The runs that tell the range of a kind and mix, and how many times as wide it is for that.
+
+        Where few sources tell of this kind they are all kinds of the group; where few runs are of mixtures of experts,
+        dense models.
         """
         counts = self._told_by(without)
         of_mix = counts & (self.is_moe == (mix == "moe"))
         own = of_mix & np.array([run.judged_as == kind for run in self.runs])
         of_sources = Counter(self.fitter.sources[own])
         if sum(runs >= FEWEST_OF_A_SOURCE for runs in of_sources.values()) >= FEWEST_SOURCES:
-            return self._range(own)
+            return own, 1.0
         if of_mix.sum() >= FEWEST_RUNS:
-            return self._range(of_mix).wider(FEW if len(self.group.kinds) > 1 else 1.0)
-        return self.range(kind, "dense", without).wider(WIDER) if mix == "moe" else self._range(counts).wider(WIDER)
+            return of_mix, FEW if len(self.group.kinds) > 1 else 1.0
+        if mix == "moe":
+            tells, times = self.telling(kind, "dense", without)
+            return tells, times * WIDER
+        return counts, WIDER
 
     def range_of_chip(self, kind: str, mix: str, chip: str, without: str | None = None) -> Range:
         """The range, and a wider one for a calibration of which no source tells."""

@@ -80,19 +80,20 @@ def _told(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
 def _runs(found: Fitted, owner: str, name: str) -> tuple[LeftOut, list[str]]:
     """The group that fits a parameter, and the source of each run that tells of it."""
     group = next(each for each in found.groups if name in _names(each))
-    tells = group.fitter.is_fitted & _moved(found, group, name)
-    kinds = {name.split("_")[0]} if _is_range(name) else set(group.group.kinds)
+    if _is_range(name):
+        kind, mix, _ = name.split("_")
+        tells, _ = group.telling(kind, mix)
+    else:
+        tells = group.fitter.is_fitted & _moved(found, group, name)
     return group, [
         run.source
         for run, chip, does in zip(group.runs, group.chips, tells, strict=True)
-        if does and run.judged_as in kinds and owner in (COMMON, chip, found.families.get(chip))
+        if does and owner in (COMMON, chip, found.families.get(chip))
     ]
 
 
 def _moved(found: Fitted, group: LeftOut, name: str) -> NDArray[np.bool_]:
-    """The runs of which something else is expected when a parameter is another; all of them for the end of a range."""
-    if _is_range(name):
-        return np.ones(len(group.runs), dtype=bool)
+    """The runs of which something else is expected when a parameter is another."""
     other = {key: value * (CHANGED if key[1] == name else 1) for key, value in found.fit.calibrations.items()}
     expected = [group.fitter.expected(Fit(each, found.fit.stacks)) for each in (found.fit.calibrations, other)]
     return np.abs(expected[1] / expected[0] - 1) > ROUNDING
