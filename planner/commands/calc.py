@@ -93,7 +93,6 @@ def _print(results: Results, names: Sequence[str]) -> None:
     """A table of rows; on stderr what is missing for them."""
     from planner import table
     from planner.formulas import explanation as trace
-    from planner.formulas.template import CALCULATED
 
     rows, whole = [results.template.row(name) for name in names], len(results.template.rows)
     click.echo(table.aligned(
@@ -101,8 +100,10 @@ def _print(results: Results, names: Sequence[str]) -> None:
         [[row.name, table.shown(results.value(row.name)), row.unit, trace.in_names(row)] for row in rows],
         right=["value"],
     ))  # fmt: skip
-    # What a chip hasn't, as the torus of a switch's, is no reason as long as no calculated row waits for it.
-    if missing := trace.missing(results, [row.name for row in rows if row.kind in CALCULATED or len(rows) < whole]):
+    # What a chip hasn't, as the torus of a switch's, is no reason as long as no calculated row waits for it; nor is a
+    # published count, for which a check alone waits.
+    waiting = [row.name for row in rows if row.kind in ("calc", "output") or len(rows) < whole]
+    if missing := trace.missing(results, waiting):
         click.echo(f"N/A because {', '.join(missing)}: --set a value", err=True)
 
 
