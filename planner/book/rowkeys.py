@@ -19,6 +19,7 @@ COVER, LOG = "cover", "log"
 TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
 DATABASES = tuple(TABLES.values())  # the kinds of sheets with a row for each id
 TITLES = 3  # texts that make a row the titles of a table
+PARTS = "Of the expected step"  # the title of the parts that the expected step is made of
 TOP = 2  # rows of a sheet's title and purpose, which a person may write anew
 HEADINGS = ("above ", "top ", "label ", "titles", "case ")  # how the keys of rows begin that are no quantities
 
@@ -48,7 +49,7 @@ def is_heading(key: str) -> bool:
 def line_keys(rows: Typed, head: int, label: int, name: int) -> dict[int, str]:
     """The keys of a table of line items whose titles stand in the row `head`: machine names, else labels.
 
-    A row whose label is a formula is told by its place below the text above it.
+    The parts of a step, whose labels are formulas, are told by their places below their title.
     """
     keys: dict[int, str] = {}
     above, below = "", 0
@@ -62,7 +63,7 @@ def line_keys(rows: Typed, head: int, label: int, name: int) -> dict[int, str]:
             keys[row] = named
         elif labelled:
             keys[row], above, below = f"label {labelled}", labelled, 0
-        elif above and label in rows[row] and rows[row][label] is None:
+        elif above == PARTS and label in rows[row] and rows[row][label] is None:
             below += 1
             keys[row] = f"label {above} {below}"
     return unique(keys)

@@ -16,6 +16,7 @@ from openpyxl.chart.label import DataLabelList
 from openpyxl.chart.marker import DataPoint
 from openpyxl.chart.shapes import GraphicalProperties
 
+from planner.book.rowkeys import PARTS
 from planner.formulas.headlines import headlines, memory_check
 from planner.formulas.template import Row
 from planner.workbook import charts, inputs_sheet, layout
@@ -27,7 +28,7 @@ from planner.workbook.page import GREY, Live, Page
 from planner.xlsx.address import address, column_letters
 
 LABEL, UNIT, BEGINS, TIME, SHARE = 1, 2, 3, 4, 5
-TITLES = {LABEL: "Of the expected step", UNIT: None, BEGINS: "Its bar begins", TIME: "Time", SHARE: "Share of the step"}
+TITLES = {LABEL: PARTS, UNIT: None, BEGINS: "Its bar begins", TIME: "Time", SHARE: "Share of the step"}
 WHOLES = 2  # the step and its bound come first, and no part of it is in them
 STEP, BOUND, PART = "8FAADC", "C9CED6", "F4B266"  # light, for the values stand on them
 
