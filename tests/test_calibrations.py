@@ -12,11 +12,13 @@ from click.testing import CliRunner
 from planner import data
 from planner.catalog import load_calibrations, load_hardware, load_models, load_stacks
 from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS
+from planner.catalog.calibration_origins import calibration_origins
 from planner.catalog.databases import Databases
 from planner.cli import group
 from planner.errors import UserError
 
 SHIPPED = data.folder("hardware_db") / "calibrations.csv"
+MATMUL = ["--set", "tokens=512", "--set", "d_in=512", "--set", "d_out=512"]
 STEP = ["calc", "training", "-m", "llama3-8b", "-H", "h100-sxm", "--json", "--get", "step_time_expected"]
 
 
@@ -134,6 +136,21 @@ def test_what_is_left_open_is_as_the_chips_kind_has_it(tmp_path: Path) -> None:
         mine, theirs = found.rows[name], found.rows[kind]
         assert mine["fsdp_exposure"] == 0.9
         assert {key for key in mine if mine[key] != theirs[key]} <= {"fsdp_exposure", "source"}
+
+
+def test_an_origin_names_the_calibration_that_states_a_number(tmp_path: Path) -> None:
+    """Of one's own calibration: its own line, and for what it leaves open the line of its chip's kind, not of `any`."""
+    found = calibration_origins(own(tmp_path, "zeta,fsdp_exposure,0.9"))
+    assert found["zeta", "fsdp_exposure"] == "zeta in mine.csv: line 2"
+    assert found["zeta", "train_dense_low"].startswith("gpu in calibrations.csv: ")
+
+
+def test_an_unknown_calibration_is_said_once(tmp_path: Path) -> None:
+    """A chip that names a calibration which isn't there: one line, and not one for each of its parameters."""
+    chips = tmp_path / "chips.csv"
+    chips.write_text("id,calibration,peak_bf16,hbm_bandwidth,hbm_bytes\nmine,zeta,1e15,3e12,8e10\n", encoding="utf-8")
+    found = CliRunner().invoke(group, ["calc", "matmul", "-H", "mine", "--hardware-csv", str(chips), *MATMUL])
+    assert found.stderr.count("there is no calibration 'zeta'") == 1, found.stderr
 
 
 def test_a_chip_that_nobody_measured_has_a_wider_range() -> None:

@@ -10,15 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 COMMON = "any"  # the calibration whose parameters stand for those that another one leaves open
-KINDS = (
-    "train",
-    "static",
-    "prefill",
-    "decode",
-    "tpot",
-    "matmul",
-    "collective",
-)  # of runs, each with an error of its own
+# The kinds of runs, each with an error of its own.
+KINDS = ("train", "static", "prefill", "decode", "tpot", "matmul", "collective")
 MIXES = ("dense", "moe")
 
 

@@ -5,31 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from planner import csvfile, data
-from planner.catalog.calibration_columns import BY_NAME, COMMON
-from planner.catalog.calibrations import COLUMNS, REQUIRED, SHIPPED
+from planner.catalog.calibrations import stated_calibrations
 from planner.spoken import percent
 
 MOST_NAMED = 3  # sources that a line names
 
 
 def calibration_origins(own: Path | None = None, *, only: bool = False) -> dict[tuple[str, str], str]:
-    """By calibration and parameter what its number is from, in a sentence; what one leaves open is as `any` has it.
+    """By calibration and parameter what its number is from, in a sentence that names the calibration which states it.
 
-    `own` is a person's file, whose lines stand before the shipped ones, or with `only` in their place. It was read as
-    calibrations before: raises UserError for a file that is none.
+    `own` is a person's file, whose lines stand before the shipped ones, or with `only` in their place. Raises UserError
+    for a file that holds no calibrations.
     """
-    shipped = data.folder("hardware_db") / SHIPPED
-    files = [own] if own and only else [shipped] if own is None else [own, shipped]
-    found: dict[tuple[str, str], str] = {}
-    for file in files:
-        for line, cells in csvfile.read(file, required=REQUIRED, known=COLUMNS).records():
-            key = cells["calibration"].strip(), cells["parameter"].strip()
-            found.setdefault(key, f"{key[0]} in {file.name}: {_said(cells) or f'line {line}'}")
-    common = {name: said for (identifier, name), said in found.items() if identifier == COMMON}
-    owners = {identifier for identifier, _ in found}
-    open_ones = {(owner, name): common[name] for owner in owners for name in BY_NAME if name in common}
-    return open_ones | found
+    return {
+        (identifier, name): f"{line.calibration} in {line.file.name}: {_said(line.cells) or f'line {line.line}'}"
+        for identifier, lines in stated_calibrations(own, only=only).items()
+        for name, line in lines.items()
+    }
 
 
 def _said(cells: Mapping[str, str]) -> str:

@@ -8,8 +8,10 @@ a person's own leaves open, as `tpu` where its name begins so, else as `gpu`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from planner import csvfile, data
 from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS, Parameter
@@ -26,43 +28,71 @@ SHOWN = (
 SHIPPED = "calibrations.csv"
 
 
+class Stated(NamedTuple):
+    """A line of a file of calibrations: its cells, and its value."""
+
+    file: Path
+    line: int
+    calibration: str
+    cells: Mapping[str, str]
+    value: float
+
+
 def load_calibrations(path: Path | None = None, *, only: bool = False) -> Table:
     """The shipped calibrations, with a file's own parameters in the place of ours; the file's alone with `only`.
 
     Raises UserError for an unknown parameter, a value beyond its bounds, one that stands there twice, and for
     calibrations none of which is `any`, so that a parameter of another may be open.
     """
-    shipped = data.folder("hardware_db") / SHIPPED
-    files = [path] if path and only else [shipped] if path is None else [path, shipped]
-    values: dict[str, dict[str, Value]] = {}
-    said: dict[str, dict[str, None]] = {}
+    files = _files(path, only)
     digests: dict[str, str] = {}
-    shipped_ids: set[str] = set()
+    stated = _stated(files, digests)
+    sources = {
+        identifier: "; ".join(dict.fromkeys(_origin(line) for line in lines.values() if line.calibration == identifier))
+        for identifier, lines in stated.items()
+    }
+    rows: dict[str, dict[str, Value]] = {}
+    for identifier, lines in stated.items():
+        found: dict[str, Value] = {name: lines[name].value if name in lines else None for name in BY_NAME}
+        rows[identifier] = {**found, "source": sources[identifier]}
+    return Table("calibration", files[0], SHOWN, rows, sources, digests)
+
+
+def stated_calibrations(path: Path | None = None, *, only: bool = False) -> dict[str, dict[str, Stated]]:
+    """By calibration and parameter the line that its value stands in. Raises UserError as `load_calibrations` does."""
+    return _stated(_files(path, only), {})
+
+
+def _files(path: Path | None, only: bool) -> list[Path]:
+    """The files to read, the first before the next."""
+    shipped = data.folder("hardware_db") / SHIPPED
+    return [path] if path and only else [shipped] if path is None else [path, shipped]
+
+
+def _stated(files: list[Path], digests: dict[str, str]) -> dict[str, dict[str, Stated]]:
+    """The lines of files, and for what a calibration leaves open those of another; `digests` is told each file's."""
+    found: dict[str, dict[str, Stated]] = {}
+    shipped: set[str] = set()
     for file in files:
         sheet = csvfile.read(file, required=REQUIRED, known=COLUMNS)
         digests[file.name] = sheet.digest
-        own: set[tuple[str, str]] = set()
+        seen: set[tuple[str, str]] = set()
         for line, cells in sheet.records():
             key, value = _read(cells, Place(file, line))
-            if key in own:
-                raise UserError(f"{key[1]} of {key[0]} is there already", place=Place(file, line), remedy="keep one")
-            own.add(key)
-            if file == shipped:
-                shipped_ids.add(key[0])
-            if values.setdefault(key[0], {}).setdefault(key[1], value) is value:
-                said.setdefault(key[0], {})[_origin(cells, file)] = None
-    if COMMON not in values:
+            identifier, name = key
+            if key in seen:
+                raise UserError(f"{name} of {identifier} is there already", place=Place(file, line), remedy="keep one")
+            seen.add(key)
+            found.setdefault(identifier, {}).setdefault(name, Stated(file, line, identifier, cells, value))
+            if file.name == SHIPPED:
+                shipped.add(identifier)
+    if COMMON not in found:
         what = f"there is no calibration {COMMON!r}, which stands for what others leave open"
         raise UserError(what, place=Place(files[0]), remedy=f"add its lines, or leave --only away to read {SHIPPED}")
-    common = values[COMMON]
-    rows: dict[str, dict[str, Value]] = {}
-    for identifier, known in values.items():
-        kind = {} if identifier in shipped_ids else values.get(kind_of(identifier), {})
-        usual = {**common, **kind, **known}
-        found = {each.name: usual.get(each.name) for each in PARAMETERS}
-        rows[identifier] = {**found, "source": "; ".join(said[identifier])}
-    sources = {identifier: str(row["source"]) for identifier, row in rows.items()}
-    return Table("calibration", files[0], SHOWN, rows, sources, digests)
+    return {
+        identifier: {**found[COMMON], **({} if identifier in shipped else found.get(kind_of(identifier), {})), **lines}
+        for identifier, lines in found.items()
+    }
 
 
 def kind_of(calibration: str) -> str:
@@ -98,7 +128,7 @@ def _check_bounds(parameter: Parameter, value: float, place: Place) -> None:
         raise UserError(what, place=place, remedy=f"it is from {parameter.lower:g} to {parameter.upper:g}")
 
 
-def _origin(cells: dict[str, str], file: Path) -> str:
+def _origin(line: Stated) -> str:
     """What a value is fitted on, in a few words."""
-    runs, sources = cells.get("rows", "").strip(), cells.get("sources", "").strip()
-    return f"fitted on {runs} runs of {sources}" if runs else sources or file.name
+    runs, sources = line.cells.get("rows", "").strip(), line.cells.get("sources", "").strip()
+    return f"fitted on {runs} runs of {sources}" if runs else sources or line.file.name

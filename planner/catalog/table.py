@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -43,8 +43,7 @@ class ById(Mapping[str, T], Generic[T]):
 class Table:
     """A database file: a row of values for each id, in the file's order. None is a number not known (N/A).
 
-    `sources` says where each row comes from; `digests` is the SHA-256 of each file by its name. `own` are the ids of a
-    person's own file, where shipped rows follow them.
+    `sources` says where each row comes from; `digests` is the SHA-256 of each file by its name.
     """
 
     kind: str
@@ -53,7 +52,6 @@ class Table:
     rows: Mapping[str, dict[str, Value]]
     sources: Mapping[str, str]
     digests: Mapping[str, str]
-    own: frozenset[str] = field(default=frozenset())
 
     def identify(self, text: str) -> str:
         """The id that a text means: case and punctuation don't count, so Llama-3-70B is llama3-70b.
@@ -108,7 +106,7 @@ def beside(own: Table, ours: Table) -> Table:
     rows = _Chained(own.rows, ours.rows, kept)
     sources = _Chained(own.sources, ours.sources, kept)
     digests = {**own.digests, **ours.digests}
-    return replace(own, rows=rows, sources=sources, digests=digests, own=frozenset(own.rows))
+    return replace(own, rows=rows, sources=sources, digests=digests)
 
 
 class _Chained(Mapping[str, T], Generic[T]):

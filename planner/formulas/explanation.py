@@ -71,10 +71,18 @@ def missing(results: Results, names: Iterable[str]) -> list[str]:
         unknown = [name for name in row.reads if results.value(name) is None]
         waiting += [name for name in unknown if name not in found]
         if not unknown and row.kind in ("input", *LOOKUPS) and only_on(row) in ("", network):
-            where = "is not set" if row.kind == "input" else f"is not in the {row.kind} table"
-            found[row.name] = f"{row.name} {where}"
+            found[row.name] = _missing(results, row)
         found.setdefault(row.name, "")
-    return [phrase for phrase in found.values() if phrase]
+    return list(dict.fromkeys(phrase for phrase in found.values() if phrase))
+
+
+def _missing(results: Results, row: Row) -> str:
+    """What a row lacks that reads no other N/A: an input its value, a lookup its row or its number."""
+    if row.kind == "input":
+        return f"{row.name} is not set"
+    if row.kind in BY_ID and row.column[1]:  # their tables have no blanks: it is the row that is not there
+        return f"there is no {row.kind} {results.value(row.column[1])!r}"
+    return f"{row.name} is not in the {row.kind} table"
 
 
 def failed(results: Results) -> list[Row]:

@@ -199,7 +199,8 @@ def checked(row: Row, units: Mapping[str, Unit], below: Mapping[str, Row]) -> Ro
         elif any(units[name] != TEXT for name in row.reads):
             raise row.fault(f"{row.reads[0]} is no text row", "name a row that holds a dtype")
         if row.kind in BY_ID and not row.column[1]:
-            raise row.fault(f"{row.formula!r} names no row that holds an id", f"write {row.column[0]}[{row.kind}]")
+            holder = next((name for name, each in below.items() if each.unit == "text" and row.kind in name), "its_row")
+            raise row.fault(f"{row.formula!r} names no row that holds an id", f"write {row.column[0]}[{holder}]")
         if row.kind == "model" and row.column[1]:
             raise row.fault(f"{row.formula!r} is no column of a model", "only a chip's are selected by dtype")
     except FormulaError as error:

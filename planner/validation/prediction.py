@@ -24,10 +24,6 @@ Numbers = NDArray[np.float64]
 SUFFIX = "_expected"
 BOUNDS = {
     "step_time_expected": "step_time_lower_bound",
-    "mfu_expected": "mfu",
-    "tokens_per_second_expected": "tokens_per_second",
-    "train_time_expected": "train_time",
-    "train_cost_expected": "train_cost",
     "prefill_time_expected": "prefill_lower_bound_time",
     "time_to_first_token_expected": "prefill_lower_bound_time",
     "prefill_batch_time_expected": "prefill_batch_lower_bound_time",
