@@ -42,7 +42,7 @@ def test_a_pdf_has_its_text_and_its_fonts(tmp_path: Path) -> None:
     write(hostile_workbook(), tmp_path / "report.pdf")
     reader = PdfReader(tmp_path / "report.pdf")
     text = " ".join("\n".join(page.extract_text() for page in reader.pages).split())
-    for words in (FOREIGN, "1 failed check", "What fits, what binds", "=cmd|", "<script>", "price_per_chip_hour"):
+    for words in (FOREIGN, "1 failed check", "What to change", "=cmd|", "<script>", "price_per_chip_hour"):
         assert words in text, words
     assert reader.trailer["/Root"]["/MarkInfo"]["/Marked"]  # type: ignore[index]
     fonts = [font.get_object() for page in reader.pages for font in page["/Resources"].get("/Font", {}).values()]  # type: ignore[union-attr]
@@ -58,7 +58,7 @@ def test_a_house_style(tmp_path: Path, default: ReportData) -> None:
     page.write_text('{% extends "report.html" %}{% block footer %}House of {{ report.title }}{% endblock %}')
     text = html(default, page)
     assert f"House of {default.title}" in text
-    assert "What fits, what binds" in text
+    assert "What to change" in text
     style = tmp_path / "house.typ"
     style.write_text('#import sys.inputs.page: *\n#show: style.with(accent: rgb("#b00020"))\nHouse rules\n#body\n')
     write(default_workbook(), tmp_path / "house.pdf", style)

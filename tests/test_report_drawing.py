@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planner.errors import UserError
-from planner.report.bar_pictures import PARTS
+from planner.report.bar_chart import PARTS
 from planner.report.contents import FigureTable, Picture
 from planner.report.jinja_pages import page
 from planner.report.label_placement import DrawnPoint, Labels
@@ -73,7 +73,7 @@ def test_markdown_has_its_pictures(tmp_path: Path) -> None:
     links = re.findall(r"^!\[(.+)\]\(a%20plan_files/([\w-]+\.svg)\)$", target.read_text(encoding="utf-8"), re.MULTILINE)
     assert "a plan_files" in line
     assert sorted(name for _, name in links) == sorted(path.name for path in (tmp_path / "a plan_files").iterdir())
-    assert len(links) == 8
+    assert len(links) == 6
     assert all(words for words, _ in links)
 
 

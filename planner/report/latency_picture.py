@@ -9,19 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from planner.book.plan import Quantity, Scenario
-from planner.errors import UserError
-from planner.formulas.template import CALCULATED, Template
 from planner.report import svg
 from planner.report.contents import Figure, Picture
 from planner.report.figures import CellFigures
 from planner.report.label_placement import DrawnPoint, Labels
+from planner.report.replay import replayed
 from planner.report.svg import Drawing, Scale
 from planner.spoken import shown
-from planner.xlsx.cellvalue import CellError
 
 HEIGHT, LEFT, RIGHT = 320.0, 52.0, svg.WIDTH - 12
 _LIMITS = "\nthe largest that fits", "\nmore than fits in memory"
@@ -128,7 +125,6 @@ TEMPLATE = "inference"
 SWEPT, LATENCY = "batch", "time_per_output_token_expected"
 THROUGHPUT, CHIPS, MOST = "output_tokens_per_second_expected", "n_chips", "max_batch"
 PER_CHIP = "1/s/chip"
-AGREEMENT = 1e-9
 BEYOND = 4  # times the scenario's batch, where the memory sets no limit
 
 
@@ -148,49 +144,19 @@ class Curve:
 
 def curve(table: Mapping[str, Quantity], scenario: Scenario) -> Curve | None:
     """The curve up to the largest batch in memory; None where the template doesn't reproduce the workbook."""
-    from planner.formulas.evaluation import Facts, evaluate
-
-    try:
-        template = _template()
-        given = {
-            row.name: _plain(table[row.name], scenario)
-            for row in template.rows
-            if row.kind not in CALCULATED and row.name in table
-        }
-        if not isinstance(given.get(SWEPT), float):
-            return None
-        results = evaluate(template, Facts(), given)
-        if any(not _same(results.value(name), table[name].value(scenario.key)) for name in (LATENCY, THROUGHPUT)):
-            return None
-        most = table[MOST].value(scenario.key) if MOST in table else None
-        batches = _batches(given[SWEPT], most)
-        swept = evaluate(template, Facts(), {**given, SWEPT: batches})
-    except (UserError, KeyError, TypeError, ValueError):
-        return None  # rows of another template than ours: nothing to sweep with
+    replay = replayed(TEMPLATE, table, scenario.key, (LATENCY, THROUGHPUT))
+    own = replay.given.get(SWEPT) if replay else None
+    if replay is None or not isinstance(own, float):
+        return None
+    most = table[MOST].value(scenario.key) if MOST in table else None
+    batches = _batches(own, most)
+    swept = replay.at(**{SWEPT: batches})
     times, rates = tuple(map(float, swept[LATENCY])), tuple(map(float, swept[THROUGHPUT] / swept[CHIPS]))
     return Curve(tuple(batches), times, rates, most if isinstance(most, float) else None)
 
 
-@cache
-def _template() -> Template:
-    """Read once for all scenarios."""
-    from planner.formulas import library
-
-    return library.load(TEMPLATE)
-
-
-def _plain(row: Quantity, scenario: Scenario) -> float | str | None:
-    value = row.value(scenario.key)
-    return None if value is None or isinstance(value, (CellError, bool)) else value
-
-
-def _same(ours: object, cell: object) -> bool:
-    return isinstance(ours, float) and isinstance(cell, (int, float)) and math.isclose(ours, cell, rel_tol=AGREEMENT)
-
-
-def _batches(own: object, most: object) -> list[float]:
+def _batches(own: float, most: object) -> list[float]:
     """Powers of two to the largest batch in memory, that batch, and the scenario's own, which may be larger."""
-    assert isinstance(own, float)
     last = (most if most >= 1 else own) if isinstance(most, float) else own * BEYOND
     powers = [2.0**power for power in range(int(math.log2(max(last, 1))) + 1)]
     return sorted({*powers, last, own})

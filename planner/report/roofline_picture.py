@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planner.book.plan import Plan
+from planner.book.plan import Plan, Scenario
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.figures import CellFigures
@@ -64,12 +64,13 @@ class DrawnOperation:
 
 @dataclass(frozen=True)
 class Roof:
-    """The roof of a scenario's chip."""
+    """The roof of the chip of one scenario, or of several that have the same; `index` is the first one's place."""
 
     index: int
     name: str
     peak: float
     bandwidth: float
+    is_shared: bool
 
 
 def roofline_pictures(cells: CellFigures) -> Iterator[Picture]:
@@ -97,11 +98,19 @@ def _roofs(cells: CellFigures) -> list[Roof]:
     peak, bandwidth = cells.row("peak_flops"), cells.row("hbm_bandwidth")
     if peak is None or bandwidth is None:
         return []
-    found = [
-        Roof(index, each.name or each.id, cells.of(peak, each.key).number, cells.of(bandwidth, each.key).number)
-        for index, each in enumerate(cells.plan.scenarios)
+    found: dict[tuple[float, float], list[tuple[int, Scenario]]] = defaultdict(list)
+    for index, each in enumerate(cells.plan.scenarios):
+        found[cells.of(peak, each.key).number, cells.of(bandwidth, each.key).number].append((index, each))
+    return [
+        Roof(of[0][0], _roof_name([each for _, each in of]), *numbers, len(of) > 1)
+        for numbers, of in found.items()
+        if min(numbers) > 0
     ]
-    return [roof for roof in found if roof.peak > 0 and roof.bandwidth > 0]
+
+
+def _roof_name(of: Sequence[Scenario]) -> str:
+    """The chips of the scenarios below it; of one scenario without a chip its name."""
+    return " and ".join(dict.fromkeys(each.hardware or each.name or each.id for each in of))
 
 
 def _picture(
@@ -152,7 +161,7 @@ def _roof(drawing: Drawing, x: Scale, y: Scale, roof: Roof) -> None:
     line = svg.path(_corners(x, y, roof))
     said = f"{roof.name}\nroof: {shown(roof.peak, 'FLOP/s/chip')}, {shown(roof.bandwidth, 'byte/s/chip')}"
     unseen: dict[str, Any] = {"stroke": "#000", "stroke_opacity": 0, "stroke_width": 10, "class_": "point"}
-    with drawing.series(roof.index):
+    with drawing.group() if roof.is_shared else drawing.series(roof.index):
         svg.line(drawing, roof.index, line)
         drawing.add("path", title=said, d=line, fill="none", **unseen)
 
