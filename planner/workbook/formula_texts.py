@@ -54,17 +54,26 @@ def overridable(override_cell: str, formula: str) -> str:
     return f'IF({override_cell}<>"",{override_cell},{formula})'
 
 
+def in_row(cells: str, place: str) -> str:
+    """The cell at a place of a range of one row. Not every program reads `INDEX(cells,place)` so."""
+    return f"INDEX({cells},1,{place})"
+
+
 ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """The cells of the competing parts in order, their range, the range of their labels, and MAX or MIN."""
+    """The cells of the competing parts in order, their range, the range of their labels, and MAX or MIN.
+
+    `is_row` says that they stand side by side.
+    """
 
     cells: Sequence[str]
     values: str
     labels: str
     function: str
+    is_row: bool = False
 
     @property
     def best(self) -> str:
@@ -110,4 +119,5 @@ class Ranking:
         return (following, self.best) if self.function == "MAX" else (self.best, following)
 
     def _label(self, value: str) -> str:
-        return f"INDEX({self.labels},MATCH({value},{self.values},0))"
+        place = f"MATCH({value},{self.values},0)"
+        return in_row(self.labels, place) if self.is_row else f"INDEX({self.labels},{place})"
