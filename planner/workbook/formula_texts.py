@@ -106,9 +106,12 @@ class Ranking:
         return f"IF({small}>0,{large}/{small},NA())"
 
     def words(self, binding: str, following: str, margin: str) -> str:
-        """`Compute, 1.8x above the next`; the arguments are the cells of the three formulas above."""
+        """`Compute, 1.80x above the next`; the arguments are the cells of the three formulas above.
+
+        FIXED writes the decimals: Gnumeric joins some numbers with a text as 4.8699999999999999999.
+        """
         over = "above" if self.function == "MAX" else "below"
-        rounded = f"ROUND({margin},IF({margin}>={LARGE},0,2))"
+        rounded = f"FIXED({margin},IF({margin}>={LARGE},0,2),TRUE)"
         times = f'IF({margin}>={FAR},"more than {FAR:,}",{rounded})'
         distance = f'{times}&"x {over} "&{self._label(following)}'
         said = f'IF(ROUND({margin},2)=1,"{LEVEL}",{distance})'
