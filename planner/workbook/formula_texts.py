@@ -111,7 +111,7 @@ class Ranking:
         FIXED writes the decimals: Gnumeric joins some numbers with a text as 4.8699999999999999999.
         """
         over = "above" if self.function == "MAX" else "below"
-        rounded = f"FIXED({margin},IF({margin}>={LARGE},0,2),TRUE)"
+        rounded = f"IF({margin}>={LARGE},ROUND({margin},0),FIXED(ROUND({margin},2),2,TRUE))"
         times = f'IF({margin}>={FAR},"more than {FAR:,}",{rounded})'
         distance = f'{times}&"x {over} "&{self._label(following)}'
         said = f'IF(ROUND({margin},2)=1,"{LEVEL}",{distance})'
