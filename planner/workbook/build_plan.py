@@ -151,8 +151,11 @@ class Workloads:
     @cached_property
     def row(self) -> Row | None:
         """The input that says what a scenario is meant for; None where there is nothing to choose."""
-        if len(self.templates) < 2:
-            return None
+        return None if len(self.templates) < 2 else self.choice
+
+    @cached_property
+    def choice(self) -> Row:
+        """That input, whether there is a choice or not."""
         names = (*(template.name for template in self.templates), ALL_WORKLOADS)
         note = f"whose checks count: {' '.join(names)}"
         return Row(WORKLOAD, "Workload", "text", "input", ALL_WORKLOADS, note=note, template=WORKLOAD, choices=names)
@@ -161,7 +164,9 @@ class Workloads:
         """The workload that a scenario's values are meant for: the one whose own inputs it sets, else the last."""
         own = zip(self.templates, self._own_inputs, strict=True)
         named = [template.name for template, names in own if names & values.keys()]
-        return named[0] if len(named) == 1 else ALL_WORKLOADS if named else self.templates[-1].name
+        if len(named) != 1:
+            return ALL_WORKLOADS if named or not self.templates else self.templates[-1].name
+        return named[0]
 
     @cached_property
     def _own_inputs(self) -> list[set[str]]:
