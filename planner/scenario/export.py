@@ -217,8 +217,7 @@ class _Exporter:
 
     def _name(self, scenario: Scenario) -> str:
         """A name that was given; blank where it is that of the model on the chip, so that it goes on following them."""
-        default = " on ".join(part for part in (scenario.model, scenario.hardware) if part)
-        return "" if scenario.name == default else scenario.name
+        return "" if scenario.name == self.plan.book.model_on_chip(scenario.column) else scenario.name
 
     def _remark_on_tables(self) -> None:
         for table, chosen in ((self._models, "model"), (self._hardware, "hardware")):

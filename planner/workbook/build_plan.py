@@ -7,7 +7,7 @@ others are shown as not counted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -162,11 +162,15 @@ class Workloads:
 
     def meant(self, values: Mapping[str, Value]) -> str:
         """The workload that a scenario's values are meant for: the one whose own inputs it sets, else the last."""
-        own = zip(self.templates, self._own_inputs, strict=True)
-        named = [template.name for template, names in own if names & values.keys()]
+        named = self.setting(values)
         if len(named) != 1:
             return ALL_WORKLOADS if named or not self.templates else self.templates[-1].name
         return named[0]
+
+    def setting(self, names: Container[str]) -> list[str]:
+        """The workloads of which some names are inputs that no other workload has."""
+        own = zip(self.templates, self._own_inputs, strict=True)
+        return [template.name for template, inputs in own if any(name in names for name in inputs)]
 
     @cached_property
     def _own_inputs(self) -> list[set[str]]:

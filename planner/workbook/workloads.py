@@ -1,7 +1,7 @@
 """Which workloads a new workbook has sheets of: those that its scenarios are meant for, and those asked for.
 
-A workload is a template that templates/sweep.csv sweeps. `workload` of a scenarios CSV, or of `--set`, decides,
-whatever the other templates are: what it names is there, and without `--template` what it doesn't name is not.
+A workload is a template that templates/sweep.csv sweeps. What `workload` of a scenarios CSV, or of `--set`, names is
+there, whatever the other templates are; a workload that no scenario is meant for is there where `--template` names it.
 """
 
 from __future__ import annotations
@@ -33,6 +33,15 @@ def default_templates(named: Collection[str]) -> list[str]:
     """The templates of a build that names none, by the workloads that its scenarios are meant for."""
     is_all, workloads = ALL_WORKLOADS in named, swept_templates()
     return [name for name in DEFAULT_TEMPLATES if is_all or name in named or name not in workloads]
+
+
+def in_order(there: Sequence[str], more: Sequence[str]) -> list[str]:
+    """The templates of a workbook and more of them: each new one before those that a build has behind it."""
+    found = list(there)
+    for name in more:
+        later = DEFAULT_TEMPLATES[DEFAULT_TEMPLATES.index(name) + 1 :] if name in DEFAULT_TEMPLATES else ()
+        found.insert(next((at for at, other in enumerate(found) if other in later), len(found)), name)
+    return found
 
 
 def with_workloads(names: Iterable[str], named: Collection[str]) -> list[Template]:
