@@ -62,7 +62,6 @@ def command(
     names = asking.named(loaded, wanted)
     _warn_untaken(loaded, found, {"model": model, "hardware": hardware}, given)
     if unknown is not None or target is not None:
-        given = given if unknown is None else with_followers(loaded, given, unknown)
         _solve(loaded, found, given, unknown, target, names, as_json)
         return
     results = evaluate(loaded, found, with_followers(loaded, given))
@@ -96,11 +95,13 @@ def _warn_untaken(
 
 
 def _warn_unread(template: Template, given: Mapping[str, Value], asked: Sequence[str] | None) -> None:
-    """Say which settings change nothing of what is printed."""
+    """Say which settings change nothing of what is printed, or of whether the plan fits, which is told too."""
     from planner import progress
     from planner.formulas.asking import unread
+    from planner.formulas.headlines import memory_check
 
-    for warning in unread(template, given, asked):
+    told = [name for name in [memory_check(template.name)] if name in template.by_name]
+    for warning in unread(template, given, None if asked is None else [*asked, *told]):
         progress.warn(warning)
 
 
@@ -157,18 +158,24 @@ def _solve(
     wanted: Sequence[str], as_json: bool,
 ) -> None:  # fmt: skip
     """Print the input that meets a target."""
+    from planner import progress
     from planner.formulas import solutions as solved
     from planner.formulas import solving as solve
+    from planner.formulas.following import with_followers
+    from planner.table import shown
 
     if unknown is None or target is None:
         what = "--solve NAME and --for NAME=VALUE belong together"
         raise UserError(what, remedy="write --solve batch --for time_per_output_token_expected=0.03")
-    solution = solve.solve(template, facts, given, unknown, solve.parse_target(template, target))
-    names = [template.row(name).name for name in wanted]
+    aim = solve.parse_target(template, target)
+    solution = solve.solve(template, facts, with_followers(template, given, unknown), unknown, aim)
+    _warn_unread(template, {name: value for name, value in given.items() if name != unknown}, [aim.row.name, *wanted])
+    if unknown in given:
+        progress.warn(f"--solve {unknown} is told instead of --set {unknown}={shown(given[unknown])}")
     if as_json:
-        click.echo(jsonlib.dumps(solved.as_object(solution, names), indent=2))
+        click.echo(jsonlib.dumps(solved.as_object(solution, wanted), indent=2))
         return
     click.echo("\n".join(solved.lines(solution)))
-    for results in solution.answers.values() if names else ():
+    for results in solution.answers.values() if wanted else ():
         click.echo("")
-        _print(results, names)
+        _print(results, wanted)

@@ -44,10 +44,9 @@ def asked(template: Template) -> list[str]:
     """The names of the rows that the first screen is made of."""
     if not leading(template.name, template.by_name):
         return [row.name for row in _shown(template)]
-    checks = [name for name in [memory_check(template.name)] if name]
     found = [row.name for each in headlines(template) for row in (*each.rows, *([each.binds] if each.binds else []))]
     parts = [name for each in headlines(template) for part in each.parts for name in parse(part.text).names]
-    return [*found, *parts, *checks]
+    return [*found, *parts]
 
 
 def _shown(template: Template) -> list[Row]:
