@@ -80,8 +80,15 @@ class Planned:
 
     def near(self, scenario: Scenario) -> Nearest | None:
         """The published runs nearest to a scenario."""
-        found = self.runs
-        return found.nearest(lambda name: self.value(name, scenario.key), scenario.hardware) if found else None
+        if self.runs and scenario.key not in self._nearest:
+            own = partial(self.value, key=scenario.key)
+            self._nearest[scenario.key] = self.runs.nearest(own, scenario.hardware)
+        return self._nearest.get(scenario.key)
+
+    @cached_property
+    def _nearest(self) -> dict[str, Nearest | None]:
+        """What `near` has found, by scenario."""
+        return {}
 
     def is_ideal(self, key: str) -> bool:
         """Whether the scenario asks for its bounds."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from planner.book.tables import MACHINE_NAME, CaseTable
 from planner.report.contents import Figure, FigureColumn, FigureTable
@@ -12,9 +13,12 @@ SHEET, CHOSEN, WORDS = "Sweep", "chosen_scenario", ".words"
 ENOUGH, MOST = 3, 14  # columns of a table
 
 
-def tables(cells: CellFigures) -> tuple[FigureTable, ...]:
-    """The tables of the Sweep sheet, what they show and not their working; none where the workbook has no sweep."""
-    return tuple(_tables(cells))
+def tables(cells: CellFigures, units: Mapping[str, str]) -> tuple[FigureTable, ...]:
+    """The tables of the Sweep sheet, what they show and not their working; none where the workbook has no sweep.
+
+    `units` are those to say a quantity in, by its name, where they aren't its own: % for a share.
+    """
+    return tuple(_tables(cells, units))
 
 
 def chosen(cells: CellFigures) -> str:
@@ -32,7 +36,7 @@ def _chosen(cells: CellFigures) -> str:
     return said if isinstance(said, str) else ""
 
 
-def _tables(cells: CellFigures) -> Iterator[FigureTable]:
+def _tables(cells: CellFigures, units: Mapping[str, str]) -> Iterator[FigureTable]:
     sheet, swept = cells.plan.book.designed.get(SHEET), _chosen(cells)
     key = next((scenario.key for scenario in cells.plan.scenarios if scenario.id == swept), None)
     for case in cells.plan.book.cases if sheet else ():
@@ -43,6 +47,7 @@ def _tables(cells: CellFigures) -> Iterator[FigureTable]:
             continue
         shown = _shown(case)
         columns = [_column(cells, case, at) for at in shown]
+        columns = [replace(column, unit=units.get(column.name, column.unit)) for column in columns]
         rows = [
             [cells.at(case.sheet.name, row, at, column.unit) for at, column in zip(shown, columns, strict=True)]
             for row in case.rows
