@@ -102,11 +102,7 @@ def _bar(drawing: Drawing, bar: Bar, scale: Scale, top: float) -> None:
 
 def _whisker(drawing: Drawing, bar: Bar, scale: Scale, low: float, high: float, said: str, middle: float) -> None:
     """From where to where a bar may end."""
-    left, right = scale(low), scale(high)
-    for x1, y1, x2, y2 in (
-        (left, middle, right, middle), (left, middle - 3, left, middle + 3), (right, middle - 3, right, middle + 3),
-    ):  # fmt: skip
-        drawing.line(x1, y1, x2, y2, stroke=svg.PAPER, stroke_width=4.0, class_="rim")
-        drawing.line(x1, y1, x2, y2, stroke=svg.INK, stroke_width=1.8, class_="limit")
-    drawing.add("rect", title=f"{bar.name}\n{said}", x=left, y=middle - 5, width=max(right - left, 1), height=10,
-                fill="#000", fill_opacity=0, class_="point")  # fmt: skip
+    left, right, end = scale(low), scale(high), "m0 -3 v6"
+    path = f"{svg.path([(left, middle)])} {end} {svg.path([(left, middle), (right, middle)])} {end}"
+    drawing.add("path", title=f"{bar.name}\n{said}", d=path, fill="none", stroke=svg.INK, stroke_width=1.8,
+                class_="limit point")  # fmt: skip

@@ -15,7 +15,6 @@ from planner.book.plan import Quantity, Scenario
 from planner.report import svg
 from planner.report.contents import Figure, Picture
 from planner.report.figures import CellFigures
-from planner.report.label_placement import DrawnPoint, Labels
 from planner.report.replay import replayed
 from planner.report.svg import Drawing, Scale
 from planner.spoken import shown
@@ -79,16 +78,14 @@ def _point(cells: CellFigures, table: dict[str, Quantity], index: int, scenario:
 
 def _svg(points: Sequence[Point]) -> str:
     drawing = Drawing(HEIGHT)
-    top = svg.legend(drawing, [(point.index, point.name) for point in points]) + 16
+    top = svg.legend(drawing, [(point.index, f"{point.name}, batch {point.batch.text}") for point in points]) + 16
     curves = [point.curve for point in points if point.curve]
     times = [point.at[0] for point in points] + [time for each in curves for time in each.latency]
     rates = [point.at[1] for point in points] + [rate for each in curves for rate in each.throughput]
     x = svg.spanning(times, LEFT, RIGHT, max(times) > WIDE * min(times))
     y = svg.spanning(rates, HEIGHT - 46, top, max(rates) > WIDE * min(rates))
     svg.axes(drawing, x, y, "Expected time per output token", "Output tokens a second of a chip", "s")
-    lines = [each.drawn(x, y) for each in curves]
-    own = [DrawnPoint(x(point.at[0]), y(point.at[1])) for point in points]
-    for point, spot in zip(points, own, strict=True):
+    for point in points:
         with drawing.series(point.index):
             if point.curve:
                 _draw_curve(drawing, point, point.curve, point.curve.drawn(x, y))
@@ -97,17 +94,11 @@ def _svg(points: Sequence[Point]) -> str:
                 "stroke_width": 1.6,
                 "class_": f"{svg.kind('f', point.index)} point own",
             }
-            svg.mark(drawing, point.index, *spot, 7.0, point.said, **ring)
-    names = Labels(top, HEIGHT - 52, [*own, *(spot for line in lines for spot in line)], lines, LEFT + 2, RIGHT)
-    for point, spot in zip(points, own, strict=True):
-        words = f"batch {point.batch.text}"
-        if box := names.place(spot, words, 11.0):
-            with drawing.series(point.index):
-                drawing.name(box.left, box.middle, words)
+            svg.mark(drawing, point.index, x(point.at[0]), y(point.at[1]), 7.0, point.said, **ring)
     return drawing.svg(_alt(points))
 
 
-def _draw_curve(drawing: Drawing, point: Point, found: Curve, spots: Sequence[DrawnPoint]) -> None:
+def _draw_curve(drawing: Drawing, point: Point, found: Curve, spots: Sequence[tuple[float, float]]) -> None:
     svg.line(drawing, point.index, svg.path(spots))
     cases = zip(found.batches, found.latency, found.throughput, spots, strict=True)
     for batch, time, rate, spot in cases:
@@ -137,9 +128,9 @@ class Curve:
     throughput: tuple[float, ...]
     most: float | None  # the largest batch that the memory holds
 
-    def drawn(self, x: Scale, y: Scale) -> list[DrawnPoint]:
+    def drawn(self, x: Scale, y: Scale) -> list[tuple[float, float]]:
         """Where the curve's points are in a drawing with these axes."""
-        return [DrawnPoint(x(time), y(rate)) for time, rate in zip(self.latency, self.throughput, strict=True)]
+        return [(x(time), y(rate)) for time, rate in zip(self.latency, self.throughput, strict=True)]
 
 
 def curve(table: Mapping[str, Quantity], scenario: Scenario) -> Curve | None:

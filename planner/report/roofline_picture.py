@@ -12,7 +12,6 @@ from planner.book.plan import Plan, Scenario
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.figures import CellFigures
-from planner.report.label_placement import DrawnPoint, Labels
 from planner.report.svg import Drawing, Scale
 from planner.spoken import shown
 
@@ -28,6 +27,7 @@ CAPTION = (
 )
 LABELLED = 0.02  # of the step: operations above it are named in the drawing
 NEAR = 12.0  # points that are nearer are in one place
+MOST = 8  # names in the drawing
 HEIGHT, LEFT, RIGHT = 320.0, 58.0, svg.WIDTH - 10
 
 
@@ -146,13 +146,12 @@ def _svg(index: int, operations: Sequence[DrawnOperation], roofs: Sequence[Roof]
     for roof in roofs:
         _roof(drawing, x, y, roof)
     heaviest = sorted(operations, key=lambda each: -each.weight)
-    own = [DrawnPoint(x(each.intensity), y(each.rate)) for each in heaviest]
-    names = Labels(top, HEIGHT - 52, own, [_corners(x, y, roof) for roof in roofs], LEFT + 2, RIGHT)
+    own = [(x(each.intensity), y(each.rate)) for each in heaviest]
     with drawing.series(index):
         for each, spot in zip(heaviest, own, strict=True):
             size = 3.5 + 9 * math.sqrt(each.weight)
             svg.mark(drawing, index, *spot, size, each.said, fill_opacity=0.75)
-        _names(drawing, names, list(zip(own, heaviest, strict=True)))
+        _key(drawing, list(zip(own, heaviest, strict=True)))
     return drawing.svg(alt)
 
 
@@ -166,23 +165,24 @@ def _roof(drawing: Drawing, x: Scale, y: Scale, roof: Roof) -> None:
         drawing.add("path", title=said, d=line, fill="none", **unseen)
 
 
-def _corners(x: Scale, y: Scale, roof: Roof) -> list[DrawnPoint]:
+def _corners(x: Scale, y: Scale, roof: Roof) -> list[tuple[float, float]]:
     """Where a roof begins, its ridge, and where the drawing ends."""
     ends = (max(x.low, y.low / roof.bandwidth), roof.peak / roof.bandwidth, x.high)
-    return [DrawnPoint(x(at), y(min(roof.peak, at * roof.bandwidth))) for at in ends]
+    return [(x(at), y(min(roof.peak, at * roof.bandwidth))) for at in ends]
 
 
-def _names(drawing: Drawing, names: Labels, places: list[tuple[DrawnPoint, DrawnOperation]]) -> None:
-    """The names of the heavy points; of those in one place that of the heaviest, with the number of the others."""
+def _key(drawing: Drawing, places: list[tuple[tuple[float, float], DrawnOperation]]) -> None:
+    """Numbers at the heavy points, and their names below the roof's right end; points in one place share a number."""
+    named: list[tuple[tuple[float, float], str]] = []
     while places:
         spot, heaviest = places[0]
         near = [place for place in places if math.dist(place[0], spot) < NEAR]
         places = [place for place in places if place not in near]
-        if heaviest.weight < LABELLED and names.placed:
-            continue
-        words = f"{heaviest.name} +{len(near) - 1}" if len(near) > 1 else heaviest.name
-        if box := names.place(spot, words, 9 + 7 * math.sqrt(heaviest.weight)):
-            drawing.name(box.left, box.middle, words)
+        if heaviest.weight >= LABELLED or not named:
+            named.append((spot, f"{heaviest.name} +{len(near) - 1}" if len(near) > 1 else heaviest.name))
+    for number, (spot, words) in enumerate(named[:MOST], 1):
+        drawing.name(spot[0] + 9, spot[1] + 9, str(number))
+        drawing.name(RIGHT - 6, HEIGHT - 58 - 15 * (min(len(named), MOST) - number), f"{number}  {words}", "end")
 
 
 @dataclass(frozen=True)
