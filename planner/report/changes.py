@@ -90,4 +90,7 @@ def _effects(change: Change) -> str:
     """How much is saved, and what becomes of the last of the times that change."""
     times = [(label, by) for label, by in change.effects.items() if abs(by) >= WORTH and label != change.cost]
     told = [(change.cost, change.effects[change.cost]), *times[-1:]]
-    return ", ".join(f"{label[:1].lower()}{label[1:]} {percent(by, 0, signed=True)}" for label, by in told)
+    return ", ".join(
+        f"{label[:1].lower()}{label[1:]} {percent(by, 0, signed=True)}".replace(" %", "\N{NO-BREAK SPACE}%")
+        for label, by in told
+    )

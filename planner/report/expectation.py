@@ -134,7 +134,7 @@ def sure(plans: Sequence[Planned], scenario: Scenario) -> str:
     """What the ranges of a scenario rest on; blank where there are no published runs like it."""
     near = [found for plan in plans if plan.is_whole and plan.means(scenario.key) and (found := plan.near(scenario))]
     runs = sum(found.own for found in near)
-    return f"The range holds {OF_RUNS}, {runs:,} of them of such chips." if runs else ""
+    return f"The range holds {OF_RUNS}; {runs:,} runs are of such chips." if runs else ""
 
 
 def near_tables(plans: Sequence[Planned]) -> tuple[FigureTable, ...]:
