@@ -35,23 +35,22 @@ def recalculated(path: Path, tmp: Path) -> dict[str, dict[str, Value]]:
     source.parent.mkdir(parents=True, exist_ok=True)
     package = Package.read(path)
     stripped(package, parse_sheets(package)).write(source)
-    subprocess.run(
-        [
-            "soffice",
-            f"-env:UserInstallation={_profile().as_uri()}",
-            "--headless",
-            "--convert-to",
-            "xlsx",
-            "--outdir",
-            str(out),
-            str(source),
-        ],
-        check=True,
-        capture_output=True,
-        timeout=180,
-    )
+    _convert(source, out)
     sheets = parse_sheets(Package.read(out / path.with_suffix(".xlsx").name))
     return {name: {ref: cell.value for ref, cell in sheet.cells.items()} for name, sheet in sheets.items()}
+
+
+def saved(path: Path, tmp: Path) -> None:
+    """Let LibreOffice open the workbook at `path` and save it there, as a person with that program would."""
+    _convert(path, tmp / "saved")
+    shutil.move(tmp / "saved" / path.name, path)
+
+
+def _convert(source: Path, out: Path) -> None:
+    """Let LibreOffice write the workbook `source` as .xlsx into the folder `out`."""
+    profile = f"-env:UserInstallation={_profile().as_uri()}"
+    words = ["soffice", profile, "--headless", "--convert-to", "xlsx", "--outdir", str(out), str(source)]
+    subprocess.run(words, check=True, capture_output=True, timeout=180)
 
 
 @functools.cache

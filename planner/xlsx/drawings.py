@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from planner.xlsx.address import Position
+from collections.abc import Callable
+
+from planner.xlsx.address import MAX_COLUMN, Position
 from planner.xlsx.moves import SheetMoves
 from planner.xlsx.xmltree import Element, child, every
 
 ANCHORS = ("twoCellAnchor", "oneCellAnchor", "anchor")
+EMU = 9525  # in a pixel
 _BOX = "ClientData"  # of a note or a control, in VML
 
 
@@ -21,6 +24,20 @@ def move_anchor(anchor: Element, track: SheetMoves) -> None:
         if corner is not None:
             _add(corner, "row", now[0] - row - 1)
             _add(corner, "col", now[1] - column - 1)
+
+
+def last_column(anchor: Element, pixels: Callable[[int], float]) -> int:
+    """The last column, counted from 1, that an object between cells lies over; `pixels` says how wide each is."""
+    first, last, size = (child(anchor, name) for name in ("from", "to", "ext"))
+    if last is not None:
+        return int(child(last, "col").text) + (int(child(last, "colOff").text) > 0)
+    if first is None or size is None:
+        return 0
+    column, left = int(child(first, "col").text) + 1, int(child(first, "colOff").text) + int(size.get("cx"))
+    while left > pixels(column) * EMU and column < MAX_COLUMN:
+        left -= round(pixels(column) * EMU)
+        column += 1
+    return column
 
 
 def move_boxes(root: Element, track: SheetMoves) -> None:
