@@ -84,7 +84,7 @@ def layout(path: Path) -> dict[str, tuple[object, ...]]:
     return found
 
 
-@pytest.mark.parametrize("gone", [0, 1, 2])
+@pytest.mark.parametrize("gone", [1, *(pytest.param(at, marks=pytest.mark.slow) for at in (0, 2))])
 def test_the_rest_is_as_a_build_without_it(plan: Path, tmp_path: Path, gone: int) -> None:
     """Every cell with its formula, value and format, every width, rule, printed area and chart is the fresh one's.
 
@@ -161,6 +161,19 @@ def test_what_reads_it_is_lost_and_listed(plan: Path) -> None:
     assert not after.stale
 
 
+def test_the_only_note_of_a_sheet(plan: Path) -> None:
+    """A note that was the sheet's only one goes with all that showed it: the file is clean by every rule."""
+
+    def note(book: openpyxl.Workbook) -> None:
+        book["Inputs"]["G12"].comment = Comment("ask Ann", "me")
+
+    edit(plan, note)
+    assert run("scenario", "remove", plan, IDS[1]).exit_code == 0
+    assert not any(cell.comment for line in openpyxl.load_workbook(plan)["Inputs"].iter_rows() for cell in line)
+    assert [each for each in check(Package.read(plan)).found if each.kind not in ("failed_check", "override")] == []
+
+
+@pytest.mark.slow
 def test_columns_that_a_person_has_moved(plan: Path) -> None:
     """A column of a person's in front of the scenarios stays, with what it says, and the right scenario goes."""
 
