@@ -73,7 +73,7 @@ def write(
     for row in shares.shown:
         writer.write(row)
     page.scenario_widths(plan.columns, (36, 11, 25, 34, 30))
-    _colours(sheet, plan, inputs)
+    _colours(sheet, plan)
     return sheet
 
 
@@ -111,19 +111,17 @@ def _matched_rows(page: Page, plan: BuildPlan, shares: Shares, databases: Databa
     return matched
 
 
-def _colours(sheet: Calculation, plan: BuildPlan, inputs: Inputs) -> None:
-    """A missing number is grey; orange is a number typed over its formula, or a row whose override is on Inputs."""
+def _colours(sheet: Calculation, plan: BuildPlan) -> None:
+    """A missing number is grey, a number typed over its formula orange.
+
+    Overrides are orange on Inputs, where they are typed: Google Sheets drops a format that reads another sheet.
+    """
     first = layout.FIRST_SCENARIO
     top, bottom = min(sheet.rows.values()), max(sheet.rows.values())
     area, corner = plan.columns.area(top, bottom), address(top, first)
     sheet.page.colour(area, f"ISNA({corner})", ink=GREY)
     typed_over = f"AND(NOT(ISBLANK({corner})),NOT(_xlfn.ISFORMULA({corner})))"  # the prefix is how the file spells it
     sheet.page.colour(area, typed_over, ink=BROWN, fill=ORANGE, bold=True)
-    for name, at in inputs.override_rows.items():
-        if name in sheet.rows:
-            area = plan.columns.area(sheet.rows[name], sheet.rows[name])
-            typed = f'{inputs_sheet.NAME}!{address(at, first)}<>""'
-            sheet.page.colour(area, typed, ink=BROWN, fill=ORANGE, bold=True)
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,4 @@ class ChosenScenario(ChosenBlock):
 
     def close(self) -> None:
         """Group the rows of the block below the scenario's own, closed."""
-        for row in range(self.FIRST_ROW + 2, self.last + 1):
-            group = self.page.sheet.row_dimensions[row]
-            group.outlineLevel, group.hidden = 1, True
-        self.page.sheet.row_dimensions[self.last + 1].collapsed = True
+        self.page.close_rows(range(self.FIRST_ROW + 2, self.last + 1))

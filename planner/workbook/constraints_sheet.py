@@ -65,7 +65,7 @@ def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation]) -> Con
         at += 1
     corner = address(layout.FIRST_ROW, layout.FIRST_SCENARIO)
     page.colour(plan.columns.area(layout.FIRST_ROW, at), f"ISNA({corner})", ink=GREY)
-    page.scenario_widths(plan.columns, WIDTHS)
+    page.scenario_widths(plan.columns, WIDTHS, is_closed=True)
     return constraints
 
 

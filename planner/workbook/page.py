@@ -166,11 +166,32 @@ class Page:
             for column in (layout.FORMULA, layout.SOURCE):
                 self.put(row, column, None, "plan_text")
 
-    def scenario_widths(self, columns: ScenarioColumns, widths: Iterable[float]) -> None:
-        """The widths of such a sheet's columns; those of formulas and sources are a group, which can be closed."""
+    def scenario_widths(self, columns: ScenarioColumns, widths: Iterable[float], *, is_closed: bool = False) -> None:
+        """The widths of such a sheet's columns; those of formulas and sources are a group, which can be closed.
+
+        Closed, it has the names too.
+        """
         self.widths(*widths, scenarios=columns, each=layout.SCENARIO_WIDTH)
+        if is_closed:
+            self.close_columns(range(layout.NAME, layout.FIRST_SCENARIO))
         for column in (layout.FORMULA, layout.SOURCE):
             self.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
+
+    def close_rows(self, rows: range, is_open: Container[int] = ()) -> None:
+        """Make rows a closed group, which the row below them opens; those of `is_open` are of it, and are seen."""
+        for row in rows:
+            group = self.sheet.row_dimensions[row]
+            group.outlineLevel, group.hidden = 1, row not in is_open
+        if rows:
+            self.sheet.row_dimensions[rows.stop].collapsed = True
+
+    def close_columns(self, columns: range) -> None:
+        """Make columns a closed group, which the column right of them opens."""
+        for column in columns:
+            group = self.sheet.column_dimensions[column_letters(column)]
+            group.outlineLevel, group.hidden = 1, True
+        if columns:
+            self.sheet.column_dimensions[column_letters(columns.stop)].collapsed = True
 
     def fit(self) -> None:
         """Make rows as high as their texts need, where these wrap: not every program does when it opens the file."""

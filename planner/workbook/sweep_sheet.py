@@ -68,10 +68,7 @@ def write(
     opened = max(SweepColumns(sweep, sweep.axes[0]).first for sweep, _ in sweeps)
     words = max(len(sweep.bounds) for sweep, _ in sweeps)
     _fit(done, range(right, right + words))
-    for column in range(opened, right):
-        group = page.sheet.column_dimensions[column_letters(column)]
-        group.outlineLevel, group.hidden = 1, True
-    page.sheet.column_dimensions[column_letters(right)].collapsed = True
+    page.close_columns(range(opened, right))
     page.sheet.print_area = f"A1:{column_letters(last)}{at}"
     return done
 
