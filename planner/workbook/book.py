@@ -33,6 +33,7 @@ from planner.workbook.dashboard_charts import DashboardCharts
 from planner.workbook.formula_texts import DatabaseSheets
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.memory import Memory
+from planner.workbook.operations_sheet import unused
 from planner.workbook.page import Page
 from planner.workbook.saving import Written
 from planner.xlsx.opc import Package
@@ -76,7 +77,7 @@ def draft(plan: BuildPlan) -> Draft:
     sheets: list[Calculation] = []
     for template in plan.templates:
         sheets.append(calculation.write(book, plan, template, typed, tables, sheets))
-    binding = constraints_sheet.write(book, plan, sheets)
+    binding = constraints_sheet.write(book, plan, sheets, typed)
     cases = _case_pages(book, plan, sheets, typed, tables)
     checking, master, failed = checks_sheet.write(book, plan, typed, sheets)
     board = dashboard.write(book, plan, typed, sheets, failed, binding, cases.charts)
@@ -121,7 +122,7 @@ def _case_pages(
     if plan.layer_ops is not None and plan.layer_ops.step in by_template:
         step = by_template[plan.layer_ops.step]
         working = operations_sheet.write(book, plan, plan.layer_ops, step, typed, tables, dashboard.SELECTORS)
-        cases.charts.roofline = roofline_sheet.write(book, working)
+        cases.charts.roofline = roofline_sheet.write(book, working, typed, unused(plan, plan.layer_ops, step.template))
         cases.pages += [working.page, cases.charts.roofline.page]
     if plan.sweeps:
         found = [(each, by_template[each.template.name]) for each in plan.sweeps]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.formulas import thresholds
 from planner.formulas.sweeps import Sweep
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
@@ -58,6 +59,18 @@ class ChosenScenario(ChosenBlock):
         self.places: dict[tuple[str, str], str] = {}
         self.chosen = self.put_id(selector)
         self.index = self.put_index(self.chosen, "plan_cross")
+
+    def look_up_thresholds(self) -> None:
+        """A row for each threshold that the tables read, called up from Inputs."""
+        for row in thresholds.used_on("constraints", "sweep"):
+            formula, names = self.inputs.constant(row.name), f"Inputs[{row.name}]"
+            self.places["", row.name] = self.put(
+                row.name, row.label, row.unit, row_format(row), formula, names, "plan_cross"
+            )
+
+    def threshold(self, name: str) -> str:
+        """The cell of a threshold."""
+        return self.places["", name]
 
     def look_up(self, sweep: Sweep, sheet: Calculation) -> None:
         """A row for each quantity of the template that the sweep's tables read or compare with."""

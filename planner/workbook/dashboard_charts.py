@@ -19,7 +19,7 @@ from planner.workbook.layout import within
 from planner.workbook.page import Page
 from planner.workbook.roofline_sheet import Roofline
 from planner.workbook.sweep_sheet import Sweeps
-from planner.workbook.sweep_table import DRAWN_WITHIN, SweepTable
+from planner.workbook.sweep_table import SweepTable
 
 CHART_SIZE = (17.6, 10.2)  # cm; two charts stand side by side on a printed page
 CHART_ROWS, PER_PAGE = 22, 4  # rows of the sheet for each chart, and charts of a printed page
@@ -31,8 +31,8 @@ LIMIT = "B42318"
 LINE_WIDTH = 22225  # the width of a line in EMU
 GIGABYTES, SECONDS, COUNT = "#,##0.0,,,", "0.###", "#,##0"
 CHART_TITLES = {
-    "memory": (f"Memory of a chip, where it is within {DRAWN_WITHIN} x its HBM", "GB per chip", GIGABYTES),
-    "time": (f"Expected step, within {DRAWN_WITHIN} x the scenario's", "Seconds", SECONDS),
+    "memory": ("Memory of a chip", "GB per chip", GIGABYTES),
+    "time": ("Expected step", "Seconds", SECONDS),
 }
 
 

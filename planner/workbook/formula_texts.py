@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from planner.catalog.table import TABLES
-from planner.formulas.binding import FAR, LARGE
 from planner.formulas.template import CALCULATED, Row
 from planner.workbook.database_sheets import DatabaseSheet
 
@@ -59,12 +58,17 @@ ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
 
 @dataclass(frozen=True)
 class Ranking:
-    """The cells of the competing parts in order, their range, the range of their labels, and MAX or MIN."""
+    """The cells of the competing parts in order, their range, the range of their labels, and MAX or MIN.
+
+    `far` and `large` are the cells of the margins from which no digits, and no decimals, are told.
+    """
 
     cells: Sequence[str]
     values: str
     labels: str
     function: str
+    far: str
+    large: str
 
     @property
     def best(self) -> str:
@@ -96,15 +100,17 @@ class Ranking:
         small, large = self._ends(following)
         return f"IF({small}>0,{large}/{small},NA())"
 
-    def words(self, binding: str, following: str, margin: str) -> str:
-        """`Compute, 1.8x above the next`; the arguments are the cells of the three formulas above."""
+    def distance(self, following: str, margin: str) -> str:
+        """`1.8x above the next`; the arguments are the cells of the second and of the margin."""
         over = "above" if self.function == "MAX" else "below"
-        rounded = f"ROUND({margin},IF({margin}>={LARGE},0,2))"
-        times = f'IF({margin}>={FAR},"more than {FAR:,}",{rounded})'
-        distance = f'{times}&"x {over} "&{self._label(following)}'
-        said = f'IF(ROUND({margin},2)=1,"{LEVEL}",{distance})'
+        rounded = f"ROUND({margin},IF({margin}>={self.large},0,2))"
+        times = f'IF({margin}>={self.far},"more than "&{self.far},{rounded})'
+        return f'IF(ROUND({margin},2)=1,"{LEVEL}",{times}&"x {over} "&{self._label(following)})'
+
+    def words(self, binding: str, following: str, distance: str) -> str:
+        """`Compute, 1.8x above the next`; the arguments are the cells of what binds, the second and the distance."""
         alone = f'{binding}&IF({binding}="{NONE}","",", {ALONE}")'
-        return f'IF({self._ends(following)[0]}>0,{binding}&", "&{said},{alone})'
+        return f'IF({self._ends(following)[0]}>0,{binding}&", "&{distance},{alone})'
 
     def _ends(self, following: str) -> tuple[str, str]:
         return (following, self.best) if self.function == "MAX" else (self.best, following)

@@ -161,3 +161,4 @@ def _constants(page: Page, plan: BuildPlan, inputs: Inputs, at: int) -> None:
         _describe(page, at, row)
         page.put(at, layout.FORMULA, whole_as_int(row.default), "plan_constant", row_format(row))
         page.put(at, layout.SOURCE, joined(row.source, row.note), "plan_told")
+    page.close_rows(range(first, at + 1))

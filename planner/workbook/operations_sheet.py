@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from openpyxl.workbook import Workbook
 
+from planner.formulas.evaluation import evaluate
 from planner.formulas.explanation import in_names
 from planner.formulas.layer_ops import PHASES, LayerOps, Operation
-from planner.formulas.template import Row
+from planner.formulas.lookups import facts
+from planner.formulas.template import Row, Template
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
@@ -88,6 +90,18 @@ def _leaf(operation: Operation, names: _Step) -> Leaf:
         return Live(value), "plan_formula"
 
     return leaf
+
+
+def unused(plan: BuildPlan, ops: LayerOps, step: Template) -> set[str]:
+    """The names of the operations that the models of no scenario do: experts, where all are dense."""
+    done: set[str] = set()
+    for model, hardware in {(each.model, each.hardware) for each in plan.scenarios}:
+        found = evaluate(step, facts(step, model, hardware, plan.databases))
+        for operation in ops.operations:
+            counts = [found.number(name) for name in operation.count.names]
+            if any(count != 0 for count in counts) or not counts:
+                done.add(operation.row.name)
+    return {operation.row.name for operation in ops.operations} - done
 
 
 class _Step(ChosenBlock):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from datetime import date
+from itertools import count, islice
 
 from openpyxl.formatting.rule import Rule
 from openpyxl.utils.datetime import to_excel
@@ -26,7 +27,6 @@ LINE_HEIGHT, PER_WIDTH = 13.0, 1.15  # points a line, letters a unit of width
 FORMULA_LIKE = ("=", "+", "-", "@")  # a text that begins so is marked as a text, lest a program read a formula in it
 _WORDS = re.compile(r"[^\s/-]*[\s/-]+|[^\s/-]+")  # a line ends after a blank, a hyphen or a slash
 LONGEST_TITLE, LONGEST_PROMPT = 32, 255  # letters that a validation's message may have
-MASTER_CHECK = "C1"  # on every sheet: the count of failed checks
 
 
 Filling = tuple[int, int, int, Value]
@@ -177,13 +177,13 @@ class Page:
         for column in (layout.FORMULA, layout.SOURCE):
             self.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
 
-    def close_rows(self, rows: range, is_open: Container[int] = ()) -> None:
-        """Make rows a closed group, which the row below them opens; those of `is_open` are of it, and are seen."""
+    def close_rows(self, rows: Collection[int], is_open: Container[int] = ()) -> None:
+        """Make rows closed groups, which the row below each opens; those of `is_open` are of it, and are seen."""
         for row in rows:
             group = self.sheet.row_dimensions[row]
             group.outlineLevel, group.hidden = 1, row not in is_open
-        if rows:
-            self.sheet.row_dimensions[rows.stop].collapsed = True
+            if row + 1 not in rows:
+                self.sheet.row_dimensions[row + 1].collapsed = True
 
     def close_columns(self, columns: range) -> None:
         """Make columns a closed group, which the column right of them opens."""
@@ -215,9 +215,11 @@ class Page:
         sheet.sheet_view.showGridLines = False
         sheet.sheet_view.zoomScale = 100
         if master:
-            self.put(1, 2, "Failed checks", "plan_text")
-            self.put(1, 3, Live(master), "plan_check", "0")
-            self.colour(MASTER_CHECK, f"{MASTER_CHECK}>0", ink=RED, fill=PALE_RED, bold=True)
+            closed = {letters for letters, column in sheet.column_dimensions.items() if column.hidden}
+            told, counted = islice((at for at in count(2) if column_letters(at) not in closed), 2)
+            self.put(1, told, "Failed checks", "plan_text")
+            self.put(1, counted, Live(master), "plan_check", "0")
+            self.colour(address(1, counted), f"{address(1, counted)}>0", ink=RED, fill=PALE_RED, bold=True)
         sheet.page_setup.orientation = "landscape"
         sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, self.pages_high
         sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)

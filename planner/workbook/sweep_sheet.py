@@ -52,6 +52,7 @@ def write(
     scenario = ChosenScenario(page, plan, inputs, selector)
     for sweep, sheet in sweeps:
         scenario.look_up(sweep, sheet)
+    scenario.look_up_thresholds()
     scenario.close()
     right = max(SweepColumns(sweep, sweep.axes[0]).end for sweep, _ in sweeps)  # where what is shown begins
     last = right + max(len(sweep.shown) + len(sweep.bounds) for sweep, _ in sweeps) - 1

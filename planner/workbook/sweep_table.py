@@ -20,10 +20,10 @@ from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
 FEWEST = 11  # cases of a table
+RANKED = ("binds", "next", "margin", "distance")  # what is told of the parts that compete
 DRAWN = ("memory", "time", "total", "limit")  # these have open columns of their own: a chart draws no hidden cells
 MARKED = ("latency", "throughput")  # of which a chart marks the scenario's own
-TEXTS = ("scenario", ".words", ".binds")  # how the names of columns of texts end
-DRAWN_WITHIN = 4  # of a chip's memory, or the scenario's step: bars beyond would leave nothing to be seen of the rest
+TEXTS = (".words", ".binds", ".distance")  # how the names of columns of texts end
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class SweepColumns:
         for name in sweep.bounds:
             if found := constraint(sweep.rows[name], sweep.rows):
                 self.bounds.append((found, self.end))
-                self.end += len(found.parts) + 3
+                self.end += len(found.parts) + len(RANKED)
 
 
 class TableWriter:
@@ -121,8 +121,7 @@ class TableWriter:
         for index, (each, first) in enumerate(self.columns.bounds):
             for column, part in enumerate(each.parts, start=first):
                 self._title(column, at, part.label, f"{each.row.name}.{part.name}")
-            names = ("binds", "next", "margin")
-            for column, name in enumerate(names, start=first + len(each.parts)):
+            for column, name in enumerate(RANKED, start=first + len(each.parts)):
                 self._title(column, at, f"{each.row.label}: {name}", f"{each.row.name}.{name}")
             self._title(self.words[index], at, f"{each.row.label}: bound by", f"{each.row.name}.words")
 
@@ -167,7 +166,7 @@ class TableWriter:
             if name in self.sweep.playing(part) and wholes:
                 rooms = self.sweep.playing(limit) if limit else []
                 most = self._reference(rooms[0]) if rooms else self.scenario(self.sweep, wholes[0])
-                return f"IF({self._reference(wholes[0])}<={DRAWN_WITHIN}*{most},{own},NA())"
+                return f"IF({self._reference(wholes[0])}<={self.scenario.threshold('drawn_within')}*{most},{own},NA())"
         return own
 
     def _form(self, name: str) -> str:
@@ -196,15 +195,21 @@ class TableWriter:
         form, last, down = row_format(each.row), first + len(each.parts) - 1, self.page.down
         for column, part in enumerate(each.parts, start=first):
             down(rows, column, parse(part.text).substitute(self._reference), "plan_formula", form)
+        first_letter, last_letter = column_letters(first), column_letters(last)
         ranking = Ranking(
-            [_here(column) for column in range(first, last + 1)], f"{_here(first)}:{_here(last)}",
-            f"${column_letters(first)}${titles}:${column_letters(last)}${titles}", each.function,
-        )  # fmt: skip
-        binding, following, margin = (_here(last + step) for step in (1, 2, 3))
+            [_here(column) for column in range(first, last + 1)],
+            f"{_here(first)}:{_here(last)}",
+            f"${first_letter}${titles}:${last_letter}${titles}",
+            each.function,
+            self.scenario.threshold("far_margin"),
+            self.scenario.threshold("large_margin"),
+        )
+        binding, following, margin, distance = (_here(last + step) for step in (1, 2, 3, 4))
         down(rows, last + 1, ranking.binding, "plan_formula", "@")
         down(rows, last + 2, ranking.following, "plan_formula", form)
         down(rows, last + 3, ranking.margin(following), "plan_formula", RATIO)
-        down(rows, words, ranking.words(binding, following, margin), "plan_verdict", "@")
+        down(rows, last + 4, ranking.distance(following, margin), "plan_verdict", "@")
+        down(rows, words, ranking.words(binding, following, distance), "plan_verdict", "@")
 
     def _colour(self, rows: range) -> None:
         """What a chip is to hold stands out in red where it is more than the chip has."""
