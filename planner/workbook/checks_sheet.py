@@ -16,7 +16,7 @@ from planner.workbook.build_plan import NOT_COUNTED, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.failures import Failures
 from planner.workbook.inputs_sheet import OPENS, Inputs
-from planner.workbook.page import BROWN, GREY, ORANGE, PALE_RED, RED, Page
+from planner.workbook.page import GREY, PALE_RED, RED, Page
 from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
@@ -40,7 +40,7 @@ def write(
     ids = plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
     unique = "The scenario's id is its own"
     writer.row(unique, "inputs.unique_id", "one id for each scenario", "selectors find a scenario by its id",
-               f"IF(SUMPRODUCT(({ids}={HERE}${layout.ID_ROW})*1)=1,1,0)")  # fmt: skip
+               f"IF(COUNTIF({ids},{HERE}${layout.ID_ROW})=1,1,0)")  # fmt: skip
     compared: list[tuple[str, Calculation | None, Row | None]] = [(unique, None, None)]
     for sheet in sheets:
         for row in (row for row in sheet.computed if row.kind == "check"):
@@ -66,11 +66,6 @@ def write(
                f"COUNTIF({HERE}${first}:{HERE}${last},0)")  # fmt: skip
     writer.row("Missing numbers", "checks.missing", "", "of this scenario",
                f"SUM({HERE}${missing}:{HERE}${missing_last})")  # fmt: skip
-    if typed := inputs.override_rows.values():
-        at = plan.columns.area(writer.at, writer.at)
-        page.colour(at, f"{address(writer.at, layout.FIRST_SCENARIO)}>0", ink=BROWN, fill=ORANGE, bold=True)
-        writer.row("Overrides that are typed", "checks.overrides", "", "of this scenario, on Inputs",
-                   f"COUNTA({inputs_sheet.NAME}!{HERE}{min(typed)}:{HERE}{max(typed)})")  # fmt: skip
     writer.section("What fails first")
     failures.show(writer.at)
     _colour(page, plan, first, last)

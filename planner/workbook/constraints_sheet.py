@@ -109,7 +109,7 @@ def _block(
         ("what binds", "text", "binds", f"the {largest} of the {len(each.parts)}"),
         ("the next", each.unit, "next", f"the second {largest} of the {len(each.parts)}"),
         ("how far the next is", "1", "margin", "the larger of the two over the smaller"),
-        ("how far in words", "text", "distance", "how far what binds is from the next"),
+        ("how many times in words", "text", "times", "how far the next is, rounded"),
         ("in words", "text", "words", f"what binds, and how far it is {over} the next"),
     )
     for row, (label, unit, name, text) in enumerate(said, start=last + 1):
@@ -140,12 +140,12 @@ def _said(each: Constraint, first: int, last: int, margins: tuple[str, str]) -> 
         each.function,
         *margins,
     )
-    binding, following, margin, distance = (f"{HERE}{last + step}" for step in (1, 2, 3, 4))
+    binding, following, margin, times = (f"{HERE}{last + step}" for step in (1, 2, 3, 4))
     yield ranking.binding, "plan_verdict", "@"
     yield ranking.following, "plan_formula", _format(each)
     yield ranking.margin(following), "plan_output", RATIO
-    yield ranking.distance(following, margin), "plan_verdict", "@"
-    yield ranking.words(binding, following, distance), "plan_words", "@"
+    yield ranking.times(margin), "plan_verdict", "@"
+    yield ranking.words(binding, following, margin, times), "plan_words", "@"
 
 
 def _beside(label: str, title: str) -> str:

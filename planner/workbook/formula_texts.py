@@ -53,6 +53,11 @@ def overridable(override_cell: str, formula: str) -> str:
     return f'IF({override_cell}<>"",{override_cell},{formula})'
 
 
+def in_row(cells: str, place: str) -> str:
+    """The cell at a place of a range of one row. Not every program reads `INDEX(cells,place)` so."""
+    return f"INDEX({cells},1,{place})"
+
+
 ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
 
 
@@ -60,7 +65,8 @@ ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
 class Ranking:
     """The cells of the competing parts in order, their range, the range of their labels, and MAX or MIN.
 
-    `far` and `large` are the cells of the margins from which no digits, and no decimals, are told.
+    `far` and `large` are the cells of the margins from which no digits, and no decimals, are told; `is_row` says that
+    the parts stand side by side.
     """
 
     cells: Sequence[str]
@@ -69,6 +75,7 @@ class Ranking:
     function: str
     far: str
     large: str
+    is_row: bool = False
 
     @property
     def best(self) -> str:
@@ -100,15 +107,18 @@ class Ranking:
         small, large = self._ends(following)
         return f"IF({small}>0,{large}/{small},NA())"
 
-    def distance(self, following: str, margin: str) -> str:
-        """`1.8x above the next`; the arguments are the cells of the second and of the margin."""
-        over = "above" if self.function == "MAX" else "below"
-        rounded = f"ROUND({margin},IF({margin}>={self.large},0,2))"
-        times = f'IF({margin}>={self.far},"more than "&{self.far},{rounded})'
-        return f'IF(ROUND({margin},2)=1,"{LEVEL}",{times}&"x {over} "&{self._label(following)})'
+    def times(self, margin: str) -> str:
+        """`1.80`; the argument is the cell of the margin.
 
-    def words(self, binding: str, following: str, distance: str) -> str:
-        """`Compute, 1.8x above the next`; the arguments are the cells of what binds, the second and the distance."""
+        FIXED writes the decimals: Gnumeric joins some numbers with a text as 4.8699999999999999999.
+        """
+        rounded = f"IF({margin}>={self.large},ROUND({margin},0),FIXED(ROUND({margin},2),2,TRUE))"
+        return f'IF({margin}>={self.far},"more than "&{self.far},{rounded})'
+
+    def words(self, binding: str, following: str, margin: str, times: str) -> str:
+        """`Compute, 1.80x above the next`; the arguments are the cells of the four formulas above."""
+        over = "above" if self.function == "MAX" else "below"
+        distance = f'IF(ROUND({margin},2)=1,"{LEVEL}",{times}&"x {over} "&{self._label(following)})'
         alone = f'{binding}&IF({binding}="{NONE}","",", {ALONE}")'
         return f'IF({self._ends(following)[0]}>0,{binding}&", "&{distance},{alone})'
 
@@ -116,4 +126,5 @@ class Ranking:
         return (following, self.best) if self.function == "MAX" else (self.best, following)
 
     def _label(self, value: str) -> str:
-        return f"INDEX({self.labels},MATCH({value},{self.values},0))"
+        place = f"MATCH({value},{self.values},0)"
+        return in_row(self.labels, place) if self.is_row else f"INDEX({self.labels},{place})"

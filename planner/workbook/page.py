@@ -135,7 +135,11 @@ class Page:
         self.rules.append((reference, rule["type"], title, rule["formula1"], rule.get("formula2", "")))
 
     def colour(self, reference: str, condition: str, *, ink: str, fill: str | None = None, bold: bool = False) -> None:
-        """A conditional format: the cells of `reference` for which the formula `condition` holds."""
+        """A conditional format: the cells of `reference` for which the formula `condition` holds.
+
+        It reads this sheet alone: Google Sheets drops one that reads another.
+        """
+        assert "!" not in condition, f"{self.name}: a conditional format can't read {condition}"
         change = self._styles.conditional(self.sheet.parent, ink, fill, bold)
         self.sheet.conditional_formatting.add(reference, Rule("expression", dxfId=change, formula=[condition]))
         self.rules.append((reference, "", "", condition, ""))

@@ -20,10 +20,10 @@ from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
 FEWEST = 11  # cases of a table
-RANKED = ("binds", "next", "margin", "distance")  # what is told of the parts that compete
+RANKED = ("binds", "next", "margin", "times")  # what is told of the parts that compete
 DRAWN = ("memory", "time", "total", "limit")  # these have open columns of their own: a chart draws no hidden cells
 MARKED = ("latency", "throughput")  # of which a chart marks the scenario's own
-TEXTS = (".words", ".binds", ".distance")  # how the names of columns of texts end
+TEXTS = (".words", ".binds", ".times")  # how the names of columns of texts end
 
 
 @dataclass(frozen=True)
@@ -203,13 +203,14 @@ class TableWriter:
             each.function,
             self.scenario.threshold("far_margin"),
             self.scenario.threshold("large_margin"),
+            is_row=True,
         )
-        binding, following, margin, distance = (_here(last + step) for step in (1, 2, 3, 4))
+        binding, following, margin, times = (_here(last + step) for step in (1, 2, 3, 4))
         down(rows, last + 1, ranking.binding, "plan_formula", "@")
         down(rows, last + 2, ranking.following, "plan_formula", form)
         down(rows, last + 3, ranking.margin(following), "plan_formula", RATIO)
-        down(rows, last + 4, ranking.distance(following, margin), "plan_verdict", "@")
-        down(rows, words, ranking.words(binding, following, distance), "plan_verdict", "@")
+        down(rows, last + 4, ranking.times(margin), "plan_verdict", "@")
+        down(rows, words, ranking.words(binding, following, margin, times), "plan_verdict", "@")
 
     def _colour(self, rows: range) -> None:
         """What a chip is to hold stands out in red where it is more than the chip has."""
