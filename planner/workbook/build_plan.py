@@ -21,6 +21,7 @@ from planner.formulas.headlines import bounds
 from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, sweeps
 from planner.formulas.template import Row, Template
+from planner.workbook import display_units
 from planner.workbook.layout import ScenarioColumns, sheet_name
 from planner.workbook.template_rows import Shares, shares
 
@@ -105,7 +106,11 @@ class BuildPlan:
         templates = [*(self.layer_ops.templates if self.layer_ops else []), *cases]
         sheets = {"constraints": any(self.constraints.values()), "sweep": self.sweeps, "roofline": self.layer_ops}
         rows = [*self._rows(), *(row for template in templates for row in template.rows)]
-        return shared_rows("constant", [*rows, *thresholds.used_on(*(name for name, there in sheets.items() if there))])
+        shown = [sweep.rows[name] for sweep in self.sweeps for name in sweep.shown]
+        units = display_units.needed(shown)
+        return shared_rows(
+            "constant", [*rows, *units, *thresholds.used_on(*(name for name, there in sheets.items() if there))]
+        )
 
     @cached_property
     def overrides(self) -> dict[str, Row]:

@@ -71,7 +71,7 @@ def _throughput(sweeps: Sweeps, table: SweepTable, on: Page, anchor: str) -> Non
     sweep = table.sweep
     across, up = sweep.playing("latency")[0], sweep.playing("throughput")[0]
     chart = charts.log_log(f"{sweep.rows[up].label} over {within(sweep.rows[across].label)}")
-    charts.axis(chart.x_axis, f"{sweep.rows[across].label} (s)", "General")
+    charts.axis(chart.x_axis, f"{sweep.rows[across].label} ({sweep.rows[across].said_in})", "General")
     charts.axis(chart.y_axis, f"{sweep.rows[up].label} (tokens/s)", "#,##0.##")
     first, last = table.rows.start, table.rows.stop - 1
     columns = {**table.columns, **table.shown}  # a point without its x would be drawn at 1

@@ -200,8 +200,11 @@ class Page:
     def fit(self) -> None:
         """Make rows as high as their texts need, where these wrap: not every program does when it opens the file."""
         columns, rows = self.sheet.column_dimensions, self.sheet.row_dimensions
-        wide = {column: columns[column_letters(column)].width for column in {column for _, column in self._told}}
+        letters_of = {column: column_letters(column) for column in {column for _, column in self._told}}
+        wide = {column: columns[name].width for column, name in letters_of.items() if not columns[name].hidden}
         for (row, column), text in self._told.items():
+            if column not in wide:
+                continue
             letters = max(int(wide[column] * PER_WIDTH), 8)
             lines = lines_of(text, letters) if len(text) > letters else 1
             if lines > 1:
