@@ -14,8 +14,9 @@ from functools import cached_property
 from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare.comparison_cases import ComparisonCase
+from planner.compare.comparison_sheet import RESULTS
 from planner.errors import UserError, nearest
-from planner.formulas import thresholds
+from planner.formulas import library, thresholds
 from planner.formulas.binding import COUNTS, Constraint, on_the_way
 from planner.formulas.headlines import bounds
 from planner.formulas.layer_ops import LayerOps
@@ -107,10 +108,10 @@ class BuildPlan:
         sheets = {"constraints": any(self.constraints.values()), "sweep": self.sweeps, "roofline": self.layer_ops}
         rows = [*self._rows(), *(row for template in templates for row in template.rows)]
         shown = [sweep.rows[name] for sweep in self.sweeps for name in sweep.shown]
-        units = display_units.needed(shown)
-        return shared_rows(
-            "constant", [*rows, *units, *thresholds.used_on(*(name for name, there in sheets.items() if there))]
-        )
+        shown += library.load(RESULTS).rows if self.comparison else ()
+        units = [*display_units.needed(shown), *(display_units.OF_TIMES if self.layer_ops else [])]
+        told = thresholds.used_on(*(name for name, there in sheets.items() if there))
+        return shared_rows("constant", [*rows, *units, *told])
 
     @cached_property
     def overrides(self) -> dict[str, Row]:

@@ -21,6 +21,9 @@ def constant(display: str, unit: str) -> Row:
                "what is shown is divided by it", "thresholds")  # fmt: skip
 
 
+OF_TIMES = [constant(each, "s") for each in (US, MS)]
+
+
 def needed(rows: Iterable[Row]) -> list[Row]:
     """The constants by which these rows are shown, each once."""
     pairs = {(row.display, row.unit) for row in rows if row.display and row.display != PERCENT}

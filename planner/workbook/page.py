@@ -189,13 +189,19 @@ class Page:
             if row + 1 not in rows:
                 self.sheet.row_dimensions[row + 1].collapsed = True
 
-    def close_columns(self, columns: range) -> None:
-        """Make columns a closed group, which the column right of them opens."""
+    def close_columns(self, columns: Collection[int]) -> None:
+        """Make columns closed groups, which the column right of each opens."""
         for column in columns:
             group = self.sheet.column_dimensions[column_letters(column)]
             group.outlineLevel, group.hidden = 1, True
-        if columns:
-            self.sheet.column_dimensions[column_letters(columns.stop)].collapsed = True
+            if column + 1 not in columns:
+                self.sheet.column_dimensions[column_letters(column + 1)].collapsed = True
+
+    def heads(self, at: int, column: int, label: str, name: str, *, right: bool) -> None:
+        """The title of a column of cases: its label in row `at`, and below it, for a closed row, its machine name."""
+        side = "_right" if right else ""
+        self.put(at, column, label, f"plan_column{side}")
+        self.put(at + 1, column, name, f"plan_note{side}")
 
     def fit(self) -> None:
         """Make rows as high as their texts need, where these wrap: not every program does when it opens the file."""

@@ -9,8 +9,9 @@ from openpyxl.workbook import Workbook
 
 from planner.formulas.layer_ops import Operation
 from planner.formulas.thresholds import number
-from planner.workbook import charts
-from planner.workbook.cell_styles import RATIO, number_format
+from planner.workbook import charts, display_units
+from planner.workbook.cell_styles import RATIO, SAID, number_format
+from planner.workbook.display_units import MS, US
 from planner.workbook.inputs_sheet import OPENS, Inputs
 from planner.workbook.operations_sheet import Operations
 from planner.workbook.page import GREY, Live, Page
@@ -20,7 +21,7 @@ NAME = "Roofline"
 PURPOSE = "Each operation of the chosen scenario's layers and head: what binds it, the least that it takes, its share."
 TITLES = (
     ("Operation", "text"), ("Times", "1"), ("Shape", "text"), ("FLOPs", "FLOP"), ("Bytes", "byte"),
-    ("Intensity", "FLOP/byte"), ("Bound", "text"), ("Time of one", "s"), ("Time of all", "s"),
+    ("Intensity", "FLOP/byte"), ("Bound", "text"), ("Time of one", US), ("Time of all", MS),
     ("Attained", "FLOP/s/chip"), ("Place on the chart", "1"),
 )  # fmt: skip
 INTENSITY, ATTAINED, PLACE = 6, 10, 11
@@ -47,7 +48,7 @@ class Roofline:
         page = self.page
         chart = charts.log_log("Roofline of the chosen scenario")
         charts.axis(chart.x_axis, "Arithmetic intensity (FLOP/byte)", "General", *(number(name) for name in ENDS))
-        charts.axis(chart.y_axis, "Attained (FLOP/s per chip)", "0.E+0", 1e9, 1e16)
+        charts.axis(chart.y_axis, "Attained (FLOP/s per chip)", "0.E+0")
         x, y = (charts.column(page, number, *self.roof) for number in (2, 3))
         chart.series.append(charts.line(x, y, "Roof"))
         x, y = (charts.column(page, number, *self.points) for number in (2, 3))
@@ -82,7 +83,7 @@ def write(book: Workbook, operations: Operations, inputs: Inputs, unused: Contai
     total = last + 1
     page.put(total, 1, "Operations at their bounds", "plan_key")
     page.put(total, 2, UNUSED if idle else None, "plan_beside")
-    page.put(total, 9, Live(f"SUM({address(FIRST_ROW, 9)}:{address(last, 9)})"), "plan_output", number_format("s"))
+    page.put(total, 9, Live(f"SUM({address(FIRST_ROW, 9)}:{address(last, 9)})"), "plan_output", SAID)
     shares = total + 3
     _shares(page, shares, last, total)
     points = shares + (last - FIRST_ROW) + 4
@@ -110,6 +111,7 @@ def _operation(page: Page, operations: Operations, operation: Operation, at: int
     bound = f'IF({compute}>={of("memory_time")},"compute","memory")' if compute else '"memory"'
     rate = f"{of('flops')}/({of('lower_bound_time')}*{of('n_chips')})"
     used, intensity = f"{address(at, 2)}>0", address(at, INTENSITY)
+    one = of("lower_bound_time")
     per_decade, decade = inputs.constant("places_per_decade"), inputs.constant("chart_decade")
     cells: list[tuple[str, str, str]] = [
         (count, "plan_cross", number_format("1")),
@@ -118,8 +120,8 @@ def _operation(page: Page, operations: Operations, operation: Operation, at: int
         (of("memory_bytes"), "plan_cross", number_format("byte")),
         (f"IF({used},{of('arithmetic_intensity')},NA())", "plan_formula", RATIO),
         (f'IF({used},{bound},"unused")', "plan_formula", "@"),
-        (of("lower_bound_time"), "plan_cross", number_format("s")),
-        (f"{address(at, 2)}*{address(at, 8)}", "plan_output", number_format("s")),
+        (f"{one}/{inputs.constant(display_units.constant(US, 's').name)}", "plan_cross", SAID),
+        (f"{address(at, 2)}*{one}/{inputs.constant(display_units.constant(MS, 's').name)}", "plan_output", SAID),
         (f"IF({used},{rate},NA())", "plan_formula", number_format("FLOP/s/chip")),
         (f'IFERROR(ROUND({per_decade}*LOG({intensity},{decade}),0),"none")', "plan_formula", "0"),
     ]

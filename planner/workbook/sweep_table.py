@@ -134,9 +134,7 @@ class TableWriter:
             self._title(self.words[index], at, f"{each.row.label}: bound by", f"{each.row.name}.words")
 
     def _title(self, column: int, at: int, label: str, name: str) -> None:
-        side = "" if name.endswith(TEXTS) else "_right"
-        self.page.put(at, column, label, f"plan_column{side}")
-        self.page.put(at + 1, column, name, f"plan_note{side}")
+        self.page.heads(at, column, label, name, right=not name.endswith(TEXTS))
         self.labels[column] = label
 
     def _cases(self, rows: range, titles: int) -> None:
