@@ -13,7 +13,7 @@ COLUMNS = ("used_on", "name", "label", "unit", "value", "source", "note")
 
 def used_on(*sheets: str) -> list[Row]:
     """The thresholds that formulas of these sheets read, each a constant."""
-    return [row for sheet, row in _rows().values() if sheet in sheets]
+    return [row for where, row in _rows().values() if not where.isdisjoint(sheets)]
 
 
 def number(name: str) -> float:
@@ -24,11 +24,11 @@ def number(name: str) -> float:
 
 
 @cache
-def _rows() -> dict[str, tuple[str, Row]]:
-    """The sheet and the row of each name."""
+def _rows() -> dict[str, tuple[frozenset[str], Row]]:
+    """The sheets and the row of each name."""
     path = data.folder("templates") / "thresholds.csv"
     return {
-        cells["name"]: (cells["used_on"], Row(
+        cells["name"]: (frozenset(cells["used_on"].split()), Row(
             cells["name"], cells["label"], cells["unit"], "constant", cells["value"], cells["source"], cells["note"],
             "thresholds", Place(path, line),
         ))

@@ -65,7 +65,7 @@ class ChosenScenario(ChosenBlock):
 
     def look_up_constants(self, shown: Iterable[Row]) -> None:
         """A row for each threshold that the tables read and for each unit of what is shown, called up from Inputs."""
-        for row in (*thresholds.used_on("constraints", "sweep"), *display_units.needed(shown)):
+        for row in (*thresholds.used_on("sweep"), *display_units.needed(shown)):
             formula, names = self.inputs.constant(row.name), f"Inputs[{row.name}]"
             self.places["", row.name] = self.put(
                 row.name, row.label, row.unit, row_format(row), formula, names, "plan_cross"
