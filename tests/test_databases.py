@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping
 from types import SimpleNamespace
 
@@ -31,9 +32,10 @@ smollm3-3b deepseek-moe-16b glm-5 minimax-text-01 seed-oss-36b gpt3-125m
 """
 HARDWARE_IDS = """
 tpu-v2 tpu-v3 tpu-v4 tpu-v4i tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-8t tpu-8i v100-sxm2-32 a100-sxm-40
-a100-sxm-80 h100-sxm h100-pcie h100-nvl h200-sxm h20 b200-sxm gb200 b300-sxm gb300 l4 l40s a10g t4 rtx-4090
-rtx-5090 rtx-pro-6000 mi250x mi300x mi325x mi350x mi355x mi455x rubin gaudi2 gaudi3 trainium1 trainium2
-trainium3 inferentia2 groq-lpu-v1 cerebras-wse3 apple-m3-ultra cpu-spr-8481c cpu-generic
+a100-sxm-80 a100-pcie-40 a100-pcie-80 h100-sxm h100-sxm-96 h100-pcie h100-nvl h800-sxm h200-sxm h20 gh200-96
+gh200-144 b200-sxm gb200 b300-sxm gb300 l4 l40s a10g t4 rtx-4090 rtx-5090 rtx-pro-6000 mi250x mi300x mi325x
+mi350x mi355x mi455x rubin gaudi2 gaudi3 trainium1 trainium2 trainium3 inferentia2 groq-lpu-v1 cerebras-wse3
+apple-m3-ultra cpu-spr-8481c cpu-generic
 """
 
 
@@ -136,7 +138,9 @@ CHOICES = [
     ("tpu-v7x", "peak_int8", None), ("tpu-v7x", "hbm_bytes", 192 * 2**30),
     ("h100-sxm", "hbm_bandwidth", 3350e9), ("h200-sxm", "hbm_bytes", 141e9),
     ("b200-sxm", "hbm_bytes", 180 * 2**30), ("b300-sxm", "peak_int8", 153.5e12),
-    ("gaudi3", "peak_bf16", 1677.7e12),
+    ("gaudi3", "peak_bf16", 1677.7e12), ("h800-sxm", "link_bandwidth", 200e9),
+    ("h100-sxm-96", "hbm_bandwidth", 2400e9), ("gh200-144", "hbm_bytes", 141e9),
+    ("mi355x", "link_bandwidth", 7 * 76.8e9), ("l40s", "dcn_bandwidth", 12.5e9),
 ]  # fmt: skip
 
 
@@ -146,6 +150,15 @@ def test_conflicts_are_settled(chip: str, column: str, value: Value) -> None:
     row = HARDWARE.row(chip)
     assert row[column] == value
     assert row["conflicts"]
+
+
+def test_a_price_says_when_and_where() -> None:
+    """Each price has its date and its region, or says that it is one for all; 29 chips have one."""
+    priced = {name: row["source_price"] for name, row in HARDWARE.rows.items() if row["price_per_chip_hour"]}
+    assert len(priced) == 29
+    for name, source in priced.items():
+        assert re.search(r"20\d\d-\d\d-\d\d| in 2026", str(source)), name
+        assert re.search(r"\bUS\b|(us|europe)-\w+|nyc2|North America|worldwide|all regions", str(source)), name
 
 
 BOUNDS = {
@@ -172,8 +185,9 @@ def test_hardware_is_in_si_units(table: Table) -> None:
         ("tpu-v2 tpu-v5e tpu-v6e", ("torus", 2, 16, 0)),
         ("tpu-v3", ("torus", 2, 32, 0)),
         ("tpu-v4i", ("torus", 1, 4, 0)),
-        ("h100-sxm gb200", ("switch", None, None, None)),
-        ("mi300x groq-lpu-v1 cerebras-wse3 tpu-8i l4 cpu-generic", (None, None, None, None)),
+        ("h100-sxm gb200 gh200-96 mi300x mi355x l40s", ("switch", None, None, None)),
+        ("a100-pcie-80 h100-pcie", ("torus", 1, 2, 0)),
+        ("mi250x groq-lpu-v1 cerebras-wse3 tpu-8i l4 cpu-generic", (None, None, None, None)),
     ],
 )
 def test_topology_and_wraparound(chips: str, expected: tuple[Value, ...]) -> None:
