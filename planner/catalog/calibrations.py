@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from planner import csvfile, data
 from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS, Parameter
-from planner.catalog.columns import Column, UnfitCellError, Value, plain_number
+from planner.catalog.columns import Column, UnfitCellError, Value, number
 from planner.catalog.table import Table
 from planner.errors import Place, UserError, nearest
 
@@ -115,7 +115,7 @@ def _read(cells: dict[str, str], place: Place) -> tuple[tuple[str, str], float]:
             f"{name} is in {parameter.unit}, not {unit}", place=replace(place, column="unit"), remedy="convert it"
         )
     try:
-        value = plain_number(cells["value"].strip())
+        value = number(cells["value"].strip(), parameter.unit)
     except UnfitCellError as error:
         raise UserError(error.what, place=replace(place, column="value"), remedy=error.remedy) from None
     _check_bounds(parameter, value, replace(place, column="value"))
