@@ -18,6 +18,7 @@ from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS, Par
 from planner.catalog.columns import Column, UnfitCellError, Value, number
 from planner.catalog.table import Table
 from planner.errors import Place, UserError, nearest
+from planner.typed_numbers import echo
 
 COLUMNS = ("calibration", "parameter", "value", "unit", "lower", "upper", "rows", "sources", "error")
 REQUIRED = ("calibration", "parameter", "value")
@@ -119,6 +120,7 @@ def _read(cells: dict[str, str], place: Place) -> tuple[tuple[str, str], float]:
     except UnfitCellError as error:
         raise UserError(error.what, place=replace(place, column="value"), remedy=error.remedy) from None
     _check_bounds(parameter, value, replace(place, column="value"))
+    echo(f"{place}: {name}", cells["value"].strip(), parameter.unit, value)
     return (identifier, name), value
 
 
