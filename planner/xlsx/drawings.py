@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from planner.xlsx.address import Position
 from planner.xlsx.moves import SheetMoves
+from planner.xlsx.opc import Package
 from planner.xlsx.xmltree import Element, child, every
 
 ANCHORS = ("twoCellAnchor", "oneCellAnchor", "anchor")
 _BOX = "ClientData"  # of a note or a control, in VML
+
+
+def charts_of(package: Package) -> list[str]:
+    """The parts of the charts of all drawings, those of chart sheets too."""
+    links = (link for part in list(package.parts) if "/drawings/" in part for link in package.relationships(part))
+    charts = (link.target for link in links if link.kind in ("chart", "chartEx"))
+    return list(dict.fromkeys(target for target in charts if target in package.parts))
 
 
 def move_anchor(anchor: Element, track: SheetMoves) -> None:
