@@ -15,10 +15,10 @@ from planner import data
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
-from planner.formulas.scaled_units import factor
 from planner.formulas.sweeps import followed, sweeps
 from planner.formulas.template import Row
 from planner.recalc import recalculate
+from planner.scaled_units import factor
 from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan, BuildScenario
 from planner.workbook.scenarios import plan_of

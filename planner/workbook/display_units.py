@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from planner.formulas.scaled_units import factor
 from planner.formulas.template import Row
+from planner.scaled_units import factor
 from planner.spoken import PERCENT
 from planner.workbook.cell_styles import PERCENT as PERCENT_FORMAT
 from planner.workbook.cell_styles import SAID, row_format
