@@ -67,7 +67,7 @@ def write(
     words = max(len(sweep.bounds) for sweep, _ in sweeps)
     _fit(done, range(right, right + words))
     page.close_columns(range(2, right))
-    page.close_columns(range(drawn_from, max(done.tables[0].own.values(), default=drawn_from) + 1))
+    page.close_columns(range(drawn_from, max(max(table.columns.values()) for table in done.tables) + 1))
     page.put(scenario.FIRST_ROW, right, Live(scenario.chosen), "plan_cross")
     page.sheet.print_area = f"A1:{column_letters(last)}{at}"
     return done

@@ -23,7 +23,9 @@ from planner.xlsx.grid import HERE
 
 FEWEST, BEYOND = 11, 2  # cases of a table, and how many doublings of chips are below and above the scenarios'
 RANKED = ("binds", "next", "margin", "times")  # what is told of the parts that compete
-DRAWN = ("memory", "time", "total", "limit")  # these have open columns of their own: a chart draws no hidden cells
+WHOLES = {"memory": "held", "time": "total", "total": "total", "limit": "total"}  # of each part that a chart draws
+HELD_AGAINST = {"held": "capacity"}  # else against the scenario's own
+DRAWN = tuple(WHOLES)
 MARKED = ("latency", "throughput")  # of which a chart marks the scenario's own
 TEXTS = (".words", ".binds", ".times")  # how the names of columns of texts end
 
@@ -79,6 +81,9 @@ class TableWriter:
         self.shown = {name: column for column, name in enumerate(sweep.shown, start=first)}
         self.last_column = first + len(sweep.shown) - 1
         beside = dict.fromkeys(name for part in DRAWN for name in sweep.playing(part))
+        wholes = [whole for whole in dict.fromkeys(WHOLES.values()) if sweep.playing(whole)]
+        self.reach = {whole: column for column, whole in enumerate(wholes, start=drawn_from)}
+        drawn_from += len(wholes)
         self.drawn = {name: column for column, name in enumerate(beside, start=drawn_from)}
         marked = [name for part in MARKED for name in sweep.playing(part)[:1]]
         self.own = {name: column for column, name in enumerate(marked, start=drawn_from + len(beside))}
@@ -101,7 +106,7 @@ class TableWriter:
         self.page.validate(area, titled(own), prompt, f"A number of {own.unit}.", **rule)
         self._colour(rows)
         if self.drawn:
-            drawn = self.drawn.values()
+            drawn = *self.reach.values(), *self.drawn.values()
             first, last = column_letters(min(drawn)), column_letters(max(drawn))
             area = f"{first}{rows.start}:{last}{rows.stop - 1}"
             self.page.colour(area, f"ISNA({first}{rows.start})", ink=GREY)
@@ -116,6 +121,9 @@ class TableWriter:
         """Labels with units above, machine names below; a part's label stands alone, for the words to call it up."""
         titles = [(column, name, name) for name, column in self.columns.places.items()]
         titles += [(column, name, f"chart.{name}") for name, column in self.drawn.items()]
+        for whole, column in self.reach.items():
+            label = self.sweep.rows[self.sweep.playing(whole)[0]].label
+            self._title(column, at, f"{label}: drawn (1)", f"drawn.{whole}")
         for name, column in self.own.items():
             row = self.sweep.rows[name]
             self._title(column, at, f"The scenario: {within(row.label)} ({row.said_in})", f"scenario.{name}")
@@ -152,6 +160,8 @@ class TableWriter:
         for name, column in self.shown.items():
             row = self.sweep.rows[name]
             down(rows, column, f"{self._reference(name)}{self.scenario.over(row)}", "plan_output", shown_format(row))
+        for whole, column in self.reach.items():
+            down(rows, column, self._within_reach(whole), "plan_formula", "0")
         for name, column in self.drawn.items():
             down(rows, column, self._drawn(name), "plan_formula", self._form(name))
         for name, column in self.own.items():
@@ -165,17 +175,17 @@ class TableWriter:
         own, over = calculated(row, lambda read: self.scenario(self.sweep, read)), self.scenario.over(row)
         return f"({own}){over}" if over else own
 
+    def _within_reach(self, whole: str) -> str:
+        """1 where a whole is within reach of what it is held against, so that its bars are drawn; else N/A."""
+        name, rooms = self.sweep.playing(whole)[0], self.sweep.playing(HELD_AGAINST.get(whole, ""))
+        most = self._reference(rooms[0]) if rooms else self.scenario(self.sweep, name)
+        return f"IF({self._reference(name)}<={self.scenario.constant('drawn_within')}*{most},1,NA())"
+
     def _drawn(self, name: str) -> str:
-        """What a chart draws of a quantity: a bar only where the whole is within reach of what it is held against."""
+        """What a chart draws of a quantity."""
+        whole = next((WHOLES[part] for part in DRAWN if name in self.sweep.playing(part)), "")
         own = self._reference(name)
-        parts = (("memory", "held", "capacity"), *((part, "total", "") for part in ("time", "total", "limit")))
-        for part, whole, limit in parts:
-            wholes = self.sweep.playing(whole)
-            if name in self.sweep.playing(part) and wholes:
-                rooms = self.sweep.playing(limit) if limit else []
-                most = self._reference(rooms[0]) if rooms else self.scenario(self.sweep, wholes[0])
-                return f"IF({self._reference(wholes[0])}<={self.scenario.constant('drawn_within')}*{most},{own},NA())"
-        return own
+        return f"{own}*{_here(self.reach[whole])}" if whole in self.reach else own
 
     def _form(self, name: str) -> str:
         return row_format(self.sweep.rows[name])
