@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from planner.errors import UserError, closest
+from planner.formulas.following import led_by
 from planner.formulas.template import Row, Template
 
 WILD = "*?["  # what makes a name a pattern
@@ -40,6 +41,7 @@ def unread(template: Template, given: Collection[str], asked: Iterable[str] | No
         read = {name for row in template.rows if row.name not in given for name in row.reads}
     else:
         read = template.closure(asked, given)
+    read |= led_by(template, given, read)
     for name in given:
         if name not in read:
             what = f"{name} was set, and nothing you asked for reads it"
