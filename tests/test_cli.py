@@ -177,8 +177,8 @@ def test_the_program_itself_loads_nothing_heavy():
 
 def test_calc_loads_only_arrays():
     """The napkin and the lists need numpy and nothing heavier, one after the other in one process."""
-    words = [["models", "list"], ["hardware", "show", "h100-sxm"], ["templates", "list"], [*MATMUL, *SIZES], ["find", "alpha"],
-             ["calc", "inference", "-m", "gemma-7b", "-H", "h100-sxm"]]  # fmt: skip
+    words = [["models", "list"], ["hardware", "show", "h100-sxm"], ["templates", "list"], [*MATMUL, *SIZES],
+             ["find", "alpha"], ["calc", "inference", "-m", "gemma-7b", "-H", "h100-sxm"]]  # fmt: skip
     loaded = loaded_by(words)
     assert {name: packages - {"numpy"} for name, packages in loaded.items() if packages - {"numpy"}} == {}
 
@@ -283,9 +283,9 @@ def test_what_is_read_is_not_warned_of(planner, words):
 
 def test_what_another_input_follows_is_read(planner):
     """FSDP ways that nobody named follow the chips, so that what reads the ways reads the chips."""
-    words = [*PLAN, "n_chips=64", "--get", "mesh_fsdp"]
+    words = [*PLAN, "n_chips=64", "seq_len=512", "mesh_data=2", "--get", "mesh_fsdp", "seq_len"]
     assert planner(*words).stderr == ""
-    named = planner(*words, "--set", "mesh_fsdp=64").stderr
+    named = planner(*words, "--set", "mesh_fsdp=32").stderr
     assert named.startswith("Warning: n_chips was set, and nothing you asked for reads it: ")
 
 
