@@ -203,35 +203,40 @@ def test_calc(planner):
 
 
 def test_a_failed_check_is_named(planner):
-    """Numbers of a plan that doesn't fit are printed all the same, and stderr names the check; JSON is JSON alone."""
+    """A plan that doesn't fit is printed, and stderr names the check with both its numbers; JSON has it too."""
     plan = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "context_len=2048"]
     assert planner(*plan).stderr == ""
-    for form in ([], ["--all"], ["--get", "kv_time"], ["--why", "kv_time"]):
+    needed, room = (json.loads(planner(*plan, "batch=100000", "--json").output)[name] for name in (
+        "memory_bytes_per_chip", "hbm_bytes"))  # fmt: skip
+    numbers = (f"Memory of a chip = {needed / 1e12:.3f} TB/chip > {room / 1e9:.2f} GB/chip = "
+               "HBM capacity - HBM kept free on a chip")  # fmt: skip
+    for form in ([], ["--all"], ["--get", "kv_time"], ["--why", "kv_time"], ["--json", "--get", "kv_time"]):
         done = planner(*plan, "batch=100000", *form)
         assert done.exit_code == 0
-        assert done.stderr == "Check failed: Weights and caches fit (check_fits_memory)\n"
-        assert done.output.startswith(done.stderr) == ("--why" not in form)
+        assert done.stderr == f"Check failed: Weights and caches fit (check_fits_memory): {numbers}\n"
+        assert done.output.startswith(done.stderr) == (not {"--why", "--json"} & {*form})
     raw = json.loads(planner(*plan, "batch=100000", "--json").output)
-    assert raw["failed_checks"] == {"check_fits_memory": "Weights and caches fit"}
+    assert raw["failed_checks"] == {"check_fits_memory": f"Weights and caches fit: {numbers}"}
     assert raw["check_fits_memory"] == 0
 
 
 def test_json(planner):
     """--json is one object of raw numbers, texts, and null for N/A."""
     done = planner(*MATMUL, *SIZES, "--json", "--get", "flops", "compute_dtype", "critical_tokens_exact", "d_in")
-    missing = json.loads(done.output).pop("missing")
-    assert {**json.loads(done.output), "missing": ""} == {
-        "flops": 1024.0, "compute_dtype": "bf16", "critical_tokens_exact": None, "d_in": 8.0, "missing": "",
+    assert json.loads(done.output) == {
+        "flops": 1024.0, "compute_dtype": "bf16", "critical_tokens_exact": None, "d_in": 8.0,
     }  # fmt: skip
-    assert missing.keys() == {"critical_tokens_exact"}
-    assert missing["critical_tokens_exact"].startswith("critical_tokens_exact is N/A by its formula (IF(")
     assert json.loads(planner(*MATMUL, *SIZES, "--json", "--get", "flops", "d_*").output) == {
         "flops": 1024.0, "d_in": 8.0, "d_out": 16.0,
     }  # fmt: skip
     everything = json.loads(planner(*MATMUL, "--json").output)
     assert everything["tokens"] is None
     assert everything["flops"] is None
-    assert everything["missing"]["flops"] == "tokens is not set, d_in is not set, d_out is not set"
+    missing = everything.pop("missing")
+    assert missing["flops"] == "tokens is not set, d_in is not set, d_out is not set"
+    assert missing.keys() == {name for name, value in everything.items() if value is None}
+    why = json.loads(planner(*MATMUL, *SIZES, "--json").output)["missing"]["critical_tokens_exact"]
+    assert why.startswith("critical_tokens_exact is N/A by its formula (IF(")
     assert everything["n_matmuls"] == 1
 
 
@@ -292,8 +297,8 @@ def test_what_another_input_follows_is_read(planner):
 def test_negative_and_missing_values(planner):
     """A blank and N/A can be set; a negative number is refused in one line."""
     done = planner(*MATMUL, "--set", "tokens=0", "d_in=", "d_out=N/A", "--json", "--get", "tokens", "d_in", "d_out")
-    missing = {"d_in": "d_in is not set", "d_out": "d_out is not set"}
-    assert json.loads(done.stdout) == {"missing": missing, "tokens": 0, "d_in": None, "d_out": None}
+    assert json.loads(done.stdout) == {"tokens": 0, "d_in": None, "d_out": None}
+    assert done.stderr == "N/A because d_in is not set, d_out is not set: --set a value\n"
     done = planner(*MATMUL, "--set", "tokens=-4")
     assert (done.exit_code, done.output) == (2, "Error: tokens=-4: a number of at least 0 is wanted\n")
 
