@@ -51,8 +51,9 @@ def unread(template: Template, given: Collection[str], asked: Iterable[str] | No
 
 def _instead(template: Template, row: Row, read: Collection[str]) -> str:
     """The row that does read a number, or another number like it that is read; blank where there is neither."""
-    results = template.closure(each.name for each in template.of_kind("output"))  # and no cross-checks
-    unasked = (each.name for each in template.rows if row.name in each.reads and each.name in results)
+    results = template.of_kind("output") or template.of_kind("calc")
+    made_of = template.closure(each.name for each in results)  # and no cross-checks
+    unasked = (each.name for each in template.rows if row.name in each.reads and each.name in made_of)
     if reader := next(unasked, None):
         return f"{reader} does"
     alike = closest(row.name, [name for name in read if template.row(name).unit == row.unit], 1, ALIKE)
