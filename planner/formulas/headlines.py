@@ -4,7 +4,8 @@ Its kinds: `headline`, a row that one asks for first, with the bound that stands
 says what binds (`binds`); Dashboard shows all of them, `calc` and the report lead with those that have a `label`, which
 is what they call it. `part`, a part of the headline above it, all of which make it: a row, or a formula in names of
 rows with a label of its own. `check`, the check that a whole plan fits in memory, which a part of a plan such as a
-collective hasn't. The unit to say a row in is its template's `display`.
+collective hasn't. `lever`, an input that one changes first where a plan doesn't fit or costs too much. The unit to say
+a row in is its template's `display`.
 
 Rows are those of a template or of a workbook on disk, so that both lead with the same.
 """
@@ -109,6 +110,11 @@ def leading(template: str, rows: Mapping[str, AnyRow]) -> list[Headline[AnyRow]]
 def memory_check(template: str) -> str:
     """The name of the check that a whole plan fits in memory; blank where a template plans a part of one."""
     return next((cells["name"] for cells in _named(template, "check")), "")
+
+
+def levers(template: str) -> list[str]:
+    """The names of the inputs that one changes first of a template's plan."""
+    return [cells["name"] for cells in _named(template, "lever")]
 
 
 def leaders() -> dict[str, str]:
