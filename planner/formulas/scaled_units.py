@@ -41,6 +41,15 @@ def factor(scaled: str, unit: str) -> float:
     return number / wanted
 
 
+def is_unit(text: str) -> bool:
+    """Whether a text is a unit that people say."""
+    try:
+        _parsed(text)
+    except ValueError:
+        return False
+    return True
+
+
 @lru_cache(maxsize=512)
 def _parsed(text: str) -> tuple[float, tuple[tuple[str, int], ...]]:
     """A unit as its factor of SI, and the sorted powers of its symbols."""

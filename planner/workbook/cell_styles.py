@@ -23,6 +23,7 @@ FONT = "Calibri"
 COUNT = "[>=1000]#,##0;General"
 RATIO = "[>=1000]#,##0;[>=0.001]0.00##;General"
 PERCENT = "0.0%"
+SAID = "[>=100]#,##0;[>=1]0.00;0.0000"  # a number in the unit that people say: three or four digits of most
 SECONDS = '[>=1]#,##0.000" s";[>=0.001]0.000000" s";0.0########" s"'
 ENGINEERING = "##0.000E+0"
 SMALL = 1e-3
@@ -124,6 +125,9 @@ def styles() -> list[NamedStyle]:
         _style("plan_formula", side="right"),
         _style("plan_formula_text", side="left"),
         _style("plan_words", side="left", indent=1, wrap=True),
+        _style("plan_aside", side="right", color=_GREY, size=9),
+        _style("plan_told_words", side="right", wrap=True),
+        _style("plan_said", side="right", bold=True, wrap=True),
         _style("plan_column", side="left", indent=1, bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
         _style("plan_column_right", side="right", bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
         _style("plan_output", side="right", bold=True),

@@ -19,6 +19,7 @@ from openpyxl.drawing.text import CharacterProperties, Font, Paragraph, Paragrap
 from planner.workbook.page import Page
 
 PALETTE = ("1F4FBF", "B42318", "11734B", "B45F06", "5B2A86")
+STACK = ("1F4FBF", "0E9F6E", "D97706", "7C3AED", "0891B2", "9D174D", "65A30D", "6B7280", "A16207", "DB2777")
 GRID, AXIS, INK = "E3E6EA", "6B7280", "1F2937"
 SIZE = (22.0, 13.0)  # cm
 SLANT = -45 * 60_000  # in the file's unit of angles: upwards to the right

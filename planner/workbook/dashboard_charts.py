@@ -24,9 +24,7 @@ from planner.workbook.sweep_table import DRAWN_WITHIN, SweepTable
 CHART_SIZE = (17.6, 10.2)  # cm; two charts stand side by side on a printed page
 CHART_ROWS, PER_PAGE = 22, 4  # rows of the sheet for each chart, and charts of a printed page
 CHART_COLUMNS = ("A", "E")
-CHARTS_WIDTH = 1430  # pixels from the left edge of the sheet to the right edge of the charts
 LIMITS = {"memory": "capacity", "time": "limit"}  # what the bars of a chart are held against, as a line
-STACK = ("1F4FBF", "0E9F6E", "D97706", "7C3AED", "0891B2", "9D174D", "65A30D", "6B7280", "A16207", "DB2777")
 LIMIT = "B42318"
 LINE_WIDTH = 22225  # the width of a line in EMU
 GIGABYTES, SECONDS, COUNT = "#,##0.0,,,", "0.###", "#,##0"
@@ -102,7 +100,7 @@ def _parts(sweeps: Sweeps, table: SweepTable, part: str, on: Page, anchor: str) 
     charts.plain_axis(chart.x_axis, table.axis.row.label, COUNT, slanted=True)
     charts.plain_axis(chart.y_axis, unit, form)
     chart.x_axis.majorGridlines = None
-    for name, colour in zip(sweep.playing(part), cycle(STACK)):
+    for name, colour in zip(sweep.playing(part), cycle(charts.STACK)):
         bar = _series(sweeps, table, name)
         bar.graphicalProperties = GraphicalProperties(solidFill=colour)
         bar.graphicalProperties.line.noFill = True

@@ -21,12 +21,12 @@ from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import HERE, Grid
 
 RED, PALE_RED, GREY, ORANGE, BROWN = "FFB42318", "FFFEE4E2", "FF9CA3AF", "FFFDE9CF", "FF8A4B08"
+GREEN, PALE_GREEN, PALE_GREY = "FF11734B", "FFE3F1E9", "FFD1D5DB"
 WRAPS = ("plan_told", "plan_told_link", "plan_wrapped", "plan_lead_label")  # the styles of texts that wrap
 LINE_HEIGHT, PER_WIDTH = 13.0, 1.15  # points a line, letters a unit of width
 FORMULA_LIKE = ("=", "+", "-", "@")  # a text that begins so is marked as a text, lest a program read a formula in it
 _WORDS = re.compile(r"[^\s/-]*[\s/-]+|[^\s/-]+")  # a line ends after a blank, a hyphen or a slash
 LONGEST_TITLE, LONGEST_PROMPT = 32, 255  # letters that a validation's message may have
-MASTER_CHECK = "C1"  # on every sheet: the count of failed checks
 
 
 Filling = tuple[int, int, int, Value]
@@ -40,6 +40,7 @@ class Page:
         self, book: Workbook, name: str, title: str, purpose: str, *, corner: str = "B6", titles: str = "5:5"
     ) -> None:
         self.corner = corner  # the first cell that scrolls
+        self.master_at = 2, 3  # the columns that say and count the failed checks, in the first row
         self.pages_high = 0  # as many as it takes
         self.titles = titles  # the rows that each printed page repeats
         self.sheet: Worksheet = book.create_sheet(name)
@@ -194,9 +195,10 @@ class Page:
         sheet.sheet_view.showGridLines = False
         sheet.sheet_view.zoomScale = 100
         if master:
-            self.put(1, 2, "Failed checks", "plan_text")
-            self.put(1, 3, Live(master), "plan_check", "0")
-            self.colour(MASTER_CHECK, f"{MASTER_CHECK}>0", ink=RED, fill=PALE_RED, bold=True)
+            said, counted = self.master_at
+            self.put(1, said, "Failed checks", "plan_text")
+            self.put(1, counted, Live(master), "plan_check", "0")
+            self.colour(address(1, counted), f"{address(1, counted)}>0", ink=RED, fill=PALE_RED, bold=True)
         sheet.page_setup.orientation = "landscape"
         sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, self.pages_high
         sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
