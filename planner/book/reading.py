@@ -15,7 +15,10 @@ from planner.book.sheet import Sheet
 from planner.book.tables import HEADER, LineItem, LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
+from planner.formulas.scaled_units import factor
+from planner.spoken import PERCENT
 from planner.xlsx.address import Spot, column_letters
+from planner.xlsx.cellvalue import is_number
 from planner.xlsx.comments import notes
 from planner.xlsx.opc import Package
 
@@ -147,7 +150,7 @@ class _Reader:
             bound = None
             if below is not None and not below.name and below.unit == "text" and below.section == row.section:
                 bound = {key: entry.value for key, entry in below.cells.items()}
-            yield Headline(**vars(row), origin=origin, bound_by=bound)
+            yield Headline(**vars(self._in_si(row, origin)), origin=origin, bound_by=bound)
 
     def columns(self, table: LineTable) -> Iterator[tuple[int, str]]:
         """Each column of values with its scenario's key: that of the Inputs column which its header reads."""
@@ -160,6 +163,20 @@ class _Reader:
         """A cell with its value of now."""
         value = self.book.value(sheet.name, row, column)
         return Entry(Spot(sheet.name, row, column), value, sheet.patterns.get((row, column)))
+
+    def _in_si(self, row: Quantity, origin: str) -> Quantity:
+        """A row that Dashboard shows in a unit that people say, in the unit of the sheet that calculates it."""
+        lines = next(found for found in self.book.calculations if found.sheet.name == origin).by_name
+        unit = lines[row.name].unit if row.name in lines else row.unit
+        try:
+            size = 1.0 if row.unit == PERCENT else factor(row.unit, unit)
+        except ValueError:
+            return row
+        scaled = {
+            key: entry._replace(value=entry.value * size) if is_number(entry.value) and size != 1 else entry
+            for key, entry in row.cells.items()
+        }
+        return replace(row, unit=unit, cells=scaled)
 
     def _origin(self, table: LineTable, row: Quantity) -> str:
         """The calculation sheet that a row's formulas read."""

@@ -125,6 +125,7 @@ def styles() -> list[NamedStyle]:
         _style("plan_formula", side="right"),
         _style("plan_formula_text", side="left"),
         _style("plan_words", side="left", indent=1, wrap=True),
+        _style("plan_aside_label", side="left", indent=1, color=_GREY, size=9),
         _style("plan_aside", side="right", color=_GREY, size=9),
         _style("plan_told_words", side="right", wrap=True),
         _style("plan_said", side="right", bold=True, wrap=True),

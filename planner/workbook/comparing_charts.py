@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import cycle
 
 from openpyxl.chart import BarChart, Reference, Series
+from openpyxl.chart.layout import Layout, ManualLayout
 from openpyxl.chart.series import SeriesLabel
 from openpyxl.chart.shapes import GraphicalProperties
 from openpyxl.drawing.spreadsheet_drawing import AnchorMarker, OneCellAnchor
@@ -25,7 +26,7 @@ from planner.workbook.page import Page
 from planner.workbook.verdict import Verdict
 from planner.xlsx.grid import HERE
 
-WIDE, HIGH, GAP, ABREAST = 436, 280, 8, 3  # pixels; three charts stand side by side on a laptop's screen
+WIDE, HIGH, GAP, ABREAST = 325, 280, 8, 4  # pixels; a laptop's screen has room for four such places side by side
 ROW_PIXELS = 17  # of a row that no text makes higher, in the program that shows the lowest
 EXPECTED, BOUND, THERE = "1F4FBF", "C9CED6", "C9CED6"
 COST = "USD"
@@ -38,28 +39,26 @@ def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict, at: int) -
     if not found:
         return at
     page.section(at, "The scenarios beside each other", plan.columns.last_filled)
-    top = at + 1
-    for place, chart in enumerate(found):
-        down, right = divmod(place, ABREAST)
-        _put(page, chart, top, down, right)
-    return top + _rows(len(found))
+    down = right = 0
+    for chart, places in found:
+        if right + places > ABREAST:
+            down, right = down + 1, 0
+        _put(page, chart, at + 1, down, right, places)
+        right += places
+    return at + 2 - (-(down + 1) * (HIGH + GAP) // ROW_PIXELS)
 
 
-def _rows(count: int) -> int:
-    """The rows that charts take."""
-    lines = -(-count // ABREAST)
-    return -(-lines * (HIGH + GAP) // ROW_PIXELS) + 1
-
-
-def _put(page: Page, chart: BarChart, top: int, down: int, right: int) -> None:
-    """Anchor a chart to the first column, so many pixels to the right and below."""
+def _put(page: Page, chart: BarChart, top: int, down: int, right: int, places: int) -> None:
+    """Anchor a chart to the first column, so many places to the right and below."""
     marker = AnchorMarker(col=0, colOff=pixels_to_EMU(right * (WIDE + GAP)), row=top - 1,
                           rowOff=pixels_to_EMU(GAP + down * (HIGH + GAP)))  # fmt: skip
-    chart.anchor = OneCellAnchor(_from=marker, ext=XDRPositiveSize2D(pixels_to_EMU(WIDE), pixels_to_EMU(HIGH)))
+    size = places * (WIDE + GAP) - GAP, HIGH
+    chart.anchor = OneCellAnchor(_from=marker, ext=XDRPositiveSize2D(*map(pixels_to_EMU, size)))
     page.sheet.add_chart(chart)
 
 
-def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iterator[BarChart]:
+def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iterator[tuple[BarChart, int]]:
+    """The charts, each with the places that it takes."""
     page, plan = writer.page, writer.plan
     told = [each for each in made if each.told]
     if told:
@@ -67,17 +66,16 @@ def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iter
         needed = told[0].told
         assert needed is not None, "only what fits or not is drawn"
         unit = told[0].sheet.template.row(needed.needed).said_in
-        yield _bars(page, plan, f"Memory of a chip ({unit})", unit, rows)
-    for each in told:
-        if whole := each.whole:
-            parts = {row: (_plain(page, row), colour) for row, colour in zip(each.parts, cycle(charts.STACK))}
-            title = f"Where the time of {_one(whole)} goes ({whole.row.said_in})"
-            yield _bars(page, plan, title, whole.row.said_in, parts, stacked=True)
+        yield _bars(page, plan, f"Memory of a chip ({unit})", unit, rows), 1
     for each in told:
         cost = next((one for one in each.leads if one.row.unit == COST and one.bound), None)
         if cost and each.cost:
             rows = {each.cost: ("expected", EXPECTED), each.cost + 1: ("bound", BOUND)}
-            yield _bars(page, plan, f"{cost.said} ({cost.row.said_in})", cost.row.said_in, rows)
+            yield _bars(page, plan, f"{cost.said} ({cost.row.said_in})", cost.row.said_in, rows), 1
+        if whole := each.whole:
+            parts = {row: (_plain(page, row), colour) for row, colour in zip(each.parts, cycle(charts.STACK))}
+            title = f"Where the time of {_one(whole)} goes ({whole.row.said_in})"
+            yield _bars(page, plan, title, whole.row.said_in, parts, stacked=True), 2
 
 
 def _one(whole: Headline[Row]) -> str:
@@ -97,7 +95,7 @@ def write_costs(writer: LineWriter, each: Lines, at: int) -> int:
         return at
     for place, (row, what) in enumerate(((cost.row, "as charts draw it"), (cost.bound, "bound as charts draw it"))):
         name = f"{row.name}.drawn"
-        writer.page.describe(at + place, (f"{cost.said}: {what}", row.said_in, name, "", "of this workload alone"))
+        writer.describe(at + place, (f"{cost.said}: {what}", row.said_in, name, "", "of this workload alone"))
         formula = writer.guarded(each.sheet, f"{HERE}{each.rows[row.name]}", "NA()")
         writer.across(at + place, formula, "plan_formula", said_format(row))
     writer.close([at, at + 1])
@@ -111,9 +109,11 @@ def _bars(
     """Bars of some rows for each scenario: beside each other, or one on another."""
     chart = BarChart()
     chart.type, chart.grouping, chart.gapWidth = "bar", "stacked" if stacked else "clustered", 45
+    charts.dress(chart, title)
     if stacked:
         chart.overlap = 100
-    charts.dress(chart, title)
+        chart.legend.position = "r"
+        chart.layout, chart.legend.layout = _place(0.22, 0.42), _place(0.67, 0.32)  # lest its many parts take all room
     charts.plain_axis(chart.x_axis, "Scenario", "General")
     charts.plain_axis(chart.y_axis, unit, "General")
     chart.x_axis.title = None
@@ -130,6 +130,12 @@ def _bars(
         chart.series.append(bar)
     chart.set_categories(_across(page, plan, layout.TITLE_ROW))
     return chart
+
+
+def _place(left: float, wide: float) -> Layout:
+    """A place within a chart below its title, in shares of its width."""
+    return Layout(manualLayout=ManualLayout(layoutTarget="inner", xMode="edge", yMode="edge",
+                                            x=left, y=0.16, w=wide, h=0.66))  # fmt: skip
 
 
 def _across(page: Page, plan: BuildPlan, row: int) -> Reference:

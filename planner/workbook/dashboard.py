@@ -20,7 +20,7 @@ from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.cell_styles import row_format
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.dashboard_charts import DashboardCharts
-from planner.workbook.dashboard_lines import Lines, LineWriter, Units, shown
+from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter, Units, shown
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import PALE_GREY, Page
 from planner.workbook.verdict import Verdict, write_changes, write_failures
@@ -31,7 +31,7 @@ NAME = "Dashboard"
 PURPOSE = (
     "Bold is what to expect, below it its range and its bound; each line links to its row in SI units; + opens more."
 )
-WIDTHS = (34, 11, 28, 19, 34)
+WIDTHS, EACH = (40, 11, 40, 20, 70), 26.0  # EACH: of a scenario
 CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and sources
 CHIPS = "n_chips"
 
@@ -112,12 +112,16 @@ def write(
 
 def _front(page: Page, plan: BuildPlan) -> None:
     """What stays in sight: the label of each line, the scenarios' names; ids, names and sources are closed groups."""
-    page.widths(*WIDTHS, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    page.widths(*WIDTHS, scenarios=plan.columns, each=EACH)
     for column in CLOSED:
         group = page.sheet.column_dimensions[column_letters(column)]
         group.outlineLevel, group.hidden = 1, True
-    group = page.sheet.row_dimensions[layout.ID_ROW]
-    group.outlineLevel, group.hidden = 1, True
+    said = (layout.MODEL_ROW, layout.HARDWARE_ROW)  # again, where the name is that of the model on the chip
+    for row in (layout.ID_ROW, *(said if not any(scenario.is_named for scenario in plan.scenarios) else ())):
+        group = page.sheet.row_dimensions[row]
+        group.outlineLevel, group.hidden = 1, True
+    for row in layout.HEADERS:
+        page.put(row, layout.UNIT, "text", "plan_text", UNSEEN)
     page.sheet.row_dimensions[layout.TITLE_ROW].height = 30
     page.corner = address(layout.TITLE_ROW + 1, layout.UNIT)
     page.master_at = layout.FORMULA, layout.FIRST_SCENARIO
@@ -132,6 +136,8 @@ def _called_up(page: Page, plan: BuildPlan, inputs: Inputs, name: str, note: str
     page.describe(at, (row.label, row.said_in, name, inputs_sheet.NAME, note))
     page.put(at, layout.FORMULA, f"{inputs_sheet.NAME} row {typed}", "plan_link")
     page.link(at, layout.FORMULA, inputs_sheet.NAME, address(typed, layout.LABEL))
+    if row.unit == "text":
+        page.put(at, layout.UNIT, row.unit, "plan_text", UNSEEN)
     page.across(at, plan.columns, f"{inputs_sheet.NAME}!{HERE}{typed}", "plan_cross", row_format(row))
     return at + 1
 

@@ -20,7 +20,7 @@ from planner.workbook import layout
 from planner.workbook.build_plan import ALL_WORKLOADS, BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.cell_styles import PERCENT as PERCENT_FORMAT
-from planner.workbook.cell_styles import SAID, row_format
+from planner.workbook.cell_styles import RATIO, SAID, row_format
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.layout import within
 from planner.workbook.page import Page
@@ -28,6 +28,7 @@ from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
 RANGE_NOTES = {RANGE[0]: "10 % of runs are below", RANGE[1]: "10 % of runs are above", "": "its bound"}
+UNSEEN = ";;;"  # the format of the unit of a text, which a reader need not be told
 DIGITS, TEN = "Base of the digits", 10
 
 
@@ -125,8 +126,11 @@ class LineWriter:
         self.page.section(at, sheet.template.name.capitalize(), self.plan.columns.last_filled)
         lines = Lines(sheet, at, told=fit(sheet.template), leads=headlines(sheet.template))
         at += 1
+        has_leaders = any(each.label for each in lines.leads)
         for each in lines.leads:
-            at = self._headline(lines, each, proved, at)
+            start, at = at, self._headline(lines, each, proved, at)
+            if has_leaders and not each.label:
+                self.close(range(start, at))
         for each in lines.leads:
             if not lines.parts and (parts := _parts(sheet, each)):
                 lines.parts = range(at, at + len(parts))
@@ -150,6 +154,18 @@ class LineWriter:
         condition = self.meant_for(sheet)
         return f"IF({condition},{formula},{otherwise})" if condition else formula
 
+    def describe(self, at: int, texts: Sequence[str]) -> None:
+        """What a line is, on one line of text each: what stands in the closed columns makes no line higher."""
+        self.page.describe(at, texts)
+        for column, text in ((layout.NAME, texts[2]), (layout.SOURCE, texts[4])):
+            self.page.put(at, column, text, "plan_beside")
+
+    def texts(self, at: int, label: str, name: str, note: str, style: str) -> None:
+        """What an open line of texts is."""
+        self.describe(at, (label, "text", name, "", note))
+        self.page.put(at, layout.LABEL, label, style)
+        self.page.put(at, layout.UNIT, "text", "plan_text", UNSEEN)
+
     def across(self, at: int, formula: str, style: str, form: str) -> None:
         """One formula in the columns of all scenarios."""
         self.page.across(at, self.plan.columns, formula, style, form)
@@ -166,11 +182,10 @@ class LineWriter:
             return at
         digits = f"IFERROR(MAX(0,2-ROUNDDOWN(LOG({{0}},{self.units.ten}),0)+IF({{0}}<1,1,0)),0)"
         name = each.row.name
-        self.page.describe(at, (f"{each.said}: digits", "1", f"{name}.digits", "", "of its range in words"))
+        self.describe(at, (f"{each.said}: digits", "1", f"{name}.digits", "", "of its range in words"))
         self.across(at, digits.format(self.units.in_words(each.row, f"{HERE}{first}")), "plan_formula", "0")
         self.close(range(first + 1, at + 1))
-        self.page.describe(at + 1, (f"{each.said}: 80 % of runs; bound", "text", f"{name}.said", "", "in words"))
-        self.page.put(at + 1, layout.LABEL, f"{each.said}: 80 % of runs; bound", "plan_told")
+        self.texts(at + 1, f"{each.said}: 80 % of runs", f"{name}.said", "in words", "plan_aside_label")
         self.across(at + 1, self._said(lines, each, first, at), "plan_aside", "@")
         return at + 2
 
@@ -178,7 +193,7 @@ class LineWriter:
         """`28.1 to 35.9; bound 20.7`, of the lines of a headline from `first` on."""
         cells = (self.units.in_words(each.row, f"{HERE}{first + place}") for place in range(1, len(each.rows)))
         low, high, *bound = (f"FIXED({cell},{HERE}{digits})" for cell in cells)
-        words = f'{low}&" to "&{high}' + "".join(f'&"; "&{cell}' for cell in bound)
+        words = f'{low}&" to "&{high}' + "".join(f'&"; bound "&{cell}' for cell in bound)
         return self.guarded(lines.sheet, f'IFERROR({words},"")', '""')
 
     def _number(self, sheet: Calculation, each: Headline[Row], row: Row, at: int, is_proved: bool) -> None:
@@ -187,7 +202,7 @@ class LineWriter:
         texts = (row.note, row.source) if leads else (RANGE_NOTES[_end(row.name)],)
         source = joined("" if is_proved else layout.UNPROVED, *texts)
         label = self._label(sheet, each.said if leads else row.label)
-        self.page.describe(at, (label, row.said_in, row.name, sheet.page.name, source))
+        self.describe(at, (label, row.said_in, row.name, sheet.page.name, source))
         linked(self.page, at, sheet, row.name)
         if has_range:
             self.page.put(at, layout.LABEL, label, "plan_lead_label" if leads else "plan_told")
@@ -207,7 +222,7 @@ class LineWriter:
         if constraints is None or row is None or place is None:
             return at
         name = constraints.page.name
-        self.page.describe(at, (f"{row.label}: bound by", "text", "", f"{name} row {place}", "and how far the next is"))
+        self.describe(at, (f"{row.label}: bound by", "text", "", f"{name} row {place}", "and how far the next is"))
         self.page.put(at, layout.FORMULA, f"{name} row {place}", "plan_link")
         self.page.link(at, layout.FORMULA, name, address(place, layout.LABEL))
         self.across(at, f"{name}!{HERE}{place}", "plan_words", "@")
@@ -219,7 +234,7 @@ class LineWriter:
     def _part(self, sheet: Calculation, each: Headline[Row], part: Part, at: int) -> None:
         """A closed line of what a part takes of the step, N/A where the scenario isn't meant for it."""
         row = sheet.template.row(part.text)
-        self.page.describe(at, (f"{each.said}: {within(part.label)}", row.said_in, "", "", part.label))
+        self.describe(at, (f"{each.said}: {within(part.label)}", row.said_in, "", "", part.label))
         linked(self.page, at, sheet, row.name)
         formula = self.guarded(sheet, sheet.here(row.name) + self.units.over(row), "NA()")
         self.across(at, formula, "plan_cross", said_format(row))
@@ -229,10 +244,10 @@ class LineWriter:
         """Closed lines of whether the memory is enough, and of what there is."""
         sheet, needed = lines.sheet, lines.sheet.template.row(told.needed)
         lines.fits, lines.room = at, at + 1
-        self.page.describe(at, (f"{sheet.page.name}: fits in memory", "1", "", "", "1 fits, 0 does not"))
+        self.describe(at, (f"{sheet.page.name}: fits in memory", "1", "", "", "1 fits, 0 does not"))
         linked(self.page, at, sheet, told.check)
         self.across(at, self.guarded(sheet, sheet.here(told.check), "NA()"), "plan_check", "0")
-        self.page.describe(at + 1, (f"{sheet.page.name}: {within(told.room.label)}", needed.said_in, "", "", ""))
+        self.describe(at + 1, (f"{sheet.page.name}: {within(told.room.label)}", needed.said_in, "", "", ""))
         room = parse(told.room.text)
         linked(self.page, at + 1, sheet, room.names[0])
         over = self.units.over(needed)
@@ -262,7 +277,8 @@ def said_format(row: Row) -> str:
     """The number format of a number in the unit that people say."""
     if row.display == PERCENT:
         return PERCENT_FORMAT
-    return SAID if row.display or row.unit in ("s", "USD") else row_format(row)
+    form = row_format(row)
+    return SAID if row.unit in ("s", "USD", "1/s") or form == RATIO or (row.display and row.unit != "chip") else form
 
 
 def linked(page: Page, at: int, sheet: Calculation, name: str) -> None:

@@ -61,6 +61,7 @@ class Page:
     def put(self, row: int, column: int, value: object, style: str, number_format: str | None = None) -> None:
         """Write one cell. Only a Live text becomes a formula, whatever a text begins with."""
         look = self._look(style, number_format)
+        self._told.pop((row, column), None)
         if isinstance(value, Live):
             self.grid.put_formula(row, column, value, look)
             self.filled[row, column] = 1, 1, look, value
@@ -176,8 +177,11 @@ class Page:
     def fit(self) -> None:
         """Make rows as high as their texts need, where these wrap: not every program does when it opens the file."""
         columns, rows = self.sheet.column_dimensions, self.sheet.row_dimensions
-        wide = {column: columns[column_letters(column)].width for column in {column for _, column in self._told}}
+        letters_of = {column: column_letters(column) for column in {column for _, column in self._told}}
+        wide = {column: columns[name].width for column, name in letters_of.items() if not columns[name].hidden}
         for (row, column), text in self._told.items():
+            if column not in wide:
+                continue
             letters = max(int(wide[column] * PER_WIDTH), 8)
             lines = lines_of(text, letters) if len(text) > letters else 1
             if lines > 1:

@@ -19,6 +19,7 @@ from planner.workbook.page import GREEN, LINE_HEIGHT, PALE_GREEN, PALE_RED, RED
 from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
+MOST_LINES = 3  # of what binds, which may be longer than most
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
 TURNED = {"<=": ">", "<": "≥", ">=": "<", ">": "≤", "=": "≠", "<>": "="}  # what holds where a comparison doesn't
 CROSS_CHECK = "Cross-check"  # the source of a check of our own formulas, which no plan can fail
@@ -83,7 +84,7 @@ class Verdict:
             (7, USED, "Memory of a chip that the plan uses", [self._used(each) for each in told]),
             (8, THERE, "Memory of a chip that there is", [f"{HERE}{each.room}" for each in told]),
         ):
-            self.writer.page.describe(at + place, (label, unit or "1", name, "", "as the charts draw it"))
+            self.writer.describe(at + place, (label, unit or "1", name, "", "as the charts draw it"))
             self.writer.across(at + place, self._meant(told, rows), "plan_formula", SAID)
         self.writer.close([at + self.FAILED, at + self.MISSING, at + 7, at + 8])
         self._heights(made)
@@ -104,14 +105,13 @@ class Verdict:
         return chosen
 
     def _text(self, place: int, label: str, name: str, note: str, formula: str, style: str = "plan_told_words") -> None:
-        self.writer.page.describe(self.at + place, (label, "text", name, "", note))
-        self.writer.page.put(self.at + place, layout.LABEL, label, "plan_lead_label")
+        self.writer.texts(self.at + place, label, name, note, "plan_lead_label")
         self.writer.across(self.at + place, formula, style, "@")
 
     def _count(self, place: int, label: str, row: int) -> None:
         """A line that Checks counts."""
         page, at = self.writer.page, self.at + place
-        page.describe(at, (label, "1", "", f"Checks row {row}", "of this scenario"))
+        self.writer.describe(at, (label, "1", "", f"Checks row {row}", "of this scenario"))
         page.put(at, layout.FORMULA, f"Checks row {row}", "plan_link")
         page.link(at, layout.FORMULA, "Checks", address(row, layout.LABEL))
         self.writer.across(at, f"Checks!{HERE}{row}", "plan_check", "0")
@@ -124,11 +124,10 @@ class Verdict:
     def _heights(self, made: Sequence[Lines]) -> None:
         """Texts have room for two lines, and what binds for as many as it may take."""
         rows = self.writer.page.sheet.row_dimensions
-        for place in (1, 2, 5):
+        for place in (self.WORDS, 5):
             rows[self.at + place].height = 2 * LINE_HEIGHT + 2
-        rows[self.at + 6].height = max(
-            (rows[each.binds].height for each in made if each.binds), default=LINE_HEIGHT + 2
-        )
+        binding = (rows[each.binds].height for each in made if each.binds)
+        rows[self.at + 6].height = min(max(binding, default=0), MOST_LINES * LINE_HEIGHT) + 2
         rows[self.at].height = 20
 
     def _colours(self, at: int) -> None:
@@ -146,10 +145,9 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
     """A closed line of what to change of a workload's plan: what would fit, else what takes most of its step."""
     cells = []
     if each.told:
-        words = '&", or "&'.join(
-            f'FIXED({HERE}{each.rows[part.text]},0)&" {part.label}"'
-            for part in each.told.changes if part.text in each.rows
-        )  # fmt: skip
+        found = [(f"{HERE}{each.rows[part.text]}", part.label) for part in each.told.changes if part.text in each.rows]
+        others = (f'IF({cell}>0,", or "&FIXED({cell},0)&" {label}","")' for cell, label in found[1:])
+        words = "&".join([*(f'FIXED({cell},0)&" {label}"' for cell, label in found[:1]), *others])
         if words:
             cells.append((f"IF({HERE}{each.fits}=0,{words},", ")"))
     most = '""'
@@ -158,13 +156,15 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
         area, row = f"{HERE}{first}:{HERE}{last}", each.rows[whole.row.name]
         label = f"INDEX($E${first}:$E${last},MATCH(MAX({area}),{area},0))"
         digits = f"{HERE}{row + len(whole.rows) + bool(each.binds)}"
-        most = f'{label}&": "&FIXED(MAX({area}),{digits})&" of "&FIXED({HERE}{row},{digits})&" {whole.row.said_in}"'
+        most = (
+            f'{label}&" takes "&FIXED(MAX({area}),{digits})&" of "&FIXED({HERE}{row},{digits})&" {whole.row.said_in}"'
+        )
     if not cells and most == '""':
         return at
     name = each.sheet.page.name
-    writer.page.describe(at, (f"{name}: takes most of the step", "text", f"{each.template}.most", "", "in words"))
+    writer.describe(at, (f"{name}: takes most of the step", "text", f"{each.template}.most", "", "in words"))
     writer.across(at, f'IFERROR({most},"")', "plan_words", "@")
-    writer.page.describe(at + 1, (f"{name}: to change", "text", f"{each.template}.change", "", "in words"))
+    writer.describe(at + 1, (f"{name}: to change", "text", f"{each.template}.change", "", "in words"))
     before, after = cells[0] if cells else ("", "")
     writer.across(at + 1, f'IFERROR({before}{HERE}{at}{after},"")', "plan_words", "@")
     writer.close([at, at + 1])
@@ -182,7 +182,7 @@ def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> int:
     page.section(at, FAILED_BLOCK, writer.plan.columns.last_filled)
     for place, (each, row) in enumerate(found, start=at + 1):
         label = f"{each.sheet.page.name}: {row.label}"
-        page.describe(place, (label, "text", "", "", row.label))
+        writer.describe(place, (label, "text", "", "", row.label))
         linked(page, place, each.sheet, row.name)
         fails = f"IFERROR({each.sheet.here(row.name)},1)=0"
         meant = writer.meant_for(each.sheet)
