@@ -15,10 +15,7 @@ from planner.book.sheet import Sheet
 from planner.book.tables import HEADER, LineItem, LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
-from planner.formulas.scaled_units import factor
-from planner.spoken import PERCENT
 from planner.xlsx.address import Spot, column_letters
-from planner.xlsx.cellvalue import is_number
 from planner.xlsx.comments import notes
 from planner.xlsx.opc import Package
 
@@ -110,8 +107,7 @@ def _scenarios(book: Book) -> dict[int, Scenario]:
     for column in book.inputs.columns:
         own, name, model, chip = (book.said(name, column) for name in HEADER)
         key = own if own and ids[own] == 1 else f"{own or 'column'}:{column_letters(column)}"
-        shown = name or " on ".join(part for part in (model, chip) if part)  # as the header rows of every sheet show it
-        found[column] = Scenario(key, own, shown, model, chip, column)
+        found[column] = Scenario(key, own, name or book.model_on_chip(column), model, chip, column)
     return found
 
 
@@ -165,18 +161,13 @@ class _Reader:
         return Entry(Spot(sheet.name, row, column), value, sheet.patterns.get((row, column)))
 
     def _in_si(self, row: Quantity, origin: str) -> Quantity:
-        """A row that Dashboard shows in a unit that people say, in the unit of the sheet that calculates it."""
-        lines = next(found for found in self.book.calculations if found.sheet.name == origin).by_name
-        unit = lines[row.name].unit if row.name in lines else row.unit
-        try:
-            size = 1.0 if row.unit == PERCENT else factor(row.unit, unit)
-        except ValueError:
+        """A row that Dashboard shows in a unit that people say, with the cells and the unit of the row that it reads."""
+        source = next(found for found in self.book.calculations if found.sheet.name == origin)
+        line = source.by_name.get(row.name)
+        if line is None or line.unit == row.unit:
             return row
-        scaled = {
-            key: entry._replace(value=entry.value * size) if is_number(entry.value) and size != 1 else entry
-            for key, entry in row.cells.items()
-        }
-        return replace(row, unit=unit, cells=scaled)
+        cells = {key: self.entry(source.sheet, line.row, column) for column, key in self.columns(source)}
+        return replace(row, unit=line.unit, cells={key: cells[key] for key in row.cells if key in cells})
 
     def _origin(self, table: LineTable, row: Quantity) -> str:
         """The calculation sheet that a row's formulas read."""

@@ -50,6 +50,12 @@ def names() -> list[str]:
     return [path.stem for path in sorted(data.folder("templates").glob("*.csv")) if is_template(path)]
 
 
+def shelf() -> list[Template]:
+    """The shipped templates, each with all that it includes, in the order of their names."""
+    with one_reading():
+        return [load(name) for name in names()]
+
+
 def is_template(path: Path) -> bool:
     """Whether a CSV's header is a template's; whatever else stands in the folder is none."""
     if not path.is_file():

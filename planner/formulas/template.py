@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -100,23 +100,25 @@ class Template:
         return {row.name: row for row in self.rows}
 
     def row(self, name: str) -> Row:
-        """The row of that name. Raises UserError with the nearest name."""
+        """The row of that name. Raises UserError with the nearest name, or the templates that have it."""
         if name not in self.by_name:
-            raise UserError(f"{self.name} has no row {name!r}", remedy=nearest(name, self.by_name))
+            from planner.formulas.elsewhere import meant  # it reads all templates, which are made of this module's
+
+            raise UserError(f"{self.name} has no row {name!r}", remedy=meant(name, self.by_name))
         return self.by_name[name]
 
     def of_kind(self, *kinds: str) -> list[Row]:
         """The rows of these kinds, in order."""
         return [row for row in self.rows if row.kind in kinds]
 
-    def closure(self, names: Iterable[str]) -> set[str]:
-        """These names, those that their rows are made of, and so on."""
+    def closure(self, names: Iterable[str], given: Collection[str] = ()) -> set[str]:
+        """These names, those that their rows are made of, and so on; a row that is `given` is made of nothing."""
         waiting, reached = list(names), set[str]()
         while waiting:
             name = waiting.pop()
             if name not in reached:
                 reached.add(name)
-                waiting += self.row(name).reads
+                waiting += () if name in given else self.row(name).reads
         return reached
 
 

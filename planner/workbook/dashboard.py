@@ -167,7 +167,7 @@ def _set_back(writer: LineWriter, lines: Lines) -> None:
     condition = writer.meant_for(lines.sheet)
     if not condition:
         return
-    first = column_letters(layout.FIRST_SCENARIO)
-    page, area = writer.page, writer.plan.columns.area(lines.first + 1, lines.last)
-    page.put(lines.first, layout.SOURCE, "pale: of a scenario that isn't meant for it", "plan_section")
-    page.colour(area, f"NOT({condition.replace(HERE, first)})", ink=PALE_GREY)
+    page, columns, first = writer.page, writer.plan.columns, lines.first
+    page.across(first, columns, f'IF({condition},"","not meant for it")', "plan_section")
+    told = f"{column_letters(layout.FIRST_SCENARIO)}${first}"
+    page.colour(columns.area(first + 1, lines.last), f'{told}<>""', ink=PALE_GREY)

@@ -23,6 +23,7 @@ from planner.workbook import charts, inputs_sheet, layout
 from planner.workbook.build_plan import WORKLOAD, BuildPlan
 from planner.workbook.cell_styles import SAID, number_format
 from planner.workbook.dashboard_lines import Lines
+from planner.workbook.formula_texts import in_row
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import GREY, Live, Page
 from planner.xlsx.address import address, column_letters
@@ -98,7 +99,7 @@ def write(
     meant, at = "", at + 2
     if len(told) > 1 and WORKLOAD in inputs.input_rows:
         across = plan.columns.across(inputs_sheet.NAME, inputs.input_rows[WORKLOAD])
-        meant = _chosen(page, at, "Its workload", "text", f"shown_{WORKLOAD}", f"INDEX({across},1,{index})")
+        meant = _chosen(page, at, "Its workload", "text", f"shown_{WORKLOAD}", in_row(across, index))
         at += 1
     for column, title in TITLES.items():
         page.put(at, column, title, "plan_header_right" if column > UNIT else "plan_header")
@@ -173,7 +174,7 @@ class _Writer:
         """The number of a line above in the column of the scenario that is shown."""
         columns = self.plan.columns
         first, last = (column_letters(column) for column in (layout.FIRST_SCENARIO, columns.last))
-        return f"INDEX(${first}${row}:${last}${row},1,{self.index})"
+        return in_row(f"${first}${row}:${last}${row}", self.index)
 
     def _of_workload(self, texts: Sequence[str]) -> str:
         """What is meant where the scenario is meant for a sheet's workload; of one meant for all the last one's."""
