@@ -145,7 +145,7 @@ class _Reader:
                 continue
             bound = None
             if below is not None and not below.name and below.unit == "text" and below.section == row.section:
-                bound = {key: entry.value for key, entry in below.cells.items()}
+                bound = below.cells
             yield Headline(**vars(self._in_si(row, origin)), origin=origin, bound_by=bound)
 
     def columns(self, table: LineTable) -> Iterator[tuple[int, str]]:
@@ -161,7 +161,7 @@ class _Reader:
         return Entry(Spot(sheet.name, row, column), value, sheet.patterns.get((row, column)))
 
     def _in_si(self, row: Quantity, origin: str) -> Quantity:
-        """A row that Dashboard shows in a unit that people say, with the cells and the unit of the row that it reads."""
+        """A row, and where Dashboard shows it in a unit that people say the unit and the cells of what it reads."""
         source = next(found for found in self.book.calculations if found.sheet.name == origin)
         line = source.by_name.get(row.name)
         if line is None or line.unit == row.unit:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from planner import __version__
-from planner.book.plan import Headline, Plan
+from planner.book.plan import Entry, Headline, Plan
 from planner.book.reading import read_plan
 from planner.errors import Place, UserError
 from planner.report import assumptions, expectation, sweep_tables
@@ -31,7 +31,6 @@ from planner.report.roofline_picture import roofline_pictures
 from planner.report.waterfall import waterfalls
 from planner.table import counted
 from planner.xlsx.address import Spot
-from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 
 MOST_MAIN, MOST_BINDS, MOST_OF_EACH, FITS = 4, 3, 2, "fits_memory"
@@ -172,7 +171,7 @@ def _binds(meant: Sequence[Headline], key: str) -> Iterator[tuple[str, str]]:
     """What binds the first quantities of a scenario: where several sheets have some, the first of each sheet."""
     of: dict[str, list[tuple[str, str]]] = {}
     for row in meant:
-        if EXPECTED not in row.name and row.bound_by and isinstance(words := row.bound_by.get(key), str) and words:
+        if EXPECTED not in row.name and isinstance(words := row.binds(key), str) and words:
             of.setdefault(row.origin, []).append((row.title, words))
     for found in of.values():
         yield from found[: MOST_BINDS if len(of) == 1 else MOST_OF_EACH]
@@ -209,13 +208,10 @@ def _headlines(cells: CellFigures, plans: Sequence[Planned]) -> tuple[Section, .
         lines = sections.setdefault(row.section, [])
         lines.append(cells.line(row))
         if row.bound_by:
-            lines.append(_bound(cells, row.title, row.row + 1, row.sheet, row.bound_by))
+            lines.append(_bound(cells, row.title, row.bound_by))
     return tuple(Section(title, tuple(lines)) for title, lines in sections.items())
 
 
-def _bound(cells: CellFigures, title: str, row: int, sheet: str, values: Mapping[str, Value]) -> FigureRow:
-    columns = {key: entry.spot.column for key, entry in cells.plan.headlines[0].cells.items()}
-    figures = tuple(
-        cells.at(sheet, row, columns[key], "text") for key in cells.keys if key in values and key in columns
-    )
+def _bound(cells: CellFigures, title: str, words: Mapping[str, Entry]) -> FigureRow:
+    figures = tuple(cells.at(*words[key].spot, "text") for key in cells.keys if key in words)
     return FigureRow("", f"{title}: bound by", "text", figures)
