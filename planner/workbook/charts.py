@@ -14,7 +14,10 @@ from openpyxl.chart.series import SeriesLabel
 from openpyxl.chart.shapes import GraphicalProperties
 from openpyxl.chart.text import RichText
 from openpyxl.drawing.line import LineProperties
+from openpyxl.drawing.spreadsheet_drawing import AnchorMarker, OneCellAnchor
 from openpyxl.drawing.text import CharacterProperties, Font, Paragraph, ParagraphProperties, RichTextProperties
+from openpyxl.drawing.xdr import XDRPositiveSize2D
+from openpyxl.utils.units import pixels_to_EMU
 
 from planner.workbook.page import Page
 
@@ -22,7 +25,22 @@ PALETTE = ("1F4FBF", "B42318", "11734B", "B45F06", "5B2A86")
 STACK = ("1F4FBF", "0E9F6E", "D97706", "7C3AED", "0891B2", "9D174D", "65A30D", "6B7280", "A16207", "DB2777")
 GRID, AXIS, INK = "E3E6EA", "6B7280", "1F2937"
 SIZE = (22.0, 13.0)  # cm
+WIDE, HIGH, GAP, ABREAST = 325, 280, 8, 4  # pixels; a laptop's screen has room for four such places side by side
+ROW_PIXELS = 17  # of a row that no text makes higher, in the program that shows the lowest
 SLANT = -45 * 60_000  # in the file's unit of angles: upwards to the right
+
+
+def placed(top: int, down: int, right: int, places: int = 1) -> OneCellAnchor:
+    """A place for a chart: so many places down and right of row `top`, whatever the columns' widths, and so wide."""
+    marker = AnchorMarker(col=0, colOff=pixels_to_EMU(right * (WIDE + GAP)), row=top - 1,
+                          rowOff=pixels_to_EMU(GAP + down * (HIGH + GAP)))  # fmt: skip
+    size = places * (WIDE + GAP) - GAP, HIGH
+    return OneCellAnchor(_from=marker, ext=XDRPositiveSize2D(*map(pixels_to_EMU, size)))
+
+
+def rows_of(lines: int) -> int:
+    """The rows of a sheet that so many charts below each other take."""
+    return -(-lines * (HIGH + GAP) // ROW_PIXELS) + 1
 
 
 def log_log(title: str) -> ScatterChart:

@@ -12,9 +12,6 @@ from openpyxl.chart import BarChart, Reference, Series
 from openpyxl.chart.layout import Layout, ManualLayout
 from openpyxl.chart.series import SeriesLabel
 from openpyxl.chart.shapes import GraphicalProperties
-from openpyxl.drawing.spreadsheet_drawing import AnchorMarker, OneCellAnchor
-from openpyxl.drawing.xdr import XDRPositiveSize2D
-from openpyxl.utils.units import pixels_to_EMU
 
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
@@ -26,8 +23,6 @@ from planner.workbook.page import Page
 from planner.workbook.verdict import Verdict
 from planner.xlsx.grid import HERE
 
-WIDE, HIGH, GAP, ABREAST = 325, 280, 8, 4  # pixels; a laptop's screen has room for four such places side by side
-ROW_PIXELS = 17  # of a row that no text makes higher, in the program that shows the lowest
 EXPECTED, BOUND, THERE = "1F4FBF", "C9CED6", "C9CED6"
 COST = "USD"
 
@@ -41,20 +36,11 @@ def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict, at: int) -
     page.section(at, "The scenarios beside each other", plan.columns.last_filled)
     down = right = 0
     for chart, places in found:
-        if right + places > ABREAST:
+        if right + places > charts.ABREAST:
             down, right = down + 1, 0
-        _put(page, chart, at + 1, down, right, places)
+        page.sheet.add_chart(chart, charts.placed(at + 1, down, right, places))
         right += places
-    return at + 2 - (-(down + 1) * (HIGH + GAP) // ROW_PIXELS)
-
-
-def _put(page: Page, chart: BarChart, top: int, down: int, right: int, places: int) -> None:
-    """Anchor a chart to the first column, so many places to the right and below."""
-    marker = AnchorMarker(col=0, colOff=pixels_to_EMU(right * (WIDE + GAP)), row=top - 1,
-                          rowOff=pixels_to_EMU(GAP + down * (HIGH + GAP)))  # fmt: skip
-    size = places * (WIDE + GAP) - GAP, HIGH
-    chart.anchor = OneCellAnchor(_from=marker, ext=XDRPositiveSize2D(*map(pixels_to_EMU, size)))
-    page.sheet.add_chart(chart)
+    return at + 1 + charts.rows_of(down + 1)
 
 
 def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iterator[tuple[BarChart, int]]:

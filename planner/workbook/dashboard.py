@@ -7,6 +7,7 @@ templates/dashboard.csv; in which unit, by the column `display` of a template.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,7 +15,7 @@ from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.layer_ops import PHASES
-from planner.workbook import comparing_charts, expected_parts, inputs_sheet, layout
+from planner.workbook import charts, comparing_charts, expected_parts, inputs_sheet, layout
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.cell_styles import row_format
@@ -34,6 +35,7 @@ PURPOSE = (
 WIDTHS, EACH = (40, 11, 40, 20, 70), 26.0  # EACH: of a scenario
 CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and sources
 CHIPS = "n_chips"
+PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
 
 
 @dataclass
@@ -76,8 +78,16 @@ class Board:
             self.at = charted.parts.rows.stop + 1 if charted.parts else self.at
             self.page.sheet.row_breaks.append(Break(id=self.at - 1))
             self.at = charted.draw(self.page, self.at) + 1
+        self.page.sheet.print_area = f"A1:{column_letters(self._reach())}{self.at}"
         words = write_failures(self.writer, self.made, self.at)
         self.verdict.write(self.made, failed, words)
+
+    def _reach(self) -> int:
+        """The last column of a printed page: that of the last scenario, or further where the charts reach further."""
+        opened = [width for column, width in enumerate(WIDTHS, start=1) if column not in CLOSED]
+        pixels = sum(7 * width + 5 for width in (*opened, *(EACH for _ in self.plan.columns)))
+        further = max(0, math.ceil((charts.ABREAST * (charts.WIDE + charts.GAP) - pixels) / PLAIN_COLUMN))
+        return self.plan.columns.last_filled + further
 
 
 def write(

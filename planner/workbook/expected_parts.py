@@ -42,7 +42,7 @@ class ExpectedParts:
     rows: range
     unit: str
 
-    def draw(self, page: Page, anchor: str, size: tuple[float, float]) -> None:
+    def chart(self) -> BarChart:
         """The waterfall: the step and its bound from 0, each part from where the one before it ends."""
         chart = BarChart()
         chart.type, chart.grouping, chart.overlap, chart.gapWidth = "bar", "stacked", 100, 35
@@ -64,8 +64,7 @@ class ExpectedParts:
         bars.dLbls = _values()
         chart.series += [hidden, bars]
         chart.set_categories(self._column(LABEL))
-        chart.width, chart.height = size
-        page.sheet.add_chart(chart, anchor)
+        return chart
 
     def _column(self, column: int):  # type: ignore[no-untyped-def]
         return charts.column(self.page, column, self.rows.start, self.rows.stop - 1)
