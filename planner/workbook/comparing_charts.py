@@ -38,9 +38,9 @@ def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict, at: int) -
     for chart, places in found:
         if right + places > charts.ABREAST:
             down, right = down + 1, 0
-        page.sheet.add_chart(chart, charts.placed(at + 1, down, right, places))
+        page.sheet.add_chart(chart, charts.placed(page, at + 1, down, right, places))
         right += places
-    return at + 1 + charts.rows_of(down + 1)
+    return at + 1 + charts.LINE_ROWS * (down + 1)
 
 
 def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iterator[tuple[BarChart, int]]:

@@ -23,7 +23,7 @@ from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.dashboard_charts import DashboardCharts
 from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter, Units, shown
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import PALE_GREY, Page
+from planner.workbook.page import PALE_GREY, PLAIN_COLUMN, Page
 from planner.workbook.verdict import Verdict, write_changes, write_failures
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
@@ -35,7 +35,6 @@ PURPOSE = (
 WIDTHS, EACH = (40, 11, 40, 20, 70), 26.0  # EACH: of a scenario
 CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and sources
 CHIPS = "n_chips"
-PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
 
 
 @dataclass
@@ -84,8 +83,7 @@ class Board:
 
     def _reach(self) -> int:
         """The last column of a printed page: that of the last scenario, or further where the charts reach further."""
-        opened = [width for column, width in enumerate(WIDTHS, start=1) if column not in CLOSED]
-        pixels = sum(7 * width + 5 for width in (*opened, *(EACH for _ in self.plan.columns)))
+        pixels = sum(self.page.pixels(column) for column in range(1, self.plan.columns.last_filled + 1))
         further = max(0, math.ceil((charts.ABREAST * (charts.WIDE + charts.GAP) - pixels) / PLAIN_COLUMN))
         return self.plan.columns.last_filled + further
 

@@ -44,8 +44,8 @@ class DashboardCharts:
         drawn = 0
         for drawn, chart in enumerate(self._charts(), start=1):
             down, right = divmod(drawn - 1, PER_LINE)
-            page.sheet.add_chart(chart, charts.placed(at, down, right * PLACES, PLACES))
-        return at + charts.rows_of(-(-drawn // PER_LINE))
+            page.sheet.add_chart(chart, charts.placed(page, at, down, right * PLACES, PLACES))
+        return at + charts.LINE_ROWS * -(-drawn // PER_LINE)
 
     def _charts(self) -> Iterator[ChartBase]:
         if self.parts is not None:

@@ -23,6 +23,7 @@ from planner.xlsx.grid import HERE, Grid
 RED, PALE_RED, GREY, ORANGE, BROWN = "FFB42318", "FFFEE4E2", "FF9CA3AF", "FFFDE9CF", "FF8A4B08"
 GREEN, PALE_GREEN, PALE_GREY = "FF11734B", "FFE3F1E9", "FFD1D5DB"
 WRAPS = ("plan_told", "plan_told_link", "plan_wrapped", "plan_lead_label")  # the styles of texts that wrap
+PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
 LINE_HEIGHT, PER_WIDTH = 13.0, 1.15  # points a line, letters a unit of width
 FORMULA_LIKE = ("=", "+", "-", "@")  # a text that begins so is marked as a text, lest a program read a formula in it
 _WORDS = re.compile(r"[^\s/-]*[\s/-]+|[^\s/-]+")  # a line ends after a blank, a hyphen or a slash
@@ -152,6 +153,13 @@ class Page:
             self.sheet.column_dimensions[column_letters(index)].width = width
         for column in scenarios or ():
             self.sheet.column_dimensions[column_letters(column)].width = each
+
+    def pixels(self, column: int) -> int:
+        """How wide a column is on a screen; 0 of a closed one."""
+        columns, name = self.sheet.column_dimensions, column_letters(column)
+        if name not in columns:
+            return PLAIN_COLUMN
+        return 0 if columns[name].hidden else int(7 * columns[name].width + 5)
 
     def describe(self, row: int, texts: Iterable[str]) -> None:
         """Write what a row is into its first columns: label, unit, name, formula or note, source."""
