@@ -81,7 +81,7 @@ def draft(plan: BuildPlan) -> Draft:
     checking, master, failed = checks_sheet.write(book, plan, typed, sheets)
     board = dashboard.write(book, plan, typed, sheets, binding)
     cases = _case_pages(book, plan, sheets, typed, tables, board)
-    board.finish(cases.charts, typed, failed)
+    told = board.finish(cases.charts, typed, failed)
     log = cover.write_log(book, made.date())
     pages = [
         board.page,
@@ -94,7 +94,7 @@ def draft(plan: BuildPlan) -> Draft:
         log,
     ]
     contents = {page.name: page.purpose for page in pages}
-    front = cover.write_cover(book, cover.plan_front(plan), made.date(), _digests(plan), contents, master)
+    front = cover.write_cover(book, cover.plan_front(plan, told), made.date(), _digests(plan), contents, master)
     book._sheets = [page.sheet for page in (front, *pages)]
     for page in pages:
         page.finish(master)

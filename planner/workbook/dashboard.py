@@ -24,7 +24,7 @@ from planner.workbook.dashboard_charts import DashboardCharts
 from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter, Units, shown
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import PALE_GREY, PLAIN_COLUMN, Page
-from planner.workbook.verdict import Verdict, write_changes, write_failures
+from planner.workbook.verdict import Told, Verdict, write_changes, write_failures, write_words
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -66,10 +66,10 @@ class Board:
             self.selectors[label.lower()] = f"{NAME}!${column_letters(layout.FORMULA)}${at}"
         self.at += len(choices) + 2
 
-    def finish(self, charted: DashboardCharts, inputs: Inputs, failed: Mapping[str, int]) -> None:
+    def finish(self, charted: DashboardCharts, inputs: Inputs, failed: Mapping[str, int]) -> Told:
         """Write what is behind the choices, the charts of the scenario shown, and the verdict.
 
-        `failed` is where Checks counts failed checks and missing numbers.
+        `failed` is where Checks counts failed checks and missing numbers. Returns what Cover repeats.
         """
         if self.selectors:
             chosen = self.selectors["scenario"].partition("!")[2]
@@ -78,8 +78,10 @@ class Board:
             self.page.sheet.row_breaks.append(Break(id=self.at - 1))
             self.at = charted.draw(self.page, self.at) + 1
         self.page.sheet.print_area = f"A1:{column_letters(self._reach())}{self.at}"
+        told, self.at = write_words(self.writer, self.verdict, self.made, self.at)
         words = write_failures(self.writer, self.made, self.at)
         self.verdict.write(self.made, failed, words)
+        return told
 
     def _reach(self) -> int:
         """The last column of a printed page: that of the last scenario, or further where the charts reach further."""

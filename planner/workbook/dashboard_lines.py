@@ -80,6 +80,8 @@ def _fixed(row: int) -> str:
 class Lines:
     """Where the lines of one calculation sheet stand: `rows` by machine name, and those of its first step's parts.
 
+    `digits` are the rows that say how many digits a headline is told with; its range in words stands below each.
+
     `told` says how its memory fits, in the rows `fits` (1 or 0) and `room`; `binds` has the words of what binds first,
     `change` those of what to change, `cost` those that charts draw.
     """
@@ -88,6 +90,7 @@ class Lines:
     first: int
     last: int = 0
     rows: dict[str, int] = field(default_factory=dict)
+    digits: dict[str, int] = field(default_factory=dict)
     parts: range = range(0)
     told: Fit | None = None
     fits: int = 0
@@ -182,6 +185,7 @@ class LineWriter:
             return at
         digits = f"IFERROR(MAX(0,2-ROUNDDOWN(LOG({{0}},{self.units.ten}),0)+IF({{0}}<1,1,0)),0)"
         name = each.row.name
+        lines.digits[name] = at
         self.describe(at, (f"{each.said}: digits", "1", f"{name}.digits", "", "of its range in words"))
         self.across(at, digits.format(self.units.in_words(each.row, f"{HERE}{first}")), "plan_formula", "0")
         self.close(range(first + 1, at + 1))

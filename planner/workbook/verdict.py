@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
+from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
 from planner.formulas.text import COMPARISONS, Binary, Call, Name, Number, Text, parse, walk
 from planner.workbook import layout
 from planner.workbook.calculation import Calculation
 from planner.workbook.cell_styles import SAID
 from planner.workbook.dashboard_lines import Lines, LineWriter, linked
-from planner.workbook.page import GREEN, LINE_HEIGHT, PALE_GREEN, PALE_RED, RED
+from planner.workbook.page import GREEN, LINE_HEIGHT, PALE_GREEN, PALE_RED, RED, Page
 from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
@@ -25,6 +27,7 @@ TURNED = {"<=": ">", "<": "≥", ">=": "<", ">": "≤", "=": "≠", "<>": "="}  
 CROSS_CHECK = "Cross-check"  # the source of a check of our own formulas, which no plan can fail
 COUNTS = {"Failed checks": "Failed checks: how many"}  # what Dashboard calls the counts of Checks
 USED, THERE = "memory.used", "memory.room"
+IN_WORDS = "What leads, in words for Cover"
 FAILED_BLOCK = "The first check that fails, in numbers"
 
 
@@ -56,7 +59,7 @@ class Verdict:
     def write(self, made: Sequence[Lines], failed: Mapping[str, int], words: int) -> None:
         """Write the lines. `failed` is where Checks counts; `words` is the row of the first failed check in words."""
         at, told = self.at, [each for each in made if each.told]
-        fits = self._meant(told, [f"{HERE}{each.fits}" for each in told])
+        fits = self.meant(told, [f"{HERE}{each.fits}" for each in told])
         n_failed, n_missing = (f"{HERE}{at + place}" for place in (self.FAILED, self.MISSING))
         used, room = f"{HERE}{self.used}", f"{HERE}{self.there}"
         if told:
@@ -76,16 +79,19 @@ class Verdict:
         leading = told or made[:1]
         change, binds = ([f"{HERE}{row}" if row else '""' for row in rows]
                          for rows in ([each.change for each in leading], [each.binds for each in leading]))  # fmt: skip
-        self._text(5, "What to change first", "verdict.change", "what would fit, or takes most of the step",
-                   self._meant(leading, change))  # fmt: skip
+        failing = (
+            f'{HERE}{at}="{FAILS}",{HERE}{at + self.WORDS}'  # where the memory isn't enough, what would be is said
+        )
+        self._text(5, "What to change first", "verdict.change", "what would fit, fails, or takes most of the step",
+                   f"IF({failing},{self.meant(leading, change)})")  # fmt: skip
         self._text(6, "Bound by", "verdict.binds", "what binds the first bound below, and how far the next part is",
-                   f'IFERROR({self._meant(leading, binds)},"{UNTOLD}")')  # fmt: skip
+                   f'IFERROR({self.meant(leading, binds)},"{UNTOLD}")')  # fmt: skip
         for place, name, label, rows in (
             (7, USED, "Memory of a chip that the plan uses", [self._used(each) for each in told]),
             (8, THERE, "Memory of a chip that there is", [f"{HERE}{each.room}" for each in told]),
         ):
             self.writer.describe(at + place, (label, unit or "1", name, "", "as the charts draw it"))
-            self.writer.across(at + place, self._meant(told, rows), "plan_formula", SAID)
+            self.writer.across(at + place, self.meant(told, rows), "plan_formula", SAID)
         self.writer.close([at + self.FAILED, at + self.MISSING, at + 7, at + 8])
         self._heights(made)
         self._colours(at)
@@ -94,7 +100,7 @@ class Verdict:
         assert each.told is not None, "only what fits or not is asked"
         return f"{HERE}{each.rows[each.told.needed]}"
 
-    def _meant(self, made: Sequence[Lines], texts: Sequence[str]) -> str:
+    def meant(self, made: Sequence[Lines], texts: Sequence[str]) -> str:
         """What is meant where a scenario is meant for a workload: the last where it is meant for all."""
         if not texts:
             return "NA()"
@@ -133,12 +139,15 @@ class Verdict:
     def _colours(self, at: int) -> None:
         """Green fits, red does not."""
         page, columns = self.writer.page, self.writer.plan.columns
-        area, first = columns.area(at, at), address(at, layout.FIRST_SCENARIO)
-        page.colour(area, f'{first}="{FITS}"', ink=GREEN, fill=PALE_GREEN, bold=True)
-        failing = f'OR({first}="{FITS_NOT}",{first}="{FAILS}")'
-        page.colour(area, failing, ink=RED, fill=PALE_RED, bold=True)
+        colour_verdict(page, columns.area(at, at), address(at, layout.FIRST_SCENARIO))
         failed = columns.area(at + self.WORDS, at + self.WORDS)
         page.colour(failed, f"{address(at + self.FAILED, layout.FIRST_SCENARIO)}>0", ink=RED)
+
+
+def colour_verdict(page: Page, area: str, first: str) -> None:
+    """Make the verdicts of an area green or red, its first cell being `first`."""
+    page.colour(area, f'{first}="{FITS}"', ink=GREEN, fill=PALE_GREEN, bold=True)
+    page.colour(area, f'OR({first}="{FITS_NOT}",{first}="{FAILS}")', ink=RED, fill=PALE_RED, bold=True)
 
 
 def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
@@ -155,7 +164,7 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
         first, last = each.parts.start, each.parts.stop - 1
         area, row = f"{HERE}{first}:{HERE}{last}", each.rows[whole.row.name]
         label = f"INDEX($E${first}:$E${last},MATCH(MAX({area}),{area},0))"
-        digits = f"{HERE}{row + len(whole.rows) + bool(each.binds)}"
+        digits = f"{HERE}{each.digits[whole.row.name]}"
         most = (
             f'{label}&" takes "&FIXED(MAX({area}),{digits})&" of "&FIXED({HERE}{row},{digits})&" {whole.row.said_in}"'
         )
@@ -218,3 +227,42 @@ def _number(writer: LineWriter, sheet: Calculation, text: str) -> str:
     over = writer.units.over(sheet.template.by_name[side.names[0]]) if side.names else ""
     cells = side.substitute(sheet.here)
     return f"FIXED(({cells}){over},1)" if over else f"FIXED({cells},0)"
+
+
+@dataclass(frozen=True)
+class Told:
+    """Where Dashboard tells in words what Cover repeats of each scenario: titles and rows, in the order of columns."""
+
+    titles: tuple[str, ...] = ()
+    rows: tuple[int, ...] = ()
+
+
+def write_words(writer: LineWriter, verdict: Verdict, made: Sequence[Lines], at: int) -> tuple[Told, int]:
+    """The closed block of what leads, in words, of the workload that a scenario is meant for; the row below it."""
+    told = [each for each in made if each.told] or list(made[:1])
+    leads = [[lead for lead in each.leads if lead.label and each.digits.get(lead.row.name)] for each in told]
+    titles, rows = ["Verdict", "Memory of a chip"], [verdict.at, verdict.at + 1]
+    lines = list(zip_longest(*leads))
+    if lines:
+        writer.page.section(at, IN_WORDS, writer.plan.columns.last_filled)
+        writer.close([at])
+    for place, line in enumerate(lines, start=1):
+        texts = [_in_words(writer, each, lead) for each, lead in zip(told, line, strict=True)]
+        title = " / ".join(dict.fromkeys(lead.label for lead in line if lead))
+        writer.describe(at + place, (f"Told of each: {place}", "text", f"told.line_{place}", "", title))
+        writer.across(at + place, f'IFERROR({verdict.meant(told, texts)},"N/A")', "plan_words", "@")
+        writer.close([at + place])
+        titles.append(title)
+        rows.append(at + place)
+    told_last = Told((*titles, "What to change first"), (*rows, verdict.at + 5))
+    return told_last, at + len(lines) + 2
+
+
+def _in_words(writer: LineWriter, each: Lines, lead: Headline[Row] | None) -> str:
+    """`31.4 ms (24.8 to 41.4; bound 17.2)`, as a formula; a blank text where a workload has fewer."""
+    if lead is None:
+        return '""'
+    row, digits = each.rows[lead.row.name], each.digits[lead.row.name]
+    number = writer.units.in_words(lead.row, f"{HERE}{row}")
+    unit = "" if lead.row.said_in == "1" else f" {lead.row.said_in}"
+    return f'FIXED({number},{HERE}{digits})&"{unit} ("&{HERE}{digits + 1}&")"'
