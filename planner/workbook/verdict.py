@@ -79,9 +79,7 @@ class Verdict:
         leading = told or made[:1]
         change, binds = ([f"{HERE}{row}" if row else '""' for row in rows]
                          for rows in ([each.change for each in leading], [each.binds for each in leading]))  # fmt: skip
-        failing = (
-            f'{HERE}{at}="{FAILS}",{HERE}{at + self.WORDS}'  # where the memory isn't enough, what would be is said
-        )
+        failing = f'{HERE}{at}="{FAILS}",{HERE}{at + self.WORDS}'
         self._text(5, "What to change first", "verdict.change", "what would fit, fails, or takes most of the step",
                    f"IF({failing},{self.meant(leading, change)})")  # fmt: skip
         self._text(6, "Bound by", "verdict.binds", "what binds the first bound below, and how far the next part is",
