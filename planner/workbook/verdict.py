@@ -25,7 +25,6 @@ MOST_LINES = 3  # of what binds, which may be longer than most
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
 TURNED = {"<=": ">", "<": "≥", ">=": "<", ">": "≤", "=": "≠", "<>": "="}  # what holds where a comparison doesn't
 CROSS_CHECK = "Cross-check"  # the source of a check of our own formulas, which no plan can fail
-COUNTS = {"Failed checks": "Failed checks: how many"}  # what Dashboard calls the counts of Checks
 USED, THERE = "memory.used", "memory.room"
 IN_WORDS = "What leads, in words for Cover"
 FAILED_BLOCK = "The first check that fails, in numbers"
@@ -72,10 +71,10 @@ class Verdict:
         left = f'IF({used}>{room},FIXED({used}-{room},1)&" {unit} too much",FIXED({room}-{used},1)&" {unit} left")'
         said = f'IFERROR(FIXED({used},1)&" of "&FIXED({room},1)&" {unit}, "&{left},"{UNTOLD}")' if told else '""'
         self._text(1, "Memory of a chip: used", "verdict.memory", "of what there is for the plan", said)
-        self._text(self.WORDS, "Failed checks", "verdict.failed", "the first with both its numbers",
+        self._text(self.WORDS, "First check that fails", "verdict.failed", "the first with both its numbers",
                    self._failed(n_failed, words))  # fmt: skip
         for place, (label, row) in zip((self.FAILED, self.MISSING), failed.items(), strict=True):
-            self._count(place, COUNTS.get(label, label), row)
+            self._count(place, label, row)
         leading = told or made[:1]
         change, binds = ([f"{HERE}{row}" if row else '""' for row in rows]
                          for rows in ([each.change for each in leading], [each.binds for each in leading]))  # fmt: skip
