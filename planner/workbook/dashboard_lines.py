@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from planner.formulas.headlines import RANGE, Fit, Headline, Part, fit, headlines
-from planner.formulas.scaled_units import factor
 from planner.formulas.template import Row
 from planner.formulas.text import parse
+from planner.scaled_units import factor
 from planner.spoken import PERCENT
 from planner.table import joined
 from planner.workbook import layout
