@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from planner.book.tables import MACHINE_NAME, CaseTable
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
-from planner.formulas.units import parse_unit
+from planner.formulas.units import TEXT, parse_unit
+from planner.scaled_units import parsed
 from planner.xlsx.address import address
 
 MEASURED = ("run_id", "device", "measured_on", "n_samples")
@@ -42,8 +43,10 @@ def units(book: Book) -> Iterator[Fault]:
         if not unit:
             yield Fault(sheet, cell, f"{name} has no unit", "write its unit; 1 where it has none, text for a text")
             continue
+        is_said = sheet == book.dashboard.sheet.name and unit != str(TEXT)  # Dashboard has the units that people say
+        known = parsed if is_said else parse_unit
         try:
-            parse_unit(unit)
+            known(unit)
         except ValueError as error:
             yield Fault(sheet, cell, f"{name}: {error}", "write a unit from the closed list")
 
