@@ -18,7 +18,7 @@ from planner.workbook.layout import within
 from planner.workbook.page import Page
 from planner.workbook.roofline_sheet import Roofline
 from planner.workbook.sweep_sheet import Sweeps
-from planner.workbook.sweep_table import DRAWN_WITHIN, SweepTable
+from planner.workbook.sweep_table import SweepTable
 
 PER_LINE, PLACES = 2, 2  # two charts stand side by side, each as wide as two that compare scenarios
 LIMITS = {"memory": "capacity", "time": "limit"}  # what the bars of a chart are held against, as a line
@@ -26,8 +26,8 @@ LIMIT = "B42318"
 LINE_WIDTH = 22225  # the width of a line in EMU
 GIGABYTES, SECONDS, COUNT = "#,##0.0,,,", "0.###", "#,##0"
 CHART_TITLES = {
-    "memory": (f"Memory of a chip, where it is within {DRAWN_WITHIN} x its HBM", "GB per chip", GIGABYTES),
-    "time": (f"Expected step, within {DRAWN_WITHIN} x the scenario's", "Seconds", SECONDS),
+    "memory": ("Memory of a chip", "GB per chip", GIGABYTES),
+    "time": ("Expected step", "Seconds", SECONDS),
 }
 
 
@@ -65,7 +65,7 @@ def _throughput(sweeps: Sweeps, table: SweepTable) -> ChartBase:
     sweep = table.sweep
     across, up = sweep.playing("latency")[0], sweep.playing("throughput")[0]
     chart = charts.log_log(f"{sweep.rows[up].label} over {within(sweep.rows[across].label)}")
-    charts.axis(chart.x_axis, f"{sweep.rows[across].label} (s)", "General")
+    charts.axis(chart.x_axis, f"{sweep.rows[across].label} ({sweep.rows[across].said_in})", "General")
     charts.axis(chart.y_axis, f"{sweep.rows[up].label} (tokens/s)", "#,##0.##")
     first, last = table.rows.start, table.rows.stop - 1
     columns = {**table.columns, **table.shown}  # a point without its x would be drawn at 1
