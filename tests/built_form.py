@@ -99,10 +99,12 @@ def sheet_names(book: Book) -> Breaches:
 
 
 def panes(book: Book) -> Breaches:
-    """7: panes are frozen at the first scenario's cell below the header rows."""
+    """7: panes are frozen at the first scenario's cell below the header rows; on Dashboard below and beside names."""
     for table in book.by_scenario:
         row = max(line.row for line in table.lines if line.name in HEADER) + 1
         corner = address(row, table.columns[0])
+        if table is book.dashboard:
+            corner = address(table.by_name[HEADER[1]].row + 1, table.head.unit)
         frozen = [pane.get("topLeftCell") for pane in table.sheet.elements("pane") if pane.get("state") == "frozen"]
         if frozen != [corner]:
             yield f"{table.sheet.name}!{corner}: panes are frozen at {frozen}"

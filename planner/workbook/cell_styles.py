@@ -84,7 +84,7 @@ def row_format(row: Row) -> str:
 _GREY, _BLUE, _DARK, _GREEN, _RED = "FF6B7280", "FF1F4FBF", "FF1F2937", "FF11734B", "FFB42318"
 UNLINED = (
     "plan_title", "plan_header", "plan_header_right", "plan_header_text", "plan_column", "plan_column_right",
-    "plan_note", "plan_note_right",
+    "plan_note", "plan_note_right", "plan_titles",
 )  # fmt: skip
 _THIN = Border(bottom=Side(style="hair", color="FFD1D5DB"))
 
@@ -130,6 +130,12 @@ def styles() -> list[NamedStyle]:
         _style("plan_formula", side="right"),
         _style("plan_formula_text", side="left"),
         _style("plan_words", side="left", indent=1, wrap=True),
+        _style("plan_aside_label", side="left", indent=1, color=_GREY, size=9),
+        _style("plan_aside", side="right", color=_GREY, size=9),
+        _style("plan_told_words", side="right", wrap=True),
+        _style("plan_titles", side="left", bold=True, color="FFFFFFFF", fill="FF1F3A5F", wrap=True),
+        _style("plan_lead_words", side="left", bold=True, wrap=True),
+        _style("plan_said", side="right", bold=True, wrap=True),
         _style("plan_column", side="left", indent=1, bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
         _style("plan_column_right", side="right", bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
         _style("plan_output", side="right", bold=True),

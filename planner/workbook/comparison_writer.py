@@ -18,7 +18,7 @@ from planner.compare.comparison_cases import ComparisonCase
 from planner.compare.comparison_sheet import IDENTITY, KEY, MARKER, MARKERS
 from planner.compare.comparison_sheet import SHEET as NAME
 from planner.formulas.template import Row, Template
-from planner.workbook import charts, dashboard, layout
+from planner.workbook import charts, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.case_table import CaseColumns
 from planner.workbook.cell_styles import SAID
@@ -57,16 +57,21 @@ class Comparison:
 
 
 def write(
-    book: Workbook, plan: BuildPlan, cases: Sequence[ComparisonCase], inputs: Inputs, databases: DatabaseSheets
+    book: Workbook, plan: BuildPlan, cases: Sequence[ComparisonCase], inputs: Inputs, databases: DatabaseSheets,
+    selector: str = "",
 ) -> Comparison:  # fmt: skip
-    """Write the sheet: identity, inputs, working, and the measured numbers beside the predicted ones."""
+    """Write the sheet: identity, inputs, working, and the measured numbers beside the predicted ones.
+
+    `selector` is the cell of Dashboard that chooses a scenario, blank where it chooses none.
+    """
     page = Page(book, NAME, "Comparison", PURPOSE, corner="C6")
     templates = list({case.template.name: case.template for case in cases}.values())
     matched = column_letters(len(IDENTITY))
     table = CaseColumns(
         page, templates, HEADER_ROW, len(IDENTITY) + 1, inputs.constant, databases, lambda at: f"${matched}{at}"
     )  # fmt: skip
-    results = ResultColumns(page, table.end, table.columns, _efficiencies(plan, inputs), inputs.constant)
+    efficiencies = _efficiencies(plan, inputs, selector)
+    results = ResultColumns(page, table.end, table.columns, efficiencies, inputs.constant)
     sheet = Comparison(page, table, results, FIRST_ROW + len(cases) + layout.SPARE_ROWS)
     drawn = ComparisonCharts(page, max(results.columns.values()) + 1)
     _header(sheet)
@@ -95,11 +100,11 @@ def _mark(book: Workbook, sheet: Comparison) -> None:
         book.defined_names[marker] = DefinedName(marker, attr_text=area)
 
 
-def _efficiencies(plan: BuildPlan, inputs: Inputs) -> Mapping[str, str]:
+def _efficiencies(plan: BuildPlan, inputs: Inputs, selector: str) -> Mapping[str, str]:
     """The efficiencies of the scenario that is chosen on Dashboard."""
     if plan.layer_ops is None:
-        return {}  # Dashboard chooses no scenario
-    chosen = f"MATCH({dashboard.SELECTORS['scenario']},{plan.columns.across(INPUTS, layout.ID_ROW)},0)"
+        return {}
+    chosen = f"MATCH({selector},{plan.columns.across(INPUTS, layout.ID_ROW)},0)"
     return {
         name: or_blank(in_row(plan.columns.across(INPUTS, inputs.input_rows[name]), chosen))
         for name in EFFICIENCIES if name in inputs.input_rows

@@ -23,7 +23,9 @@ from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import HERE, Grid
 
 RED, PALE_RED, GREY, ORANGE, BROWN = "FFB42318", "FFFEE4E2", "FF9CA3AF", "FFFDE9CF", "FF8A4B08"
+GREEN, PALE_GREEN, PALE_GREY = "FF11734B", "FFE3F1E9", "FFD1D5DB"
 WRAPS = ("plan_told", "plan_told_link", "plan_wrapped", "plan_lead_label")  # the styles of texts that wrap
+PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
 LINE_HEIGHT, PER_WIDTH = 13.0, 1.15  # points a line, letters a unit of width
 FORMULA_LIKE = ("=", "+", "-", "@")  # a text that begins so is marked as a text, lest a program read a formula in it
 _WORDS = re.compile(r"[^\s/-]*[\s/-]+|[^\s/-]+")  # a line ends after a blank, a hyphen or a slash
@@ -41,6 +43,7 @@ class Page:
         self, book: Workbook, name: str, title: str, purpose: str, *, corner: str = "B6", titles: str = "5:5"
     ) -> None:
         self.corner = corner  # the first cell that scrolls
+        self.master_at: tuple[int, int] | None = None  # the columns that say and count the failed checks, if told
         self.pages_high = 0  # as many as it takes
         self.titles = titles  # the rows that each printed page repeats
         self.sheet: Worksheet = book.create_sheet(name)
@@ -61,6 +64,7 @@ class Page:
     def put(self, row: int, column: int, value: object, style: str, number_format: str | None = None) -> None:
         """Write one cell. Only a Live text becomes a formula, whatever a text begins with."""
         look = self._look(style, number_format)
+        self._told.pop((row, column), None)
         if isinstance(value, Live):
             self.grid.put_formula(row, column, value, look)
             self.filled[row, column] = 1, 1, look, value
@@ -153,6 +157,13 @@ class Page:
         for column in scenarios or ():
             self.sheet.column_dimensions[column_letters(column)].width = each
 
+    def pixels(self, column: int) -> int:
+        """How wide a column is on a screen; 0 of a closed one."""
+        columns, name = self.sheet.column_dimensions, column_letters(column)
+        if name not in columns:
+            return PLAIN_COLUMN
+        return 0 if columns[name].hidden else int(7 * columns[name].width + 5)
+
     def describe(self, row: int, texts: Iterable[str]) -> None:
         """Write what a row is into its first columns: label, unit, name, formula or note, source."""
         for column, (text, style) in enumerate(zip(texts, layout.DESCRIBED, strict=False), start=1):
@@ -219,6 +230,12 @@ class Page:
                 known = (rows[row].height or 0) if row in rows else 0
                 self.heights[row] = max(self.heights.get(row, known), LINE_HEIGHT * lines + 2)
 
+    def _open_columns(self) -> tuple[int, int]:
+        """The first two columns behind the labels that are not closed."""
+        closed = {letters for letters, column in self.sheet.column_dimensions.items() if column.hidden}
+        told, counted = islice((at for at in count(2) if column_letters(at) not in closed), 2)
+        return told, counted
+
     def finish(self, master: str | None) -> None:
         """Freeze panes, put the master check into the header, fit the notes, and set the page up for printing.
 
@@ -230,9 +247,8 @@ class Page:
         sheet.sheet_view.showGridLines = False
         sheet.sheet_view.zoomScale = 100
         if master:
-            closed = {letters for letters, column in sheet.column_dimensions.items() if column.hidden}
-            told, counted = islice((at for at in count(2) if column_letters(at) not in closed), 2)
-            self.put(1, told, "Failed checks", "plan_text")
+            said, counted = self.master_at or self._open_columns()
+            self.put(1, said, "Failed checks", "plan_text")
             self.put(1, counted, Live(master), "plan_check", "0")
             self.colour(address(1, counted), f"{address(1, counted)}>0", ink=RED, fill=PALE_RED, bold=True)
         sheet.page_setup.orientation = "landscape"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 
+from openpyxl.chart import ScatterChart
 from openpyxl.workbook import Workbook
 
 from planner.formulas.layer_ops import Operation
@@ -40,8 +41,8 @@ class Roofline:
     points: tuple[int, int]
     roof: tuple[int, int]
 
-    def draw(self, on: Page, anchor: str, size: tuple[float, float] = charts.SIZE) -> None:
-        """The chart on this sheet or another, log-log: the roof as a line, each operation as a labelled point.
+    def chart(self) -> ScatterChart:
+        """The chart for this sheet or another, log-log: the roof as a line, each operation as a labelled point.
 
         Names, intensities and FLOP/s stand in columns A to C; a point that is #N/A is not drawn.
         """
@@ -58,8 +59,7 @@ class Roofline:
             colour = charts.PALETTE[index % len(charts.PALETTE)]
             chart.series.append(charts.labelled(page, 2, 3, row, "A", colour, "rl"[index % 2]))
         charts.hide_from_legend(chart, range(2, 2 + len(rows)))
-        chart.width, chart.height = size
-        on.sheet.add_chart(chart, anchor)
+        return chart
 
 
 def write(book: Workbook, operations: Operations, inputs: Inputs, unused: Container[str]) -> Roofline:
@@ -96,7 +96,7 @@ def write(book: Workbook, operations: Operations, inputs: Inputs, unused: Contai
     page.close_rows(range(points - 1, roof + len(ENDS) + 1))
     page.close_columns(range(PLACE, PLACE + 1))
     done = Roofline(page, (points, points + last - FIRST_ROW), (roof, roof + 2))
-    done.draw(page, f"F{total + 2}")
+    page.sheet.add_chart(done.chart(), f"F{total + 2}")
     page.colour(f"A{FIRST_ROW}:{address(roof + 2, PLACE)}", f"ISNA(A{FIRST_ROW})", ink=GREY)
     page.widths(38, 22, 28, 16, 16, 14, 14, 16, 16, 24, 16)
     return done
