@@ -7,6 +7,7 @@ import functools
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -31,26 +32,39 @@ def recalculated(path: Path, tmp: Path) -> dict[str, dict[str, Value]]:
 
     Its cached values are stripped first, since LibreOffice trusts them. Numbers come back with 15 digits.
     """
-    source, out = tmp / "stripped" / path.name, tmp / "computed"
+    source = tmp / "stripped" / path.name
     source.parent.mkdir(parents=True, exist_ok=True)
     package = Package.read(path)
     stripped(package, parse_sheets(package)).write(source)
-    _convert(source, out)
-    sheets = parse_sheets(Package.read(out / path.with_suffix(".xlsx").name))
+    (computed,) = converted([source], tmp / "computed")
+    sheets = parse_sheets(Package.read(computed))
     return {name: {ref: cell.value for ref, cell in sheet.cells.items()} for name, sheet in sheets.items()}
+
+
+def converted(paths: Sequence[Path], out: Path) -> list[Path]:
+    """The workbooks computed by LibreOffice and saved into the folder `out` under their names."""
+    subprocess.run(
+        [
+            "soffice",
+            f"-env:UserInstallation={_profile().as_uri()}",
+            "--headless",
+            "--convert-to",
+            "xlsx",
+            "--outdir",
+            str(out),
+            *map(str, paths),
+        ],
+        check=True,
+        capture_output=True,
+        timeout=180 + 30 * len(paths),
+    )
+    return [out / path.with_suffix(".xlsx").name for path in paths]
 
 
 def saved(path: Path, tmp: Path) -> None:
     """Let LibreOffice open the workbook at `path` and save it there, as a person with that program would."""
-    _convert(path, tmp / "saved")
-    shutil.move(tmp / "saved" / path.name, path)
-
-
-def _convert(source: Path, out: Path) -> None:
-    """Let LibreOffice write the workbook `source` as .xlsx into the folder `out`."""
-    profile = f"-env:UserInstallation={_profile().as_uri()}"
-    words = ["soffice", profile, "--headless", "--convert-to", "xlsx", "--outdir", str(out), str(source)]
-    subprocess.run(words, check=True, capture_output=True, timeout=180)
+    (written,) = converted([path], tmp / "saved")
+    shutil.move(written, path)
 
 
 @functools.cache

@@ -11,6 +11,7 @@ from planner.check.run import check
 from planner.errors import UserError
 from planner.progress import say_warnings
 from planner.recalc import recalculate
+from planner.workbook import layout
 from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.scenarios import plan_of
@@ -170,14 +171,17 @@ def test_a_typed_input_is_no_override_elsewhere(both: Path) -> None:
 
 
 def test_what_a_scenario_is_not_meant_for_stands_back(both: Path) -> None:
-    """On Dashboard the headlines of a workload are grey in the columns whose choice is another; no others are."""
-    at = by_name(cached(both), "Inputs")["workload"]
-    rules = openpyxl.load_workbook(both)["Dashboard"].conditional_formatting
-    grey = [(found, rule.formula[0]) for found in rules for rule in found.rules if "Inputs!" in rule.formula[0]]
-    assert {formula for _, formula in grey} == {
-        f'AND(Inputs!F${at}<>"all",Inputs!F${at}<>"{workload}")' for workload in ("training", "inference")
-    }
+    """On Dashboard the headlines of a workload are pale in the columns whose choice is another; no others are."""
+    at = by_name(cached(both), "Dashboard")["workload"]
+    sheet = openpyxl.load_workbook(both)["Dashboard"]
+    headings = {row[0].value: row[layout.FIRST_SCENARIO - 1] for row in sheet.iter_rows()}
+    told = {headings[workload.capitalize()].coordinate: workload for workload in ("training", "inference")}
+    for place, workload in told.items():
+        assert sheet[place].value == f'=IF(OR(F${at}="{workload}",F${at}="all"),"","not meant for it")'
+    rules = [(found, rule.formula[0]) for found in sheet.conditional_formatting for rule in found.rules]
+    grey = {f'F${place[1:]}<>""' for place in told}
     rows = by_name(cached(both), "Dashboard")
-    areas = [area for found, _ in grey for area in found.sqref.ranges]
+    areas = [area for found, formula in rules if formula in grey for area in found.sqref.ranges]
+    assert len(areas) == len(told)
     for name, is_grey in (("n_params_total", False), ("step_time_expected", True), ("decode_step_time_expected", True)):
         assert any(area.min_row <= rows[name] <= area.max_row for area in areas) == is_grey

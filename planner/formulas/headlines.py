@@ -4,7 +4,9 @@ Its kinds: `headline`, a row that one asks for first, with the bound that stands
 says what binds (`binds`); Dashboard shows all of them, `calc` and the report lead with those that have a `label`, which
 is what they call it. `part`, a part of the headline above it, all of which make it: a row, or a formula in names of
 rows with a label of its own. `check`, the check that a whole plan fits in memory, which a part of a plan such as a
-collective hasn't. `display` is % for a share.
+collective hasn't; with it come `needed` and `room`, the row and the formula that it compares, and each `change`, a row
+that says what would make it fit. `lever`, an input that one changes first where a plan doesn't fit or costs too much.
+The unit to say a row in is its template's `display`.
 
 Rows are those of a template or of a workbook on disk, so that both lead with the same.
 """
@@ -17,11 +19,14 @@ from functools import cache
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from planner import csvfile, data
-from planner.formulas.template import Row, Template
+from planner.formulas import library
+from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
+from planner.spoken import PERCENT
 
-COLUMNS = ("template", "name", "kind", "label", "bound", "binds", "display")
+COLUMNS = ("template", "name", "kind", "label", "bound", "binds")
 RANGE = ("_low", "_high")  # how the names of a headline's range end, which holds 80 % of published runs
+FITTING = ("check", "needed", "room", "change")  # the kinds that tell whether a plan fits in memory
 MOST = 12  # headlines of a template that names none
 
 
@@ -63,7 +68,7 @@ class Share(NamedTuple):
 class Headline(Generic[AnyRow]):
     """A number that one asks for first, the least and the most of its range, its bound and its parts.
 
-    `label` is what `calc` and the report call it, blank where Dashboard alone shows it; `unit` the one to say it in.
+    `label` is what `calc` and the report call it, blank where Dashboard alone shows it; `unit` is % for a share.
     """
 
     row: AnyRow
@@ -73,6 +78,11 @@ class Headline(Generic[AnyRow]):
     bound: AnyRow | None = None
     binds: AnyRow | None = None
     parts: tuple[Part, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """What a reader calls it."""
+        return self.label or self.row.label
 
     @property
     def rows(self) -> tuple[AnyRow, ...]:
@@ -89,6 +99,31 @@ class Headline(Generic[AnyRow]):
         if not total or any(seconds is None for _, seconds in times):
             return []
         return [Share(label, seconds, seconds / total) for label, seconds in times if seconds]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a whole plan's memory is told: the check, what it needs, what there is, and what would make it fit.
+
+    `check` and `needed` are rows, `room` is a formula in names of rows; each change is a row with the words behind it.
+    """
+
+    check: str
+    needed: str
+    room: Part
+    changes: tuple[Part, ...]
+
+
+def fit(template: Template) -> Fit | None:
+    """How a template's plan fits in memory; None of a part of a plan, or where a row is missing."""
+    found = {kind: [Part(cells["label"], cells["name"]) for cells in _named(template.name, kind)] for kind in FITTING}
+    if not all(found[kind] for kind in FITTING[:-1]):
+        return None
+    (check, *_), (needed, *_), (room, *_), changes = (found[kind] for kind in FITTING)
+    names = {check.text, needed.text, *parse(room.text).names, *(part.text for part in changes)}
+    if not names <= template.by_name.keys():
+        return None
+    return Fit(check.text, needed.text, room, tuple(changes))
 
 
 def headlines(template: Template) -> list[Headline[Row]]:
@@ -109,6 +144,11 @@ def memory_check(template: str) -> str:
     return next((cells["name"] for cells in _named(template, "check")), "")
 
 
+def levers(template: str) -> list[str]:
+    """The names of the inputs that one changes first of a template's plan."""
+    return [cells["name"] for cells in _named(template, "lever")]
+
+
 def leaders() -> dict[str, str]:
     """The templates that lead with something, in order, each with the name of its first headline."""
     return {name: records[0]["name"] for name, records in _records().items() if records[0]["label"]}
@@ -125,23 +165,31 @@ def _headlines(template: str, rows: Mapping[str, AnyRow]) -> list[Headline[AnyRo
     found: list[Headline[AnyRow]] = []
     for cells in _records().get(template, ()):
         if cells["kind"] == "headline" and cells["name"] in rows:
-            found.append(_headline(cells, rows))
+            found.append(_headline(template, cells, rows))
         elif cells["kind"] == "part" and found and rows.keys() >= set(parse(cells["name"]).names):
             part = Part(cells["label"] or rows[cells["name"]].label, cells["name"])
             found[-1] = replace(found[-1], parts=(*found[-1].parts, part))
     return found
 
 
-def _headline(cells: dict[str, str], rows: Mapping[str, AnyRow]) -> Headline[AnyRow]:
+def _headline(template: str, cells: dict[str, str], rows: Mapping[str, AnyRow]) -> Headline[AnyRow]:
     row = rows[cells["name"]]
     spread = tuple(rows[row.name + end] for end in RANGE if row.name + end in rows)
     bound, binds = (rows.get(cells[name]) for name in ("bound", "binds"))
     binding = binds or (None if bound else row)
-    return Headline(row, cells["display"] or row.unit, cells["label"], spread, bound, binding)
+    unit = PERCENT if row.name in _shares(template) else row.unit
+    return Headline(row, unit, cells["label"], spread, bound, binding)
 
 
 def _named(template: str, kind: str) -> list[dict[str, str]]:
     return [cells for cells in _records().get(template, ()) if cells["kind"] == kind]
+
+
+@cache
+def _shares(template: str) -> set[str]:
+    """The names of a shipped template's rows that are said in percent, which a workbook on disk doesn't say."""
+    rows, _ = read_rows(library.find(template, None))
+    return {row.name for row in rows if row.display == PERCENT}
 
 
 @cache

@@ -8,6 +8,7 @@ from planner.formulas import library
 from planner.formulas.explanation import in_names
 from planner.formulas.include import arguments
 from planner.formulas.template import Row, Template, read_rows
+from planner.formulas.vocabulary import about
 
 INDEX = "README.md"
 MADE = "<!-- Written by `planner templates page`: change the CSV, then run it again. -->"
@@ -45,6 +46,7 @@ def page(template: Template) -> str:
     outputs = [f"`{row.name}`" for row in rows if row.kind == "output"]
     brought = len(template.rows) - sum(row.kind != "include" for row in rows)
     lines = [f"# {template.name}", "", MADE, ""]
+    lines += [f"{_text(told)}.", ""] if (told := about(template.name)) else []
     lines += [f"Results: {', '.join(outputs)}." if outputs else "It has no result of its own.", ""]
     includes = [row for row in rows if row.kind == "include"]
     if includes:
@@ -67,11 +69,12 @@ def index(templates: Sequence[Template]) -> str:
 
     def line(template: Template) -> tuple[str, ...]:
         name = template.name
-        outputs = ", ".join(_text(row.label) for row in owns[name] if row.kind == "output")
-        return _link(name), outputs, ", ".join(map(_link, includes[name])), ", ".join(map(_link, users[name]))
+        told = about(name) or ", ".join(row.label for row in owns[name] if row.kind == "output")
+        return _link(name), _text(told), ", ".join(map(_link, includes[name])), ", ".join(map(_link, users[name]))
 
-    lines = ["# Templates", "", MADE, "", "A page for each template: every row with its unit, formula and source.", ""]
-    lines += _table(("template", "results", "includes", "included by"), map(line, templates))
+    said = "A page for each template: every row with its unit (and how people say it), formula and source."
+    lines = ["# Templates", "", MADE, "", said, ""]
+    lines += _table(("template", "what it calculates", "includes", "included by"), map(line, templates))
     return "\n".join([*lines, ""])
 
 
@@ -100,7 +103,8 @@ def _row(row: Row) -> tuple[str, ...]:
         return f"`{prefix}…`", _text(row.label), "", row.kind, _link(_named(row)[0]), _text(row.source), _text(row.note)
     formula = in_names(row) or row.formula
     shown = f"`{formula}`" if formula else ""
-    return f"`{row.name}`", _text(row.label), row.unit, row.kind, shown, _text(row.source), _text(row.note)
+    unit = f"{row.unit} ({row.display})" if row.display else row.unit
+    return f"`{row.name}`", _text(row.label), unit, row.kind, shown, _text(row.source), _text(row.note)
 
 
 def _link(name: str) -> str:

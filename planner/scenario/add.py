@@ -18,6 +18,7 @@ from planner.book.workbook import Book
 from planner.collector import still
 from planner.errors import Place, UserError
 from planner.recalc import Recalculated, add_columns
+from planner.scenario import comparing
 from planner.scenario.new_column import Column, Request
 from planner.scenario.purpose import completed, lacks, source_of, workload_of
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier, new_identifier, own_column
@@ -102,6 +103,7 @@ def add(package: Package, request: Request) -> Added:
         xml = as_wide(package.parts[part], own_column(book, table, source), column)
         package.replace(part, ruled(xml, table, column))
     print_wider(package, book, columns)
+    comparing.widen(package, book, columns[book.dashboard.sheet.name])
     progress.clear()
     return added
 
@@ -213,8 +215,9 @@ def left_out(book: Book) -> Iterator[str]:
     for name in every(book.package.tree(book.package.workbook_part()), "definedName"):
         if name.get("localSheetId") is None and _of_before(name.text or "", tables):
             yield f"the name {name.get('name')} stands for the scenarios of before, not the new one: widen its range"
+    ours = set(comparing.comparing(book))
     for part in book.package.parts:
-        ranges = every(book.package.tree(part), "f") if _CHART.search(part) else ()
+        ranges = every(book.package.tree(part), "f") if _CHART.search(part) and part not in ours else ()
         if found := next((read for one in ranges for read in _of_before(one.text or "", tables)), None):
             yield f"a chart draws {found}, the scenarios of before: widen its ranges"
 

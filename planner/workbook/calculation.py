@@ -77,13 +77,17 @@ def write(
     return sheet
 
 
-def header_rows(page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source")) -> None:
-    """The header rows that are the same on every calculation sheet: who each scenario column is."""
+def header_rows(
+    page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source"),
+    named: str = "plan_cross",
+) -> None:  # fmt: skip
+    """The header rows that are the same on every calculation sheet: who each scenario column is, `named` in a style."""
     page.scenario_header(plan.columns, titles)
     for row in layout.HEADERS:
         source = f"{inputs_sheet.NAME}!{HERE}{row}"
         blank = _model_on_chip() if row == layout.TITLE_ROW else '""'
-        page.across(row, plan.columns, f'IF({source}="",{blank},{source})', "plan_cross", "@")
+        style = named if row == layout.TITLE_ROW else "plan_cross"
+        page.across(row, plan.columns, f'IF({source}="",{blank},{source})', style, "@")
 
 
 def _model_on_chip() -> str:
@@ -119,11 +123,28 @@ def _colours(sheet: Calculation, plan: BuildPlan, inputs: Inputs) -> None:
     sheet.page.colour(area, f"ISNA({corner})", ink=GREY)
     typed_over = f"AND(NOT(ISBLANK({corner})),NOT(_xlfn.ISFORMULA({corner})))"  # the prefix is how the file spells it
     sheet.page.colour(area, typed_over, ink=BROWN, fill=ORANGE, bold=True)
-    for name, at in inputs.override_rows.items():
-        if name in sheet.rows:
-            area = plan.columns.area(sheet.rows[name], sheet.rows[name])
-            typed = f'{inputs_sheet.NAME}!{address(at, first)}<>""'
-            sheet.page.colour(area, typed, ink=BROWN, fill=ORANGE, bold=True)
+    for name, told in _overridden(sheet, plan, inputs, bottom + 2).items():
+        area = plan.columns.area(sheet.rows[name], sheet.rows[name])
+        sheet.page.colour(area, address(told, first), ink=BROWN, fill=ORANGE, bold=True)
+
+
+def _overridden(sheet: Calculation, plan: BuildPlan, inputs: Inputs, at: int) -> dict[str, int]:
+    """A closed block below all else that tells of each row whether an override is typed; the row of each there.
+
+    A conditional format reads its own sheet alone, as Google Sheets wants it.
+    """
+    page = sheet.page
+    names = [name for name in inputs.override_rows if name in sheet.rows]
+    told = {name: row for row, name in enumerate(names, start=at + 1)}
+    if not told:
+        return told
+    page.section(at, "Is an override typed on Inputs?", plan.columns.last_filled)
+    for name, row in told.items():
+        page.describe(row, (f"Override: {sheet.template.row(name).label}", "1", "", "", ""))
+        typed = f"{inputs_sheet.NAME}!{HERE}{inputs.override_rows[name]}"
+        page.across(row, plan.columns, f'{typed}<>""', "plan_cross")
+    page.close_rows(range(at + 1, at + 1 + len(told)))
+    return told
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from planner.formulas import thresholds
 from planner.formulas.sweeps import Sweep
-from planner.workbook import inputs_sheet, layout
+from planner.formulas.template import Row
+from planner.workbook import display_units, inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.cell_styles import number_format, row_format
-from planner.workbook.formula_texts import overridable
+from planner.workbook.formula_texts import in_row, overridable
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import column_letters
@@ -59,12 +63,28 @@ class ChosenScenario(ChosenBlock):
         self.chosen = self.put_id(selector)
         self.index = self.put_index(self.chosen, "plan_cross")
 
+    def look_up_constants(self, shown: Iterable[Row]) -> None:
+        """A row for each threshold that the tables read and for each unit of what is shown, called up from Inputs."""
+        for row in (*thresholds.used_on("sweep"), *display_units.needed(shown)):
+            formula, names = self.inputs.constant(row.name), f"Inputs[{row.name}]"
+            self.places["", row.name] = self.put(
+                row.name, row.label, row.unit, row_format(row), formula, names, "plan_cross"
+            )
+
+    def constant(self, name: str) -> str:
+        """The cell of a threshold or a unit."""
+        return self.places["", name]
+
+    def over(self, row: Row) -> str:
+        """What a row's number is divided by to be shown in the unit that people say: `/$D$60`, or nothing."""
+        return "".join(f"/{self.constant(each.name)}" for each in display_units.needed([row]))
+
     def look_up(self, sweep: Sweep, sheet: Calculation) -> None:
         """A row for each quantity of the template that the sweep's tables read or compare with."""
         for name in self.names(sweep):
             row, home = sweep.rows[name], sheet.home(name)
             across = self.plan.columns.across(home.page.name, home.rows[name])
-            formula, names = f"INDEX({across},{self.index})", f"{home.page.name}[{name}]"
+            formula, names = in_row(across, self.index), f"{home.page.name}[{name}]"
             label = f"{sheet.page.name}: {row.label}"
             full_name = f"{sweep.template.name}.{name}"
             place = self.put(full_name, label, row.unit, row_format(row), formula, names, "plan_cross")
@@ -88,11 +108,8 @@ class ChosenScenario(ChosenBlock):
         if name not in self.inputs.override_rows:
             return formula
         typed = self.plan.columns.across(inputs_sheet.NAME, self.inputs.override_rows[name])
-        return overridable(f"INDEX({typed},{self.index})", formula)
+        return overridable(in_row(typed, self.index), formula)
 
     def close(self) -> None:
-        """Group the rows of the block below the scenario's own, closed."""
-        for row in range(self.FIRST_ROW + 2, self.last + 1):
-            group = self.page.sheet.row_dimensions[row]
-            group.outlineLevel, group.hidden = 1, True
-        self.page.sheet.row_dimensions[self.last + 1].collapsed = True
+        """Group the rows of the block below the scenario's id, closed."""
+        self.page.close_rows(range(self.FIRST_ROW + 1, self.last + 1))

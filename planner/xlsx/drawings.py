@@ -7,12 +7,20 @@ from collections.abc import Callable
 
 from planner.xlsx.address import MAX_COLUMN, Position
 from planner.xlsx.moves import SheetMoves
+from planner.xlsx.opc import Package
 from planner.xlsx.xmltree import Element, child, every
 
 ANCHORS = ("twoCellAnchor", "oneCellAnchor", "anchor")
 EMU = 9525  # in a pixel
 PLAIN_ROW = 20  # pixels of a row that nobody has made higher
 _BOX = "ClientData"  # of a note or a control, in VML
+
+
+def charts_of(package: Package) -> list[str]:
+    """The parts of the charts of all drawings, those of chart sheets too."""
+    links = (link for part in list(package.parts) if "/drawings/" in part for link in package.relationships(part))
+    charts = (link.target for link in links if link.kind in ("chart", "chartEx"))
+    return list(dict.fromkeys(target for target in charts if target in package.parts))
 
 
 def move_anchor(anchor: Element, track: SheetMoves) -> None:
