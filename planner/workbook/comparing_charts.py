@@ -12,6 +12,7 @@ from openpyxl.chart import BarChart, Reference, Series
 from openpyxl.chart.layout import Layout, ManualLayout
 from openpyxl.chart.series import SeriesLabel
 from openpyxl.chart.shapes import GraphicalProperties
+from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
@@ -33,6 +34,7 @@ def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict, at: int) -
     found = list(_charts(writer, made, verdict))
     if not found:
         return at
+    page.sheet.row_breaks.append(Break(id=at - 1))
     page.section(at, "The scenarios beside each other", plan.columns.last_filled)
     down = right = 0
     for chart, places in found:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import cycle
 
-from openpyxl.chart import BarChart, LineChart, Series
+from openpyxl.chart import LineChart, Series
 from openpyxl.chart._chart import ChartBase
 from openpyxl.chart.shapes import GraphicalProperties
 from openpyxl.drawing.line import LineProperties
+from openpyxl.worksheet.pagebreak import Break
 
 from planner.workbook import charts
 from planner.workbook.charts import AXIS as INK
@@ -18,16 +18,17 @@ from planner.workbook.layout import within
 from planner.workbook.page import Page
 from planner.workbook.roofline_sheet import Roofline
 from planner.workbook.sweep_sheet import Sweeps
-from planner.workbook.sweep_table import DRAWN_WITHIN, SweepTable
+from planner.workbook.sweep_table import SweepTable
 
 PER_LINE, PLACES = 2, 2  # two charts stand side by side, each as wide as two that compare scenarios
-LIMITS = {"memory": "capacity", "time": "limit"}  # what the bars of a chart are held against, as a line
+PER_PAGE = 2  # lines of charts of a printed page
+LINES = {"memory": ("held", "capacity"), "time": ("total", "limit")}  # a quantity, and what it is held against
 LIMIT = "B42318"
 LINE_WIDTH = 22225  # the width of a line in EMU
-GIGABYTES, SECONDS, COUNT = "#,##0.0,,,", "0.###", "#,##0"
+GIGABYTES, SECONDS, COUNT = "[>=1000000000]#,##0,,,;0.000,,,", "0.###", "#,##0"
 CHART_TITLES = {
-    "memory": (f"Memory of a chip, where it is within {DRAWN_WITHIN} x its HBM", "GB per chip", GIGABYTES),
-    "time": (f"Expected step, within {DRAWN_WITHIN} x the scenario's", "Seconds", SECONDS),
+    "memory": ("Memory of a chip", "GB", GIGABYTES),
+    "time": ("Expected step and its bound", "Seconds", SECONDS),
 }
 
 
@@ -44,6 +45,8 @@ class DashboardCharts:
         drawn = 0
         for drawn, chart in enumerate(self._charts(), start=1):
             down, right = divmod(drawn - 1, PER_LINE)
+            if down and down % PER_PAGE == 0 and right == 0:
+                page.sheet.row_breaks.append(Break(id=at + down * charts.LINE_ROWS - 1))
             page.sheet.add_chart(chart, charts.placed(page, at, down, right * PLACES, PLACES))
         return at + charts.LINE_ROWS * -(-drawn // PER_LINE)
 
@@ -57,7 +60,7 @@ class DashboardCharts:
                 yield _throughput(self.sweeps, table)
             for part in CHART_TITLES:
                 for table in self.sweeps.drawn(part):
-                    yield _parts(self.sweeps, table, part)
+                    yield _over(self.sweeps, table, part)
 
 
 def _throughput(sweeps: Sweeps, table: SweepTable) -> ChartBase:
@@ -83,36 +86,22 @@ def _throughput(sweeps: Sweeps, table: SweepTable) -> ChartBase:
     return chart
 
 
-def _parts(sweeps: Sweeps, table: SweepTable, part: str) -> ChartBase:
-    """A quantity's parts over the table's axis, bars one on another, with the line that they are held against.
+def _over(sweeps: Sweeps, table: SweepTable, part: str) -> ChartBase:
+    """A quantity over the table's axis, with what it is held against: what memory there is, the bound of the step.
 
-    The line is of what memory there is, or of the bound of the step that the parts make.
+    Both are lines on a logarithmic scale: what parts a quantity has is told of each scenario in a chart of its own.
     """
     sweep, (title, unit, form) = table.sweep, CHART_TITLES[part]
-    chart, lines = BarChart(), LineChart()
-    chart.type, chart.grouping, chart.overlap, chart.gapWidth = "col", "stacked", 100, 40
+    chart = LineChart()
     charts.dress(chart, f"{sweep.template.name.capitalize()}: {within(title)}")
     charts.plain_axis(chart.x_axis, table.axis.row.label, COUNT, slanted=True)
-    charts.plain_axis(chart.y_axis, unit, form)
+    charts.axis(chart.y_axis, unit, form)
     chart.x_axis.majorGridlines = None
-    for name, colour in zip(sweep.playing(part), cycle(charts.STACK)):
-        bar = _series(sweeps, table, name)
-        bar.graphicalProperties = GraphicalProperties(solidFill=colour)
-        bar.graphicalProperties.line.noFill = True
-        chart.series.append(bar)
-    for name in sweep.playing(LIMITS[part]):
-        line = _series(sweeps, table, name)
-        line.graphicalProperties = GraphicalProperties(ln=LineProperties(w=LINE_WIDTH, solidFill=LIMIT))
+    for name, colour in zip((sweep.playing(each)[0] for each in LINES[part]), (charts.PALETTE[0], LIMIT), strict=True):
+        cells = charts.column(sweeps.page, table.shown[name], table.rows.start, table.rows.stop - 1)
+        line = Series(cells, title=sweep.rows[name].label)
+        line.graphicalProperties = GraphicalProperties(ln=LineProperties(w=LINE_WIDTH, solidFill=colour))
         line.smooth = False
-        lines.series.append(line)
-    cases = charts.column(sweeps.page, 1, table.rows.start, table.rows.stop - 1)
-    chart.set_categories(cases)
-    lines.set_categories(cases)
-    chart += lines
+        chart.series.append(line)
+    chart.set_categories(charts.column(sweeps.page, 1, table.rows.start, table.rows.stop - 1))
     return chart
-
-
-def _series(sweeps: Sweeps, table: SweepTable, name: str) -> Series:
-    """A quantity in every case of a table."""
-    cells = charts.column(sweeps.page, table.columns[name], table.rows.start, table.rows.stop - 1)
-    return Series(cells, title=table.sweep.rows[name].label)
