@@ -93,14 +93,21 @@ def test_axes_have_titles(path: Path) -> None:
             assert re.search(rb'delete val="0"', axis)
 
 
-def test_what_is_swept_is_held_against_a_limit(path: Path) -> None:
-    """Memory and step are lines on a logarithmic scale, all cases of them, each beside what it is held against."""
+def test_parts_are_stacked(path: Path) -> None:
+    """Parts of memory and of an expected step are bars one on another, before the line that they are held against."""
     seen = 0
     for xml in charts(path):
-        if b"lineChart>" in xml:
-            assert len(re.findall(rb"<(?:\w+:)?ser>", xml)) == 2
-            assert b"logBase" in xml
-            seen += 1
+        title = b"".join(re.findall(rb"<(?:\w+:)?t>([^<]*)<", xml.split(b"plotArea")[0])).decode()
+        if b"barChart>" not in xml or b"lineChart>" not in xml:
+            continue
+        bars, lines = (re.search(rb"<(?:\w+:)?%sChart>.*</(?:\w+:)?%sChart>" % (kind, kind), xml, re.DOTALL)
+                       for kind in (b"bar", b"line"))  # fmt: skip
+        assert bars
+        assert lines
+        assert re.search(rb'grouping val="stacked"', bars[0]), title
+        n_bars, n_lines = (len(re.findall(rb"<(?:\w+:)?ser>", found[0])) for found in (bars, lines))
+        assert (n_bars > 1, n_lines) == (True, 1), title
+        seen += 1
     assert seen == 4
 
 

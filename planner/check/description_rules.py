@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from planner.book.tables import MACHINE_NAME, CaseTable
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
-from planner.formulas.units import TEXT, parse_unit
-from planner.scaled_units import parsed
+from planner.formulas.units import parse_unit
+from planner.scaled_units import is_unit
 from planner.xlsx.address import address
 
 MEASURED = ("run_id", "device", "measured_on", "n_samples")
@@ -39,14 +39,14 @@ def labels(book: Book) -> Iterator[Fault]:
 )
 def units(book: Book) -> Iterator[Fault]:
     """A unit that is missing or unknown, of a row or of a column."""
+    as_said = {book.dashboard.sheet.name, *(cases.sheet.name for cases in book.cases)}
     for sheet, cell, name, unit in _units(book):
         if not unit:
             yield Fault(sheet, cell, f"{name} has no unit", "write its unit; 1 where it has none, text for a text")
             continue
-        is_said = sheet == book.dashboard.sheet.name and unit != str(TEXT)  # Dashboard has the units that people say
-        known = parsed if is_said else parse_unit
         try:
-            known(unit)
+            if not (sheet in as_said and is_unit(unit)):
+                parse_unit(unit)
         except ValueError as error:
             yield Fault(sheet, cell, f"{name}: {error}", "write a unit from the closed list")
 

@@ -5,7 +5,8 @@ says what binds (`binds`); Dashboard shows all of them, `calc` and the report le
 is what they call it. `part`, a part of the headline above it, all of which make it: a row, or a formula in names of
 rows with a label of its own. `check`, the check that a whole plan fits in memory, which a part of a plan such as a
 collective hasn't; with it come `needed` and `room`, the row and the formula that it compares, and each `change`, a row
-that says what would make it fit. The unit to say a row in is its template's `display`.
+that says what would make it fit. `lever`, an input that one changes first where a plan doesn't fit or costs too much.
+The unit to say a row in is its template's `display`.
 
 Rows are those of a template or of a workbook on disk, so that both lead with the same.
 """
@@ -141,6 +142,11 @@ def leading(template: str, rows: Mapping[str, AnyRow]) -> list[Headline[AnyRow]]
 def memory_check(template: str) -> str:
     """The name of the check that a whole plan fits in memory; blank where a template plans a part of one."""
     return next((cells["name"] for cells in _named(template, "check")), "")
+
+
+def levers(template: str) -> list[str]:
+    """The names of the inputs that one changes first of a template's plan."""
+    return [cells["name"] for cells in _named(template, "lever")]
 
 
 def leaders() -> dict[str, str]:

@@ -47,19 +47,11 @@ class Added:
 
     id: str
     like: str
-    columns: dict[str, str]
+    columns: Mapping[str, int]
     remarks: list[str]
     recalculated: Recalculated | None = None
     workload: str = ""
     updated: Updated | None = None
-
-    @property
-    def where(self) -> str:
-        """`column H of Inputs, Dashboard; column I of Inference`."""
-        sheets: dict[str, list[str]] = {}
-        for sheet, column in self.columns.items():
-            sheets.setdefault(column, []).append(sheet)
-        return "; ".join(f"column {column} of {', '.join(names)}" for column, names in sheets.items())
 
 
 def add_to_file(path: Path, request: Request) -> tuple[Added, Path | None]:
@@ -93,9 +85,8 @@ def add(package: Package, request: Request) -> Added:
     columns = free_columns(book)
     identifier = _identifier(book, request, source)
     request = completed(book, source, request, workload)
-    letters = {sheet: column_letters(column) for sheet, column in columns.items()}
     meant = request.settings.get(WORKLOAD) or book.said(WORKLOAD, source)
-    added = Added(identifier, book.said(ID, source), letters, [], workload=meant, updated=updated)
+    added = Added(identifier, book.said(ID, source), columns, [], workload=meant, updated=updated)
     contents: dict[str, Mapping[str, Content]] = {}
     likes: dict[str, Mapping[str, str]] = {}
     for table in book.by_scenario:

@@ -34,6 +34,7 @@ from planner.workbook.dashboard_charts import DashboardCharts
 from planner.workbook.formula_texts import DatabaseSheets
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.memory import Memory
+from planner.workbook.operations_sheet import unused
 from planner.workbook.page import Page
 from planner.workbook.saving import Written
 from planner.xlsx import chart_caches
@@ -78,7 +79,7 @@ def draft(plan: BuildPlan) -> Draft:
     sheets: list[Calculation] = []
     for template in plan.templates:
         sheets.append(calculation.write(book, plan, template, typed, tables, sheets))
-    binding = constraints_sheet.write(book, plan, sheets)
+    binding = constraints_sheet.write(book, plan, sheets, typed)
     checking, master, failed = checks_sheet.write(book, plan, typed, sheets)
     board = dashboard.write(book, plan, typed, sheets, binding)
     cases = _case_pages(book, plan, sheets, typed, tables, board)
@@ -125,7 +126,7 @@ def _case_pages(
     board.choose(has_roofline=step is not None)
     if plan.layer_ops is not None and step is not None:
         working = operations_sheet.write(book, plan, plan.layer_ops, step, typed, tables, board.selectors)
-        cases.charts.roofline = roofline_sheet.write(book, working)
+        cases.charts.roofline = roofline_sheet.write(book, working, typed, unused(plan, plan.layer_ops, step.template))
         cases.pages += [working.page, cases.charts.roofline.page]
     if plan.sweeps:
         found = [(each, by_template[each.template.name]) for each in plan.sweeps]

@@ -17,12 +17,15 @@ from openpyxl.workbook import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
 from openpyxl.xml.functions import Element
 
+from planner.formulas.input_values import is_flag
 from planner.formulas.template import CALCULATED, Row
 
 FONT = "Calibri"
 COUNT = "[>=1000]#,##0;General"
 RATIO = "[>=1000]#,##0;[>=0.001]0.00##;General"
 PERCENT = "0.0%"
+MAGNITUDE = '[>=1000000000]#,##0.000,,," G";[>=1000]#,##0;General'  # of whatever unit
+YES_NO = '[=1]"yes";[=0]"no";General'  # the value stays a number, for formulas to read
 SAID = "[>=100]#,##0;[>=1]0.00;0.0000"  # a number in the unit that people say: three or four digits of most
 SECONDS = '[>=1]#,##0.000" s";[>=0.001]0.000000" s";0.0########" s"'
 ENGINEERING = "##0.000E+0"
@@ -69,6 +72,8 @@ def number_format(unit: str) -> str:
 
 def row_format(row: Row) -> str:
     """The number format of a row: a quotient shows two decimals where a count shows what it is."""
+    if is_flag(row.name, row.unit):
+        return YES_NO
     form = number_format(row.unit)
     if row.kind == "constant" and isinstance(row.default, float) and 0 < abs(row.default) < SMALL:
         return ENGINEERING

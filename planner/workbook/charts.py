@@ -60,6 +60,7 @@ def dress(chart, title: str) -> None:  # type: ignore[no-untyped-def]
     chart.title.overlay = False
     chart.title.tx.rich.p[0].r[0].rPr = _text(1100, bold=True)
     chart.roundedCorners = False
+    chart.visible_cells_only = False  # what it draws may stand in a closed group
     chart.width, chart.height = SIZE
     chart.legend = Legend()
     chart.legend.position = "b"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import cycle
 
-from openpyxl.chart import LineChart, Series
+from openpyxl.chart import BarChart, LineChart, Series
 from openpyxl.chart._chart import ChartBase
 from openpyxl.chart.shapes import GraphicalProperties
 from openpyxl.drawing.line import LineProperties
@@ -22,13 +23,13 @@ from planner.workbook.sweep_table import SweepTable
 
 PER_LINE, PLACES = 2, 2  # two charts stand side by side, each as wide as two that compare scenarios
 PER_PAGE = 2  # lines of charts of a printed page
-LINES = {"memory": ("held", "capacity"), "time": ("total", "limit")}  # a quantity, and what it is held against
+LIMITS = {"memory": "capacity", "time": "limit"}  # what the bars of a chart are held against, as a line
 LIMIT = "B42318"
 LINE_WIDTH = 22225  # the width of a line in EMU
-GIGABYTES, SECONDS, COUNT = "[>=1000000000]#,##0,,,;0.000,,,", "0.###", "#,##0"
+GIGABYTES, SECONDS, COUNT = "#,##0.0,,,", "0.###", "#,##0"
 CHART_TITLES = {
-    "memory": ("Memory of a chip", "GB", GIGABYTES),
-    "time": ("Expected step and its bound", "Seconds", SECONDS),
+    "memory": ("Memory of a chip", "GB per chip", GIGABYTES),
+    "time": ("Expected step", "Seconds", SECONDS),
 }
 
 
@@ -60,7 +61,7 @@ class DashboardCharts:
                 yield _throughput(self.sweeps, table)
             for part in CHART_TITLES:
                 for table in self.sweeps.drawn(part):
-                    yield _over(self.sweeps, table, part)
+                    yield _parts(self.sweeps, table, part)
 
 
 def _throughput(sweeps: Sweeps, table: SweepTable) -> ChartBase:
@@ -68,7 +69,7 @@ def _throughput(sweeps: Sweeps, table: SweepTable) -> ChartBase:
     sweep = table.sweep
     across, up = sweep.playing("latency")[0], sweep.playing("throughput")[0]
     chart = charts.log_log(f"{sweep.rows[up].label} over {within(sweep.rows[across].label)}")
-    charts.axis(chart.x_axis, f"{sweep.rows[across].label} (s)", "General")
+    charts.axis(chart.x_axis, f"{sweep.rows[across].label} ({sweep.rows[across].said_in})", "General")
     charts.axis(chart.y_axis, f"{sweep.rows[up].label} (tokens/s)", "#,##0.##")
     first, last = table.rows.start, table.rows.stop - 1
     columns = {**table.columns, **table.shown}  # a point without its x would be drawn at 1
@@ -86,22 +87,36 @@ def _throughput(sweeps: Sweeps, table: SweepTable) -> ChartBase:
     return chart
 
 
-def _over(sweeps: Sweeps, table: SweepTable, part: str) -> ChartBase:
-    """A quantity over the table's axis, with what it is held against: what memory there is, the bound of the step.
+def _parts(sweeps: Sweeps, table: SweepTable, part: str) -> ChartBase:
+    """A quantity's parts over the table's axis, bars one on another, with the line that they are held against.
 
-    Both are lines on a logarithmic scale: what parts a quantity has is told of each scenario in a chart of its own.
+    The line is of what memory there is, or of the bound of the step that the parts make.
     """
     sweep, (title, unit, form) = table.sweep, CHART_TITLES[part]
-    chart = LineChart()
+    chart, lines = BarChart(), LineChart()
+    chart.type, chart.grouping, chart.overlap, chart.gapWidth = "col", "stacked", 100, 40
     charts.dress(chart, f"{sweep.template.name.capitalize()}: {within(title)}")
     charts.plain_axis(chart.x_axis, table.axis.row.label, COUNT, slanted=True)
-    charts.axis(chart.y_axis, unit, form)
+    charts.plain_axis(chart.y_axis, unit, form)
     chart.x_axis.majorGridlines = None
-    for name, colour in zip((sweep.playing(each)[0] for each in LINES[part]), (charts.PALETTE[0], LIMIT), strict=True):
-        cells = charts.column(sweeps.page, table.shown[name], table.rows.start, table.rows.stop - 1)
-        line = Series(cells, title=sweep.rows[name].label)
-        line.graphicalProperties = GraphicalProperties(ln=LineProperties(w=LINE_WIDTH, solidFill=colour))
+    for name, colour in zip(sweep.playing(part), cycle(charts.STACK)):
+        bar = _series(sweeps, table, name)
+        bar.graphicalProperties = GraphicalProperties(solidFill=colour)
+        bar.graphicalProperties.line.noFill = True
+        chart.series.append(bar)
+    for name in sweep.playing(LIMITS[part]):
+        line = _series(sweeps, table, name)
+        line.graphicalProperties = GraphicalProperties(ln=LineProperties(w=LINE_WIDTH, solidFill=LIMIT))
         line.smooth = False
-        chart.series.append(line)
-    chart.set_categories(charts.column(sweeps.page, 1, table.rows.start, table.rows.stop - 1))
+        lines.series.append(line)
+    cases = charts.column(sweeps.page, 1, table.rows.start, table.rows.stop - 1)
+    chart.set_categories(cases)
+    lines.set_categories(cases)
+    chart += lines
     return chart
+
+
+def _series(sweeps: Sweeps, table: SweepTable, name: str) -> Series:
+    """A quantity in every case of a table."""
+    cells = charts.column(sweeps.page, table.columns[name], table.rows.start, table.rows.stop - 1)
+    return Series(cells, title=table.sweep.rows[name].label)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from datetime import date
+from itertools import count, islice
 
 from openpyxl.formatting.rule import Rule
 from openpyxl.utils.datetime import to_excel
@@ -42,7 +43,7 @@ class Page:
         self, book: Workbook, name: str, title: str, purpose: str, *, corner: str = "B6", titles: str = "5:5"
     ) -> None:
         self.corner = corner  # the first cell that scrolls
-        self.master_at = 2, 3  # the columns that say and count the failed checks, in the first row
+        self.master_at: tuple[int, int] | None = None  # the columns that say and count the failed checks, if told
         self.pages_high = 0  # as many as it takes
         self.titles = titles  # the rows that each printed page repeats
         self.sheet: Worksheet = book.create_sheet(name)
@@ -182,19 +183,38 @@ class Page:
             for column in (layout.FORMULA, layout.SOURCE):
                 self.put(row, column, None, "plan_text")
 
-    def scenario_widths(self, columns: ScenarioColumns, widths: Iterable[float]) -> None:
-        """The widths of such a sheet's columns; those of formulas and sources are a group, which can be closed."""
+    def scenario_widths(self, columns: ScenarioColumns, widths: Iterable[float], *, is_closed: bool = False) -> None:
+        """The widths of such a sheet's columns; those of formulas and sources are a group, which can be closed.
+
+        Closed, it has the names too.
+        """
         self.widths(*widths, scenarios=columns, each=layout.SCENARIO_WIDTH)
+        if is_closed:
+            self.close_columns(range(layout.NAME, layout.FIRST_SCENARIO))
         for column in (layout.FORMULA, layout.SOURCE):
             self.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
 
-    def close_rows(self, rows: range, is_open: Container[int] = ()) -> None:
-        """Make rows a closed group, which the row below them opens; those of `is_open` are of it, and are seen."""
+    def close_rows(self, rows: Collection[int], is_open: Container[int] = ()) -> None:
+        """Make rows closed groups, which the row below each opens; those of `is_open` are of it, and are seen."""
         for row in rows:
             group = self.sheet.row_dimensions[row]
             group.outlineLevel, group.hidden = 1, row not in is_open
-        if rows:
-            self.sheet.row_dimensions[rows.stop].collapsed = True
+            if row + 1 not in rows:
+                self.sheet.row_dimensions[row + 1].collapsed = True
+
+    def close_columns(self, columns: Collection[int]) -> None:
+        """Make columns closed groups, which the column right of each opens."""
+        for column in columns:
+            group = self.sheet.column_dimensions[column_letters(column)]
+            group.outlineLevel, group.hidden = 1, True
+            if column + 1 not in columns:
+                self.sheet.column_dimensions[column_letters(column + 1)].collapsed = True
+
+    def heads(self, at: int, column: int, label: str, name: str, *, right: bool) -> None:
+        """The title of a column of cases: its label in row `at`, and below it, for a closed row, its machine name."""
+        side = "_right" if right else ""
+        self.put(at, column, label, f"plan_column{side}")
+        self.put(at + 1, column, name, f"plan_note{side}")
 
     def fit(self) -> None:
         """Make rows as high as their texts need, where these wrap: not every program does when it opens the file."""
@@ -210,6 +230,12 @@ class Page:
                 known = (rows[row].height or 0) if row in rows else 0
                 self.heights[row] = max(self.heights.get(row, known), LINE_HEIGHT * lines + 2)
 
+    def _open_columns(self) -> tuple[int, int]:
+        """The first two columns behind the labels that are not closed."""
+        closed = {letters for letters, column in self.sheet.column_dimensions.items() if column.hidden}
+        told, counted = islice((at for at in count(2) if column_letters(at) not in closed), 2)
+        return told, counted
+
     def finish(self, master: str | None) -> None:
         """Freeze panes, put the master check into the header, fit the notes, and set the page up for printing.
 
@@ -221,7 +247,7 @@ class Page:
         sheet.sheet_view.showGridLines = False
         sheet.sheet_view.zoomScale = 100
         if master:
-            said, counted = self.master_at
+            said, counted = self.master_at or self._open_columns()
             self.put(1, said, "Failed checks", "plan_text")
             self.put(1, counted, Live(master), "plan_check", "0")
             self.colour(address(1, counted), f"{address(1, counted)}>0", ink=RED, fill=PALE_RED, bold=True)
