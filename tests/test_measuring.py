@@ -59,7 +59,7 @@ def test_the_median_and_what_follows_are_there(measured: tuple[Path, Path, Path]
 
 
 def test_only_the_comparison_changes(measured: tuple[Path, Path, Path]) -> None:
-    """Every part but the Comparison's sheet and charts is byte for byte what was built, in it only that case's cells."""
+    """Every part but Comparison's sheet and charts is byte for byte what was built; only that case's cells are new."""
     built, _, path = measured
     before, after = Package.read(built), Package.read(path)
     part = before.sheets()["Comparison"]

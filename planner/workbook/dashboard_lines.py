@@ -73,7 +73,7 @@ class Units:
 
 
 def _fixed(row: int) -> str:
-    return f"${column_letters(layout.FORMULA)}${row}"
+    return f"${column_letters(layout.FORMULA)}{row}"
 
 
 @dataclass

@@ -200,7 +200,7 @@ class TableWriter:
 
     def _calculates(self, name: str) -> bool:
         """Whether the table has a formula of its own for a row: all that its axis doesn't move is the scenario's."""
-        return name in self.moved or not (name == self.axis.row.name or name in self.looked_up)
+        return name in self.moved or name not in self.sweep.template.by_name
 
     def _reference(self, name: str) -> str:
         """The cell of a row: the case's own, or the scenario's where the axis doesn't move it."""
