@@ -178,16 +178,14 @@ def test_cells_say_how_far_as_python_does(load: Load) -> None:
                 book.set_value(sheet, row, 2, label)
             for row, name in ((8, "far_margin"), (9, "large_margin")):
                 book.set_value(sheet, row, 1, thresholds.number(name))
-            told_before = ranking.binding, ranking.following, ranking.margin("A5"), ranking.times("A6")
-            for row, formula in enumerate(told_before, start=4):
+            for row, formula in enumerate(ranking.formulas("A10", "A11", "A12", "A13", "A14"), start=10):
                 book.set_formula(sheet, row, 1, f"={formula}")
-            book.set_formula(sheet, 10, 1, f"={ranking.words('A4', 'A5', 'A6', 'A7')}")
             said = told(each, numbers.get)
             assert said is not None
             words = said.words(over)
             wanted.append(f"{said.binding.label}, {LEVEL}" if "level with" in words else words)
         book.evaluate_all()
-        assert [book.get_value(f"S{at}", 10, 1) for at in range(len(margins))] == wanted
+        assert [book.get_value(f"S{at}", 15, 1) for at in range(len(margins))] == wanted
 
 
 def results(name: str, model: str, chip: str, values: dict[str, object]) -> Results:

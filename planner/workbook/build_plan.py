@@ -17,8 +17,8 @@ from planner.compare.comparison_cases import ComparisonCase
 from planner.compare.comparison_sheet import RESULTS
 from planner.errors import UserError, nearest
 from planner.formulas import headlines, library, thresholds
-from planner.formulas.binding import Constraint, on_the_way
-from planner.formulas.headlines import bounds
+from planner.formulas.binding import COUNTS, Constraint, on_the_way
+from planner.formulas.headlines import bounds, leaders
 from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, sweeps
 from planner.formulas.template import Row, Template
@@ -86,9 +86,17 @@ class BuildPlan:
 
     @cached_property
     def constraints(self) -> dict[str, list[Constraint]]:
-        """Template name -> what binds on the way to its headlines, but for what is a yes or a no."""
+        """Template name -> what binds on the way to its headlines, but for what is a yes or a no.
+
+        Of a whole plan mere counts are left out too, which explain nothing beside its times and bytes.
+        """
         found = {template.name: on_the_way(template, bounds(template)) for template in self.templates}
-        return {name: [each for each in these if YES_OR_NO not in each.row.label] for name, these in found.items()}
+        plans = leaders()
+        return {
+            name: [each for each in these
+                   if YES_OR_NO not in each.row.label and not (name in plans and each.unit in COUNTS)]
+            for name, these in found.items()
+        }  # fmt: skip
 
     @cached_property
     def workloads(self) -> Workloads:

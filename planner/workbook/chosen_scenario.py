@@ -73,7 +73,11 @@ class ChosenScenario(ChosenBlock):
 
     def constant(self, name: str) -> str:
         """The cell of a threshold or a unit."""
-        return self.places["", name]
+        return self._down(self.places["", name])
+
+    @staticmethod
+    def _down(cell: str) -> str:
+        return cell.removeprefix("$")
 
     def over(self, row: Row) -> str:
         """What a row's number is divided by to be shown in the unit that people say: `/$D$60`, or nothing."""
@@ -92,16 +96,18 @@ class ChosenScenario(ChosenBlock):
 
     @staticmethod
     def names(sweep: Sweep) -> list[str]:
-        """The template's rows that a sweep's tables need of the scenario."""
-        moved = {name for axis in sweep.axes for name in sweep.depends(axis)}
-        calculated = {*moved, *sweep.bounds, *(set(sweep.used) - sweep.template.by_name.keys())}
-        read = {name for row in calculated for name in sweep.reads(row)} | set(sweep.used) | moved
-        read |= {axis.row.name for axis in sweep.axes}
-        return [name for name in sweep.template.by_name if name in read]
+        """The template's rows that a sweep's tables need of the scenario: what one reads and leaves, what is drawn."""
+        own = set(sweep.used) - sweep.template.by_name.keys()
+        needed = {name for row in own for name in sweep.reads(row)} | {axis.row.name for axis in sweep.axes}
+        needed |= set(sweep.used)
+        for axis in sweep.axes:
+            moved = sweep.depends(axis)
+            needed |= {name for row in {*moved, *sweep.bounds} for name in sweep.reads(row)} - moved
+        return [name for name in sweep.template.by_name if name in needed]
 
     def __call__(self, sweep: Sweep, name: str) -> str:
-        """The cell of a value."""
-        return self.places[sweep.template.name, name]
+        """The cell of a value, in a formula that is copied downward."""
+        return self._down(self.places[sweep.template.name, name])
 
     def overridden(self, name: str, formula: str) -> str:
         """A formula that gives way to the scenario's override, where the workbook has a cell for one."""

@@ -106,7 +106,8 @@ def _block(
         page.across(row, plan.columns, parse(part.text).substitute(sheet.here), "plan_cross", _format(each))
     largest, over = ("largest", "above") if each.is_largest else ("smallest", "below")
     said = (
-        ("what binds", "text", "binds", f"the {largest} of the {len(each.parts)}"),
+        (f"the {largest}", each.unit, "best", f"the {largest} of the {len(each.parts)}"),
+        ("what binds", "text", "binds", f"which is the {largest}"),
         ("the next", each.unit, "next", f"the second {largest} of the {len(each.parts)}"),
         ("how far the next is", "1", "margin", "the larger of the two over the smaller"),
         ("how many times in words", "text", "times", "how far the next is, rounded"),
@@ -140,12 +141,11 @@ def _said(each: Constraint, first: int, last: int, margins: tuple[str, str]) -> 
         each.function,
         *margins,
     )
-    binding, following, margin, times = (f"{HERE}{last + step}" for step in (1, 2, 3, 4))
-    yield ranking.binding, "plan_verdict", "@"
-    yield ranking.following, "plan_formula", _format(each)
-    yield ranking.margin(following), "plan_output", RATIO
-    yield ranking.times(margin), "plan_verdict", "@"
-    yield ranking.words(binding, following, margin, times), "plan_words", "@"
+    formulas = ranking.formulas(*(f"{HERE}{last + step}" for step in range(1, 6)))
+    form = _format(each)
+    looks = (("plan_formula", form), ("plan_verdict", "@"), ("plan_formula", form), ("plan_output", RATIO),
+             ("plan_verdict", "@"), ("plan_words", "@"))  # fmt: skip
+    yield from ((formula, *look) for formula, look in zip(formulas, looks, strict=True))
 
 
 def _beside(label: str, title: str) -> str:

@@ -22,7 +22,7 @@ from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
 FEWEST, BEYOND = 11, 2  # cases of a table, and how many doublings of chips are below and above the scenarios'
-RANKED = ("binds", "next", "margin", "times")  # what is told of the parts that compete
+RANKED = ("best", "binds", "next", "margin", "times")  # what is told of the parts that compete
 WHOLES = {"memory": "held", "time": "total", "total": "total", "limit": "total"}  # of each part that a chart draws
 HELD_AGAINST = {"held": "capacity"}  # else against the scenario's own
 DRAWN = tuple(WHOLES)
@@ -200,7 +200,7 @@ class TableWriter:
 
     def _calculates(self, name: str) -> bool:
         """Whether the table has a formula of its own for a row: all that its axis doesn't move is the scenario's."""
-        return name in self.moved or not (name == self.axis.row.name or name in self.looked_up)
+        return name in self.moved or name not in self.sweep.template.by_name
 
     def _reference(self, name: str) -> str:
         """The cell of a row: the case's own, or the scenario's where the axis doesn't move it."""
@@ -223,12 +223,12 @@ class TableWriter:
             self.scenario.constant("large_margin"),
             is_row=True,
         )
-        binding, following, margin, times = (_here(last + step) for step in (1, 2, 3, 4))
-        down(rows, last + 1, ranking.binding, "plan_formula", "@")
-        down(rows, last + 2, ranking.following, "plan_formula", form)
-        down(rows, last + 3, ranking.margin(following), "plan_formula", RATIO)
-        down(rows, last + 4, ranking.times(margin), "plan_verdict", "@")
-        down(rows, words, ranking.words(binding, following, margin, times), "plan_verdict", "@")
+        *formulas, told = ranking.formulas(*(_here(last + step) for step in range(1, len(RANKED) + 1)))
+        looks = (("plan_formula", form), ("plan_formula", "@"), ("plan_formula", form), ("plan_formula", RATIO),
+                 ("plan_verdict", "@"))  # fmt: skip
+        for column, (formula, look) in enumerate(zip(formulas, looks, strict=True), start=last + 1):
+            down(rows, column, formula, *look)
+        down(rows, words, told, "plan_verdict", "@")
 
     def _colour(self, rows: range) -> None:
         """What a chip is to hold stands out in red where it is more than the chip has."""
