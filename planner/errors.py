@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _COMPARED = 4000  # names that a text is compared with
+NEAR = 0.6  # how alike a text and the name that it was meant to be are at least
 
 
 @dataclass(frozen=True)
@@ -52,22 +53,11 @@ class UserError(Exception):
         return " ".join(f"{where}{self.what}{then}".split())
 
 
-def closest(name: str, known: Iterable[str], count: int = 4) -> list[str]:
-    """The few known names that are most like a text, whatever the case of its letters: the likest first."""
-    return _alike(name, known, count, 0.3)
+def closest(name: str, known: Iterable[str], count: int = 4, cutoff: float = 0.3) -> list[str]:
+    """The few known names that are most like a text, whatever the case of its letters: the likest first.
 
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The remedy that names the nearest known name, or lists a few where none is near."""
-    names = set(known)
-    close = _alike(name, names, 3, 0.6)
-    if close:
-        return "did you mean " + " or ".join(close) + "?"
-    shown = ", ".join(heapq.nsmallest(8, names)) + (", ..." if len(names) > 8 else "")
-    return f"known: {shown}" if names else ""
-
-
-def _alike(name: str, known: Iterable[str], count: int, cutoff: float) -> list[str]:
+    `cutoff` is how alike they are at least, from 0 to 1.
+    """
     lowered = {known_name.lower(): known_name for known_name in sorted(set(known))}
     possible, name = list(lowered), name.lower()
     if len(possible) > _COMPARED:  # comparing takes some 10 us a name: of very many those that begin alike
@@ -75,3 +65,13 @@ def _alike(name: str, known: Iterable[str], count: int, cutoff: float) -> list[s
         at = max(0, bisect_left(possible, name) - _COMPARED // 2)
         possible = possible[at : at + _COMPARED]
     return [lowered[match] for match in difflib.get_close_matches(name, possible, n=count, cutoff=cutoff)]
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The remedy that names the nearest known name, or lists a few where none is near."""
+    names = set(known)
+    close = closest(name, names, 3, NEAR)
+    if close:
+        return "did you mean " + " or ".join(close) + "?"
+    shown = ", ".join(heapq.nsmallest(8, names)) + (", ..." if len(names) > 8 else "")
+    return f"known: {shown}" if names else ""

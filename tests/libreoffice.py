@@ -7,6 +7,7 @@ import functools
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,17 @@ def recalculated(path: Path, tmp: Path) -> dict[str, dict[str, Value]]:
 
     Its cached values are stripped first, since LibreOffice trusts them. Numbers come back with 15 digits.
     """
-    source, out = tmp / "stripped" / path.name, tmp / "computed"
+    source = tmp / "stripped" / path.name
     source.parent.mkdir(parents=True, exist_ok=True)
     package = Package.read(path)
     stripped(package, parse_sheets(package)).write(source)
+    (computed,) = converted([source], tmp / "computed")
+    sheets = parse_sheets(Package.read(computed))
+    return {name: {ref: cell.value for ref, cell in sheet.cells.items()} for name, sheet in sheets.items()}
+
+
+def converted(paths: Sequence[Path], out: Path) -> list[Path]:
+    """The workbooks computed by LibreOffice and saved into the folder `out` under their names."""
     subprocess.run(
         [
             "soffice",
@@ -44,14 +52,13 @@ def recalculated(path: Path, tmp: Path) -> dict[str, dict[str, Value]]:
             "xlsx",
             "--outdir",
             str(out),
-            str(source),
+            *map(str, paths),
         ],
         check=True,
         capture_output=True,
-        timeout=180,
+        timeout=180 + 30 * len(paths),
     )
-    sheets = parse_sheets(Package.read(out / path.with_suffix(".xlsx").name))
-    return {name: {ref: cell.value for ref, cell in sheet.cells.items()} for name, sheet in sheets.items()}
+    return [out / path.with_suffix(".xlsx").name for path in paths]
 
 
 @functools.cache

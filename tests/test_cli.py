@@ -101,6 +101,10 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, words):
         (["build", "gpt2", "-H", "h100-sxm", "--set", "hbm_reserve_bytes=1e12"], "nothing is left of hbm_bytes"),
         ([*MATMUL, "--get", "flosp"], "matmul has no row 'flosp'; did you mean flops?"),
         ([*MATMUL, "--why", "flosp"], "matmul has no row 'flosp'; did you mean flops?"),
+        ([*MATMUL, "--get", "flosp_*"], "matmul has no row like 'flosp_*'; the nearest are flops, "),
+        ([*MATMUL, "--get", "kv_time"], "matmul has no row 'kv_time'; inference has it"),
+        ([*MATMUL, "--set", "decode_step_tim=1"], "did you mean decode_step_time, which inference has?"),
+        ([*MATMUL, "--depth", "2"], "--depth says how far --why goes down; write --why NAME --depth 2"),
         (["models", "show", "lama3-70b"], 'no model "lama3-70b"; did you mean llama3-70b'),
         (["hardware", "show", "h100-smx"], 'no accelerator "h100-smx"; did you mean h100-sxm'),
         (["templates", "show", "matmull"], "no template 'matmull'; did you mean matmul?"),
@@ -188,8 +192,8 @@ def test_help_of_what_is_below(planner, words):
 
 
 def test_calc(planner):
-    """A table of every row: name, value, unit and formula."""
-    done = planner(*MATMUL, *SIZES)
+    """With --all a table of every row: name, value, unit and formula."""
+    done = planner(*MATMUL, *SIZES, "--all")
     assert done.exit_code == 0
     lines = {line.split()[0]: line.split() for line in done.output.splitlines() if line}
     assert lines["name"] == ["name", "value", "unit", "formula"]
@@ -202,22 +206,32 @@ def test_a_failed_check_is_named(planner):
     """Numbers of a plan that doesn't fit are printed all the same, and stderr names the check; JSON is JSON alone."""
     plan = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "context_len=2048"]
     assert planner(*plan).stderr == ""
-    for form in ([], ["--get", "max_batch"], ["--why", "max_batch"]):
+    for form in ([], ["--all"], ["--get", "kv_time"], ["--why", "kv_time"]):
         done = planner(*plan, "batch=100000", *form)
         assert done.exit_code == 0
         assert done.stderr == "Check failed: Weights and caches fit (check_fits_memory)\n"
-    assert json.loads(planner(*plan, "batch=100000", "--json").output)["check_fits_memory"] == 0
+        assert done.output.startswith(done.stderr) == ("--why" not in form)
+    raw = json.loads(planner(*plan, "batch=100000", "--json").output)
+    assert raw["failed_checks"] == {"check_fits_memory": "Weights and caches fit"}
+    assert raw["check_fits_memory"] == 0
 
 
 def test_json(planner):
     """--json is one object of raw numbers, texts, and null for N/A."""
     done = planner(*MATMUL, *SIZES, "--json", "--get", "flops", "compute_dtype", "critical_tokens_exact", "d_in")
-    assert json.loads(done.output) == {
-        "flops": 1024.0, "compute_dtype": "bf16", "critical_tokens_exact": None, "d_in": 8.0,
+    missing = json.loads(done.output).pop("missing")
+    assert {**json.loads(done.output), "missing": ""} == {
+        "flops": 1024.0, "compute_dtype": "bf16", "critical_tokens_exact": None, "d_in": 8.0, "missing": "",
+    }  # fmt: skip
+    assert missing.keys() == {"critical_tokens_exact"}
+    assert missing["critical_tokens_exact"].startswith("critical_tokens_exact is N/A by its formula (IF(")
+    assert json.loads(planner(*MATMUL, *SIZES, "--json", "--get", "flops", "d_*").output) == {
+        "flops": 1024.0, "d_in": 8.0, "d_out": 16.0,
     }  # fmt: skip
     everything = json.loads(planner(*MATMUL, "--json").output)
     assert everything["tokens"] is None
     assert everything["flops"] is None
+    assert everything["missing"]["flops"] == "tokens is not set, d_in is not set, d_out is not set"
     assert everything["n_matmuls"] == 1
 
 
@@ -234,10 +248,44 @@ def test_several_values_after_one_option(planner, many):
     assert repeated.output.count("\n") == 3
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "kv_bytes_per_token=1e5", "n_chips=8"],
+         "kv_bytes_per_token was set, and nothing you asked for reads it: "
+         "kv_bytes_per_sequence reads kv_bytes_per_token_layer"),
+        (["inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "assumed_prefill_mfu=0.5", "n_chips=8"],
+         "assumed_prefill_mfu was set, and nothing you asked for reads it: prefill_time does"),
+        (["transformer", "-m", "gpt2", "--set", "kv_bytes_per_sequence=9", "d_ff=8", "--get", "kv_bytes_per_sequence"],
+         "d_ff was set, and nothing you asked for reads it: n_params_mlp_bias does"),
+        (["transformer", "-m", "gpt2", "-H", "h100-sxm"], "transformer takes no chip, so that -H h100-sxm is not read"),
+        (["matmul", "-m", "gpt2", "-H", "h100-sxm"], "matmul takes no model, so that -m gpt2 is not read"),
+        (["step", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_heads=64"],
+         "step takes no model, so that -m llama3-70b is not read: --set n_layers=80 d_model=8192 n_kv_heads=8 "
+         "qk_nope_dim=128 d_ff=28672 mlp_matrices=3 vocab=128256"),
+    ],
+)  # fmt: skip
+def test_what_is_given_and_not_read_is_named(planner, words, says):
+    """So are a setting that changes nothing of what is printed, and a model or a chip that a template doesn't take."""
+    assert [line for line in planner("calc", *words).stderr.splitlines() if "Check" not in line] == [f"Warning: {says}"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--set", "d_in=8"], ["--set", "d_in=8", "--all"], ["--set", "d_in=8", "--get", "d_in"],
+     ["--set", "flops=8", "--get", "flops"], ["--set", "peak_flops=8", "--why", "compute_time"]],
+)  # fmt: skip
+def test_what_is_read_is_not_warned_of(planner, words):
+    """What a number on the screen is made of, what is asked for by name, and what any row reads with --all."""
+    assert planner(*MATMUL, *words).stderr == ("N/A because tokens is not set, d_out is not set: --set a value\n"
+                                               if "--all" in words else "")  # fmt: skip
+
+
 def test_negative_and_missing_values(planner):
     """A blank and N/A can be set; a negative number is refused in one line."""
     done = planner(*MATMUL, "--set", "tokens=0", "d_in=", "d_out=N/A", "--json", "--get", "tokens", "d_in", "d_out")
-    assert json.loads(done.stdout) == {"tokens": 0, "d_in": None, "d_out": None}
+    missing = {"d_in": "d_in is not set", "d_out": "d_out is not set"}
+    assert json.loads(done.stdout) == {"missing": missing, "tokens": 0, "d_in": None, "d_out": None}
     done = planner(*MATMUL, "--set", "tokens=-4")
     assert (done.exit_code, done.output) == (2, "Error: tokens=-4: a number of at least 0 is wanted\n")
 

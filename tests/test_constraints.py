@@ -106,10 +106,10 @@ def test_told_in_numbers(load: Load) -> None:
         said = told(each, dict(zip(("alpha", "beta_2", "gamma_2"), numbers, strict=True)).__getitem__)
         return said.words("above") if said else None
 
-    assert told_of(1, 9, 5) == "beta_2, 1.8x above gamma_2"
+    assert told_of(1, 9, 5) == "beta_2, 1.80x above gamma_2"
     assert told_of(0, 0, 5) == "gamma_2, nothing else counts"
     assert told_of(3, 3, 1) == "alpha, level with beta_2"
-    assert told_of(1, 99.996, 0) == "beta_2, 100x above alpha"
+    assert told_of(1, 99.996, 0) == "beta_2, 100.00x above alpha"
     assert told_of(1, 213.584, 0) == "beta_2, 214x above alpha"
     assert told_of(1, 213_584.38, 0) == "beta_2, more than 1,000x above alpha"
     assert told_of(0, 0, 0) is None

@@ -22,7 +22,8 @@ from planner.formulas import library
 from planner.formulas.input_values import is_share, is_whole, limits
 from planner.scenario.export import export
 from planner.workbook.book import build
-from planner.workbook.scenarios import DEFAULT_TEMPLATES, guarded, plan_of, unguarded
+from planner.workbook.scenarios import guarded, plan_of, unguarded
+from planner.workbook.workloads import DEFAULT_TEMPLATES
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values

@@ -1,4 +1,4 @@
-"""`planner calc` says first what to expect, how sure that is, why it is not the ideal, and names runs alike."""
+"""`planner calc` says what to expect, how sure, what fits and binds, why it is not the ideal, and names runs alike."""
 
 from __future__ import annotations
 
@@ -107,6 +107,8 @@ def test_the_head_says_what_json_has() -> None:
     assert re.search(rf"Cost of the run +\${raw['train_cost_expected'] / 1e6:.1f} million", said)
     assert "Why not the ideal?" in said
     assert "Runs like yours" in said
+    assert "All rows:" not in said
+    said = calc(*TRAINING, "--all")
     assert said.index("Step") < said.index("All rows:") < said.index("step_time_lower_bound")
 
 
@@ -150,18 +152,52 @@ def test_a_chip_without_runs_says_so(words: list[str], line: str) -> None:
 
 def test_a_missing_number_is_named_in_the_head() -> None:
     """Where nothing can be expected the head says why."""
-    said = calc("collectives", "-H", "l4", "--set", "n_chips=8").partition("All rows:")[0]
+    said = calc("collectives", "-H", "l4", "--set", "n_chips=8")
     assert re.search("^N/A because .*topology is not in the hardware table", said, re.MULTILINE)
 
 
-def test_a_template_of_ones_own_leads_with_nothing(tmp_path, monkeypatch) -> None:
-    """It is printed as a table of its rows."""
+def test_the_first_screen_is_a_screen() -> None:
+    """It fits in 40 lines, with what fits, what binds each headline, the largest batch and the smallest slice."""
+    words = ["inference", "-m", "qwen3-235b-a22b", "-H", "h200-sxm", "--set", "n_chips=8"]
+    said, raw = calc(*words), json.loads(calc(*words, "--json"))
+    assert len(said.splitlines()) <= 40
+    assert re.search(rf"^Largest batch in memory +{raw['max_batch']:.0f}$", said, re.MULTILINE)
+    assert re.search(rf"^Smallest slice +{raw['min_slice_chips']:.0f} chips$", said, re.MULTILINE)
+    times = raw["param_time"] / max(raw["kv_time"], raw["matmul_time"])
+    assert re.search(rf"^Decode step +Time to read the weights, {times:.2f}x above ", said, re.MULTILINE)
+    assert "--all shows all" in said
+
+
+@pytest.mark.parametrize("name", library.names())
+def test_every_template_has_a_first_screen(name: str) -> None:
+    """No template's first screen is longer than 40 lines; without headlines it names results of the template."""
+    words = [name, "-m", "llama3-70b", "-H", "tpu-v5e"]
+    said, names = calc(*words).splitlines(), library.load(name).by_name
+    assert 4 < len(said) <= 40
+    if said[1].split() == ["name"]:
+        shown = [line.split()[-1] for line in said[2:] if line][:-1]
+        assert set(shown[:1]) <= names.keys()
+
+
+def test_results_have_labels_and_the_units_of_speech() -> None:
+    """A template without headlines prints its outputs: label, a number with a scaled unit, name."""
+    said = calc("transformer", "-m", "llama3-70b")
+    assert re.search(r"^Cache of a sequence +2\.684 GB +kv_bytes_per_sequence$", said, re.MULTILINE)
+    assert "n_kv_heads" not in said
+
+
+def test_a_template_of_ones_own_leads_with_its_results(tmp_path, monkeypatch) -> None:
+    """Its outputs are printed, or what it calculates where it has none; its inputs where it calculates nothing."""
     monkeypatch.chdir(tmp_path)
-    header = "name,label,unit,kind,formula,source,note"
-    (tmp_path / "mine.csv").write_text(
-        f"{header}\nrows,Rows,1,input,2,,\ntotal,Total,1,output,rows+rows,,\n", encoding="utf-8"
-    )
-    assert calc("./mine.csv").splitlines()[0].split() == ["name", "value", "unit", "formula"]
+    header = "name,label,unit,kind,formula,source,note\nrows,Rows,1,input,2,,\n"
+    for rows, shown in (
+        ("half,Half,1,calc,rows/rows,,\ntotal,Total,1,output,rows+half,,\n", ["Total 3 total"]),
+        ("half,Half,1,calc,rows/rows,,\ntotal,Total,1,calc,rows+half,,\n", ["Half 1 half", "Total 3 total"]),
+        ("", ["Rows 2 rows"]),
+    ):
+        (tmp_path / "mine.csv").write_text(header + rows, encoding="utf-8")
+        said = calc("./mine.csv").splitlines()
+        assert [" ".join(line.split()) for line in said[2:-2]] == shown
 
 
 def test_why_ends_with_the_fitted_numbers() -> None:
@@ -189,3 +225,15 @@ def test_a_mesh_that_is_not_named_follows_the_chips() -> None:
     raw = json.loads(calc(*TRAINING, "mesh_tensor=8", "--json"))
     assert (raw["mesh_fsdp"], raw["check_mesh"]) == (64, 1)
     assert json.loads(calc(*TRAINING, "mesh_fsdp=2", "--json"))["mesh_fsdp"] == 2
+
+
+def test_why_goes_down_as_far_as_asked() -> None:
+    """--depth ends it, a row cut short below is told in full where it stands higher, and several are told in turn."""
+    whole = calc(*SERVING, "--why", "decode_step_time")
+    assert calc(*SERVING, "--why", "decode_step_time", "--depth", "99") == whole
+    rows = re.findall(r"^( *)(\w+) = ", calc(*SERVING, "--why", "decode_step_time", "--depth", "1"), re.MULTILINE)
+    assert [(len(indent), name) for indent, name in rows] == [
+        (0, "decode_step_time"), (2, "kv_time"), (2, "matmul_time"), (2, "param_time"),
+    ]  # fmt: skip
+    both = calc(*SERVING, "--why", "decode_step_time", "kv_time", "--depth", "1")
+    assert both.endswith(calc(*SERVING, "--why", "kv_time", "--depth", "1"))

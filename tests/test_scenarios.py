@@ -22,17 +22,12 @@ def scenarios(tmp_path: Path, text: str | bytes) -> list[tuple[object, ...]]:
     return [(each.id, each.name, each.model, each.hardware, dict(each.values)) for each in plan.scenarios]
 
 
-def served(chips: int | None = None) -> dict[str, object]:
-    """What follows from a plan that names no mesh: it is for serving, and FSDP takes the chips that it names."""
-    return {"workload": "inference"} | ({"mesh_fsdp": chips} if chips else {})
-
-
 def test_each_row_is_a_scenario(tmp_path: Path) -> None:
     """A row's ids are found whatever their case, its numbers typed, its blanks left to the defaults."""
     text = HEADER + "small,Eight v5e,Llama-3-8B,TPU-v5e,8,,int8\n,,llama3-70b,tpu-v5p,,128,\n"
     assert scenarios(tmp_path, text) == [
-        ("small", "Eight v5e", "llama3-8b", "tpu-v5e", {"n_chips": 8, "weight_dtype": "int8"} | served(8)),
-        ("llama3_70b_on_tpu_v5p", "llama3-70b on tpu-v5p", "llama3-70b", "tpu-v5p", {"batch": 128} | served()),
+        ("small", "Eight v5e", "llama3-8b", "tpu-v5e", {"n_chips": 8, "weight_dtype": "int8"}),
+        ("llama3_70b_on_tpu_v5p", "llama3-70b on tpu-v5p", "llama3-70b", "tpu-v5p", {"batch": 128}),
     ]
 
 

@@ -16,6 +16,7 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.evaluation import Facts, evaluate
 from planner.formulas.lookups import facts
+from planner.formulas.search_space import slice_sizes
 from planner.formulas.solving import parse_target, solve
 from planner.formulas.template import Template
 from planner.table import shown
@@ -187,7 +188,6 @@ def test_a_target_that_every_value_meets_says_so() -> None:
         (["--solve", "weight_dtype", "--for", "decode_step_time=1"], "weight_dtype is a text"),
         (["--solve", "batch", "--for", "weight_dtype=1"], "it is a text"),
         (["--solve", "read_bytes", "--for", "decode_step_time=1"], "read_bytes is calculated or constant"),
-        (["--solve", "n_chips", "--for", "decode_step_time=1"], "n_chips is set and solved for at once"),
         (["--solve", "prompt_len", "--for", "decode_step_time=1"], "decode_step_time doesn't depend on prompt_len"),
         (["--solve", "batch", "--for", "batch=1"], "batch is the target itself"),
     ],
@@ -225,17 +225,8 @@ def test_an_expected_target_has_its_range() -> None:
 
 def test_chips_are_solved_for_with_their_mesh() -> None:
     """FSDP ways that nobody named follow the chips, in whole multiples of the ways that are named."""
-    words = [
-        "calc",
-        "training",
-        "-m",
-        "llama3-70b",
-        "-H",
-        "h100-sxm",
-        "--set",
-        "mesh_tensor=8",
-        "batch_tokens=16777216",
-    ]
+    words = ["calc", "training", "-m", "llama3-70b", "-H", "h100-sxm",
+             "--set", "mesh_tensor=8", "batch_tokens=16777216"]  # fmt: skip
     solved = [*words, "--solve", "n_chips", "--for", "train_time_expected<=2.6e7"]
     printed = json.loads(run(*solved, "--json").output)
 
@@ -257,3 +248,55 @@ def test_ways_are_solved_for_with_the_chips_that_are_left() -> None:
     ways = printed["answer"]
     given = [f"mesh_tensor={ways}", f"mesh_fsdp={512 / ways}", "--json", "--get", "mfu_expected"]
     assert json.loads(run(*words, *given).output)["mfu_expected"] >= 0.3
+
+
+def test_what_is_solved_for_may_be_set() -> None:
+    """The value that is set says where to look, the solution takes its place, and a line says so."""
+    words = ["--solve", "n_chips", "--for", "decode_step_time=0.02"]
+    done, open_one = run(*INFERENCE, *words), run(*INFERENCE, "n_chips=", *words)
+    assert done.stdout == open_one.stdout
+    assert done.stderr == "Warning: --solve n_chips is told instead of --set n_chips=8\n"
+
+
+@pytest.mark.parametrize(
+    ("chip", "sizes", "others"),
+    [
+        ("tpu-v5e", [1, 2, 4, 8, 16, 32, 64, 128, 256], [3, 12, 48, 192, 512]),
+        ("tpu-v5p", [1, 32, 64, 128, 192, 256, 320, 6144, 8960], [3, 48, 96, 100, 8992, 9024]),
+        ("tpu-v4i", [1, 2, 4], [3, 8]),
+        ("h100-sxm", [], [1]),
+    ],
+)
+def test_slices_have_the_sizes_that_there_are(chip: str, sizes: list[int], others: list[int]) -> None:
+    """Powers of two up to a pod; from a cube on, so many cubes; a switch joins any number."""
+    template = library.load("inference")
+    found = slice_sizes(evaluate(template, facts(template, "llama3-70b", chip)))
+    assert {*sizes} <= {*(found if found is not None else [])}
+    assert not {*others} & {*(found if found is not None else [])}
+
+
+def test_chips_of_a_torus_are_those_of_a_slice() -> None:
+    """The answer is the smallest size that meets the target: the next smaller one doesn't, and none is between them."""
+    words = ["calc", "training", "-m", "llama3-70b", "-H", "tpu-v5p", "--set", "batch_tokens=16777216", "mesh_tensor=8"]
+    solved = [*words, "--solve", "n_chips", "--for", "train_time_expected<=6e6"]
+    printed = json.loads(run(*solved, "--json").output)
+
+    def time(chips: float) -> float:
+        given = [f"n_chips={chips}", "--json", "--get", "train_time_expected"]
+        return json.loads(run(*words, *given).stdout)["train_time_expected"]
+
+    assert printed["answer"] % 64 == 0
+    assert time(printed["answer"]) <= 6e6 < time(printed["answer"] - 64)
+    assert "is the smallest size that slices have" in run(*solved).output
+    two = json.loads(run(*words, "n_slices=2", *solved[len(words) :], "--json").output)
+    assert two["answer"] % 128 == 0
+
+
+def test_ways_that_no_slice_has_are_refused() -> None:
+    """Three tensor ways divide no power of two."""
+    words = ["calc", "training", "-m", "llama3-70b", "-H", "tpu-v5e", "--set", "mesh_tensor=3"]
+    done = run(*words, "--solve", "n_chips", "--for", "train_time_expected<=6e6")
+    assert done.exit_code == 2
+    assert done.stderr == (
+        "Error: no slice of this chip, of up to 256 chips, has a multiple of 3; set other ways\n"
+    )  # fmt: skip

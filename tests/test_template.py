@@ -9,7 +9,7 @@ import pytest
 from planner import csvfile
 from planner.errors import UserError
 from planner.formulas import library
-from planner.formulas.template import CALCULATED, COLUMNS, checked, name_fault, read_rows
+from planner.formulas.template import CALCULATED, COLUMNS, DISPLAY, checked, name_fault, read_rows
 from planner.formulas.text import Call, walk
 from planner.formulas.units import parse_unit
 
@@ -131,6 +131,30 @@ def test_names(name, wrong):
     assert name_fault(name) == wrong
 
 
+def test_a_row_is_said_in_the_unit_that_people_use(tmp_path):
+    """The optional column display names it, where that is not the row's unit; both headers are a template's."""
+    path = tmp_path / "mine.csv"
+    path.write_text("name,label,unit,kind,formula,source,note,display\naaa,A,s,input,4,,,ms\nbbb,B,s,input,4,,,\n")
+    assert [(row.name, row.said_in) for row in library.load(path).rows] == [("aaa", "ms"), ("bbb", "s")]
+    assert library.is_template(path)
+
+
+@pytest.mark.parametrize(
+    ("unit", "display", "wrong"),
+    [
+        ("s", "GB", "GB is no unit of what is counted in s"),
+        ("text", "ms", "unknown unit 'text'"),
+        ("byte", "GX", "unknown unit 'GX'"),
+    ],
+)
+def test_a_unit_of_another_kind_is_a_fault(tmp_path, unit, display, wrong):
+    """A row that can't be said in the unit of its column display is told by file, line and column."""
+    path = tmp_path / "mine.csv"
+    path.write_text(f"name,label,unit,kind,formula,source,note,display\naaa,A,{unit},input,,,,{display}\n")
+    with pytest.raises(UserError, match=f"mine.csv, line 2, column display: aaa: {wrong}"):
+        library.load(path)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -232,7 +256,7 @@ def test_a_shipped_file_is_plain(shipped):
     data = shipped.path.read_bytes()
     assert b"\r" not in data
     assert data.endswith(b"\n")
-    assert csvfile.read(shipped.path).header == COLUMNS
+    assert csvfile.read(shipped.path).header in (COLUMNS, (*COLUMNS, DISPLAY))
 
 
 def test_a_template_without_rows(fault):

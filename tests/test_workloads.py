@@ -9,7 +9,9 @@ import pytest
 
 from planner.check.run import check
 from planner.errors import UserError
+from planner.progress import say_warnings
 from planner.recalc import recalculate
+from planner.workbook import layout
 from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.scenarios import plan_of
@@ -57,6 +59,67 @@ def test_a_workbook_of_one_workload_has_no_choice() -> None:
     alone = plan_of(["llama3-70b"], ["tpu-v5e"], ("transformer", "inference"), None, ["n_chips=16"])
     assert "workload" not in alone.inputs
     assert "workload" not in alone.scenarios[0].values
+
+
+@pytest.mark.parametrize(
+    ("settings", "sheets"),
+    [
+        (["n_chips=16"], ["Transformer", "Inference", "Collectives"]),
+        (["mesh_tensor=4"], ["Transformer", "Training", "Collectives"]),
+        (["workload=training"], ["Transformer", "Training", "Collectives"]),
+        (["batch=32", "mesh_tensor=4"], ["Transformer", "Training", "Inference", "Collectives"]),
+        (["workload=all"], ["Transformer", "Training", "Inference", "Collectives"]),
+    ],
+)
+def test_a_plan_has_the_sheets_of_its_workloads(settings: list[str], sheets: list[str]) -> None:
+    """Without `--template` a workbook has no sheet, and no input, of a workload that no scenario is meant for."""
+    made = plan_of(["llama3-70b"], ["tpu-v5e"], (), None, settings)
+    assert list(made.sheets.values()) == sheets
+    assert ("seq_len" in made.inputs) == ("Training" in sheets)
+    assert ("batch" in made.inputs) == ("Inference" in sheets)
+    assert ("workload" in made.inputs) == ({"Training", "Inference"} <= set(sheets))
+    made.check_values()
+
+
+def test_without_arguments_a_workbook_trains_and_serves() -> None:
+    """The default scenarios are of both workloads."""
+    assert [*plan_of((), (), (), None, ()).sheets] == ["transformer", "training", "inference", "collectives"]
+
+
+@pytest.mark.parametrize(
+    ("templates", "workloads", "expected"),
+    [
+        ((), ("inference", ""), ["transformer", "inference", "collectives"]),
+        ((), ("Training", "training"), ["transformer", "training", "collectives"]),
+        ((), ("training", "inference"), ["transformer", "training", "inference", "collectives"]),
+        (("inference",), ("inference", "inference"), ["inference"]),
+        (("inference",), ("training", ""), ["training", "inference"]),
+        (("transformer",), ("all", ""), ["transformer"]),
+        (("matmul",), ("training", "training"), ["training", "matmul"]),
+    ],
+)
+def test_the_workload_of_a_csv_decides(
+    tmp_path: Path, templates: tuple[str, ...], workloads: tuple[str, str], expected: list[str]
+) -> None:
+    """Every set of templates takes the column `workload`, and has the workloads that it names."""
+    path = tmp_path / "scenarios.csv"
+    lines = (f"s{at},llama3-70b,tpu-v5e,{meant}" for at, meant in enumerate(workloads))
+    path.write_text("\n".join(["scenario,model,hardware,workload", *lines]))
+    made = plan_of((), (), templates, path, ())
+    assert [template.name for template in made.templates] == expected
+    made.check_values()
+
+
+def test_what_is_typed_for_a_workload_that_is_left_out_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A column of training in a CSV of scenarios that all serve is left out with a warning that names it."""
+    path = tmp_path / "scenarios.csv"
+    path.write_text("scenario,model,hardware,workload,seq_len,batch\na,llama3-70b,tpu-v5e,inference,4096,8\n")
+    made = plan_of((), (), (), path, ())
+    say_warnings()
+    assert "no scenario is meant for training, so seq_len is left out: workload=all keeps" in capsys.readouterr().err
+    assert made.scenarios[0].values == {"batch": 8}
 
 
 def test_the_mesh_follows_the_chips() -> None:
@@ -110,12 +173,15 @@ def test_a_typed_input_is_no_override_elsewhere(both: Path) -> None:
 def test_what_a_scenario_is_not_meant_for_stands_back(both: Path) -> None:
     """On Dashboard the headlines of a workload are grey in the columns whose choice is another; no others are."""
     at = by_name(cached(both), "Inputs")["workload"]
-    rules = openpyxl.load_workbook(both)["Dashboard"].conditional_formatting
-    grey = [(found, rule.formula[0]) for found in rules for rule in found.rules if "Inputs!" in rule.formula[0]]
-    assert {formula for _, formula in grey} == {
-        f'AND(Inputs!F${at}<>"all",Inputs!F${at}<>"{workload}")' for workload in ("training", "inference")
-    }
+    sheet = openpyxl.load_workbook(both)["Dashboard"]
+    headings = {row[0].value: row[layout.FIRST_SCENARIO - 1] for row in sheet.iter_rows()}
+    told = {headings[workload.capitalize()].coordinate: workload for workload in ("training", "inference")}
+    for place, workload in told.items():
+        assert sheet[place].value == f'=IF(OR(Inputs!F{at}="all",Inputs!F{at}="{workload}"),"","not meant for it")'
+    rules = [(found, rule.formula[0]) for found in sheet.conditional_formatting for rule in found.rules]
+    grey = {f'F${place[1:]}<>""' for place in told}
     rows = by_name(cached(both), "Dashboard")
-    areas = [area for found, _ in grey for area in found.sqref.ranges]
+    areas = [area for found, formula in rules if formula in grey for area in found.sqref.ranges]
+    assert len(areas) == len(told)
     for name, is_grey in (("n_params_total", False), ("step_time_expected", True), ("decode_step_time_expected", True)):
         assert any(area.min_row <= rows[name] <= area.max_row for area in areas) == is_grey

@@ -107,8 +107,7 @@ def _scenarios(book: Book) -> dict[int, Scenario]:
     for column in book.inputs.columns:
         own, name, model, chip = (book.said(name, column) for name in HEADER)
         key = own if own and ids[own] == 1 else f"{own or 'column'}:{column_letters(column)}"
-        shown = name or " on ".join(part for part in (model, chip) if part)  # as the header rows of every sheet show it
-        found[column] = Scenario(key, own, shown, model, chip, column)
+        found[column] = Scenario(key, own, name or book.model_on_chip(column), model, chip, column)
     return found
 
 

@@ -211,6 +211,10 @@ class Book:
         value = self.inputs.sheet.value(line.row, column) if line else None
         return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value).strip()
 
+    def model_on_chip(self, column: int) -> str:
+        """What a scenario without a name is called, as the header rows of every sheet have it."""
+        return " on ".join(part for name in HEADER[2:] if (part := self.said(name, column)))
+
     def open_cells(self, sheet: Sheet) -> list[Position]:
         """The cells of a sheet that are there to be typed into; a constant needs no validation."""
         if sheet is not self.inputs.sheet:

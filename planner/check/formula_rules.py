@@ -22,7 +22,7 @@ OVERRIDES = "Overrides"
 """How the headings of Inputs begin below which the cells take the place of looked-up or calculated numbers."""
 GUARD = "topology"
 """What decides whether some numbers can be missing: only a switch has nodes, only a torus axes."""
-ALLOWED = frozenset(FUNCTIONS) | {"INDEX", "MATCH", "COUNTIF", "SUMPRODUCT", "IFERROR", "SUM"}
+ALLOWED = frozenset(FUNCTIONS) | {"INDEX", "MATCH", "COUNTA", "COUNTIF", "FIXED", "SUMPRODUCT", "IFERROR", "SUM"}
 VOLATILE = CLOCK_OR_DICE | {"OFFSET", "INDIRECT", "INFO", "CELL"}
 
 
@@ -177,8 +177,8 @@ def _filled(book: Book) -> Iterator[Fault]:
 
 @rule(
     17,
-    "Functions from the allow-list only (templates: the grammar's; the workbook writer adds INDEX MATCH COUNTIF "
-    "SUMPRODUCT IFERROR and SUM over a range); nothing volatile; nothing that needs the `_xlfn.` prefix.",
+    "Functions from the allow-list only (templates: the grammar's; the workbook writer adds INDEX MATCH COUNTA "
+    "COUNTIF FIXED SUMPRODUCT IFERROR and SUM over a range); nothing volatile; nothing that needs the `_xlfn.` prefix.",
 )
 def functions(book: Book) -> Iterator[Fault]:
     """A function that not every spreadsheet computes alike."""

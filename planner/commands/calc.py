@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json as jsonlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from planner.commands import options
 from planner.commands.options import Greedy, settings
+from planner.errors import UserError
 
 SENSES = "no more of a time, cost or memory, no less of a rate; say which with '<=' or '>='"
 
@@ -26,48 +27,93 @@ if TYPE_CHECKING:
 @click.option("-m", "--model", metavar="MODEL", help="A model's id, as `planner models list` shows it.")
 @click.option("-H", "--hardware", metavar="CHIP", help="A chip's id, as `planner hardware list` shows it.")
 @settings
-@click.option("--get", "wanted", metavar="NAME", multiple=True, help="Print only these rows. Repeatable.")
+@click.option(
+    "--get", "wanted", metavar="NAME", multiple=True, help="Print these rows alone; 'kv_*' is all such. Repeatable."
+)
+@click.option("--all", "in_full", is_flag=True, help="Print every row below what leads.")
 @click.option("--json", "as_json", is_flag=True, help="One object: name to raw number, null for N/A.")
-@click.option("--why", metavar="NAME", help="Explain a number down to its inputs and their sources.")
+@click.option("--why", "whys", metavar="NAME", multiple=True, help="Explain a number down to its inputs. Repeatable.")
+@click.option("--depth", type=click.IntRange(min=0), help="Levels below the NAME of --why; by default all.")
 @click.option("--solve", "unknown", metavar="NAME", help="Find the input that meets the target of --for.")
 @click.option("--for", "target", metavar="NAME=VALUE", help=f"The target: {SENSES}.")
 @options.databases
 def command(
     template: str, model: str | None, hardware: str | None, settings: tuple[str, ...], wanted: tuple[str, ...],
-    as_json: bool, why: str | None, unknown: str | None, target: str | None, databases: Databases,
+    in_full: bool, as_json: bool, whys: tuple[str, ...], depth: int | None, unknown: str | None, target: str | None,
+    databases: Databases,
 ) -> None:  # fmt: skip
     """Calculate TEMPLATE (a name, or a path that ends in .csv) for a model on a chip.
 
     Numbers are printed where a check of the template fails too, and stderr names the check.
     """
+    from planner.commands import leading
+    from planner.formulas import asking, library
     from planner.formulas import explanation as trace
-    from planner.formulas import library
     from planner.formulas.evaluation import evaluate
     from planner.formulas.following import with_followers
     from planner.formulas.input_values import check_together, values, wholes
     from planner.formulas.lookups import facts
 
+    if depth is not None and not whys:
+        raise UserError("--depth says how far --why goes down", remedy="write --why NAME --depth 2")
     loaded = library.load(template)
     found = facts(loaded, model, hardware, databases)
     given = values(loaded, settings)
+    names = asking.named(loaded, wanted)
+    _warn_untaken(loaded, found, {"model": model, "hardware": hardware}, given)
     if unknown is not None or target is not None:
-        given = given if unknown is None else with_followers(loaded, given, unknown)
-        _solve(loaded, found, given, unknown, target, wanted, as_json)
+        _solve(loaded, found, given, unknown, target, names, as_json)
         return
     results = evaluate(loaded, found, with_followers(loaded, given))
     check_together(given, {name: results.value(name) for name in (*given, *wholes(given)) if name in loaded.by_name})
-    if why is not None:
-        click.echo(trace.explain(results, why, _with_origins(found, databases)))
+    everything = None if in_full or as_json else leading.asked(loaded)
+    _warn_unread(loaded, given, asking.named(loaded, whys) or names or everything)
+    if whys:
+        click.echo(trace.explain(results, whys, _with_origins(found, databases), depth))
         _say_failed(results)
-        return
-    names = [loaded.row(name).name for name in wanted] or [row.name for row in loaded.rows]
-    if as_json:
-        click.echo(jsonlib.dumps({name: results.value(name) for name in names}, indent=2))
-        return
-    if not wanted:
-        _lead(results, model, hardware, databases)
-    _print(results, names)
-    _say_failed(results)
+    elif as_json:
+        click.echo(jsonlib.dumps(_object(results, names or list(loaded.by_name)), indent=2))
+    else:
+        _say_failed(results)
+        if not names:
+            click.echo("\n".join(leading.lines(results, model, hardware, databases, in_full=in_full)))
+        if names or in_full:
+            _print(results, names or list(loaded.by_name))
+
+
+def _warn_untaken(
+    template: Template, found: Facts, named: Mapping[str, str | None], given: Mapping[str, Value]
+) -> None:
+    """Say that a model or a chip is named that the template doesn't take."""
+    from planner import progress
+    from planner.formulas.asking import untaken
+
+    for kind, record in (("model", found.model), ("hardware", found.hardware)):
+        identifier = named[kind]
+        if identifier and record and (warning := untaken(template, kind, identifier, record, given)):
+            progress.warn(warning)
+
+
+def _warn_unread(template: Template, given: Mapping[str, Value], asked: Sequence[str] | None) -> None:
+    """Say which settings change nothing of what is printed, or of whether the plan fits, which is told too."""
+    from planner import progress
+    from planner.formulas.asking import unread
+    from planner.formulas.headlines import memory_check
+
+    told = [name for name in [memory_check(template.name)] if name in template.by_name]
+    for warning in unread(template, given, None if asked is None else [*asked, *told]):
+        progress.warn(warning)
+
+
+def _object(results: Results, names: Sequence[str]) -> dict[str, Any]:
+    """Rows for a program: before the numbers, the checks that fail and why numbers are N/A, where there are any."""
+    from planner.formulas import explanation as trace
+
+    failed = {row.name: row.label for row in trace.failed(results)}
+    missing = trace.reasons(results, names)
+    told = {"failed_checks": failed} if failed else {}
+    told |= {"missing": missing} if missing else {}
+    return told | {name: results.value(name) for name in names}
 
 
 def _with_origins(found: Facts, databases: Databases) -> Facts:
@@ -79,14 +125,6 @@ def _with_origins(found: Facts, databases: Databases) -> Facts:
     said = calibration_origins(databases.calibrations_csv, only=databases.only)
     fitted = {("calibration", f"{identifier}.{name}"): text for (identifier, name), text in said.items()}
     return replace(found, origins={**found.origins, **fitted})
-
-
-def _lead(results: Results, model: str | None, hardware: str | None, databases: Databases) -> None:
-    """What to expect, before the table of all rows; nothing for a template that leads with nothing."""
-    from planner.commands import leading
-
-    if said := leading.lines(results, model, hardware, databases):
-        click.echo("\n".join([*said, "", "All rows:"]))
 
 
 def _print(results: Results, names: Sequence[str]) -> None:
@@ -120,19 +158,24 @@ def _solve(
     wanted: Sequence[str], as_json: bool,
 ) -> None:  # fmt: skip
     """Print the input that meets a target."""
-    from planner.errors import UserError
+    from planner import progress
     from planner.formulas import solutions as solved
     from planner.formulas import solving as solve
+    from planner.formulas.following import with_followers
+    from planner.table import shown
 
     if unknown is None or target is None:
         what = "--solve NAME and --for NAME=VALUE belong together"
         raise UserError(what, remedy="write --solve batch --for time_per_output_token_expected=0.03")
-    solution = solve.solve(template, facts, given, unknown, solve.parse_target(template, target))
-    names = [template.row(name).name for name in wanted]
+    aim = solve.parse_target(template, target)
+    solution = solve.solve(template, facts, with_followers(template, given, unknown), unknown, aim)
+    _warn_unread(template, {name: value for name, value in given.items() if name != unknown}, [aim.row.name, *wanted])
+    if unknown in given:
+        progress.warn(f"--solve {unknown} is told instead of --set {unknown}={shown(given[unknown])}")
     if as_json:
-        click.echo(jsonlib.dumps(solved.as_object(solution, names), indent=2))
+        click.echo(jsonlib.dumps(solved.as_object(solution, wanted), indent=2))
         return
     click.echo("\n".join(solved.lines(solution)))
-    for results in solution.answers.values() if names else ():
+    for results in solution.answers.values() if wanted else ():
         click.echo("")
-        _print(results, names)
+        _print(results, wanted)

@@ -25,7 +25,6 @@ def command(file: Path, output: Path, force: bool) -> None:
     from planner.formulas import library
     from planner.scenario.export import OPTIONS, export
     from planner.table import counted
-    from planner.workbook.scenarios import DEFAULT_TEMPLATES
     from planner.xlsx.atomic import write_atomically
 
     to_screen = str(output) == "-"
@@ -42,8 +41,7 @@ def command(file: Path, output: Path, force: bool) -> None:
         write_atomically(output, exported.text().encode())
     shipped = library.names()
     files = (name if name in shipped else f"{name}.csv" for name in exported.templates)
-    is_default = list(DEFAULT_TEMPLATES) == exported.templates
-    templates = "" if is_default else "".join(f" --template {quote(name)}" for name in files)
+    templates = "" if exported.is_default else "".join(f" --template {quote(name)}" for name in files)
     tables = "".join(f" {OPTIONS[kind]} {quote(str(path))}" for kind, path in databases.items())
     if not to_screen:
         count = counted(len(exported.rows), "scenario")

@@ -1,4 +1,7 @@
-"""What `planner calc` says first: what to expect and how sure that is, why it is not the ideal, and runs alike."""
+"""What `planner calc` says first of a template: what to expect and how sure that is, what fits and binds, runs alike.
+
+Of a template that leads with nothing, its results.
+"""
 
 from __future__ import annotations
 
@@ -7,38 +10,86 @@ from collections.abc import Iterator, Sequence
 from planner import table
 from planner.catalog.databases import Databases
 from planner.formulas import expected
+from planner.formulas.binding import constraint, told
 from planner.formulas.evaluation import Results
 from planner.formulas.explanation import missing
-from planner.formulas.headlines import Headline, leading, memory_check
-from planner.formulas.template import Row
+from planner.formulas.headlines import Headline, headlines, leading, memory_check
+from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
-from planner.spoken import between, percent, spoken
+from planner.spoken import between, percent, shown, spoken
 from planner.validation.nearest import Nearest, nearest
 
 TITLES = ["", "expected", "80 % of published runs", "bound"]
 NEEDED, ROOM = "memory_bytes_per_chip", "hbm_bytes-hbm_reserve_bytes"
 
 
-def lines(results: Results, model: str | None, hardware: str | None, databases: Databases) -> list[str]:
-    """The head of a plan as lines of text; none for a template that leads with nothing."""
+def lines(
+    results: Results, model: str | None, hardware: str | None, databases: Databases, *, in_full: bool
+) -> list[str]:  # fmt: skip
+    """The first screen of a plan as lines of text; `in_full`: every row is printed below it."""
     found = leading(results.template.name, results.template.by_name)
+    more = ["", "All rows:"] if in_full else _more(results)
     if not found:
-        return []
+        return [*_results(results, model, hardware), *more]
     near = nearest(results.template, results.value, hardware or "", databases)
-    said = [*_plan(results, model, hardware), *_headlines(found, results), *_memory(results)]
+    said = [_plan("What to expect of ", results, model, hardware), *_headlines(found, results)]
     said += expected.notes(results.value, near.own if near else None)
+    said += [*_fitting(results), *_binding(found, results)]
     if results.value("stack") != expected.IDEAL:
-        made = [each for each in found if each.parts]
-        said += [line for each in made for line in _made(each, results, is_one=len(made) == 1)]
-    return said + (_near(near) if near else [])
+        said += _made([each for each in found if each.parts], results)
+    return said + (_near(near) if near else []) + more
 
 
-def _plan(results: Results, model: str | None, hardware: str | None) -> Iterator[str]:
-    """What the numbers are of: `Expected of training: llama3-70b on 512 h100-sxm, stack default`."""
-    chips = results.value("n_chips")
+def asked(template: Template) -> list[str]:
+    """The names of the rows that the first screen is made of."""
+    if not leading(template.name, template.by_name):
+        return [row.name for row in _shown(template)]
+    found = [row.name for each in headlines(template) for row in (*each.rows, *([each.binds] if each.binds else []))]
+    parts = [name for each in headlines(template) for part in each.parts for name in parse(part.text).names]
+    return [*found, *parts]
+
+
+def _shown(template: Template) -> list[Row]:
+    """The results of a template; of one that has none, as it is there to be included, what it calculates itself and
+    what nothing of it reads, but under no prefix; of one that calculates nothing, all its rows.
+    """
+    if outputs := template.of_kind("output"):
+        return outputs
+    read = {name for row in template.rows if row.kind != "check" for name in row.reads}
+    prefixes = tuple(f"{row.name}_" for row in read_rows(template.path)[0] if row.kind == "include")
+    rows = [row for row in template.of_kind("calc") if row.template == template.name or row.name not in read]
+    return [row for row in rows if not row.name.startswith(prefixes)] or list(template.rows)
+
+
+def _plan(before: str, results: Results, model: str | None, hardware: str | None) -> str:
+    """What the numbers are of: `What to expect of training, llama3-70b on 512 h100-sxm, stack default:`."""
+    rows = results.template.by_name
+    model, hardware = (
+        text if results.template.of_kind(kind) else None for kind, text in (("model", model), ("hardware", hardware))
+    )
+    chips = results.value("n_chips") if "n_chips" in rows else None
     count = f"{table.shown(chips)} " if isinstance(chips, float) and hardware else ""
     what = " on ".join(text for text in (model, f"{count}{hardware}" if hardware else "") if text)
-    yield f"What to expect of {results.template.name}{f', {what}' if what else ''}, stack {results.value('stack')}:"
+    stack = f", stack {results.value('stack')}" if "stack" in rows else ""
+    return f"{before}{results.template.name}{f', {what}' if what else ''}{stack}:"
+
+
+def _results(results: Results, model: str | None, hardware: str | None) -> list[str]:
+    """The results of a template that leads with nothing: each with its label, its number and its name."""
+    rows = _shown(results.template)
+    body = [[row.label, _said(results, row), row.name] for row in rows]
+    title = _plan("", results, model, hardware)
+    return [title, *table.aligned(["", "", "name"], body, right=()).splitlines(), *_lacking(results, rows)]
+
+
+def _said(results: Results, row: Row, unit: str = "") -> str:
+    return shown(results.value(row.name), unit or row.unit).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def _lacking(results: Results, rows: Sequence[Row]) -> list[str]:
+    """Why some of the rows are N/A, as a line; none where all are known."""
+    lacking = missing(results, [row.name for row in rows])
+    return [f"N/A because {', '.join(lacking)}: --set a value"] if lacking else []
 
 
 def _headlines(found: Sequence[Headline[Row]], results: Results) -> list[str]:
@@ -49,9 +100,8 @@ def _headlines(found: Sequence[Headline[Row]], results: Results) -> list[str]:
         is_ideal = results.value("stack") == expected.IDEAL  # of what is no run there is no range
         said = "" if is_ideal else between(low, high, each.unit, number), spoken(bound, each.unit, number)
         rows.append([each.label, spoken(number, each.unit), *said])
-    lacking = missing(results, [each.row.name for each in found])
-    why = [f"N/A because {', '.join(lacking)}: --set a value"] if lacking else []
-    return [*table.aligned(TITLES, rows, right=("expected", "bound")).splitlines(), *why]
+    told_of = [each.row for each in found]
+    return [*table.aligned(TITLES, rows, right=("expected", "bound")).splitlines(), *_lacking(results, told_of)]
 
 
 def _memory(results: Results) -> Iterator[str]:
@@ -70,17 +120,43 @@ def _memory(results: Results) -> Iterator[str]:
         yield f"Memory: fits, {each}"
 
 
-def _made(made: Headline[Row], results: Results, *, is_one: bool) -> list[str]:
-    """The parts of a time: a table for a template's only one, a line for each of several."""
-    parts = [(each.label, spoken(each.seconds, "s"), _share(each.share)) for each in made.shares(results.number)]
-    if not parts:
-        return []
-    if is_one:
-        whole = spoken(results.number(made.row.name), made.unit)
-        title = f"Why not the ideal? The expected {made.label.lower()} of {whole} is made of"
-        return ["", title, *table.aligned(["", "time", "share"], parts, right=("time", "share")).splitlines()[1:]]
-    words = ", ".join(f"{label.lower()} {time} ({share})" for label, time, share in parts)
-    return [f"Why not the ideal? {made.label}: {words}"]
+def _fitting(results: Results) -> list[str]:
+    """Whether the plan fits, and the headlines of which no range is told, such as the largest batch that fits."""
+    others = [each for each in headlines(results.template) if not each.label and each.row.name != NEEDED]
+    said = [*_memory(results), *_columns([(each.row.label, _said(results, each.row, each.unit)) for each in others])]
+    return ["", *said] if said else []
+
+
+def _binding(found: Sequence[Headline[Row]], results: Results) -> list[str]:
+    """What binds each headline, and how far the next part is."""
+    said = []
+    for each in found:
+        row = each.binds or each.bound
+        parts = constraint(row, results.template.by_name) if row else None
+        binds = told(parts, results.number) if parts else None
+        if parts and binds:
+            said.append((each.label, binds.words("above" if parts.is_largest else "below")))
+    return ["", "What binds", *_columns(said)] if said else []
+
+
+def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Lines of two columns without a head."""
+    return table.aligned(["", ""], rows).splitlines()[1:]
+
+
+def _made(made: Sequence[Headline[Row]], results: Results) -> list[str]:
+    """The parts of each time: a table for a template's only one, a line for each of several."""
+    said: list[str] = []
+    for each in made:
+        parts = [(part.label, spoken(part.seconds, "s"), _share(part.share)) for part in each.shares(results.number)]
+        if len(made) > 1 and parts:
+            words = ", ".join(f"{label.lower()} {time} ({share})" for label, time, share in parts)
+            said.append(f"Why not the ideal? {each.label}: {words}")
+        elif parts:
+            whole = spoken(results.number(each.row.name), each.unit)
+            said.append(f"Why not the ideal? The expected {each.label.lower()} of {whole} is made of")
+            said += table.aligned(["", "time", "share"], parts, right=("time", "share")).splitlines()[1:]
+    return ["", *said] if said else []
 
 
 def _share(share: float) -> str:
@@ -96,3 +172,10 @@ def _near(found: Nearest) -> list[str]:
     said = table.aligned([title.label for title in titles], [[cell.text for cell in row] for row in rows], right)
     title = "Runs like yours: the published runs nearest to this plan, and what is expected of each"
     return ["", title, *said.splitlines()]
+
+
+def _more(results: Results) -> list[str]:
+    """How to see the rest."""
+    example = asked(results.template)[0]
+    rows = table.counted(len(results.template.rows), "row")
+    return ["", f"--all shows all {rows}, --why {example} explains a number."]

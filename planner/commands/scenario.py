@@ -1,12 +1,13 @@
-"""`planner scenario add`: a scenario more in a workbook that an analyst has been editing."""
+"""`planner scenario`: the scenarios of a workbook that an analyst has been editing: listed, added, renamed, removed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-from planner.commands.options import PATH, Greedy, settings
+from planner.commands.options import PATH, Greedy, repeatable, settings
 
 
 @click.group("scenario")
@@ -14,30 +15,84 @@ def command() -> None:
     """The scenarios of a workbook."""
 
 
+@command.command("list")
+@click.argument("file", type=PATH)
+def list_scenarios(file: Path) -> None:
+    """A line for each scenario of FILE: its id, the name that it is shown by, its model and chip, what it is for."""
+    from planner.scenario.which import scenarios
+    from planner.table import aligned
+    from planner.xlsx.opc import Package
+
+    header, rows = scenarios(Package.read(file))
+    click.echo(aligned(header, rows))
+
+
 @command.command("add", cls=Greedy)
 @click.argument("file", type=PATH)
-@click.argument("name")
+@click.argument("name", required=False)
 @click.option("-m", "--model", metavar="MODEL", help="An id of the workbook's Models sheet.")
 @click.option("-H", "--hardware", metavar="CHIP", help="An id of the workbook's Hardware sheet.")
 @settings
-@click.option("--like", metavar="SCENARIO", help="The scenario to start from, by id or name; else the last one.")
+@click.option("--workload", metavar="NAME", help="What it is for: training, inference. Its sheets are added if absent.")
+@click.option("--like", metavar="SCENARIO", help="The scenario to start from; else the last one of the workload.")
 @click.option("--keep-overrides", is_flag=True, help="Copy its overrides of looked-up and calculated numbers too.")
+@repeatable("--template", "templates", metavar="FILE", help="A template of your own, where sheets are added.")
 def add(
-    file: Path, name: str, model: str | None, hardware: str | None, settings: tuple[str, ...], like: str | None,
-    keep_overrides: bool,
+    file: Path, name: str | None, model: str | None, hardware: str | None, settings: tuple[str, ...],
+    workload: str | None, like: str | None, keep_overrides: bool, templates: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Add a scenario called NAME to FILE: a column more on Inputs, Dashboard, Checks and every calculation sheet.
 
-    Its inputs are those of the last scenario, but for what -m, -H and --set say. Its formulas are those that the rows
-    are meant to have: what was typed over a formula is not copied, nor are overrides.
+    Its inputs are those of the last scenario of the same workload, but for what -m, -H and --set say. Its formulas are
+    those that the rows are meant to have: what was typed over a formula is not copied, nor are overrides. Without a
+    NAME it is called after its model and chip.
+
+    Where FILE has no sheets of the workload, they come as `planner update` brings newer ones, and the old file stays
+    beside it.
     """
     from planner.formulas.input_values import parsed
     from planner.scenario.add import Request, add_to_file
+    from planner.update.outcome import lines
 
-    request = Request(name, model, hardware, parsed(settings), like, keep_overrides)
-    added = add_to_file(file, request)
-    click.echo(f"{file}: added {added.id} in {added.where}, like {added.like}.")
-    for remark in added.remarks:
-        click.echo(f"  {remark}")
-    if added.recalculated is not None:
-        click.echo(f"  {added.recalculated.note}")
+    request = Request(name, model, hardware, parsed(settings), like, keep_overrides, workload, templates)
+    added, backup = add_to_file(file, request)
+    meant = f", for {added.workload}" if added.workload else ""
+    click.echo(f"{file}: added {added.id} in {added.where}, like {added.like}{meant}.")
+    remarks = added.remarks + (lines(added.updated, 4)[1:] if added.updated else [])
+    _say(remarks, added.recalculated.note if added.recalculated else "", backup)
+
+
+@command.command("rename")
+@click.argument("file", type=PATH)
+@click.argument("scenario", metavar="ID")
+@click.argument("name", metavar="NEW_NAME")
+def rename(file: Path, scenario: str, name: str) -> None:
+    """Show the scenario ID of FILE by another name; "" shows its model and chip again. Its id stays."""
+    from planner.scenario.rename import rename_in_file
+
+    identifier, recalculated = rename_in_file(file, scenario, name)
+    click.echo(f"{file}: {identifier} is shown as {name.strip() or 'its model and chip'}.")
+    _say([], recalculated.note)
+
+
+@command.command("remove")
+@click.argument("file", type=PATH)
+@click.argument("scenario", metavar="ID")
+def remove(file: Path, scenario: str) -> None:
+    """Take the scenario ID out of FILE: its column on every sheet.
+
+    What you have typed elsewhere stays. Formulas of yours that read it are #REF! then, and are listed. The old file
+    stays beside it.
+    """
+    from planner.scenario.remove import remove_from_file
+
+    removed, backup = remove_from_file(file, scenario)
+    click.echo(f"{file}: removed {removed.id}, {removed.where}.")
+    _say(removed.remarks, removed.recalculated.note, backup)
+
+
+def _say(remarks: Iterable[str], note: str, backup: Path | None = None) -> None:
+    """What a person should know of it, line by line."""
+    for line in (*remarks, note, f"The file as it was: {backup}" if backup else ""):
+        if line:
+            click.echo(f"  {line}")

@@ -57,11 +57,11 @@ class Told:
     margin: float | None
 
     def words(self, over: str) -> str:
-        """`Time to read the cache, 1.8x above Time of the matmuls`."""
+        """`Time to read the cache, 1.80x above Time of the matmuls`."""
         if self.margin is None:
             return f"{self.binding.label}, nothing else counts"
         times = _times(self.margin)
-        distance = "level with" if times == "1" else f"{times}x {over}"
+        distance = "level with" if times == "1.00" else f"{times}x {over}"
         return f"{self.binding.label}, {distance} {self.following.label}"
 
 
@@ -70,7 +70,7 @@ def _times(margin: float) -> str:
     if margin >= FAR:
         return f"more than {FAR:,}"
     to = Decimal("1") if margin >= LARGE else Decimal("0.01")
-    return f"{float(Decimal(f'{margin:.15g}').quantize(to, ROUND_HALF_UP)):g}"
+    return str(Decimal(f"{margin:.15g}").quantize(to, ROUND_HALF_UP))
 
 
 def told(each: Constraint, value: Callable[[str], float | None]) -> Told | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from planner import table
 from planner.catalog.table import TABLES
@@ -28,21 +29,22 @@ def in_names(row: Row) -> str:
     return ""
 
 
-def explain(results: Results, name: str, facts: Facts) -> str:
-    """How a number came about, as indented text; below it the fitted numbers that it rests on, each with its source.
+def explain(results: Results, names: Sequence[str], facts: Facts, depth: int | None = None) -> str:
+    """How numbers came about, as indented text; below it the fitted numbers that they rest on, each with its source.
 
-    Raises UserError for an unknown name.
+    `depth` is how many levels below each of the names are told; None for all. Raises UserError for an unknown name.
     """
-    lines: list[str] = []
-    _explain(results, results.template.row(name), facts, 0, set(), lines)
-    return "\n".join([*lines, *_fitted(results, name, facts)])
+    tree = _Tree(results, facts, depth)
+    for name in names:
+        tree.grow(results.template.row(name))
+    return "\n".join([*tree.lines, *_fitted(results, names, facts)])
 
 
-def _fitted(results: Results, name: str, facts: Facts) -> list[str]:
-    """The calibrations and the factors of the stack that a number is made of."""
-    reached = results.template.closure([name])
+def _fitted(results: Results, names: Sequence[str], facts: Facts) -> list[str]:
+    """The calibrations and the factors of the stack that some numbers are made of."""
+    reached = results.template.closure(names)
     rows = [row for row in results.template.rows if row.name in reached and row.kind in FITTED]
-    rows = [row for row in rows if row.name not in results.given and row.name != name]
+    rows = [row for row in rows if row.name not in (*results.given, *names)]
     if not rows:
         return []
     told = [[f"  {row.name}", table.shown(results.value(row.name)), row.unit, _fitted_on(results, row, facts)]
@@ -64,22 +66,41 @@ def missing(results: Results, names: Iterable[str]) -> list[str]:
     What only chips of another network have is none of them.
     """
     network = results.value("topology") if "topology" in results.template.by_name else None
-    found: dict[str, str] = {}
-    waiting = [name for name in names if results.value(name) is None]
+    leaves = [row for row in _causes(results, names) if row.kind in ("input", *LOOKUPS)]
+    return list(dict.fromkeys(_missing(results, row) for row in leaves if only_on(row) in ("", network)))
+
+
+def reasons(results: Results, names: Iterable[str]) -> dict[str, str]:
+    """Those of some rows that are N/A, each with what makes it so: what is missing, else the formula that says N/A."""
+    unknown = [name for name in names if results.value(name) is None]
+    return {
+        name: ", ".join(missing(results, [name]) or [_missing(results, row) for row in _causes(results, [name])])
+        for name in unknown
+    }
+
+
+def _causes(results: Results, names: Iterable[str]) -> Iterator[Row]:
+    """The rows at which the N/A of some rows begins: they are N/A, and all that they read is known."""
+    waiting = list(dict.fromkeys(name for name in names if results.value(name) is None))
+    seen = set(waiting)
     while waiting:
         row = results.template.row(waiting.pop(0))
-        unknown = [name for name in row.reads if results.value(name) is None]
-        waiting += [name for name in unknown if name not in found]
-        if not unknown and row.kind in ("input", *LOOKUPS) and only_on(row) in ("", network):
-            found[row.name] = _missing(results, row)
-        found.setdefault(row.name, "")
-    return list(dict.fromkeys(phrase for phrase in found.values() if phrase))
+        reads = () if row.name in results.given else row.reads
+        unknown = [name for name in reads if results.value(name) is None]
+        waiting += [name for name in unknown if name not in seen]
+        seen |= set(unknown)
+        if not unknown:
+            yield row
 
 
 def _missing(results: Results, row: Row) -> str:
     """What a row lacks that reads no other N/A: an input its value, a lookup its row or its number."""
     if row.kind == "input":
         return f"{row.name} is not set"
+    if row.name in results.given:
+        return f"{row.name} is set to N/A"
+    if row.kind in CALCULATED:
+        return f"{row.name} is N/A by its formula ({row.formula})"
     if row.kind in BY_ID and row.column[1]:  # their tables have no blanks: it is the row that is not there
         return f"there is no {row.kind} {results.value(row.column[1])!r}"
     return f"{row.name} is not in the {row.kind} table"
@@ -90,32 +111,55 @@ def failed(results: Results) -> list[Row]:
     return [row for row in results.template.of_kind("check") if results.value(row.name) == 0]
 
 
-def _explain(results: Results, row: Row, facts: Facts, depth: int, seen: set[str], lines: list[str]) -> None:
-    indent = "  " * depth
-    unit = "" if row.unit in ("1", "text") else f" {row.unit}"
-    head = f"{indent}{row.name} = {table.shown(results.value(row.name))}{unit}"
-    if row.name in seen:
-        lines.append(f"{head}  (explained above)")
-        return
-    seen.add(row.name)
-    origin = table.joined(row.source, row.note)
-    lines.append(f"{head}  ({row.label}{'; ' if origin else ''}{origin})")
-    if row.name in results.given:
-        lines.append(f"{indent}  = typed with --set" if row.kind == "input" else f"{indent}  = overridden with --set")
-        return
-    if row.kind in ("input", "constant"):
-        lines.append(f"{indent}  = {'default' if row.kind == 'input' else 'constant'} of {row.template}")
-        return
-    lines.append(f"{indent}  = {in_names(row)}")
-    if row.kind in CALCULATED:
-        lines.append(f"{indent}  = {_in_numbers(results, row)}")
-        lines += [f"{indent}  bound by {words}" for words in _bound(results, row)]
-    elif row.kind in ("model", "hardware"):
-        lines.append(f"{indent}  = {facts.origin(row.kind, _column(results, row))}")
-    elif row.kind in BY_ID and row.kind != "dtype":
-        lines.append(f"{indent}  = {_fitted_on(results, row, facts)}")
-    for name in row.reads:
-        _explain(results, results.template.row(name), facts, depth + 1, seen, lines)
+@dataclass
+class _Tree:
+    """Numbers and what they are made of, as indented lines, down to a depth; None for all.
+
+    `cut` is the level of each row of which the depth left something out: one that stands higher later is told again.
+    """
+
+    results: Results
+    facts: Facts
+    depth: int | None
+    lines: list[str] = field(default_factory=list)
+    told: set[str] = field(default_factory=set)
+    cut: dict[str, int] = field(default_factory=dict)
+
+    def grow(self, row: Row, level: int = 0) -> None:
+        """Add the lines of a row that stands so many levels down."""
+        indent = "  " * level
+        unit = "" if row.unit in ("1", "text") else f" {row.unit}"
+        head = f"{indent}{row.name} = {table.shown(self.results.value(row.name))}{unit}"
+        if row.name in self.told and level >= self.cut.get(row.name, 0):
+            self.lines.append(f"{head}  (explained above)")
+            return
+        self.told.add(row.name)
+        self.cut.pop(row.name, None)
+        origin = table.joined(row.source, row.note)
+        self.lines.append(f"{head}  ({row.label}{'; ' if origin else ''}{origin})")
+        self.lines += [f"{indent}  {line}" for line in self.made(row)]
+        reads = () if row.name in self.results.given else row.reads
+        for name in reads if level != self.depth else ():
+            self.grow(self.results.template.row(name), level + 1)
+        if reads and (level == self.depth or self.cut.keys() & set(reads)):
+            self.cut[row.name] = level
+
+    def made(self, row: Row) -> Iterator[str]:
+        """What a row's number is made of, or where it is from."""
+        if row.name in self.results.given:
+            yield "= typed with --set" if row.kind == "input" else "= overridden with --set"
+            return
+        if row.kind in ("input", "constant"):
+            yield f"= {'default' if row.kind == 'input' else 'constant'} of {row.template}"
+            return
+        yield f"= {in_names(row)}"
+        if row.kind in CALCULATED:
+            yield f"= {_in_numbers(self.results, row)}"
+            yield from (f"bound by {words}" for words in _bound(self.results, row))
+        elif row.kind in ("model", "hardware"):
+            yield f"= {self.facts.origin(row.kind, _column(self.results, row))}"
+        elif row.kind in BY_ID and row.kind != "dtype":
+            yield f"= {_fitted_on(self.results, row, self.facts)}"
 
 
 def _bound(results: Results, row: Row) -> Iterator[str]:

@@ -4,7 +4,7 @@ Its kinds: `headline`, a row that one asks for first, with the bound that stands
 says what binds (`binds`); Dashboard shows all of them, `calc` and the report lead with those that have a `label`, which
 is what they call it. `part`, a part of the headline above it, all of which make it: a row, or a formula in names of
 rows with a label of its own. `check`, the check that a whole plan fits in memory, which a part of a plan such as a
-collective hasn't. `display` is % for a share.
+collective hasn't. The unit to say a row in is its template's `display`.
 
 Rows are those of a template or of a workbook on disk, so that both lead with the same.
 """
@@ -17,10 +17,12 @@ from functools import cache
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from planner import csvfile, data
-from planner.formulas.template import Row, Template
+from planner.formulas import library
+from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
+from planner.spoken import PERCENT
 
-COLUMNS = ("template", "name", "kind", "label", "bound", "binds", "display")
+COLUMNS = ("template", "name", "kind", "label", "bound", "binds")
 RANGE = ("_low", "_high")  # how the names of a headline's range end, which holds 80 % of published runs
 MOST = 12  # headlines of a template that names none
 
@@ -63,7 +65,7 @@ class Share(NamedTuple):
 class Headline(Generic[AnyRow]):
     """A number that one asks for first, the least and the most of its range, its bound and its parts.
 
-    `label` is what `calc` and the report call it, blank where Dashboard alone shows it; `unit` the one to say it in.
+    `label` is what `calc` and the report call it, blank where Dashboard alone shows it; `unit` is % for a share.
     """
 
     row: AnyRow
@@ -125,23 +127,31 @@ def _headlines(template: str, rows: Mapping[str, AnyRow]) -> list[Headline[AnyRo
     found: list[Headline[AnyRow]] = []
     for cells in _records().get(template, ()):
         if cells["kind"] == "headline" and cells["name"] in rows:
-            found.append(_headline(cells, rows))
+            found.append(_headline(template, cells, rows))
         elif cells["kind"] == "part" and found and rows.keys() >= set(parse(cells["name"]).names):
             part = Part(cells["label"] or rows[cells["name"]].label, cells["name"])
             found[-1] = replace(found[-1], parts=(*found[-1].parts, part))
     return found
 
 
-def _headline(cells: dict[str, str], rows: Mapping[str, AnyRow]) -> Headline[AnyRow]:
+def _headline(template: str, cells: dict[str, str], rows: Mapping[str, AnyRow]) -> Headline[AnyRow]:
     row = rows[cells["name"]]
     spread = tuple(rows[row.name + end] for end in RANGE if row.name + end in rows)
     bound, binds = (rows.get(cells[name]) for name in ("bound", "binds"))
     binding = binds or (None if bound else row)
-    return Headline(row, cells["display"] or row.unit, cells["label"], spread, bound, binding)
+    unit = PERCENT if row.name in _shares(template) else row.unit
+    return Headline(row, unit, cells["label"], spread, bound, binding)
 
 
 def _named(template: str, kind: str) -> list[dict[str, str]]:
     return [cells for cells in _records().get(template, ()) if cells["kind"] == kind]
+
+
+@cache
+def _shares(template: str) -> set[str]:
+    """The names of a shipped template's rows that are said in percent, which a workbook on disk doesn't say."""
+    rows, _ = read_rows(library.find(template, None))
+    return {row.name for row in rows if row.display == PERCENT}
 
 
 @cache

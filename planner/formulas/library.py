@@ -13,9 +13,9 @@ from planner import data
 from planner.errors import UserError, nearest
 from planner.formulas.include import Scope, include
 from planner.formulas.input_values import with_choices
-from planner.formulas.template import COLUMNS, Template, checked, read_rows
+from planner.formulas.template import COLUMNS, DISPLAY, Template, checked, read_rows
 
-_LONGEST_HEADER = 1000  # characters; a template's has some fifty
+_LONGEST_HEADER = 1000  # characters; a template's has some sixty
 
 
 @dataclass
@@ -50,12 +50,19 @@ def names() -> list[str]:
     return [path.stem for path in sorted(data.folder("templates").glob("*.csv")) if is_template(path)]
 
 
+def shelf() -> list[Template]:
+    """The shipped templates, each with all that it includes, in the order of their names."""
+    with one_reading():
+        return [load(name) for name in names()]
+
+
 def is_template(path: Path) -> bool:
     """Whether a CSV's header is a template's; whatever else stands in the folder is none."""
     if not path.is_file():
         return False
     with path.open(encoding="utf-8-sig", errors="replace") as stream:
-        return tuple(stream.readline(_LONGEST_HEADER).strip().split(",")) == COLUMNS
+        header = tuple(stream.readline(_LONGEST_HEADER).strip().split(","))
+        return header in (COLUMNS, (*COLUMNS, DISPLAY))
 
 
 def load(name: str | Path) -> Template:

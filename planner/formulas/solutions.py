@@ -7,6 +7,7 @@ from typing import Any
 
 from planner.formulas.evaluation import Results
 from planner.formulas.explanation import failed
+from planner.formulas.search_space import Space
 from planner.formulas.solving import End, Solution, TargetRange
 from planner.table import shown
 
@@ -17,9 +18,9 @@ def lines(solution: Solution) -> list[str]:
     answers = solution.answers
     name, target, whole = solution.row.name, solution.target, solution.is_count
     if not answers:
-        low, high = solution.swept
+        low, high = solution.space.values[[0, -1]]
         return [f"any {name} from {shown(low)} to {shown(high)} gives {target.text}"]
-    kind = f"multiple of {shown(solution.step)}" if solution.step > 1 else "whole number" if whole else "value"
+    kind = _kind(solution.space)
     for met, exact in zip(solution.ranges, solution.exact, strict=True):
         for end, beside, extreme in ((met.low, exact.low, "smallest"), (met.high, exact.high, "largest")):
             if end.is_limit:
@@ -27,7 +28,7 @@ def lines(solution: Solution) -> list[str]:
             value = answers[end.at].value(target.row.name)
             line = f"{name} = {shown(end.at)} is the {extreme} {kind} with {target.text}: {shown(value)} there"
             if whole:
-                past = solution.at(end.at + (solution.step if extreme == "largest" else -solution.step))
+                past = solution.at(solution.space.beside(end.at, 1 if extreme == "largest" else -1))
                 line += f", {shown(past.value(target.row.name))} at {shown(past.value(name))}"
                 line += f"; exactly, {shown(beside.at)}" if beside.at != end.at else ""
             said.append(line)
@@ -39,6 +40,13 @@ def lines(solution: Solution) -> list[str]:
         where = " and ".join(_range(met) for met in solution.ranges)
         said.append(f"{target.row.name} both rises and falls with {name}: the target is met {where}")
     return said
+
+
+def _kind(space: Space) -> str:
+    """What an answer is one of."""
+    if space.is_listed:
+        return "size that slices have"
+    return f"multiple of {shown(space.step)}" if space.step > 1 else "whole number" if space.step else "value"
 
 
 def as_object(solution: Solution, names: Sequence[str]) -> dict[str, Any]:

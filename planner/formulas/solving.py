@@ -2,10 +2,7 @@
 
 The sweep tells whether the target depends on the input at all, and in how many separate ranges of it the target is
 met; a range narrower than the step of the sweep (2% of the value) can escape it. Each end of a range is then
-narrowed down by evaluating the template for a thousand values at a time.
-
-The sweep goes around the value that the input has now: a rate or a size from a billionth of it to a billion times as
-much, a count up to ten thousand times as much.
+narrowed down by evaluating the template for a thousand values at a time. Where is looked: search_space.py.
 """
 
 from __future__ import annotations
@@ -23,8 +20,9 @@ from planner.catalog import Value
 from planner.errors import UserError, nearest
 from planner.formulas.binding import kept_by
 from planner.formulas.evaluation import Facts, Results, evaluate
-from planner.formulas.following import following, step
-from planner.formulas.input_values import COUNTED, is_share, is_whole, limits, typed
+from planner.formulas.following import following
+from planner.formulas.input_values import typed
+from planner.formulas.search_space import Space, search_space
 from planner.formulas.template import Row, Template
 from planner.formulas.units import parse_unit
 from planner.table import shown
@@ -83,24 +81,23 @@ class TargetRange(NamedTuple):
 class Solution:
     """The ranges of an input in which a target is met. Of a count, `exact` has their ends as if it needn't be whole.
 
-    `at` gives every row of the template with the input set to a number. A count goes up by `step`, which is 0 for what
-    is none; `followers` are the inputs that follow it.
+    `space` is where they were looked for; `at` gives every row of the template with the input set to a number;
+    `followers` are the inputs that follow it.
     """
 
     row: Row
     target: Target
     ranges: tuple[TargetRange, ...]
     exact: tuple[TargetRange, ...]
-    step: float
+    space: Space
     reached: tuple[float, float]
-    swept: tuple[float, float]
     at: Callable[[float], Results]
     followers: tuple[str, ...] = ()
 
     @property
     def is_count(self) -> bool:
         """Whether only whole numbers mean anything."""
-        return self.step > 0
+        return self.space.step > 0
 
     @cached_property
     def answers(self) -> dict[float, Results]:
@@ -143,11 +140,12 @@ def _sense(row: Row) -> str:
 def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: str, target: Target) -> Solution:
     """What a number of the template, an input or a looked-up one, has to be for the target to be met.
 
-    `values` are the others that are typed. Raises UserError for a name that can't be solved for, a target that
-    doesn't depend on it, and one that no value meets: with the range that is reached, and with what binds there.
+    `values` are those that are typed; the input's own is where it starts. Raises UserError for a name that can't be
+    solved for, a target that doesn't depend on it, and one that no value meets: with the range that is reached, and
+    with what binds there.
     """
     row = template.row(name)
-    _refuse(template, row, values, target)
+    _refuse(template, row, target)
 
     def at(number: np.ndarray | float) -> Results:
         inputs = np.asarray(number, dtype=np.float64)
@@ -159,8 +157,8 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
     now = evaluate(template, facts, values)
     present = now.value(row.name)
     assert not isinstance(present, str), "a number is no text"
-    counts = step(template, row.name, values) if is_count(row, present) else 0.0
-    inputs = search_values(row, present) * (counts or 1.0)
+    space = search_space(row, values, now)
+    inputs = space.values
     found = of(inputs)
     known = found[np.isfinite(found)]
     if known.size == 0:
@@ -170,23 +168,19 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
         what = f"{target.row.name} is {reached[0]:.7g} {_unit(target.row)}whatever {row.name} is".rstrip()
         why = kept_by(now, at(float(inputs[-1])), target.row.name)
         raise UserError(f"{what}: {why}" if why else what, remedy="solve for another input, or for another target")
-    ranges = tuple(_met_ranges(target, inputs, found, of, counts))
+    ranges = tuple(_met_ranges(target, space, found, of))
     if not ranges:
         raise UserError(_out_of_reach(row, target, inputs, found, at))
-    exact = tuple(_between(target, each, of, counts) for each in ranges) if counts else ranges
-    swept = float(inputs[0]), float(inputs[-1])
-    return Solution(
-        row, target, ranges, exact, counts, reached, swept, at, tuple(following(template, name, values, inputs))
-    )
+    exact = tuple(_between(target, each, of, space) for each in ranges) if space.step else ranges
+    followers = tuple(following(template, name, values, inputs))
+    return Solution(row, target, ranges, exact, space, reached, at, followers)
 
 
-def _refuse(template: Template, row: Row, values: Mapping[str, Value], target: Target) -> None:
+def _refuse(template: Template, row: Row, target: Target) -> None:
     if row.unit == "text":
         raise UserError(f"{row.name} is a text", remedy="--solve finds numbers; try the texts with --set")
     if row.kind not in SOLVABLE:
         raise UserError(f"{row.name} is calculated or constant", remedy="--solve takes an input or a looked-up number")
-    if row.name in values:
-        raise UserError(f"{row.name} is set and solved for at once", remedy=f"leave out --set {row.name}")
     if row.name == target.row.name:
         raise UserError(f"{row.name} is the target itself", remedy="solve for another input")
     readers = _readers(template, target.row)
@@ -202,11 +196,9 @@ def _readers(template: Template, target: Row) -> set[str]:
             if template.row(name).kind in SOLVABLE and template.row(name).unit != "text"}  # fmt: skip
 
 
-def _met_ranges(
-    target: Target, inputs: np.ndarray, found: np.ndarray, of: Sweeper, step: float
-) -> Iterator[TargetRange]:
+def _met_ranges(target: Target, space: Space, found: np.ndarray, of: Sweeper) -> Iterator[TargetRange]:
     """The ranges of the sweep in which the target is met, each end narrowed down."""
-    met = target.is_met(found)
+    inputs, met = space.values, target.is_met(found)
     edges = np.flatnonzero(np.diff(met.astype(int)))
     starts = [0, *(edges + 1)]
     for position, start in enumerate(starts):
@@ -214,22 +206,19 @@ def _met_ranges(
         if not met[start]:
             continue
         low, high = End(float(inputs[start]), True), End(float(inputs[stop]), True)
-        if start > 0 and (step or inputs[start - 1] > 0):
-            at = _narrowed(target, of, float(inputs[start]), float(inputs[start - 1]), step)
+        if start > 0 and (space.step or inputs[start - 1] > 0):
+            at = _narrowed(target, of, float(inputs[start]), float(inputs[start - 1]), space)
             low = End(at, not np.isfinite(found[start - 1]))
         if stop < len(inputs) - 1:
-            at = _narrowed(target, of, float(inputs[stop]), float(inputs[stop + 1]), step)
+            at = _narrowed(target, of, float(inputs[stop]), float(inputs[stop + 1]), space)
             high = End(at, not np.isfinite(found[stop + 1]))
         yield TargetRange(low, high)
 
 
-def _narrowed(target: Target, of: Sweeper, inside: float, outside: float, step: float) -> float:
-    """The value nearest to `outside` that meets the target as `inside` does: a multiple of `step`, or to the digit."""
+def _narrowed(target: Target, of: Sweeper, inside: float, outside: float, space: Space) -> float:
+    """The value of the space nearest to `outside` that meets the target as `inside` does."""
     while True:
-        between = np.linspace(inside, outside, 1026)
-        between = np.unique(np.round(between / step) * step) if step else np.unique(between)
-        if inside > outside:
-            between = between[::-1]
+        between = space.between(inside, outside)
         if len(between) <= 2:
             return inside
         first = int(np.argmin(target.is_met(of(between))))  # the first that fails: `outside` does
@@ -238,17 +227,17 @@ def _narrowed(target: Target, of: Sweeper, inside: float, outside: float, step: 
         inside, outside = float(between[first - 1]), float(between[first])
 
 
-def _between(target: Target, met: TargetRange, of: Sweeper, step: float) -> TargetRange:
+def _between(target: Target, met: TargetRange, of: Sweeper, space: Space) -> TargetRange:
     """The range with ends between the counts, where the target is met exactly and not jumped over."""
 
-    def end(whole: End, outside: float) -> End:
+    def end(whole: End, sign: int) -> End:
         if whole.is_limit:
             return whole
-        at = _narrowed(target, of, whole.at, outside, 0.0)
+        at = _narrowed(target, of, whole.at, space.beside(whole.at, sign), Space(space.values, 0.0))
         is_met = math.isclose(float(of(np.array([at]))[0]), target.value, rel_tol=NEAR)
         return End(at, False) if is_met else whole
 
-    return TargetRange(end(met.low, met.low.at - step), end(met.high, met.high.at + step))
+    return TargetRange(end(met.low, -1), end(met.high, 1))
 
 
 def _best(target: Target, found: np.ndarray) -> int:
@@ -263,7 +252,7 @@ def _out_of_reach(
 ) -> str:
     """That no input meets the target, the nearest that one comes to it, and what binds there."""
     best = _best(target, found)
-    there, next_to = (at(float(inputs[place])) for place in (best, best + (1 if best == 0 else -1)))
+    there, next_to = (at(float(inputs[place])) for place in (best, best - 1 if best else min(1, len(inputs) - 1)))
     why = kept_by(there, next_to, target.row.name)
     extreme = "least" if target.sense == "<=" else "most"
     return (f"no {row.name} from {shown(inputs[0])} to {shown(inputs[-1])} gives {target.text}: the {extreme} is "
@@ -273,38 +262,3 @@ def _out_of_reach(
 
 def _unit(row: Row) -> str:
     return "" if row.unit in ("1", "text") else f"{row.unit} "
-
-
-SMALLEST = 1e-15  # of what may be any number above 0 and is not known yet
-AROUND = 1e9  # how far from the value of now a number is looked for
-MOST_COUNTED, TIMES = 1e9, 1e4  # as far as a count is looked for, and how far beyond the one of now
-EXACT = 1e15  # beyond it neighbouring counts differ by less than the results are exact to
-FEW = 1024  # whole numbers up to it are all swept
-STEPS = 4096  # values of the sweep beyond them
-
-
-def is_count(row: Row, present: float | None) -> bool:
-    """Whether only whole numbers mean anything; of a chip's numbers those without a dimension that are whole now."""
-    if row.kind != "hardware":
-        return is_whole(row)
-    return row.unit in COUNTED and not is_share(row) and present is not None and present == int(present)
-
-
-def search_values(row: Row, present: float | None) -> np.ndarray:
-    """The values in rising order; `present` is what the row has without them, None for N/A."""
-    allowed = limits(row)
-    if allowed.is_flag:
-        return np.array([0.0, 1.0])
-    if allowed.is_stage:
-        return np.arange(allowed.most + 1)
-    known = present if present is not None and present > 0 else None
-    from_zero = not allowed.is_positive and (row.kind == "input" or known is None)
-    if is_count(row, present):
-        most = min(EXACT, max(MOST_COUNTED, TIMES * (known or 0)))
-        few = np.arange(0.0 if from_zero else 1.0, FEW + 1)
-        return np.concatenate([few, np.unique(np.round(np.geomspace(FEW + 1, most, STEPS)))])
-    most = 1.0 if is_share(row) else allowed.most
-    low, high = (known / AROUND, min(most, known * AROUND)) if known else (SMALLEST, most)
-    above = np.geomspace(low, high, STEPS)
-    above[0], above[-1] = low, high
-    return np.concatenate([[0.0], above]) if from_zero else above

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 from planner import csvfile, data
 from planner.catalog import Value
@@ -89,17 +90,29 @@ def sweeps(templates: Sequence[Template]) -> list[Sweep]:
 
     Raises UserError with file and line for a formula that can't be read or whose unit isn't the declared one.
     """
-    path = data.folder("templates") / "sweep.csv"
-    sheet = csvfile.read(path, required=COLUMNS, known=COLUMNS)
-    named: dict[str, list[tuple[int, dict[str, str]]]] = {}
-    for line, cells in sheet.records():
-        named.setdefault(cells["template"], []).append((line, {name: text.strip() for name, text in cells.items()}))
     found = []
-    for name, records in named.items():
+    for name, records in _records().items():
         template = _template(name, templates)
-        if template is not None and (sweep := _sweep(template, list(_rows(records, Place(path))))).axes:
+        if template is not None and (sweep := _sweep(template, list(_rows(records, Place(_path()))))).axes:
             found.append(sweep)
     return found
+
+
+def swept_templates() -> list[str]:
+    """The names of the templates that sweep.csv sweeps."""
+    return list(_records())
+
+
+def _path() -> Path:
+    return data.folder("templates") / "sweep.csv"
+
+
+def _records() -> dict[str, list[tuple[int, dict[str, str]]]]:
+    """The lines of sweep.csv by template, each with its number."""
+    named: dict[str, list[tuple[int, dict[str, str]]]] = {}
+    for line, cells in csvfile.read(_path(), required=COLUMNS, known=COLUMNS).records():
+        named.setdefault(cells["template"], []).append((line, {name: text.strip() for name, text in cells.items()}))
+    return named
 
 
 def _template(name: str, templates: Sequence[Template]) -> Template | None:

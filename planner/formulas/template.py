@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +11,12 @@ from pathlib import Path
 from planner import csvfile, regularfile
 from planner.catalog.table import TABLES
 from planner.errors import Place, UserError, nearest
+from planner.formulas.scaled_units import factor
 from planner.formulas.text import FUNCTIONS, Binary, Call, Formula, FormulaError, Node, Number, Unary, children, parse
 from planner.formulas.units import TEXT, Unit, parse_unit, unit_of
 
 COLUMNS = ("name", "label", "unit", "kind", "formula", "source", "note")
+DISPLAY = "display"  # a column that a template may have beside: the unit in which people say a row
 LOOKUPS = tuple(TABLES)
 BY_ID = ("dtype", "calibration", "stack")  # looked up at the id that a text row holds
 CALCULATED = ("calc", "output", "check")
@@ -39,6 +41,12 @@ class Row:
     template: str = ""
     place: Place = field(default_factory=Place)
     choices: tuple[str, ...] = ()  # what formulas compare a text input with: the texts that mean something
+    display: str = ""  # the unit in which people say it, where that isn't its unit of SI: ms, GB, days, %
+
+    @property
+    def said_in(self) -> str:
+        """The unit in which a reader is told the number."""
+        return self.display or self.unit
 
     @cached_property
     def expression(self) -> Formula:
@@ -92,23 +100,25 @@ class Template:
         return {row.name: row for row in self.rows}
 
     def row(self, name: str) -> Row:
-        """The row of that name. Raises UserError with the nearest name."""
+        """The row of that name. Raises UserError with the nearest name, or the templates that have it."""
         if name not in self.by_name:
-            raise UserError(f"{self.name} has no row {name!r}", remedy=nearest(name, self.by_name))
+            from planner.formulas.elsewhere import meant  # it reads all templates, which are made of this module's
+
+            raise UserError(f"{self.name} has no row {name!r}", remedy=meant(name, self.by_name))
         return self.by_name[name]
 
     def of_kind(self, *kinds: str) -> list[Row]:
         """The rows of these kinds, in order."""
         return [row for row in self.rows if row.kind in kinds]
 
-    def closure(self, names: Iterable[str]) -> set[str]:
-        """These names, those that their rows are made of, and so on."""
+    def closure(self, names: Iterable[str], given: Collection[str] = ()) -> set[str]:
+        """These names, those that their rows are made of, and so on; a row that is `given` is made of nothing."""
         waiting, reached = list(names), set[str]()
         while waiting:
             name = waiting.pop()
             if name not in reached:
                 reached.add(name)
-                waiting += self.row(name).reads
+                waiting += () if name in given else self.row(name).reads
         return reached
 
 
@@ -117,7 +127,7 @@ def read_rows(path: Path) -> tuple[list[Row], str]:
 
     Raises UserError for what can be told from a row alone: columns, names, kinds, units, numbers.
     """
-    sheet = csvfile.read(path, required=COLUMNS, known=COLUMNS, largest=regularfile.SMALL)
+    sheet = csvfile.read(path, required=COLUMNS, known=(*COLUMNS, DISPLAY), largest=regularfile.SMALL)
     rows: list[Row] = []
     seen: dict[str, int] = {}
     for line, cells in sheet.records():
@@ -133,9 +143,10 @@ def read_rows(path: Path) -> tuple[list[Row], str]:
 
 
 def row_of(cells: Mapping[str, str], place: Place, template: str) -> Row:
-    """The row of a record's cells, by COLUMNS."""
+    """The row of a record's cells, by COLUMNS and DISPLAY."""
     name, label, unit, kind, formula, source, note = ((cells[column] or "").strip() for column in COLUMNS)
-    return Row(name, label, unit, kind, formula, source, note, template, place)
+    display = cells.get(DISPLAY, "").strip()
+    return Row(name, label, unit, kind, formula, source, note, template, place, display=display)
 
 
 def _check_row(row: Row) -> None:
@@ -151,12 +162,24 @@ def _check_row(row: Row) -> None:
         unit = parse_unit(row.unit)
     except ValueError as error:
         raise row.fault(str(error)) from None
+    if row.display:
+        _check_display(row)
     if row.kind in ("input", "constant"):
         _check_number(row, unit)
     if row.kind == "dtype" and unit != parse_unit("byte"):
         raise row.fault(f"a dtype is bytes per element: its unit is byte, not {row.unit}")
     if row.kind in (*CALCULATED, "dtype") and not row.formula:
         raise row.fault("the formula is empty")
+
+
+def _check_display(row: Row) -> None:
+    """Raise UserError where the unit that people say a row in is of something else than the row."""
+    try:
+        factor(row.display, row.unit)
+    except ValueError as error:
+        place = replace(row.place, column=DISPLAY)
+        remedy = f"write a unit of {row.unit}, or leave it blank"
+        raise UserError(f"{row.name}: {error}", place=place, remedy=remedy) from None
 
 
 def _check_number(row: Row, unit: Unit) -> None:

@@ -70,7 +70,8 @@ def index(templates: Sequence[Template]) -> str:
         outputs = ", ".join(_text(row.label) for row in owns[name] if row.kind == "output")
         return _link(name), outputs, ", ".join(map(_link, includes[name])), ", ".join(map(_link, users[name]))
 
-    lines = ["# Templates", "", MADE, "", "A page for each template: every row with its unit, formula and source.", ""]
+    said = "A page for each template: every row with its unit (and how people say it), formula and source."
+    lines = ["# Templates", "", MADE, "", said, ""]
     lines += _table(("template", "results", "includes", "included by"), map(line, templates))
     return "\n".join([*lines, ""])
 
@@ -100,7 +101,8 @@ def _row(row: Row) -> tuple[str, ...]:
         return f"`{prefix}…`", _text(row.label), "", row.kind, _link(_named(row)[0]), _text(row.source), _text(row.note)
     formula = in_names(row) or row.formula
     shown = f"`{formula}`" if formula else ""
-    return f"`{row.name}`", _text(row.label), row.unit, row.kind, shown, _text(row.source), _text(row.note)
+    unit = f"{row.unit} ({row.display})" if row.display else row.unit
+    return f"`{row.name}`", _text(row.label), unit, row.kind, shown, _text(row.source), _text(row.note)
 
 
 def _link(name: str) -> str:

@@ -12,16 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner import progress
-from planner.book.scenario_columns import inputs_column
 from planner.book.sheet import Sheet
 from planner.book.tables import LineTable
 from planner.book.workbook import Book
 from planner.collector import still
-from planner.errors import Place, UserError, nearest
+from planner.errors import Place, UserError
 from planner.recalc import Recalculated, add_columns
-from planner.scenario.new_column import ID, NAME, Column, Request
+from planner.scenario.new_column import Column, Request
+from planner.scenario.purpose import completed, lacks, source_of, workload_of
+from planner.scenario.which import CHIP, ID, MODEL, free_identifier, new_identifier, own_column
+from planner.update.outcome import Updated
+from planner.update.update import update
+from planner.workbook.build_plan import WORKLOAD
 from planner.xlsx.address import Area, Spot, address, column_letters
-from planner.xlsx.atomic import locked
+from planner.xlsx.atomic import kept_beside, locked
 from planner.xlsx.named_ranges import reshape_names
 from planner.xlsx.opc import Package
 from planner.xlsx.references import Reference, references
@@ -35,13 +39,18 @@ __all__ = ["Added", "Request", "add", "add_to_file"]
 
 @dataclass
 class Added:
-    """What was done: the new scenario's id, the one it is like, its column on each sheet, what a person should know."""
+    """What was done: the new scenario's id, the one it is like, its column on each sheet, what a person should know.
+
+    `workload` is what it is meant for, where that is a choice; `updated` what the update did that added its sheets.
+    """
 
     id: str
     like: str
     columns: dict[str, str]
     remarks: list[str]
     recalculated: Recalculated | None = None
+    workload: str = ""
+    updated: Updated | None = None
 
     @property
     def where(self) -> str:
@@ -52,27 +61,40 @@ class Added:
         return "; ".join(f"column {column} of {', '.join(names)}" for column, names in sheets.items())
 
 
-def add_to_file(path: Path, request: Request) -> Added:
+def add_to_file(path: Path, request: Request) -> tuple[Added, Path | None]:
     """Add a scenario to the workbook at `path`, which is replaced whole or not at all.
 
+    Where sheets are added too, the old file is kept beside it; returns where that is.
     Raises UserError for what the workbook can't take, with the cell in the way, and as reading and writing do.
     """
     with locked(path), still():
         package = Package.read(path)
         added = add(package, request)
+        backup = kept_beside(path) if added.updated else None
         package.write(path)
-    return added
+    return added, backup
 
 
 def add(package: Package, request: Request) -> Added:
-    """Add a scenario to a package, in place. Raises UserError as `add_to_file` does, and then nothing is changed."""
+    """Add a scenario to a package, in place, and the sheets of its workload where it has none.
+
+    Raises UserError as `add_to_file` does; without new sheets nothing is changed then.
+    """
     progress.step("reading the workbook")
     book = Book(package)
-    source = source_column(book, request.like)
+    if not book.inputs.columns:
+        raise UserError("there is no scenario to copy", place=Place(package.name), remedy="build a new workbook")
+    workload, updated = workload_of(book, request), None
+    if lacks(book, workload):
+        updated = update(package, request.templates, more=[workload])
+        book = Book(package)
+    source = source_of(book, request.like, workload)
     columns = free_columns(book)
-    identifier = new_identifier(book, request.name)
+    identifier = _identifier(book, request, source)
+    request = completed(book, source, request, workload)
     letters = {sheet: column_letters(column) for sheet, column in columns.items()}
-    added = Added(identifier, book.said(ID, source), letters, [])
+    meant = request.settings.get(WORKLOAD) or book.said(WORKLOAD, source)
+    added = Added(identifier, book.said(ID, source), letters, [], workload=meant, updated=updated)
     contents: dict[str, Mapping[str, Content]] = {}
     likes: dict[str, Mapping[str, str]] = {}
     for table in book.by_scenario:
@@ -93,43 +115,12 @@ def add(package: Package, request: Request) -> Added:
     return added
 
 
-def source_column(book: Book, like: str | None) -> int:
-    """The column on Inputs of the scenario that is copied."""
-    if not book.inputs.columns:
-        raise UserError("there is no scenario to copy", place=Place(book.package.name), remedy="build a new workbook")
-    if like is None:
-        return book.inputs.columns[-1]
-    columns = reversed(book.inputs.columns)
-    known = {book.said(name, column).lower(): column for column in columns for name in (NAME, ID)}
-    known.pop("", None)
-    if like.strip().lower() not in known:
-        raise UserError(f"no scenario {like!r}", place=Place(book.package.name), remedy=nearest(like, known))
-    return known[like.strip().lower()]
-
-
-def new_identifier(book: Book, name: str) -> str:
-    """The new id, from the name. Raises UserError for a name that is empty, too long, or a scenario's already."""
-    identifier = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    if not identifier or len(name) > 80:
-        raise UserError(
-            f"{name!r} is no name for a scenario", remedy="give 1 to 80 characters with a letter or a digit"
-        )
-    place = Place(book.package.name)
-    for column in book.inputs.columns:
-        for taken in (book.said(ID, column), book.said(NAME, column)):
-            if taken.lower() in (identifier, name.strip().lower()):
-                raise UserError(f"there is a scenario {taken!r} already", place=place, remedy="give another name")
-    return identifier
-
-
-def own_column(book: Book, table: LineTable, source: int) -> int:
-    """The column of a table that shows the scenario of a column of Inputs. Raises UserError where none does."""
-    found = next((column for column in table.columns if inputs_column(book.inputs, table, column) == source), None)
-    if found is None:
-        what = f"no column shows the scenario {book.said(ID, source) or column_letters(source)}"
-        remedy = "copy a scenario's column on every sheet, or delete it on Inputs"
-        raise UserError(what, place=Place(book.package.name, sheet=table.sheet.name), remedy=remedy)
-    return found
+def _identifier(book: Book, request: Request, source: int) -> str:
+    """The new id: from the name, or from the model and the chip where none is given."""
+    if request.name is not None:
+        return new_identifier(book, request.name)
+    chosen = (request.model or book.said(MODEL, source), request.hardware or book.said(CHIP, source))
+    return free_identifier(book, " on ".join(part for part in chosen if part) or "scenario")
 
 
 _PRINTED = "_xlnm.Print_Area"

@@ -19,9 +19,11 @@ from planner.book.tables import Database
 from planner.catalog import Table
 from planner.errors import UserError
 from planner.formulas import library
+from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import Row
 from planner.workbook.build_plan import WORKLOAD
 from planner.workbook.scenarios import guarded
+from planner.workbook.workloads import default_templates
 from planner.xlsx.cellvalue import CellError, Value, is_number, same_value
 
 MISSING = "N/A"
@@ -43,6 +45,12 @@ class Export:
     templates: list[str]
     remarks: list[str]
     databases: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether a build of the CSV has these templates where it names none."""
+        at = self.header.index(WORKLOAD) if WORKLOAD in self.header else 0
+        return self.templates == default_templates({row[at] for row in self.rows})
 
     def text(self) -> str:
         """The CSV."""
@@ -76,14 +84,21 @@ class _Exporter:
         ]  # fmt: skip
         self._remark_on_tables()
         self._remark_on_constants()
-        templates = list(dict.fromkeys(self.plan.book.templates.values()))
         own = {table.kind: _own_rows(self.plan, table) for table in (self._models, self._hardware)
                if _has_own(self.plan, table)}  # fmt: skip
-        return Export(["scenario", "name", "model", "hardware", *names], rows, templates, self.remarks, own)
+        return Export(["scenario", "name", "model", "hardware", *names], rows, self.templates, self.remarks, own)
+
+    @cached_property
+    def templates(self) -> list[str]:
+        """The templates of the workbook, in the order of its sheets."""
+        return list(dict.fromkeys(self.plan.book.templates.values()))
 
     def _columns(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Column by column, the texts by scenario; a later column of a name fills in what an earlier one has not."""
         known = {WORKLOAD, *(row.name for rows in self.plan.tables.values() for row in rows)}
+        alone = [name for name in self.templates if name in swept_templates()]
+        if len(alone) == 1:
+            yield WORKLOAD, {scenario.key: alone[0] for scenario in self.plan.scenarios}
         for quantity in self.plan.inputs:
             if quantity.name in known:
                 yield quantity.name, {key: self._text(quantity, entry) or MISSING
@@ -202,8 +217,7 @@ class _Exporter:
 
     def _name(self, scenario: Scenario) -> str:
         """A name that was given; blank where it is that of the model on the chip, so that it goes on following them."""
-        default = " on ".join(part for part in (scenario.model, scenario.hardware) if part)
-        return "" if scenario.name == default else scenario.name
+        return "" if scenario.name == self.plan.book.model_on_chip(scenario.column) else scenario.name
 
     def _remark_on_tables(self) -> None:
         for table, chosen in ((self._models, "model"), (self._hardware, "hardware")):

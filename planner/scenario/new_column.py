@@ -5,7 +5,7 @@ Formulas come from what their row says, not from the cell beside: what was typed
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
@@ -16,26 +16,33 @@ from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.input_values import id_table, typed
+from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import Row
+from planner.scenario.which import CHIP, ID, MODEL, NAME
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import NA, Formula, Value
 from planner.xlsx.pattern import Pattern
 from planner.xlsx.sheetedit import Content
 
-ID, NAME, MODEL, CHIP = HEADER
 OVERRIDES, CONSTANTS = "Overrides", "Constants"
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the new scenario is: a name, and what differs from the scenario that it is made like (the last one)."""
+    """What the new scenario is: a name, and what differs from the scenario that it is made like.
 
-    name: str
+    Without a name it is called after its model and chip. `workload` is what it is meant for; `like` names the scenario,
+    else it is the last one of that workload. `templates` are the files of a person's own, where sheets are added.
+    """
+
+    name: str | None
     model: str | None = None
     hardware: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     like: str | None = None
     keeps_overrides: bool = False
+    workload: str | None = None
+    templates: Sequence[str] = ()
 
 
 @dataclass
@@ -105,7 +112,7 @@ class Column:
 
     def _header(self, request: Request, identifier: str) -> dict[str, Value]:
         chosen = ((MODEL, "models", request.model), (CHIP, "hardware", request.hardware))
-        header: dict[str, Value] = {ID: identifier, NAME: request.name.strip()}
+        header: dict[str, Value] = {ID: identifier, NAME: request.name.strip() if request.name else None}
         for name, kind, wanted in chosen:
             there = self.book.said(name, self.source)
             header[name] = identified(self.book, kind, wanted) if wanted else (there or None)
@@ -145,6 +152,8 @@ class Column:
         remedy = nearest(name, known)
         if name in calculated:
             remedy = f"{name} is calculated: build with --set {name}=... to have an override cell for it"
+        elif absent := next((each for each in swept_templates() if name in library.load(each).by_name), ""):
+            remedy = f"it is of {absent}, of which there are no sheets: --workload {absent} adds them"
         return UserError(what, place=Place(self.book.package.name), remedy=remedy)
 
     def _place(self, row: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from planner.book.tables import HEADER
@@ -13,14 +14,16 @@ from planner.compare import comparison_sheet as comparison
 from planner.compare.comparison_cases import ComparisonCase
 from planner.errors import Place, UserError
 from planner.formulas import library
+from planner.formulas.sweeps import sweeps
 from planner.formulas.template import Template
-from planner.workbook.build_plan import OVERRIDABLE, WORKLOAD, BuildPlan, BuildScenario
-from planner.workbook.scenarios import operations_of
+from planner.workbook.build_plan import OVERRIDABLE, WORKLOAD, BuildPlan, BuildScenario, workloads
+from planner.workbook.scenarios import completed, operations_of
 from planner.workbook.template_rows import included_first
+from planner.workbook.workloads import in_order
 
 
-def plan_of(book: Book, extra: Sequence[str], databases: Databases) -> BuildPlan:
-    """The plan: the templates of its sheets, its scenarios, the cases of its Comparison.
+def plan_of(book: Book, extra: Sequence[str], databases: Databases, more: Sequence[str] = ()) -> BuildPlan:
+    """The plan: the templates of its sheets and `more` of them, its scenarios, the cases of its Comparison.
 
     Of what is typed on Inputs it has the numbers, about which sweeps are built, and something for each calculated row
     with a cell to override it, so that it has one again.
@@ -38,8 +41,16 @@ def plan_of(book: Book, extra: Sequence[str], databases: Databases) -> BuildPlan
         has, remedy = ", ".join(wanted) or "none", "leave it out, or give the file the name of one of them"
         what = f"{file} has no sheet of a template {spare!r}; it has {has}"
         raise UserError(what, place=Place(mine[spare]), remedy=remedy)
-    loaded = included_first([library.load(mine.get(name, name)) for name in wanted])
-    return BuildPlan(loaded, _scenarios(book, loaded), databases, operations_of(loaded), _cases(book))
+    old = [library.load(mine.get(name, name)) for name in wanted]
+    loaded = included_first(
+        old if not more else [library.load(mine.get(name, name)) for name in in_order(wanted, more)]
+    )
+    scenarios = _scenarios(book, loaded)
+    if more:
+        alone = workloads(old, sweeps(old)).templates
+        meant = {WORKLOAD: alone[0].name} if len(alone) == 1 else {}
+        scenarios = completed(loaded, [replace(each, values=meant | dict(each.values)) for each in scenarios])
+    return BuildPlan(loaded, scenarios, databases, operations_of(loaded), _cases(book))
 
 
 def _scenarios(book: Book, templates: Sequence[Template]) -> list[BuildScenario]:
@@ -55,7 +66,7 @@ def _scenarios(book: Book, templates: Sequence[Template]) -> list[BuildScenario]
     made: list[BuildScenario] = []
     for column in inputs.columns:
         own, name, model, chip = (book.said(header, column) for header in HEADER)
-        default = " on ".join(part for part in (model, chip) if part)
+        default = book.model_on_chip(column)
         found = ((key, inputs.sheet.value(row, column)) for key, row in at.items())
         numbers: dict[str, Value] = {key: value for key, value in found if isinstance(value, float)}
         if meant := book.said(WORKLOAD, column):

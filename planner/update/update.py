@@ -36,7 +36,7 @@ from planner.workbook.book import Draft, build_date, draft
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.memory import Memory
 from planner.xlsx.address import address, coordinates
-from planner.xlsx.atomic import locked, write_atomically
+from planner.xlsx.atomic import kept_beside, locked, write_atomically
 from planner.xlsx.comments import Note, notes, put_note, take_note
 from planner.xlsx.moved_parts import move
 from planner.xlsx.named_ranges import take_names
@@ -64,42 +64,33 @@ def update_file(
     """
     with locked(path):
         package = Package.read(path)
-        old = path.read_bytes()
         updated = update(package, templates, databases)
         if not updated.is_needed:
             if output is not None:
-                write_atomically(output, old)
+                write_atomically(output, path.read_bytes())
             return updated, None
         if output is not None:
             package.write(output)
             return updated, None
-        backup = _backup(path)
-        write_atomically(backup, old)
+        backup = kept_beside(path)
         package.write(path)
     return updated, backup
 
 
-def _backup(path: Path) -> Path:
-    """A name beside the file that is free: `plan.bak.xlsx`, `plan.bak2.xlsx`."""
-    number = 1
-    while True:
-        name = path.with_name(f"{path.stem}.bak{number if number > 1 else ''}{path.suffix}")
-        if not name.exists():
-            return name
-        number += 1
-
-
 def update(
-    package: Package, templates: Sequence[str] = (), databases: Databases | None = None
+    package: Package, templates: Sequence[str] = (), databases: Databases | None = None, more: Sequence[str] = ()
 ) -> Updated:  # fmt: skip
-    """Bring a package up to date, in place. Raises UserError as `update_file` does, and then nothing is changed."""
+    """Bring a package up to date, in place, and put in the sheets of `more` templates.
+
+    Raises UserError as `update_file` does, and then nothing is changed.
+    """
     databases = databases or Databases()
     with collector.still(), library.one_reading():
         progress.step("reading the workbook")
         book = _opened(package)
         memory = remembered(book)
         progress.step("laying it out anew")
-        made = _draft(plan_of(book, templates, databases), memory)
+        made = _draft(plan_of(book, templates, databases, more), memory)
         there = notes(package)
         done = Updated(notes=len(there), is_needed=memory is None or not memory.is_same(made.memory))
         if done.is_needed:

@@ -7,7 +7,7 @@ others are shown as not counted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -151,17 +151,26 @@ class Workloads:
     @cached_property
     def row(self) -> Row | None:
         """The input that says what a scenario is meant for; None where there is nothing to choose."""
-        if len(self.templates) < 2:
-            return None
+        return None if len(self.templates) < 2 else self.choice
+
+    @cached_property
+    def choice(self) -> Row:
+        """That input, whether there is a choice or not."""
         names = (*(template.name for template in self.templates), ALL_WORKLOADS)
         note = f"whose checks count: {' '.join(names)}"
         return Row(WORKLOAD, "Workload", "text", "input", ALL_WORKLOADS, note=note, template=WORKLOAD, choices=names)
 
     def meant(self, values: Mapping[str, Value]) -> str:
         """The workload that a scenario's values are meant for: the one whose own inputs it sets, else the last."""
+        named = self.setting(values)
+        if len(named) != 1:
+            return ALL_WORKLOADS if named or not self.templates else self.templates[-1].name
+        return named[0]
+
+    def setting(self, names: Container[str]) -> list[str]:
+        """The workloads of which some names are inputs that no other workload has."""
         own = zip(self.templates, self._own_inputs, strict=True)
-        named = [template.name for template, names in own if names & values.keys()]
-        return named[0] if len(named) == 1 else ALL_WORKLOADS if named else self.templates[-1].name
+        return [template.name for template, inputs in own if any(name in names for name in inputs)]
 
     @cached_property
     def _own_inputs(self) -> list[set[str]]:

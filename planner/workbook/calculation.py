@@ -119,11 +119,28 @@ def _colours(sheet: Calculation, plan: BuildPlan, inputs: Inputs) -> None:
     sheet.page.colour(area, f"ISNA({corner})", ink=GREY)
     typed_over = f"AND(NOT(ISBLANK({corner})),NOT(_xlfn.ISFORMULA({corner})))"  # the prefix is how the file spells it
     sheet.page.colour(area, typed_over, ink=BROWN, fill=ORANGE, bold=True)
-    for name, at in inputs.override_rows.items():
-        if name in sheet.rows:
-            area = plan.columns.area(sheet.rows[name], sheet.rows[name])
-            typed = f'{inputs_sheet.NAME}!{address(at, first)}<>""'
-            sheet.page.colour(area, typed, ink=BROWN, fill=ORANGE, bold=True)
+    for name, told in _overridden(sheet, plan, inputs, bottom + 2).items():
+        area = plan.columns.area(sheet.rows[name], sheet.rows[name])
+        sheet.page.colour(area, f"{address(told, first)}=1", ink=BROWN, fill=ORANGE, bold=True)
+
+
+def _overridden(sheet: Calculation, plan: BuildPlan, inputs: Inputs, at: int) -> dict[str, int]:
+    """A closed block below all else that tells of each row whether an override is typed; the row of each there.
+
+    A conditional format reads its own sheet alone, as Google Sheets wants it.
+    """
+    page = sheet.page
+    names = [name for name in inputs.override_rows if name in sheet.rows]
+    told = {name: row for row, name in enumerate(names, start=at + 1)}
+    if not told:
+        return told
+    page.section(at, "Overrides typed on Inputs: 1 is one", plan.columns.last_filled)
+    for name, row in told.items():
+        page.describe(row, (f"Override: {sheet.template.row(name).label}", "1", "", "", ""))
+        typed = f"{inputs_sheet.NAME}!{HERE}{inputs.override_rows[name]}"
+        page.across(row, plan.columns, f'IF({typed}<>"",1,0)', "plan_cross", "0")
+    page.close_rows(range(at + 1, at + 1 + len(told)))
+    return told
 
 
 @dataclass(frozen=True)

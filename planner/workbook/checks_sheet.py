@@ -39,7 +39,7 @@ def write(
     ids = plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
     unique = "The scenario's id is its own"
     writer.row(unique, "inputs.unique_id", "one id for each scenario", "selectors find a scenario by its id",
-               f"IF(SUMPRODUCT(({ids}={HERE}${layout.ID_ROW})*1)=1,1,0)")  # fmt: skip
+               f"IF(COUNTIF({ids},{HERE}${layout.ID_ROW})=1,1,0)")  # fmt: skip
     for sheet in sheets:
         for row in (row for row in sheet.computed if row.kind == "check"):
             writer.row(f"{sheet.page.name}: {row.label}", f"{sheet.template.name}.{row.name}", row.formula,

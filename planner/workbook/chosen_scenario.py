@@ -7,7 +7,7 @@ from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.cell_styles import number_format, row_format
-from planner.workbook.formula_texts import overridable
+from planner.workbook.formula_texts import in_row, overridable
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import column_letters
@@ -64,7 +64,7 @@ class ChosenScenario(ChosenBlock):
         for name in self.names(sweep):
             row, home = sweep.rows[name], sheet.home(name)
             across = self.plan.columns.across(home.page.name, home.rows[name])
-            formula, names = f"INDEX({across},{self.index})", f"{home.page.name}[{name}]"
+            formula, names = in_row(across, self.index), f"{home.page.name}[{name}]"
             label = f"{sheet.page.name}: {row.label}"
             full_name = f"{sweep.template.name}.{name}"
             place = self.put(full_name, label, row.unit, row_format(row), formula, names, "plan_cross")
@@ -88,11 +88,8 @@ class ChosenScenario(ChosenBlock):
         if name not in self.inputs.override_rows:
             return formula
         typed = self.plan.columns.across(inputs_sheet.NAME, self.inputs.override_rows[name])
-        return overridable(f"INDEX({typed},{self.index})", formula)
+        return overridable(in_row(typed, self.index), formula)
 
     def close(self) -> None:
         """Group the rows of the block below the scenario's own, closed."""
-        for row in range(self.FIRST_ROW + 2, self.last + 1):
-            group = self.page.sheet.row_dimensions[row]
-            group.outlineLevel, group.hidden = 1, True
-        self.page.sheet.row_dimensions[self.last + 1].collapsed = True
+        self.page.close_rows(range(self.FIRST_ROW + 2, self.last + 1))

@@ -23,7 +23,7 @@ from planner.workbook.build_plan import BuildPlan
 from planner.workbook.case_table import CaseColumns
 from planner.workbook.cell_styles import number_format
 from planner.workbook.comparison_results import ResultColumns
-from planner.workbook.formula_texts import DatabaseSheets, or_blank
+from planner.workbook.formula_texts import DatabaseSheets, in_row, or_blank
 from planner.workbook.inputs_sheet import NAME as INPUTS
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import GREY, Live, Page, whole_as_int
@@ -99,7 +99,7 @@ def _efficiencies(plan: BuildPlan, inputs: Inputs) -> Mapping[str, str]:
         return {}  # Dashboard chooses no scenario
     chosen = f"MATCH({dashboard.SELECTORS['scenario']},{plan.columns.across(INPUTS, layout.ID_ROW)},0)"
     return {
-        name: or_blank(f"INDEX({plan.columns.across(INPUTS, inputs.input_rows[name])},{chosen})")
+        name: or_blank(in_row(plan.columns.across(INPUTS, inputs.input_rows[name]), chosen))
         for name in EFFICIENCIES if name in inputs.input_rows
     }  # fmt: skip
 

@@ -48,7 +48,7 @@ def plan_front(plan: BuildPlan) -> Front:
     ids = plan.columns.across("Inputs", layout.ID_ROW)
     purpose = "Predictions of a large language model's memory, speed and cost, as live formulas."
     return Front(
-        "Plan", purpose, [("Scenarios", f'SUMPRODUCT(({ids}<>"")*1)')], COLOURS, (SCENARIOS, HOW_TO)
+        "Plan", purpose, [("Scenarios", f"COUNTA({ids})")], COLOURS, (SCENARIOS, HOW_TO)
     )  # fmt: skip
 
 

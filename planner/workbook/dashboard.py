@@ -148,13 +148,11 @@ def _set_back(page: Page, plan: BuildPlan, inputs: Inputs, sheet: Calculation, f
     """Numbers of a workload that a scenario isn't meant for are grey, and the heading of their section says so."""
     if plan.workloads.row is None or sheet.template not in plan.workloads.templates:
         return
-    page.put(first, layout.SOURCE, "grey: of a scenario that isn't meant for it", "plan_section")
-    typed = f"{inputs_sheet.NAME}!{column_letters(layout.FIRST_SCENARIO)}${inputs.input_rows[WORKLOAD]}"
-    page.colour(
-        plan.columns.area(first + 1, last),
-        f'AND({typed}<>"{ALL_WORKLOADS}",{typed}<>"{sheet.template.name}")',
-        ink=GREY,
-    )
+    typed = f"{inputs_sheet.NAME}!{HERE}{inputs.input_rows[WORKLOAD]}"
+    others = f'OR({typed}="{ALL_WORKLOADS}",{typed}="{sheet.template.name}")'
+    page.across(first, plan.columns, f'IF({others},"","not meant for it")', "plan_section")
+    told = f"{column_letters(layout.FIRST_SCENARIO)}${first}"
+    page.colour(plan.columns.area(first + 1, last), f'{told}<>""', ink=GREY)
 
 
 def _linked(page: Page, at: int, sheet: str, row: int) -> None:

@@ -23,6 +23,7 @@ from planner.workbook import charts, inputs_sheet, layout
 from planner.workbook.build_plan import WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.cell_styles import number_format
+from planner.workbook.formula_texts import in_row
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import GREY, Live, Page
 from planner.xlsx.address import address, column_letters
@@ -96,7 +97,7 @@ def write(
     meant, at = "", at + 2
     if len(made) > 1 and WORKLOAD in inputs.input_rows:
         across = plan.columns.across(inputs_sheet.NAME, inputs.input_rows[WORKLOAD])
-        meant = _chosen(page, at, "Its workload", "text", f"shown_{WORKLOAD}", f"INDEX({across},1,{index})")
+        meant = _chosen(page, at, "Its workload", "text", f"shown_{WORKLOAD}", in_row(across, index))
         at += 1
     for column, title in TITLES.items():
         page.put(at, column, title, "plan_header_right" if column > UNIT else "plan_header")
@@ -151,7 +152,7 @@ class _Writer:
         if row is None:
             return "NA()"
         home = sheet.home(row.name)
-        return f"INDEX({self.plan.columns.across(home.page.name, home.rows[row.name])},1,{self.index})"
+        return in_row(self.plan.columns.across(home.page.name, home.rows[row.name]), self.index)
 
     def _of_workload(self, texts: Sequence[str]) -> str:
         """What is meant where the scenario is meant for a sheet's workload; of one meant for all the last one's."""

@@ -54,17 +54,26 @@ def overridable(override_cell: str, formula: str) -> str:
     return f'IF({override_cell}<>"",{override_cell},{formula})'
 
 
+def in_row(cells: str, place: str) -> str:
+    """The cell at a place of a range of one row. Not every program reads `INDEX(cells,place)` so."""
+    return f"INDEX({cells},1,{place})"
+
+
 ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """The cells of the competing parts in order, their range, the range of their labels, and MAX or MIN."""
+    """The cells of the competing parts in order, their range, the range of their labels, and MAX or MIN.
+
+    `is_row` says that they stand side by side.
+    """
 
     cells: Sequence[str]
     values: str
     labels: str
     function: str
+    is_row: bool = False
 
     @property
     def best(self) -> str:
@@ -97,9 +106,12 @@ class Ranking:
         return f"IF({small}>0,{large}/{small},NA())"
 
     def words(self, binding: str, following: str, margin: str) -> str:
-        """`Compute, 1.8x above the next`; the arguments are the cells of the three formulas above."""
+        """`Compute, 1.80x above the next`; the arguments are the cells of the three formulas above.
+
+        FIXED writes the decimals: Gnumeric joins some numbers with a text as 4.8699999999999999999.
+        """
         over = "above" if self.function == "MAX" else "below"
-        rounded = f"ROUND({margin},IF({margin}>={LARGE},0,2))"
+        rounded = f"IF({margin}>={LARGE},ROUND({margin},0),FIXED(ROUND({margin},2),2,TRUE))"
         times = f'IF({margin}>={FAR},"more than {FAR:,}",{rounded})'
         distance = f'{times}&"x {over} "&{self._label(following)}'
         said = f'IF(ROUND({margin},2)=1,"{LEVEL}",{distance})'
@@ -110,4 +122,5 @@ class Ranking:
         return (following, self.best) if self.function == "MAX" else (self.best, following)
 
     def _label(self, value: str) -> str:
-        return f"INDEX({self.labels},MATCH({value},{self.values},0))"
+        place = f"MATCH({value},{self.values},0)"
+        return in_row(self.labels, place) if self.is_row else f"INDEX({self.labels},{place})"

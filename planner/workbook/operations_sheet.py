@@ -15,7 +15,7 @@ from planner.workbook.calculation import Calculation
 from planner.workbook.case_table import CaseColumns, Leaf
 from planner.workbook.cell_styles import number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenBlock
-from planner.workbook.formula_texts import DatabaseSheets
+from planner.workbook.formula_texts import DatabaseSheets, in_row
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
@@ -108,7 +108,7 @@ class _Step(ChosenBlock):
         self.places["phase"] = self.put("phase", "Phase", "text", "@", selectors["phase"], phases, "plan_cross")
         self.places["scenario_index"] = self.put_index(self.places["chosen_scenario"], "plan_formula")
         chips = plan.columns.across(inputs_sheet.NAME, layout.HARDWARE_ROW)
-        matched = f"MATCH(INDEX({chips},{self.places['scenario_index']}),{databases['hardware'].ids},0)"
+        matched = f"MATCH({in_row(chips, self.places['scenario_index'])},{databases['hardware'].ids},0)"
         names = "MATCH(hardware_id, hardware, 0)"
         self.places["hardware_row"] = self.put(
             "hardware_row", "Row of Hardware", "1", number_format("1"), matched, names, "plan_formula"
@@ -123,4 +123,4 @@ class _Step(ChosenBlock):
             return self.places[name]
         home = self.step.home(name)
         values = self.plan.columns.across(home.page.name, home.rows[name])
-        return f"INDEX({values},{self.places['scenario_index']})"
+        return in_row(values, self.places["scenario_index"])

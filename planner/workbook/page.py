@@ -135,7 +135,11 @@ class Page:
         self.rules.append((reference, rule["type"], title, rule["formula1"], rule.get("formula2", "")))
 
     def colour(self, reference: str, condition: str, *, ink: str, fill: str | None = None, bold: bool = False) -> None:
-        """A conditional format: the cells of `reference` for which the formula `condition` holds."""
+        """A conditional format: the cells of `reference` for which the formula `condition` holds.
+
+        It reads this sheet alone: Google Sheets drops one that reads another.
+        """
+        assert "!" not in condition, f"{self.name}: a conditional format can't read {condition}"
         change = self._styles.conditional(self.sheet.parent, ink, fill, bold)
         self.sheet.conditional_formatting.add(reference, Rule("expression", dxfId=change, formula=[condition]))
         self.rules.append((reference, "", "", condition, ""))
@@ -171,6 +175,14 @@ class Page:
         self.widths(*widths, scenarios=columns, each=layout.SCENARIO_WIDTH)
         for column in (layout.FORMULA, layout.SOURCE):
             self.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
+
+    def close_rows(self, rows: range, is_open: Container[int] = ()) -> None:
+        """Make rows a closed group, which the row below them opens; those of `is_open` are of it, and are seen."""
+        for row in rows:
+            group = self.sheet.row_dimensions[row]
+            group.outlineLevel, group.hidden = 1, row not in is_open
+        if rows:
+            self.sheet.row_dimensions[rows.stop].collapsed = True
 
     def fit(self) -> None:
         """Make rows as high as their texts need, where these wrap: not every program does when it opens the file."""

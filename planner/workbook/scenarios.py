@@ -18,11 +18,10 @@ from planner.formulas.input_values import check_together, parsed, typed, wholes
 from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, followed, sweeps
 from planner.formulas.template import Row, Template
-from planner.workbook.build_plan import BuildPlan, BuildScenario, Workloads, workloads
-from planner.workbook.template_rows import included_first
+from planner.workbook.build_plan import WORKLOAD, BuildPlan, BuildScenario, Workloads, workloads
+from planner.workbook.workloads import DEFAULT_TEMPLATES, named_workloads, with_workloads, without_others
 
 STEP = "inference"  # the template that layer_ops.csv is written over
-DEFAULT_TEMPLATES = ("transformer", "training", "inference", "collectives")
 _SERVING = {"n_chips": "8", "batch": "32", "context_len": "8192"}
 _BY_HEADS = {"kv_head_sharding": "1"}  # as engines do; sixteen chips have more ways than the model has KV heads
 _TRAINING = {
@@ -54,13 +53,12 @@ def plan_of(
     databases = databases or Databases()
     tables = databases.models, databases.hardware
     models, chips, templates = _sorted(models, chips, templates, *tables)
-    loaded = included_first([library.load(name) for name in templates or DEFAULT_TEMPLATES])
-    rows = {row.name: row for template in loaded for row in template.rows}
-    swept = sweeps(loaded)
-    meant = workloads(loaded, swept)
-    if chosen := meant.row:
-        rows[chosen.name] = chosen
-    known = _Known(rows, *tables, _typed(rows, parsed(settings)))
+    texts = parsed(settings)
+    named = named_workloads(scenarios_csv, texts.get(WORKLOAD))
+    loaded = with_workloads(templates or DEFAULT_TEMPLATES, named)
+    meant = workloads(loaded, sweeps(loaded))
+    rows = {row.name: row for template in loaded for row in template.rows} | {WORKLOAD: meant.choice}
+    known = _Known(rows, *tables, _typed(rows, texts))
     if scenarios_csv is not None:
         if models or chips:
             raise UserError("models and chips stand in the scenarios file", remedy="leave them off the command line")
@@ -69,7 +67,10 @@ def plan_of(
         scenarios = [_scenario(m, c, _typed(rows, values) | known.common) for m, c, values in DEFAULTS]
     else:
         scenarios = known.products(models, chips, loaded)
-    scenarios = [_completed(_possible(scenario, tables[1]), meant, swept) for scenario in _distinct(scenarios)]
+    scenarios = [_meant(_possible(scenario, tables[1]), meant) for scenario in _distinct(scenarios)]
+    if not templates:
+        loaded, scenarios = without_others(loaded, scenarios)
+    scenarios = completed(loaded, scenarios)
     return BuildPlan(loaded, scenarios, databases, operations_of(loaded), cases.load())
 
 
@@ -129,15 +130,25 @@ def _distinct(scenarios: Sequence[BuildScenario]) -> list[BuildScenario]:
     return distinct
 
 
-def _completed(scenario: BuildScenario, meant: Workloads, swept: Sequence[Sweep]) -> BuildScenario:
-    """A scenario with what it is meant for, and the inputs that follow others where it leaves them open.
+def _meant(scenario: BuildScenario, meant: Workloads) -> BuildScenario:
+    """A scenario with what it is meant for among its values."""
+    said = scenario.values.get(WORKLOAD) or meant.meant(scenario.values)
+    return replace(scenario, values={**scenario.values, WORKLOAD: said})
+
+
+def completed(templates: Sequence[Template], scenarios: Iterable[BuildScenario]) -> list[BuildScenario]:
+    """Scenarios with the inputs that follow others where they leave them open, and `workload` where it is a choice.
 
     A scenario of 16 chips that names no mesh has 16 FSDP ways, as templates/sweep.csv says of chips. Prompts, which
     are swept with the context, stay as long as the template has them.
     """
-    values = dict(scenario.values)
-    if meant.row is not None:
-        values.setdefault(meant.row.name, meant.meant(scenario.values))
+    swept = sweeps(templates)
+    has_choice = workloads(templates, swept).row is not None
+    return [_completed(scenario, swept, has_choice=has_choice) for scenario in scenarios]
+
+
+def _completed(scenario: BuildScenario, swept: Sequence[Sweep], *, has_choice: bool) -> BuildScenario:
+    values = {name: value for name, value in scenario.values.items() if has_choice or name != WORKLOAD}
     for sweep in swept:
         for axis in (axis for axis in sweep.axes if axis.row.unit == "chip"):
             for name, formula in axis.follows.items():

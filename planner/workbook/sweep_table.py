@@ -198,7 +198,7 @@ class TableWriter:
             down(rows, column, parse(part.text).substitute(self._reference), "plan_formula", form)
         ranking = Ranking(
             [_here(column) for column in range(first, last + 1)], f"{_here(first)}:{_here(last)}",
-            f"${column_letters(first)}${titles}:${column_letters(last)}${titles}", each.function,
+            f"${column_letters(first)}${titles}:${column_letters(last)}${titles}", each.function, is_row=True,
         )  # fmt: skip
         binding, following, margin = (_here(last + step) for step in (1, 2, 3))
         down(rows, last + 1, ranking.binding, "plan_formula", "@")

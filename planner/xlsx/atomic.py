@@ -43,6 +43,20 @@ def write_atomically(path: Path, data: bytes, *, check: Callable[[Path], None] |
         _flush_folder(target.parent)
 
 
+def kept_beside(path: Path) -> Path:
+    """Copy the file at `path` to a name beside it that is free, `plan.bak.xlsx` or `plan.bak2.xlsx`; returns that.
+
+    Raises UserError as `write_atomically` does.
+    """
+    number = 1
+    while True:
+        backup = path.with_name(f"{path.stem}.bak{number if number > 1 else ''}{path.suffix}")
+        if not backup.exists():
+            write_atomically(backup, path.read_bytes())
+            return backup
+        number += 1
+
+
 def refuse_if_unwritable(path: Path) -> None:
     """Raise UserError where a file at `path` is open in a spreadsheet, is no file or read-only: before any work."""
     target = target_of(path)

@@ -65,6 +65,32 @@ def _formulas(sheet: SheetXml, name: str, moves: Moves) -> Iterator[tuple[Cell, 
             yield from ((cell, text, True) for cell, text in zip(cells, texts, strict=True))
 
 
+def with_moved_cells(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes, list[Lost]]:
+    """The XML of a sheet whose columns go elsewhere, and the references that are lost in cells that stay.
+
+    Cells of columns that are gone are taken out; of the others each that shared a formula has one of its own. No row
+    may move, and columns stay in their order.
+    """
+    xml, track = sheet.xml, moves.of(name)
+    masters = {cell.shared: cell for cell in sheet.cells.values() if cell.kind == "shared" and cell.formula}
+    edits = [Edit(*found.span(), retagged(found[0], (b"spans",), {})) for found in _ROW.finditer(xml)]
+    lost: list[Lost] = []
+    for cell in sheet.cells.values():
+        start, end = cell.span[0], element_end(xml, *cell.span)
+        row, column = coordinates(cell.ref)
+        if not track.has(row, column):
+            edits.append(Edit(start, end, b""))
+            continue
+        final, text = track.cell(row, column), cell.formula if cell.kind else None
+        if text is None and cell.kind == "shared" and (master := masters.get(cell.shared)):
+            text = copied_to(master.formula or "", master.ref, cell.ref)
+        if text is not None:
+            lost += (Lost(name, address(*final), read) for read in moves.lost(text, name))
+            text = moves.formula(text, name)
+        edits.append(Edit(start, end, readdressed(xml[start:end], final, None, text, track)))
+    return apply_edits(xml, edits), lost
+
+
 def moved_formula(xml: bytes, text: str, track: SheetMoves, is_expanded: bool = False) -> bytes:
     """A formula's element with another text (blank: as it is), and what it says of cells led to where they are then.
 

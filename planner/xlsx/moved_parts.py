@@ -191,6 +191,20 @@ def move_chart(root: Element, moves: Moves) -> None:
     _Walk("", moves, lambda _element: "").follow(root, _CHART)
 
 
+def drop_series(package: Package, moves: Moves) -> list[Lost]:
+    """Take out of every chart the series whose values are gone; returns what these read. `move` does all else."""
+    lost: list[Lost] = []
+    for part in _charts_of(package):
+        root = package.tree(part)
+        for series in list(every(root, "ser")):
+            drawn = (found.text or "" for values in every(series, "val", "yVal") for found in every(values, "f"))
+            if gone := [read for text in drawn for read in moves.lost(text, "")]:
+                lost += (Lost("", f"a series of the chart in {part}", read) for read in gone)
+                take_out(series)
+        package.put_tree(part, root)
+    return lost
+
+
 def _charts_of(package: Package) -> list[str]:
     """The charts of all drawings, those of chart sheets too."""
     links = (link for part in list(package.parts) if "/drawings/" in part for link in package.relationships(part))

@@ -108,6 +108,17 @@ def take_widths(old: Element, fresh: Element, columns: Track, fresh_columns: Tra
     placed = {columns(column): found for column, found in told.items() if column not in columns.known}
     placed |= {fresh_columns(column): found for column, found in _told(fresh).items()}
     placed |= {columns(column): found for column, found in told.items() if column in columns.known}
+    _widen(old, placed)
+
+
+def move_widths(root: Element, columns: Track) -> None:
+    """Let the widths of a sheet's columns go where its columns go."""
+    if child(root, "cols") is not None:
+        _widen(root, {columns(column): found for column, found in _told(root).items() if column not in columns.gone})
+
+
+def _widen(old: Element, placed: dict[int, Element]) -> None:
+    """Give a sheet these widths by column, and behind them those of a span that goes on to its end."""
     spans = _joined(placed)
     rest = next((found for found in _spans(old) if _limits(found)[1] > MOST), None)
     if rest is not None:

@@ -1,0 +1,75 @@
+"""What a person asks of a template: rows by name or pattern; and what was given though nothing asked for reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from planner.errors import UserError, closest
+from planner.formulas.template import Row, Template
+
+WILD = "*?["  # what makes a name a pattern
+ALIKE = 0.75  # how alike a name that nothing reads and the one that was meant are at least
+
+
+def named(template: Template, wanted: Iterable[str]) -> list[str]:
+    """The names of the rows that are asked for, each once; `kv_*` asks for all that begin so, in their order.
+
+    Raises UserError for a name or a pattern that no row has, with the nearest.
+    """
+    return list(dict.fromkeys(name for text in wanted for name in _matching(template, text)))
+
+
+def _matching(template: Template, text: str) -> list[str]:
+    if not any(sign in text for sign in WILD):
+        return [template.row(text).name]
+    found = [row.name for row in template.rows if fnmatchcase(row.name, text)]
+    if not found:
+        alike = closest(text.translate(dict.fromkeys(map(ord, WILD))), template.by_name)
+        raise UserError(f"{template.name} has no row like {text!r}", remedy=f"the nearest are {', '.join(alike)}")
+    return found
+
+
+def unread(template: Template, given: Collection[str], asked: Iterable[str] | None) -> Iterator[str]:
+    """A sentence for each name that was set and that none of the `asked` rows is made of; None asks for all rows.
+
+    Of what reads it, or of a like number that is read in its place.
+    """
+    if asked is None:
+        read = {name for row in template.rows if row.name not in given for name in row.reads}
+    else:
+        read = template.closure(asked, given)
+    for name in given:
+        if name not in read:
+            what = f"{name} was set, and nothing you asked for reads it"
+            instead = _instead(template, template.row(name), read)
+            yield f"{what}: {instead}" if instead else what
+
+
+def _instead(template: Template, row: Row, read: Collection[str]) -> str:
+    """The row that does read a number, or another number like it that is read; blank where there is neither."""
+    results = template.closure(each.name for each in template.of_kind("output"))  # and no cross-checks
+    unasked = (each.name for each in template.rows if row.name in each.reads and each.name in results)
+    if reader := next(unasked, None):
+        return f"{reader} does"
+    alike = closest(row.name, [name for name in read if template.row(name).unit == row.unit], 1, ALIKE)
+    readers = (each.name for each in template.rows if alike and each.name in read and alike[0] in each.reads)
+    return f"{reader} reads {alike[0]}" if (reader := next(readers, None)) else ""
+
+
+def untaken(template: Template, kind: str, identifier: str, record: Mapping[str, Any], given: Collection[str]) -> str:
+    """That a template takes no model, or no chip (`kind` hardware), though one is named; blank where it takes one.
+
+    Of inputs that are called as its numbers are, what to type.
+    """
+    if template.of_kind(kind):
+        return ""
+    option, noun = ("-m", "model") if kind == "model" else ("-H", "chip")
+    typed = [
+        f"{row.name}={record[row.name] if isinstance(record[row.name], str) else format(record[row.name], '.15g')}"
+        for row in template.of_kind("input")
+        if record.get(row.name) is not None and row.name not in given
+    ]
+    what = f"{template.name} takes no {noun}, so that {option} {identifier} is not read"
+    return f"{what}: --set {' '.join(typed)}" if typed else what

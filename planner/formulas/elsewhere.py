@@ -1,0 +1,21 @@
+"""A name that one template hasn't, looked for in the others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from planner.errors import NEAR, closest, nearest
+from planner.formulas import library
+
+
+def meant(name: str, own: Collection[str]) -> str:
+    """What to write for a name that a template hasn't, whose rows are `own`: the remedy of a message.
+
+    The shipped templates that have it; else what is nearest, in the template itself or beyond it.
+    """
+    shelf = library.shelf()
+    if having := [template.name for template in shelf if name in template.by_name]:
+        return f"{', '.join(having)} {'has' if len(having) == 1 else 'have'} it"
+    there = {row: template.name for template in reversed(shelf) for row in template.by_name}
+    best = closest(name, [*own, *there], 1, NEAR)
+    return f"did you mean {best[0]}, which {there[best[0]]} has?" if {*best} - {*own} else nearest(name, own)

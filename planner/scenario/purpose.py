@@ -1,0 +1,89 @@
+"""What a new scenario is meant for, training or serving; whose column it is copied from; which inputs follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from planner.book.workbook import Book
+from planner.catalog import Value
+from planner.errors import UserError, nearest
+from planner.formulas import library
+from planner.formulas.sweeps import followed, sweeps, swept_templates
+from planner.scenario.new_column import OVERRIDES, Request, content
+from planner.scenario.which import column_of
+from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, Workloads
+from planner.xlsx.cellvalue import Value as CellValue
+from planner.xlsx.cellvalue import is_number
+
+
+def workload_of(book: Book, request: Request) -> str:
+    """The workload that is asked for: by its name, or by inputs of a request that no other has; blank for none.
+
+    Raises UserError for a name that is no workload.
+    """
+    there, shipped = _workloads(book), library.names()
+    said = (request.workload or request.settings.get(WORKLOAD, "")).strip().lower()
+    if said:
+        known = {name.lower(): name for name in (*swept_templates(), *there, ALL_WORKLOADS)}
+        if said not in known:
+            raise UserError(f"{said!r} is no workload", remedy=nearest(said, known.values()))
+        return known[said]
+    if request.like is not None:
+        return ""
+    loaded = tuple(library.load(name) for name in there if name in shipped)
+    told = Workloads(loaded).setting(request.settings)
+    return told[0] if len(told) == 1 else ""
+
+
+def lacks(book: Book, workload: str) -> bool:
+    """Whether a workbook has no sheet of a workload."""
+    return workload not in ("", ALL_WORKLOADS, *_workloads(book))
+
+
+def source_of(book: Book, like: str | None, workload: str) -> int:
+    """The column on Inputs that a scenario is copied from: the one that is named, else the last of its workload.
+
+    Raises UserError as `column_of` does.
+    """
+    if like is not None:
+        return column_of(book, like)
+    meant = {column: book.said(WORKLOAD, column) for column in reversed(book.inputs.columns)}
+    alike = (column for wanted in (workload, ALL_WORKLOADS) for column, text in meant.items() if text == wanted)
+    return next(alike, book.inputs.columns[-1]) if workload else book.inputs.columns[-1]
+
+
+def completed(book: Book, source: int, request: Request, workload: str) -> Request:
+    """The request with its workload, where Inputs has a row for it, and with the inputs that follow others of it.
+
+    A mesh that is the one which follows the chips of the source follows those of the new scenario too.
+    """
+    settings = {name: text for name, text in request.settings.items() if name != WORKLOAD}
+    if workload and WORKLOAD in book.inputs.by_name:
+        settings[WORKLOAD] = workload
+    return replace(request, settings=dict(_followers(book, source, request.settings)) | settings)
+
+
+def _followers(book: Book, source: int, settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Each input that follows what is set, and is as it follows from the source's inputs: its name and its number."""
+    lines = {line.name: line for line in book.inputs.lines if not line.section.startswith(OVERRIDES)}
+    before = {name: _number(book.inputs.sheet.value(line.row, source)) for name, line in lines.items()}
+    typed = {name: _number(content(book, lines[name], text)) for name, text in settings.items() if name in lines}
+    after = before | typed
+    shipped = library.names()
+    for sweep in sweeps([library.load(name) for name in book.templates.values() if name in shipped]):
+        for axis in sweep.axes:
+            for name, formula in axis.follows.items():
+                was, now = (followed(formula, sweep.template, values) for values in (before, after))
+                if name in lines and now is not None and now != was and before[name] in (was, None):
+                    yield name, f"{now:.0f}"
+
+
+def _number(value: CellValue) -> Value:
+    return float(value) if is_number(value) else None
+
+
+def _workloads(book: Book) -> list[str]:
+    """The workloads that a workbook has a sheet of; a template of a person's own may be one."""
+    swept, shipped = swept_templates(), library.names()
+    return [name for name in dict.fromkeys(book.templates.values()) if name in swept or name not in shipped]

@@ -1,0 +1,156 @@
+"""A scenario taken out of a workbook: its column on every sheet, and all that is said of it alone.
+
+References go along with what moves; those of a person's that read the scenario are `#REF!` then, as in Excel, and are
+listed, and so are notes that stood in its columns and cells that say its id. What was measured names no scenario.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from planner import progress
+from planner.book.scenario_columns import inputs_column
+from planner.book.workbook import Book
+from planner.collector import still
+from planner.errors import Place, UserError
+from planner.recalc import Recalculated, recalculate
+from planner.scenario.which import ID, column_of
+from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD
+from planner.xlsx.address import Spot, address, column_letters, coordinates
+from planner.xlsx.atomic import kept_beside, locked
+from planner.xlsx.comments import notes, take_note
+from planner.xlsx.moved_cells import with_moved_cells
+from planner.xlsx.moved_parts import drop_series, move, move_around_rows
+from planner.xlsx.moves import Moves, SheetMoves, Track
+from planner.xlsx.named_ranges import tables
+from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import drop_calculation_chain, parse_sheets
+from planner.xlsx.worksheet import Worksheet, move_widths
+
+SHOWN = "shown_scenario"  # the row of Dashboard that says whose charts it shows
+
+
+@dataclass
+class Removed:
+    """What was done: the scenario's id, the columns that it stood in by sheet, and what a person should look at."""
+
+    id: str
+    columns: Mapping[str, int]
+    remarks: list[str]
+    recalculated: Recalculated
+
+    @property
+    def where(self) -> str:
+        """`column H of Inputs, Dashboard, ...`."""
+        by_column: dict[int, list[str]] = {}
+        for sheet, column in self.columns.items():
+            by_column.setdefault(column, []).append(sheet)
+        return "; ".join(f"column {column_letters(at)} of {', '.join(names)}" for at, names in by_column.items())
+
+
+def remove_from_file(path: Path, scenario: str) -> tuple[Removed, Path]:
+    """Take a scenario out of the workbook at `path`, and keep the old file beside it; returns where that is.
+
+    Raises UserError for a scenario that isn't there, for the last one, and as reading and writing do.
+    """
+    with locked(path), still():
+        package = Package.read(path)
+        removed = remove(package, scenario)
+        backup = kept_beside(path)
+        package.write(path)
+    return removed, backup
+
+
+def remove(package: Package, scenario: str) -> Removed:
+    """Take a scenario out of a package, in place. Raises UserError as `remove_from_file`; then nothing is changed."""
+    progress.step("reading the workbook")
+    book = Book(package)
+    gone = column_of(book, scenario)
+    name = book.said(ID, gone)
+    if len(book.inputs.columns) == 1:
+        what = f"{name or scenario} is the last scenario"
+        raise UserError(what, place=Place(package.name), remedy="add another one first: planner scenario add")
+    columns = {table.sheet.name: column for table in book.by_scenario for column in table.columns
+               if inputs_column(book.inputs, table, column) == gone}  # fmt: skip
+    _refuse_what_spans(book, columns)
+    remarks = [*_notes(package, columns), *_said_elsewhere(book, name, columns), *_last_of_its_workload(book, gone)]
+    tracks = {sheet: Track({column + 1: column}, frozenset({column})) for sheet, column in columns.items()}
+    moves = Moves({sheet: SheetMoves(sheet, columns=track) for sheet, track in tracks.items()})
+    shown = _shown(book, name, gone)
+    progress.step("taking it out")
+    remarks += map(str, drop_series(package, moves))
+    for sheet in columns:
+        package.replace(package.sheets()[sheet], _narrower(book, sheet, moves, remarks))
+    remarks += map(str, move(package, moves, columns))
+    drop_calculation_chain(package)
+    for sheet, values in shown.items():
+        package.replace(package.sheets()[sheet], with_values(parse_sheets(package)[sheet], values))
+    progress.step("computing every formula")
+    removed = Removed(name, columns, remarks, recalculate(package))
+    progress.clear()
+    return removed
+
+
+def _narrower(book: Book, name: str, moves: Moves, remarks: list[str]) -> bytes:
+    """The XML of a sheet without its column."""
+    xml, lost = with_moved_cells(book.parsed[name], name, moves)
+    sheet = Worksheet(xml)
+    move_widths(sheet.root, moves.of(name).columns)
+    remarks += map(str, [*lost, *move_around_rows(sheet.root, name, moves)])
+    return sheet.xml()
+
+
+def _refuse_what_spans(book: Book, columns: Mapping[str, int]) -> None:
+    """Raise UserError for what a person put across a column and that can't go on without it: a table, an array."""
+    there = [(table.sheet, table.area, f"the table {table.name}") for table in tables(book.package)]
+    there += [(name, area, "an array formula") for name in columns for area in book.parsed[name].arrays.values()]
+    for sheet, area, what in there:
+        column = columns.get(sheet, 0)
+        if area.left <= column <= area.right and area.left < area.right:
+            remedy = f"turn it into plain cells, or let it end before column {column_letters(column)}"
+            raise UserError(f"{what} fills {sheet}!{area}", place=Place(book.package.name), remedy=remedy)
+
+
+def _notes(package: Package, columns: Mapping[str, int]) -> Iterator[str]:
+    """Take out the notes in the columns, and say what each was."""
+    for note in notes(package):
+        if coordinates(note.ref)[1] == columns.get(note.sheet):
+            take_note(package, note.sheet, note.ref)
+            yield f"the note on {note.sheet}!{note.ref} went with it: {' '.join(note.text.split())}"
+
+
+def _said_elsewhere(book: Book, name: str, columns: Mapping[str, int]) -> Iterator[str]:
+    """The cells outside the columns in which its id is typed, as in a person's lookup."""
+    chosen = _chooser(book)
+    for sheet in book.sheets.values() if name else ():
+        for row, column in sorted(sheet.cells):
+            is_its_own = column == columns.get(sheet.name) or Spot(sheet.name, row, column) == chosen
+            if not is_its_own and sheet.value(row, column) == name and (row, column) not in sheet.patterns:
+                yield f"{sheet.name}!{address(row, column)} says {name}, which is no more"
+
+
+def _last_of_its_workload(book: Book, gone: int) -> Iterator[str]:
+    """A word on the sheets of a workload that only the scenario was meant for."""
+    meant = book.said(WORKLOAD, gone)
+    others = {book.said(WORKLOAD, column) for column in book.inputs.columns if column != gone}
+    if meant not in ("", ALL_WORKLOADS) and not others & {meant, ALL_WORKLOADS}:
+        yield f"no scenario is meant for {meant} now: its sheets stay; export-inputs and build make a workbook without"
+
+
+def _chooser(book: Book) -> Spot | None:
+    """The cell of Dashboard that says whose charts it shows."""
+    line = book.dashboard.by_name.get(SHOWN)
+    return Spot(book.dashboard.sheet.name, line.row, book.dashboard.head.fourth) if line else None
+
+
+def _shown(book: Book, name: str, gone: int) -> dict[str, dict[str, str]]:
+    """The id for that cell where it says what is gone: of the next scenario of the same workload, else of the first."""
+    cell = _chooser(book)
+    if cell is None or book.sheets[cell.sheet].value(cell.row, cell.column) != name:
+        return {}
+    others = [column for column in book.inputs.columns if column != gone]
+    alike = (column for column in others if book.said(WORKLOAD, column) == book.said(WORKLOAD, gone))
+    return {cell.sheet: {address(cell.row, cell.column): book.said(ID, next(alike, others[0]))}}

@@ -1,0 +1,31 @@
+"""Another name for a scenario of a workbook. Its id, by which all else knows it, stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from planner.book.workbook import Book
+from planner.collector import still
+from planner.recalc import Recalculated, edit
+from planner.scenario.which import ID, NAME, column_of, refuse_taken
+from planner.xlsx.address import address
+from planner.xlsx.atomic import locked
+from planner.xlsx.opc import Package
+
+
+def rename_in_file(path: Path, scenario: str, name: str) -> tuple[str, Recalculated]:
+    """Give a scenario of the workbook at `path` another name; blank lets it follow its model and chip again.
+
+    Returns its id, and what was computed. Raises UserError for a scenario that isn't there, for a name that is another
+    one's or too long, and as reading and writing do.
+    """
+    with locked(path), still():
+        package = Package.read(path)
+        book = Book(package)
+        column = column_of(book, scenario)
+        if name.strip():
+            refuse_taken(book, name, "", (other for other in book.inputs.columns if other != column))
+        cell = address(book.inputs.by_name[NAME].row, column)
+        recalculated = edit(package, book.parsed, book.inputs.sheet.name, {cell: name.strip() or None})
+        package.write(path)
+    return book.said(ID, column), recalculated

@@ -1,0 +1,97 @@
+"""Which scenario of a workbook is meant: its column on Inputs and on the other sheets, its id, its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import count
+
+from planner.book.scenario_columns import inputs_column
+from planner.book.tables import HEADER, LineTable
+from planner.book.workbook import Book
+from planner.errors import Place, UserError, nearest
+from planner.workbook.build_plan import WORKLOAD
+from planner.xlsx.address import column_letters
+from planner.xlsx.opc import Package
+
+ID, NAME, MODEL, CHIP = HEADER
+LONGEST = 80  # characters of a name
+WANTED = f"give 1 to {LONGEST} characters with a letter or a digit"
+
+
+def column_of(book: Book, said: str) -> int:
+    """The column on Inputs of a scenario, by its id or by the name that it is shown by.
+
+    Raises UserError with the nearest where none is called so, and with their ids where several are.
+    """
+    wanted, place = said.strip().lower(), Place(book.package.name)
+    ids = {book.said(ID, column).lower(): column for column in reversed(book.inputs.columns)}
+    names = {column: shown_name(book, column).lower() for column in book.inputs.columns}
+    found = (
+        [ids[wanted]] if ids.get(wanted) and wanted else [column for column, name in names.items() if name == wanted]
+    )
+    if not found:
+        known = {text for text in (*ids, *names.values()) if text}
+        raise UserError(f"no scenario {said!r}", place=place, remedy=nearest(said, known))
+    if len(found) > 1:
+        remedy = f"give an id: {', '.join(book.said(ID, column) for column in found)}"
+        raise UserError(f"{len(found)} scenarios are called {said!r}", place=place, remedy=remedy)
+    return found[0]
+
+
+def shown_name(book: Book, column: int) -> str:
+    """What a scenario is called on every sheet: its name, or the model on the chip where it has none."""
+    return book.said(NAME, column) or book.model_on_chip(column)
+
+
+def new_identifier(book: Book, name: str) -> str:
+    """The id of a new scenario, from the name that a person gives it.
+
+    Raises UserError for a name that is empty, too long, or a scenario's already.
+    """
+    identifier = _identifier(name)
+    if not identifier:
+        raise UserError(f"{name!r} is no name for a scenario", remedy=WANTED)
+    refuse_taken(book, name, identifier, book.inputs.columns)
+    return identifier
+
+
+def free_identifier(book: Book, name: str) -> str:
+    """The id of a new scenario that is called as others may be: with a number behind it where one has it already."""
+    base = _identifier(name)
+    taken = {book.said(ID, column).lower() for column in book.inputs.columns}
+    return next(found for at in count(1) if (found := base if at == 1 else f"{base}_{at}") not in taken)
+
+
+def refuse_taken(book: Book, name: str, identifier: str, columns: Iterable[int]) -> None:
+    """Raise UserError for a name that is too long, and for a name or an id that a scenario of `columns` has."""
+    if len(name.strip()) > LONGEST:
+        raise UserError(f"{name!r} is no name for a scenario", remedy=WANTED)
+    place, wanted = Place(book.package.name), (identifier, name.strip().lower())
+    for column in columns:
+        for taken in (book.said(ID, column), book.said(NAME, column)):
+            if taken and taken.lower() in wanted:
+                raise UserError(f"there is a scenario {taken!r} already", place=place, remedy="give another name")
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def own_column(book: Book, table: LineTable, source: int) -> int:
+    """The column of a table that shows the scenario of a column of Inputs. Raises UserError where none does."""
+    found = next((column for column in table.columns if inputs_column(book.inputs, table, column) == source), None)
+    if found is None:
+        what = f"no column shows the scenario {book.said(ID, source) or column_letters(source)}"
+        remedy = "copy a scenario's column on every sheet, or delete it on Inputs"
+        raise UserError(what, place=Place(book.package.name, sheet=table.sheet.name), remedy=remedy)
+    return found
+
+
+def scenarios(package: Package) -> tuple[list[str], list[list[str]]]:
+    """The titles and the lines of a list of a workbook's scenarios."""
+    book = Book(package)
+    rows = [[book.said(ID, at), shown_name(book, at), *(book.said(name, at) for name in (MODEL, CHIP, WORKLOAD))]
+            for at in book.inputs.columns]  # fmt: skip
+    titles = ["id", "name", "model", "chip", WORKLOAD]
+    return (titles, rows) if WORKLOAD in book.inputs.by_name else (titles[:-1], [row[:-1] for row in rows])
