@@ -73,8 +73,8 @@ def test_no_step_is_below_its_bound(model, chip, stack, mesh, batch, seq_len, re
     generate_len=st.sampled_from([1, 128, 8192]), context_len=st.sampled_from([1, 4096, 1_000_000]),
     dtype=st.sampled_from(["bf16", "int8", "fp8"]), sharp=st.sampled_from([0, 1]),
     layout=st.fixed_dictionaries({
-        "mesh_data": st.sampled_from([1, 2, 8]), "mesh_pipeline": st.sampled_from([1, 2]),
-        "mesh_expert": st.sampled_from([1, 2, 16]), "cache_by_batch": flag, "has_2d_weights": flag,
+        "serve_data": st.sampled_from([1, 2, 8]), "serve_pipeline": st.sampled_from([1, 2]),
+        "serve_expert": st.sampled_from([1, 2, 16]), "cache_by_batch": flag, "has_2d_weights": flag,
         "redundant_experts": st.sampled_from([0, 32]), "routed_nodes": st.sampled_from([0, 4]),
         "expert_imbalance": st.sampled_from([1, 1.5]), "prefill_chips": st.sampled_from([0, 8]),
         "prefill_tensor": st.sampled_from([0, 2]), "chunk_len": st.sampled_from([0, 512]),
@@ -85,7 +85,7 @@ def test_no_serving_time_is_below_its_bound(
     model, chip, stack, n_chips, batch, prompt_len, generate_len, context_len, dtype, sharp, layout
 ):  # fmt: skip
     """Of random serving plans on any chip in any layout, whose numbers agree with each other in their other order."""
-    chips = n_chips * layout["mesh_data"] * layout["mesh_pipeline"]
+    chips = n_chips * layout["serve_data"] * layout["serve_pipeline"]
     found = results("inference", model, chip, n_chips=chips, batch=batch, prompt_len=prompt_len, stack=stack,
                     generate_len=generate_len, context_len=context_len, weight_dtype=dtype, kv_dtype=dtype,
                     compute_dtype=dtype, has_sharp=sharp, **layout)  # fmt: skip
