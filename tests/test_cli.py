@@ -92,8 +92,8 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, words):
         ([*MATMUL, "--set", "tokns=4"], "matmul has no row 'tokns'; did you mean tokens?"),
         ([*MATMUL, "--set", "tokens"], "--set 'tokens' is not name=value; write --set batch=32"),
         ([*MATMUL, "--set", "=4"], "--set '=4' is not name=value; write --set batch=32"),
-        ([*MATMUL, "--set", "tokens=4,5"], "'4,5' is no number; write a decimal point, not a comma"),
-        ([*MATMUL, "--set", "tokens=4_000"], "'4_000' is no number; tokens is a plain number"),
+        ([*MATMUL, "--set", "tokens=4,5"], "'4,5' is no number; write a point for decimals"),
+        ([*MATMUL, "--set", "tokens=4_000"], "'4_000' is no number; write a point for decimals and no"),
         ([*MATMUL, "--set", "tokens=1e999"], "not a finite number; write N/A for a missing number"),
         ([*PLAN, "hbm_reserve_bytes=9e10"], "nothing is left of hbm_bytes, which is 85,899,345,920; type less"),
         ([*PLAN, "zero_stage=7"], "zero_stage=7: a whole number from 0 to 3 is wanted"),
@@ -214,6 +214,47 @@ def test_a_failed_check_is_named(planner):
     raw = json.loads(planner(*plan, "batch=100000", "--json").output)
     assert raw["failed_checks"] == {"check_fits_memory": "Weights and caches fit"}
     assert raw["check_fits_memory"] == 0
+
+
+def test_typed_numbers_are_echoed(planner):
+    """What has a unit or is worked out is said on stderr as it was read, each once; a plain number is not."""
+    done = planner(
+        *MATMUL, "--set", "tokens=8k", "d_in=8*8", "d_out=16", "hbm_bandwidth=819GB/s", "--get", "flops", "--json"
+    )
+    assert json.loads(done.stdout) == {"flops": 2 * 8000 * 64 * 16.0}
+    assert done.stderr.splitlines() == [
+        "tokens = 8k, read as 8,000", "d_in = 8*8, read as 64",
+        "hbm_bandwidth = 819GB/s, read as 819,000,000,000 byte/s/chip",
+    ]  # fmt: skip
+
+
+def test_a_target_has_a_unit(planner):
+    """`--for` takes units with = and with <= alike, and the target is the same as in the row's unit."""
+    solved = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "--solve", "batch"]
+    plain = planner(*solved, "--for", "decode_step_time<=0.02")
+    assert planner(*solved, "--for", "decode_step_time<=20ms").stdout == plain.stdout
+    assert planner(*solved, "--for", "decode_step_time=20ms").stdout == plain.stdout
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        (["peak_flops=600"], "Warning: peak_flops = 600 FLOP/s/chip: 600 TFLOP/s, perhaps? write 600TFLOP/s"),
+        (["n_chips=0.5"], "Warning: n_chips = 0.5 chip is no whole number; a part of a chip is meant only where"),
+        (["n_chips=1.5"], "Warning: n_chips = 1.5 chip is no whole number"),
+        (["prompt_len=1e9"], "Warning: prompt_len = 1,000,000,000 is not from 1 to 100,000,000"),
+        (["context_len=0.5"], "Check failed: Sequences and tokens are whole numbers (check_counts)"),
+        (["tensor_axes=7"], "Check failed: The torus has the axes of the tensor ways (check_axes)"),
+        (["n_experts_active=300"], "Check failed: A token uses no more experts than there are (check_experts_active)"),
+    ],
+)
+def test_an_implausible_plan_says_so(planner, settings, says):
+    """A warning with what may be meant, or a failed check; the exit code is 0 all the same."""
+    done = planner(
+        "calc", "inference", "-m", "qwen3-235b-a22b", "-H", "tpu-v5e", "--set", *settings, "--get", "max_batch"
+    )
+    assert done.exit_code == 0
+    assert says in done.stderr
 
 
 def test_json(planner):

@@ -230,3 +230,14 @@ def test_a_scenario_without_a_number(plan: Seeded) -> None:
     assert (found.rule, found.severity, found.scenario) == (32, "fault", "llama3_70b_on_h100_sxm")
     assert found.place == f"Inputs!{plan.at('Inputs', found.name, 'G')}"
     assert found.name in ("n_layers", "peak_flops")
+
+
+def test_an_implausible_number_is_noted(plan: Seeded) -> None:
+    """Of Inputs and of a database, with what may be meant; a note is no finding, and a usual number none."""
+    plan.type("Inputs", plan.at("Inputs", "prompt_len", "G"), 2e9)
+    cell = plan.at("Inputs", "peak_flops", "F")
+    plan.type("Inputs", cell, 600)
+    found = [finding for finding in plan.recalculated() if finding.rule == 34]
+    assert {finding.severity for finding in found} == {"note"}
+    assert {finding.place for finding in found} == {f"Inputs!{plan.at('Inputs', 'prompt_len', 'G')}", f"Inputs!{cell}"}
+    assert any("= 600 FLOP/s/chip: 600 TFLOP/s, perhaps? write 600TFLOP/s" in finding.what for finding in found)

@@ -1,7 +1,7 @@
 """A report as a page of text through Jinja: one HTML file, or Markdown; ours, or a house style that extends it.
 
 HTML has style, script and drawings within it and asks nothing of a network. Markdown is what code hosts render: tables,
-and drawings from files beside it; without those the memory as bars of characters. Each format escapes its own texts.
+and drawings from files beside it. Each format escapes its own texts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Any
 from planner.errors import Place, UserError
 from planner.regularfile import SMALL, read_bytes
 from planner.report import svg
-from planner.report.contents import CheckResult, Figure, FigureTable, Picture, ReportData
+from planner.report.contents import CheckResult, Figure, FigureTable, ReportData
+from planner.report.expectation import OF_RUNS
 from planner.report.svg import Drawing
 
 PAGES = Path(__file__).parent / "pages"
@@ -106,6 +107,8 @@ def html(report: ReportData, template: Path | None = None) -> str:
         "report": report,
         "sections": _sections(report),
         "untold": grouped(report.untold),
+        "failed": alike(report.failed),
+        "of_runs": OF_RUNS,
         "swatches": [Markup(swatch(index)) for index in range(len(report.scenarios))],
         "scenario_of": scenario_of,
         "css": Markup(page("report.css")),
@@ -120,12 +123,21 @@ def html(report: ReportData, template: Path | None = None) -> str:
     return rendered("report.html", template, values, filters, escapes=True)
 
 
-def grouped(checks: tuple[CheckResult, ...]) -> list[tuple[str, str, list[str]]]:
-    """Checks that can't be told for the same reason, with the scenarios that they are of."""
-    found: dict[tuple[str, str], list[str]] = {}
+def grouped(checks: tuple[CheckResult, ...]) -> list[tuple[str, list[str], list[str]]]:
+    """Checks that can't be told by the reason: it, the labels of the checks, and the scenarios."""
+    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for check in checks:
-        found.setdefault((check.label, check.why), []).append(check.scenario)
-    return [(label, why, names) for (label, why), names in found.items()]
+        labels, names = found.setdefault(check.why, ({}, {}))
+        labels[check.label], names[check.scenario] = None, None
+    return [(why, list(labels), list(names)) for why, (labels, names) in found.items()]
+
+
+def alike(checks: tuple[CheckResult, ...]) -> list[tuple[CheckResult, list[str], list[str]]]:
+    """Failed checks that compare the same numbers: the first of them, the scenarios, and the cells."""
+    found: dict[tuple[str, str], list[CheckResult]] = {}
+    for check in checks:
+        found.setdefault((check.label, check.numbers), []).append(check)
+    return [(same[0], [each.scenario for each in same], [each.cell for each in same]) for same in found.values()]
 
 
 def swatch(index: int) -> str:
@@ -139,10 +151,9 @@ def _sections(report: ReportData) -> list[tuple[str, str]]:
     """The links of the page's navigation, to the sections that it has."""
     found = [
         ("checks", "Checks", True), ("summary", "Summary", True),
-        ("expected", "Expected", bool(report.expected)), ("near", "Runs like yours", bool(report.near)),
-        ("pictures", "Pictures", bool(report.pictures)),
-        ("headlines", "Numbers", bool(report.headlines)), ("sweep", "Sweep", bool(report.sweeps)),
-        ("comparison", "Measured", report.comparison is not None), ("assumptions", "Assumptions", True),
+        ("headlines", "Numbers", bool(report.headlines)), ("pictures", "Pictures", bool(report.pictures)),
+        ("near", "Runs like yours", bool(report.near)), ("sweep", "Sweep", bool(report.sweeps)),
+        ("comparison", "Measured", bool(report.accuracy)), ("assumptions", "Assumptions", True),
         ("provenance", "Provenance", True),
     ]  # fmt: skip
     return [(id, title) for id, title, there in found if there]
@@ -152,19 +163,20 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~$@&])")
 _BEGINS = re.compile(r"^(\s*)([-+=]|\d+[.)])")
 _SCHEME = re.compile(r"\b(https?|ftp)(?=://)|\b(www)(?=\.)", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
-_TICKS = re.compile(r"`{3,}")
-BAR = 40  # characters
-SHADES = "█▓▒░▞▚"  # of the parts of a memory
 
 
 def markdown(report: ReportData, template: Path | None = None, links: Mapping[str, str] | None = None) -> str:
     """The text; `links` are those to the drawings, by the pictures' ids. Raises UserError as `rendered` does."""
-    sketches = {} if links else _sketches(report)
-    values = {"report": report, "untold": grouped(report.untold), "sketches": sketches, "links": links or {}}
+    values = {
+        "report": report,
+        "untold": grouped(report.untold),
+        "failed": alike(report.failed),
+        "of_runs": OF_RUNS,
+        "links": links or {},
+    }
     filters = {
         "md": escaped,
         "mdcode": lambda text: text.replace("`", "'"),
-        "mdfence": lambda text: _TICKS.sub("'''", text),
     }
     text = rendered("report.md", template, values, filters, escapes=False)
     return re.sub(r"\n{3,}", "\n\n", text).lstrip("\n")
@@ -177,30 +189,3 @@ def escaped(text: str) -> str:
     line = line.replace("\\@", "@\N{WORD JOINER}") if "@" in line else line
     line = _BEGINS.sub(r"\1\\\2", line) if not re.match(r"\d", line) else re.sub(r"^(\d+)([.)])(\s)", r"\1\\\2\3", line)
     return _SCHEME.sub(lambda match: f"{match[0]}\N{WORD JOINER}", line)
-
-
-def _sketches(report: ReportData) -> dict[str, str]:
-    """The memory as bars of characters, where there is a capacity to fill."""
-    return {picture.id: _bars(picture) for picture in report.pictures if picture.id.startswith("memory-")}
-
-
-def _bars(picture: Picture) -> str:
-    """A bar for each scenario: each part in its own character, up to the capacity, which the last column holds."""
-    columns = picture.table.columns
-    sums = ("memory_bytes_total", "memory_bytes_per_chip")
-    parts = [at for at, column in enumerate(columns) if 0 < at < len(columns) - 1 and column.name not in sums]
-    wide = min(36, max(len(row[0].text) for row in picture.table.rows))
-    lines = ["  ".join(f"{SHADES[at % len(SHADES)]} {columns[part].label}" for at, part in enumerate(parts))]
-    for row in picture.table.rows:
-        room = row[-1].value
-        name = " ".join(row[0].text.split())[:wide].ljust(wide)
-        if not isinstance(room, float) or room <= 0:
-            lines.append(f"{name} N/A")
-            continue
-        bar, sum_of = "", 0.0
-        for at, part in enumerate(parts):
-            value = row[part].value
-            sum_of += value if isinstance(value, float) else 0.0
-            bar += SHADES[at % len(SHADES)] * (min(2 * BAR, round(BAR * sum_of / room)) - len(bar))
-        lines.append(f"{name} {bar.ljust(BAR)[:BAR]}|{bar[BAR:]}")
-    return "\n".join(lines)

@@ -26,7 +26,7 @@ from planner.update.update import update
 from planner.workbook.build_plan import WORKLOAD
 from planner.xlsx.address import Area, Spot, address, column_letters
 from planner.xlsx.atomic import kept_beside, locked
-from planner.xlsx.named_ranges import reshape_names
+from planner.xlsx.named_ranges import PRINTED, reshape_names
 from planner.xlsx.opc import Package
 from planner.xlsx.references import Reference, references
 from planner.xlsx.sheet_rules import reshape, rules
@@ -123,7 +123,6 @@ def _identifier(book: Book, request: Request, source: int) -> str:
     return free_identifier(book, " on ".join(part for part in chosen if part) or "scenario")
 
 
-_PRINTED = "_xlnm.Print_Area"
 _CHART = re.compile(r"/(charts|chartex)/chart[^/]*\.xml$", re.IGNORECASE)
 
 
@@ -139,7 +138,7 @@ def print_wider(package: Package, book: Book, columns: Mapping[str, int]) -> Non
     tables = _tables(book)
 
     def wide(name: str, sheet: str, area: Area) -> Area:
-        is_meant = name == _PRINTED and sheet in tables
+        is_meant = name == PRINTED and sheet in tables
         return grown(area, tables[sheet], columns[sheet]) if is_meant else area
 
     reshape_names(package, wide)

@@ -35,6 +35,7 @@ from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.memory import Memory
 from planner.workbook.page import Page
 from planner.workbook.saving import Written
+from planner.xlsx import chart_caches
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import compute_on_load
 
@@ -164,6 +165,7 @@ def _compute(written: Written) -> None:
     written.put_values(found.values)
     if found.doubts:
         compute_on_load(written.package)
+    chart_caches.refresh(written.package)
 
 
 def _date(package: Package, made: datetime) -> None:

@@ -121,7 +121,7 @@ def _colours(sheet: Calculation, plan: BuildPlan, inputs: Inputs) -> None:
     sheet.page.colour(area, typed_over, ink=BROWN, fill=ORANGE, bold=True)
     for name, told in _overridden(sheet, plan, inputs, bottom + 2).items():
         area = plan.columns.area(sheet.rows[name], sheet.rows[name])
-        sheet.page.colour(area, f"{address(told, first)}=1", ink=BROWN, fill=ORANGE, bold=True)
+        sheet.page.colour(area, address(told, first), ink=BROWN, fill=ORANGE, bold=True)
 
 
 def _overridden(sheet: Calculation, plan: BuildPlan, inputs: Inputs, at: int) -> dict[str, int]:
@@ -134,11 +134,11 @@ def _overridden(sheet: Calculation, plan: BuildPlan, inputs: Inputs, at: int) ->
     told = {name: row for row, name in enumerate(names, start=at + 1)}
     if not told:
         return told
-    page.section(at, "Overrides typed on Inputs: 1 is one", plan.columns.last_filled)
+    page.section(at, "Is an override typed on Inputs?", plan.columns.last_filled)
     for name, row in told.items():
         page.describe(row, (f"Override: {sheet.template.row(name).label}", "1", "", "", ""))
         typed = f"{inputs_sheet.NAME}!{HERE}{inputs.override_rows[name]}"
-        page.across(row, plan.columns, f'IF({typed}<>"",1,0)', "plan_cross", "0")
+        page.across(row, plan.columns, f'{typed}<>""', "plan_cross")
     page.close_rows(range(at + 1, at + 1 + len(told)))
     return told
 

@@ -13,7 +13,7 @@ from planner.table import joined
 from planner.workbook import layout
 from planner.workbook.build_plan import OVERRIDABLE, BuildPlan
 from planner.workbook.cell_styles import number_format, row_format
-from planner.workbook.page import BROWN, ORANGE, Page, whole_as_int
+from planner.workbook.page import BROWN, ORANGE, Page, titled, whole_as_int
 from planner.xlsx.address import address, column_letters
 
 NAME = "Inputs"
@@ -126,12 +126,12 @@ def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], ov
     above, most = allowed.is_positive, f"{allowed.most:g}"
 
     def hold(error: str, **rule: str) -> None:
-        page.validate(reference, row.label, prompt, error, **rule)
+        page.validate(reference, titled(row), prompt, error, **rule)
 
     if row.unit == "text" and (table := id_table(row)) in ranges:
-        page.choose(reference, ranges[table], row.label, prompt)
+        page.choose(reference, ranges[table], titled(row), prompt)
     elif row.choices:
-        page.choose(reference, f'"{",".join(row.choices)}"', row.label, prompt)
+        page.choose(reference, f'"{",".join(row.choices)}"', titled(row), prompt)
     elif row.unit == "text":
         hold("At most 80 characters.", type="textLength", operator="between", formula1="0", formula2="80")
     elif allowed.is_flag:

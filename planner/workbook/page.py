@@ -13,6 +13,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
+from planner.formulas.template import Row
 from planner.workbook import layout
 from planner.workbook.cell_styles import style_numbers
 from planner.workbook.layout import ScenarioColumns
@@ -51,7 +52,7 @@ class Page:
         self._told: dict[tuple[int, int], str] = {}  # the notes that wrap
         self.filled: dict[tuple[int, int], Filling] = {}  # what was put, by the first of the cells
         self.swept: dict[str, list[float]] = {}  # the values of each axis of a sweep
-        self.rules: list[tuple[str, ...]] = []  # the area, the kind and the texts of validations and formats
+        self.rules: list[tuple[str, ...]] = []  # of validations and formats: area, kind, title, formulas, prompt
         self.put(1, 1, title, "plan_title")
         if name != "Cover":
             self.link(1, 1, "Cover", "A1")
@@ -124,15 +125,16 @@ class Page:
 
         `rule` has its type, operator and formulas as openpyxl calls them.
         """
-        title = title[:LONGEST_TITLE]
+        assert len(title) <= LONGEST_TITLE, f"{self.name}: {title!r} is longer than a title may be"
+        prompt = prompt[:LONGEST_PROMPT]
         validation = DataValidation(
             showErrorMessage=True, showInputMessage=True, allow_blank=True, promptTitle=title, errorTitle=title,
-            prompt=prompt[:LONGEST_PROMPT], error=error, **rule,
+            prompt=prompt, error=error, **rule,
         )  # fmt: skip
         for area in reference.split():
             validation.add(area)
         self.sheet.add_data_validation(validation)
-        self.rules.append((reference, rule["type"], title, rule["formula1"], rule.get("formula2", "")))
+        self.rules.append((reference, rule["type"], title, rule["formula1"], rule.get("formula2", ""), prompt))
 
     def colour(self, reference: str, condition: str, *, ink: str, fill: str | None = None, bold: bool = False) -> None:
         """A conditional format: the cells of `reference` for which the formula `condition` holds.
@@ -142,7 +144,7 @@ class Page:
         assert "!" not in condition, f"{self.name}: a conditional format can't read {condition}"
         change = self._styles.conditional(self.sheet.parent, ink, fill, bold)
         self.sheet.conditional_formatting.add(reference, Rule("expression", dxfId=change, formula=[condition]))
-        self.rules.append((reference, "", "", condition, ""))
+        self.rules.append((reference, "", "", condition, "", ""))
 
     def widths(self, *widths: float, scenarios: ScenarioColumns | None = None, each: float = 16) -> None:
         """Column widths from A on, then one width for the scenario columns."""
@@ -215,6 +217,11 @@ class Page:
         sheet.print_title_rows = self.titles
         footer = sheet.oddFooter
         footer.left.text, footer.center.text, footer.right.text = "&F", "&A", "&P of &N"
+
+
+def titled(row: Row) -> str:
+    """What the messages of a row's validation are headed by: its label, or where that is too long its machine name."""
+    return next((text for text in (row.label, row.name) if len(text) <= LONGEST_TITLE), "")
 
 
 def _held(value: object) -> Value:

@@ -15,7 +15,7 @@ from planner.workbook.chosen_scenario import VALUE, ChosenScenario
 from planner.workbook.formula_texts import Ranking, calculated
 from planner.workbook.inputs_sheet import at_least_0
 from planner.workbook.layout import within
-from planner.workbook.page import GREY, PALE_RED, RED
+from planner.workbook.page import GREY, PALE_RED, RED, titled
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -93,7 +93,7 @@ class TableWriter:
         own, prompt = self.axis.row, "A case of the table; the values are yours."
         rule = {"type": "decimal", "operator": at_least_0(own), "formula1": "0"}
         area = f"A{rows.start}:A{rows.stop - 1}"
-        self.page.validate(area, own.label, prompt, f"A number of {own.unit}.", **rule)
+        self.page.validate(area, titled(own), prompt, f"A number of {own.unit}.", **rule)
         self._colour(rows)
         if self.drawn:
             drawn = self.drawn.values()
