@@ -67,6 +67,15 @@ def factor(scaled: str, unit: str) -> float:
     return float(number * converted(powers, unit, scaled))
 
 
+def is_unit(text: str) -> bool:
+    """Whether a text is a unit that people say."""
+    try:
+        parsed(text)
+    except ValueError:
+        return False
+    return True
+
+
 def converted(powers: Powers, unit: str, said: str) -> Fraction:
     """How many of a template's `unit` one of SI with these `powers` is; `said` is how it was written.
 

@@ -1,7 +1,7 @@
 """Numbers with their units as people read them.
 
 `spoken` says them in three digits and in the words of speech: `8.61 ms`, `26.7 days`, `41.0 %`, `$22.0 million`.
-`shown` is for tables, with four digits and the unit's symbol: `8.581 ms`, `113.5 GB`, `70,553,706,496`.
+`shown` is for tables, with four digits and whole numbers to the last: `8.581 ms`, `113.5 GB`, `70,553,706,496`.
 """
 
 from __future__ import annotations
@@ -12,19 +12,17 @@ PERCENT = "%"
 DIGITS = 3  # of a number that is said
 _TIMES = (
     (1000 * 86400, 365.25 * 86400, "years"), (2 * 86400, 86400, "days"), (7200, 3600, "h"), (120, 60, "min"),
-    (1, 1, "s"), (1e-3, 1e-3, "ms"), (1e-6, 1e-6, "us"),
+    (1, 1, "s"), (1e-3, 1e-3, "ms"), (1e-6, 1e-6, "us"), (1e-9, 1e-9, "ns"), (0, 1e-12, "ps"),
 )  # fmt: skip
 _MONEY = ((1e9, " billion"), (1e6, " million"))
-_UNITS = {"1": "", "1/s": "", "chip": "chips"}
+_UNITS = {"1": "", "1/s": "", "1/s/chip": "", "chip": "chips"}
 SHOWN = 4  # significant digits of a number that is shown scaled or fractional
 MOST = 15  # significant digits that a float holds for certain
 EXACT = 1e15  # whole counts below it are shown to the digit
 _STEPS = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
 _SCALED = {"byte": "B", "byte/chip": "B/chip", "byte/s": "B/s", "byte/s/chip": "B/s/chip", "FLOP": "FLOP",
            "FLOP/s": "FLOP/s", "FLOP/s/chip": "FLOP/s/chip"}  # fmt: skip
 _NAMES = {"1": "", "text": "", "chip": "chips", "1/s": "/s", "1/s/chip": "/s per chip", "1/chip": "per chip"}
-LONG, SECONDS_OF_A_DAY = 1e5, 86400.0  # seconds from which days say more
 
 
 def spoken(value: float | None, unit: str, like: float | None = None) -> str:
@@ -38,7 +36,7 @@ def spoken(value: float | None, unit: str, like: float | None = None) -> str:
     if unit == "s":
         if value == 0:
             return "0 s"
-        _, factor, word = next((step for step in _TIMES if size >= step[0]), (0, 1e-9, "ns"))
+        _, factor, word = next(step for step in _TIMES if size >= step[0])
         return f"{rounded(value / factor)} {word}"
     if unit == PERCENT:
         return f"{rounded(100 * value)} %"
@@ -90,7 +88,9 @@ def shown(value: object, unit: str, figures: int = SHOWN) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     number, suffix = _parts(float(value), unit, figures)
-    return f"{number}\N{NO-BREAK SPACE}{suffix}" if suffix and suffix != PERCENT else f"{number}{suffix}"
+    if unit.startswith("USD"):
+        return f"${number}{suffix}"
+    return f"{number}\N{NO-BREAK SPACE}{suffix}" if suffix else number
 
 
 def apart(one: float, other: float, unit: str) -> tuple[str, str]:
@@ -113,7 +113,10 @@ def _parts(value: float, unit: str, figures: int) -> tuple[str, str]:
     if unit == PERCENT:
         return f"{value * 100:.{1 + figures - SHOWN}f}", PERCENT
     if unit.startswith("USD"):
-        return (f"{value:,.{2 + figures - SHOWN}f}" if abs(value) >= 1000 else digits(value, figures)), unit
+        factor, word = next(((factor, word) for factor, word in _MONEY if abs(value) >= factor), (1.0, ""))
+        cents = 2 + figures - SHOWN
+        number = significant(value / factor, figures) if word else f"{value:,.{cents}f}" if abs(value) >= 1 else ""
+        return number or digits(value, figures), f"{word}{unit.removeprefix('USD')}"
     suffix = "chip" if unit == "chip" and value == 1 else _NAMES.get(unit, unit)
     return digits(value, figures), suffix
 
@@ -142,10 +145,8 @@ def _scaled(value: float, unit: str, figures: int) -> tuple[str, str]:
 def _seconds(value: float, figures: int) -> tuple[str, str]:
     if value == 0:
         return "0", "s"
-    if abs(value) >= LONG:
-        return digits(value, figures), f"s ({significant(value / SECONDS_OF_A_DAY)} days)"
-    factor, prefix = next(((factor, prefix) for factor, prefix in _SMALL if abs(value) >= factor), _SMALL[-1])
-    return significant(value / factor, figures), f"{prefix}s"
+    _, factor, word = next(step for step in _TIMES if abs(value) >= step[0])
+    return significant(value / factor, figures), word
 
 
 def significant(value: float, figures: int = SHOWN) -> str:

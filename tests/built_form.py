@@ -18,8 +18,12 @@ from planner.xlsx.xmltree import local_name
 
 COVER_SAYS = ("Version", "Made on", "Failed checks", "Sheets", "Colours", "Made from (SHA-256)")
 MOST_CHARACTERS, MOST_NAMES = 240, 8  # a prefix of 8 names may double the 120 characters of a template
+MOST_IN_A_CELL = 200
 TYPED = ("plan_input", "plan_constant", "plan_measured")
 LIVE = ("plan_formula", "plan_formula_text", "plan_output", "plan_cross")
+# of a formula its texts, cells and names, in which a figure is no number
+_NO_NUMBERS = re.compile(r'"(?:[^"]|"")*"|\$?[A-Za-z_][\w.]*!|\$?[A-Z]{1,3}\$?[0-9]+|[A-Za-z_][\w.]*')
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+")
 _STYLE = re.compile(rb"""\ss\s*=\s*["']([0-9]+)""")
 
 Breaches = Iterator[str]
@@ -95,10 +99,12 @@ def sheet_names(book: Book) -> Breaches:
 
 
 def panes(book: Book) -> Breaches:
-    """7: panes are frozen at the first scenario's cell below the header rows."""
+    """7: panes are frozen at the first scenario's cell below the header rows; on Dashboard below and beside names."""
     for table in book.by_scenario:
         row = max(line.row for line in table.lines if line.name in HEADER) + 1
         corner = address(row, table.columns[0])
+        if table is book.dashboard:
+            corner = address(table.by_name[HEADER[1]].row + 1, table.head.unit)
         frozen = [pane.get("topLeftCell") for pane in table.sheet.elements("pane") if pane.get("state") == "frozen"]
         if frozen != [corner]:
             yield f"{table.sheet.name}!{corner}: panes are frozen at {frozen}"
@@ -130,6 +136,18 @@ def literals(book: Book) -> Breaches:
 
         for node in visit(formula.root, None):
             yield f"{table.sheet.name}!{address(row, _names_column(table))}: {formula.of(node)} in {text}"
+
+
+def plain_cells(book: Book) -> Breaches:
+    """A formula in a cell has no number but 0, 1 and 2, and at most 200 characters."""
+    for sheet in book.our_sheets:
+        for at, formula in sheet.patterns.items():
+            text = formula.at(*at)
+            if len(text) > MOST_IN_A_CELL:
+                yield f"{sheet.name}!{address(*at)}: {len(text)} characters"
+            bare = _NO_NUMBERS.sub("", text)
+            if found := [number for number in _NUMBER.findall(bare) if float(number) not in (0, 1, 2)]:
+                yield f"{sheet.name}!{address(*at)}: {', '.join(found)} in {text}"
 
 
 def _allowed(number: Number, parent: Node | None) -> bool:
@@ -235,6 +253,7 @@ FORM: dict[int, Callable[[Book], Breaches]] = {
     8: whole_tables,
     13: literals,
     16: limits,
+    33: plain_cells,
     25: styles,
     26: formats,
     28: locks,

@@ -150,7 +150,7 @@ def test_an_unknown_calibration_is_said_once(tmp_path: Path) -> None:
     chips = tmp_path / "chips.csv"
     chips.write_text("id,calibration,peak_bf16,hbm_bandwidth,hbm_bytes\nmine,zeta,1e15,3e12,8e10\n", encoding="utf-8")
     found = CliRunner().invoke(group, ["calc", "matmul", "-H", "mine", "--hardware-csv", str(chips), *MATMUL])
-    assert found.stderr.count("there is no calibration 'zeta'") == 1, found.stderr
+    assert found.output.count("there is no calibration 'zeta'") == 1, found.output
 
 
 def test_a_chip_that_nobody_measured_has_a_wider_range() -> None:

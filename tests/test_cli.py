@@ -178,7 +178,7 @@ def test_the_program_itself_loads_nothing_heavy():
 def test_calc_loads_only_arrays():
     """The napkin and the lists need numpy and nothing heavier, one after the other in one process."""
     words = [["models", "list"], ["hardware", "show", "h100-sxm"], ["templates", "list"], [*MATMUL, *SIZES],
-             ["calc", "inference", "-m", "gemma-7b", "-H", "h100-sxm"]]  # fmt: skip
+             ["find", "alpha"], ["calc", "inference", "-m", "gemma-7b", "-H", "h100-sxm"]]  # fmt: skip
     loaded = loaded_by(words)
     assert {name: packages - {"numpy"} for name, packages in loaded.items() if packages - {"numpy"}} == {}
 
@@ -203,25 +203,30 @@ def test_calc(planner):
 
 
 def test_a_failed_check_is_named(planner):
-    """Numbers of a plan that doesn't fit are printed all the same, and stderr names the check; JSON is JSON alone."""
+    """A plan that doesn't fit is printed, and stderr names the check with both its numbers; JSON has it too."""
     plan = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "context_len=2048"]
     assert planner(*plan).stderr == ""
-    for form in ([], ["--all"], ["--get", "kv_time"], ["--why", "kv_time"]):
+    needed, room = (json.loads(planner(*plan, "batch=100000", "--json").output)[name] for name in (
+        "memory_bytes_per_chip", "hbm_bytes"))  # fmt: skip
+    numbers = (f"Memory of a chip = {needed / 1e12:.3f} TB/chip > {room / 1e9:.2f} GB/chip = "
+               "HBM capacity - HBM kept free on a chip")  # fmt: skip
+    for form in ([], ["--all"], ["--get", "kv_time"], ["--why", "kv_time"], ["--json", "--get", "kv_time"]):
         done = planner(*plan, "batch=100000", *form)
         assert done.exit_code == 0
-        assert done.stderr == "Check failed: Weights and caches fit (check_fits_memory)\n"
-        assert done.output.startswith(done.stderr) == ("--why" not in form)
+        assert done.stderr == f"Check failed: Weights and caches fit (check_fits_memory): {numbers}\n"
+        assert done.output.startswith(done.stderr) == (not {"--why", "--json"} & {*form})
     raw = json.loads(planner(*plan, "batch=100000", "--json").output)
-    assert raw["failed_checks"] == {"check_fits_memory": "Weights and caches fit"}
+    assert raw["failed_checks"] == {"check_fits_memory": f"Weights and caches fit: {numbers}"}
     assert raw["check_fits_memory"] == 0
 
 
 def test_typed_numbers_are_echoed(planner):
     """What has a unit or is worked out is said on stderr as it was read, each once; a plain number is not."""
     done = planner(
-        *MATMUL, "--set", "tokens=8k", "d_in=8*8", "d_out=16", "hbm_bandwidth=819GB/s", "--get", "flops", "--json"
-    )
-    assert json.loads(done.stdout) == {"flops": 2 * 8000 * 64 * 16.0}
+        *MATMUL, "--set", "tokens=8k", "d_in=8*8", "d_out=16", "hbm_bandwidth=819GB/s",
+        "--get", "flops", "memory_time", "--json",
+    )  # fmt: skip
+    assert json.loads(done.stdout)["flops"] == 2 * 8000 * 64 * 16.0
     assert done.stderr.splitlines() == [
         "tokens = 8k, read as 8,000", "d_in = 8*8, read as 64",
         "hbm_bandwidth = 819GB/s, read as 819,000,000,000 byte/s/chip",
@@ -260,19 +265,20 @@ def test_an_implausible_plan_says_so(planner, settings, says):
 def test_json(planner):
     """--json is one object of raw numbers, texts, and null for N/A."""
     done = planner(*MATMUL, *SIZES, "--json", "--get", "flops", "compute_dtype", "critical_tokens_exact", "d_in")
-    missing = json.loads(done.output).pop("missing")
-    assert {**json.loads(done.output), "missing": ""} == {
-        "flops": 1024.0, "compute_dtype": "bf16", "critical_tokens_exact": None, "d_in": 8.0, "missing": "",
+    assert json.loads(done.output) == {
+        "flops": 1024.0, "compute_dtype": "bf16", "critical_tokens_exact": None, "d_in": 8.0,
     }  # fmt: skip
-    assert missing.keys() == {"critical_tokens_exact"}
-    assert missing["critical_tokens_exact"].startswith("critical_tokens_exact is N/A by its formula (IF(")
     assert json.loads(planner(*MATMUL, *SIZES, "--json", "--get", "flops", "d_*").output) == {
         "flops": 1024.0, "d_in": 8.0, "d_out": 16.0,
     }  # fmt: skip
     everything = json.loads(planner(*MATMUL, "--json").output)
     assert everything["tokens"] is None
     assert everything["flops"] is None
-    assert everything["missing"]["flops"] == "tokens is not set, d_in is not set, d_out is not set"
+    missing = everything.pop("missing")
+    assert missing["flops"] == "tokens is not set, d_in is not set, d_out is not set"
+    assert missing.keys() == {name for name, value in everything.items() if value is None}
+    why = json.loads(planner(*MATMUL, *SIZES, "--json").output)["missing"]["critical_tokens_exact"]
+    assert why.startswith("critical_tokens_exact is N/A by its formula (IF(")
     assert everything["n_matmuls"] == 1
 
 
@@ -314,7 +320,7 @@ def test_what_is_given_and_not_read_is_named(planner, words, says):
 @pytest.mark.parametrize(
     "words",
     [["--set", "d_in=8"], ["--set", "d_in=8", "--all"], ["--set", "d_in=8", "--get", "d_in"],
-     ["--set", "flops=8", "--get", "flops"], ["--set", "peak_flops=8", "--why", "compute_time"]],
+     ["--set", "flops=8", "--get", "flops"], ["--set", "peak_flops=9e14", "--why", "compute_time"]],
 )  # fmt: skip
 def test_what_is_read_is_not_warned_of(planner, words):
     """What a number on the screen is made of, what is asked for by name, and what any row reads with --all."""
@@ -322,11 +328,19 @@ def test_what_is_read_is_not_warned_of(planner, words):
                                                if "--all" in words else "")  # fmt: skip
 
 
+def test_what_another_input_follows_is_read(planner):
+    """FSDP ways that nobody named follow the chips, so that what reads the ways reads the chips."""
+    words = [*PLAN, "n_chips=64", "seq_len=512", "mesh_data=2", "--get", "mesh_fsdp", "seq_len"]
+    assert planner(*words).stderr == ""
+    named = planner(*words, "--set", "mesh_fsdp=32").stderr
+    assert named.startswith("Warning: n_chips was set, and nothing you asked for reads it: ")
+
+
 def test_negative_and_missing_values(planner):
     """A blank and N/A can be set; a negative number is refused in one line."""
     done = planner(*MATMUL, "--set", "tokens=0", "d_in=", "d_out=N/A", "--json", "--get", "tokens", "d_in", "d_out")
-    missing = {"d_in": "d_in is not set", "d_out": "d_out is not set"}
-    assert json.loads(done.stdout) == {"missing": missing, "tokens": 0, "d_in": None, "d_out": None}
+    assert json.loads(done.stdout) == {"tokens": 0, "d_in": None, "d_out": None}
+    assert done.stderr == "N/A because d_in is not set, d_out is not set: --set a value\n"
     done = planner(*MATMUL, "--set", "tokens=-4")
     assert (done.exit_code, done.output) == (2, "Error: tokens=-4: a number of at least 0 is wanted\n")
 

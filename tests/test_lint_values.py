@@ -213,11 +213,11 @@ def test_a_validation_in_the_extension(plan: Seeded) -> None:
 
 def test_an_input_without_a_validation(plan: Seeded) -> None:
     """An input whose message is gone."""
-    part = plan.part("Inputs")
+    part, first = plan.part("Inputs"), plan.at("Inputs", "n_chips", "F")
     validation = next(
-        piece for piece in plan.package.parts[part].decode().split("<dataValidation ") if 'sqref="F14' in piece
+        piece for piece in plan.package.parts[part].decode().split("<dataValidation ") if f'sqref="{first}:' in piece
     )
-    plan.edit(part, validation, validation.replace('sqref="F14', 'sqref="ZZ14'))
+    plan.edit(part, validation, validation.replace(f'sqref="{first}:', 'sqref="ZZ14:'))
     assert rules(plan.found()) == {27}
 
 

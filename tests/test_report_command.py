@@ -14,6 +14,8 @@ from planner.report.contents import ReportData
 from planner.report.gather import gather
 from planner.report.jinja_pages import html
 from planner.report.write import FORMATS, made, write
+from planner.workbook.book import build
+from planner.workbook.scenarios import plan_of
 from tests.reports import FOREIGN, default_workbook, hostile_workbook
 
 
@@ -42,7 +44,7 @@ def test_a_pdf_has_its_text_and_its_fonts(tmp_path: Path) -> None:
     write(hostile_workbook(), tmp_path / "report.pdf")
     reader = PdfReader(tmp_path / "report.pdf")
     text = " ".join("\n".join(page.extract_text() for page in reader.pages).split())
-    for words in (FOREIGN, "1 failed check", "What fits, what binds", "=cmd|", "<script>", "price_per_chip_hour"):
+    for words in (FOREIGN, "1 failed check", "What to change", "=cmd|", "<script>", "price_per_chip_hour"):
         assert words in text, words
     assert reader.trailer["/Root"]["/MarkInfo"]["/Marked"]  # type: ignore[index]
     fonts = [font.get_object() for page in reader.pages for font in page["/Resources"].get("/Font", {}).values()]  # type: ignore[union-attr]
@@ -58,7 +60,7 @@ def test_a_house_style(tmp_path: Path, default: ReportData) -> None:
     page.write_text('{% extends "report.html" %}{% block footer %}House of {{ report.title }}{% endblock %}')
     text = html(default, page)
     assert f"House of {default.title}" in text
-    assert "What fits, what binds" in text
+    assert "What to change" in text
     style = tmp_path / "house.typ"
     style.write_text('#import sys.inputs.page: *\n#show: style.with(accent: rgb("#b00020"))\nHouse rules\n#body\n')
     write(default_workbook(), tmp_path / "house.pdf", style)
@@ -107,3 +109,20 @@ def test_the_command_loads_no_large_library(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-c", code, str(hostile_workbook()), str(tmp_path / "report.html")]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == "[]"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 3, 6, 12])
+def test_the_summary_is_one_page(tmp_path: Path, count: int) -> None:
+    """Whatever number of scenarios, the first page of a PDF says of each whether it fits, and the second goes on."""
+    from pypdf import PdfReader
+
+    scenarios, path = tmp_path / "scenarios.csv", tmp_path / "plan.xlsx"
+    rows = (f"s{at},Number {at} of these,llama3-70b,h100-sxm,{at},64" for at in range(1, count + 1))
+    scenarios.write_text("\n".join(["id,name,model,hardware,n_chips,batch", *rows]) + "\n")
+    path.write_bytes(build(plan_of((), (), ("inference",), scenarios, ())))
+    write(path, tmp_path / "report.pdf")
+    first, second, *_ = (" ".join(page.extract_text().split()) for page in PdfReader(tmp_path / "report.pdf").pages)
+    assert all(f"Number {at} of these" in first for at in range(1, count + 1))
+    assert "What to change" in first
+    assert "Numbers" in second

@@ -1,4 +1,4 @@
-"""Names in drawings keep clear of each other, drawings stand beside Markdown, and colours can be read."""
+"""Drawings stand beside Markdown, and colours can be read."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from planner.errors import UserError
-from planner.report.bar_pictures import PARTS
+from planner.report.bar_chart import PARTS
 from planner.report.contents import FigureTable, Picture
 from planner.report.jinja_pages import page
-from planner.report.label_placement import DrawnPoint, Labels
 from planner.report.svg import PALETTE, Drawing
 from planner.report.write import alone, write, written_beside
 from planner.xlsx.atomic import write_atomically
@@ -20,34 +19,6 @@ from tests.reports import default_workbook, small_workbook
 
 READABLE = 4.5
 """Contrast of a text and what it stands on, by WCAG 2.1 AA."""
-
-
-def test_names_of_near_points_stand_apart() -> None:
-    """Six points in one corner: the names that find room overlap neither each other nor a point that is another's."""
-    points = [DrawnPoint(200 + 9 * at, 150 + 5 * at) for at in range(6)]
-    names = Labels(0, 300, points, [points], 0, 420)
-    for point in points:
-        names.place(point, "batch 32", 10)
-    assert len(names.placed) >= 3
-    for at, box in enumerate(names.placed):
-        assert not any(box.meets(other) for other in names.placed[:at])
-
-
-def test_a_name_leaves_a_line_free() -> None:
-    """Of a point in a line that goes on to the right, the name stands above, below or on the left."""
-    line = [DrawnPoint(100, 100), DrawnPoint(400, 100)]
-    box = Labels(0, 200, line, [line], 0, 420).place(line[0], "batch 32", 10)
-    assert box is not None
-    assert not any(box.covers(DrawnPoint(x, 100)) for x in range(100, 400))
-
-
-def test_a_name_stays_inside() -> None:
-    """At the right edge a name stands left of its point; where nothing is free there is none."""
-    names = Labels(0, 200, [DrawnPoint(410, 100)], [], 0, 420)
-    box = names.place(DrawnPoint(410, 100), "batch 32", 10)
-    assert box is not None
-    assert box.left + box.wide <= 420
-    assert Labels(0, 10, [DrawnPoint(410, 100)], [], 0, 420).place(DrawnPoint(410, 100), "batch 32", 10) is None
 
 
 def drawn() -> Picture:
@@ -73,7 +44,7 @@ def test_markdown_has_its_pictures(tmp_path: Path) -> None:
     links = re.findall(r"^!\[(.+)\]\(a%20plan_files/([\w-]+\.svg)\)$", target.read_text(encoding="utf-8"), re.MULTILINE)
     assert "a plan_files" in line
     assert sorted(name for _, name in links) == sorted(path.name for path in (tmp_path / "a plan_files").iterdir())
-    assert len(links) == 8
+    assert len(links) == 6
     assert all(words for words, _ in links)
 
 

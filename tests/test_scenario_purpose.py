@@ -87,6 +87,20 @@ def test_the_sheets_of_the_workload_are_added_and_nothing_is_lost(plan: Path, bu
     assert {each.kind for each in check(Package.read(plan)).found} <= {"failed_check", "override"}
 
 
+def test_its_charts_stand_below_those_that_were_there(plan: Path, built: bytes, tmp_path: Path) -> None:
+    """Dashboard draws the sweeps of the new workload: below the other charts, which stay, and within what prints."""
+    before = tmp_path / "before.xlsx"
+    before.write_bytes(built)
+    old, new = (openpyxl.load_workbook(path)["Dashboard"] for path in (before, plan))
+    n_old = len(old._charts)
+    rows = [chart.anchor._from.row for chart in new._charts]
+    titles = ["".join(run.t for run in chart.title.tx.rich.p[0].r) for chart in new._charts]
+    assert len(titles) == n_old + 2
+    assert all(title.startswith("Training: ") for title in titles[n_old:])
+    assert all(at >= max(rows[:n_old]) + 19 for at in rows[n_old:])
+    assert int(new.print_area.rpartition("$")[2]) > max(rows)
+
+
 def test_the_new_scenario_computes_what_its_template_does(plan: Path) -> None:
     """Every row of the new sheet is that of the array functions, with a mesh that follows the chips."""
     after, template = read_plan(plan), library.load("training")
@@ -104,8 +118,8 @@ def test_the_new_scenario_computes_what_its_template_does(plan: Path) -> None:
         ((), TRAINS, "training"),
         (("--workload", "inference"), SERVES, "inference"),
         (("--set", "batch=16"), SERVES, "inference"),
-        (("--set", "seq_len=4096"), TRAINS, "training"),
-        (("--like", SERVES), SERVES, "inference"),
+        pytest.param(("--set", "seq_len=4096"), TRAINS, "training", marks=pytest.mark.slow),
+        pytest.param(("--like", SERVES), SERVES, "inference", marks=pytest.mark.slow),
         (("--like", SERVES, "--workload", "training"), SERVES, "training"),
     ],
 )
@@ -121,6 +135,7 @@ def test_a_scenario_of_the_same_workload_is_copied(plan: Path, words: tuple[str,
     assert not (plan.parent / "plan.bak.xlsx").exists()
 
 
+@pytest.mark.slow
 def test_a_second_one_without_a_name_has_an_id_of_its_own(plan: Path) -> None:
     """Ids that are made of the model and the chip are told apart by a number."""
     add(plan)

@@ -19,8 +19,15 @@ from planner.book.reading import read_plan
 from planner.book.workbook import Book
 from planner.check.run import check
 from planner.cli import group
+from planner.xlsx.address import address
 from planner.xlsx.cellvalue import same_value
+from planner.xlsx.moved_cells import with_moved_cells
+from planner.xlsx.moved_parts import move, move_around_rows
+from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
+from planner.xlsx.worksheet import Worksheet
 from tests.libreoffice import needs_libreoffice, recalculated, saved
 from tests.test_scenario_add import edit, row_of
 from tests.workbooks import agree, write_plan
@@ -84,7 +91,7 @@ def layout(path: Path) -> dict[str, tuple[object, ...]]:
     return found
 
 
-@pytest.mark.parametrize("gone", [0, 1, 2])
+@pytest.mark.parametrize("gone", [1, *(pytest.param(at, marks=pytest.mark.slow) for at in (0, 2))])
 def test_the_rest_is_as_a_build_without_it(plan: Path, tmp_path: Path, gone: int) -> None:
     """Every cell with its formula, value and format, every width, rule, printed area and chart is the fresh one's.
 
@@ -161,18 +168,46 @@ def test_what_reads_it_is_lost_and_listed(plan: Path) -> None:
     assert not after.stale
 
 
-def test_columns_that_a_person_has_moved(plan: Path) -> None:
-    """A column of a person's in front of the scenarios stays, with what it says, and the right scenario goes."""
+def test_the_only_note_of_a_sheet(plan: Path) -> None:
+    """A note that was the sheet's only one goes with all that showed it: the file is clean by every rule."""
 
-    def insert(book: openpyxl.Workbook) -> None:
-        sheet = book.create_sheet("Mine")
-        sheet["A1"] = "=Inputs!H11"
+    def note(book: openpyxl.Workbook) -> None:
+        book["Inputs"]["G12"].comment = Comment("ask Ann", "me")
 
-    edit(plan, insert)
-    assert run("scenario", "remove", plan, IDS[0]).exit_code == 0
+    edit(plan, note)
     assert run("scenario", "remove", plan, IDS[1]).exit_code == 0
-    assert openpyxl.load_workbook(plan)["Mine"]["A1"].value == "=Inputs!F11"
-    assert [each.hardware for each in read_plan(plan).scenarios] == ["tpu-v6e"]
+    assert not any(cell.comment for line in openpyxl.load_workbook(plan)["Inputs"].iter_rows() for cell in line)
+    assert [each for each in check(Package.read(plan)).found if each.kind not in ("failed_check", "override")] == []
+
+
+def with_a_column(path: Path, sheet: str, at: int) -> None:
+    """Put an empty column in before column `at` of a sheet, as a spreadsheet program does, and a text into it."""
+    package = Package.read(path)
+    moves = Moves({sheet: SheetMoves(sheet, columns=Track({at: at + 1}))})
+    xml, _ = with_moved_cells(parse_sheets(package)[sheet], sheet, moves)
+    moved = Worksheet(xml)
+    move_around_rows(moved.root, sheet, moves)
+    package.replace(package.sheets()[sheet], moved.xml())
+    move(package, moves, [sheet])
+    package.replace(package.sheets()[sheet], with_values(parse_sheets(package)[sheet], {address(20, at): "my remark"}))
+    package.write(path)
+
+
+@pytest.mark.slow
+def test_columns_that_a_person_has_moved(plan: Path) -> None:
+    """A column that a person put between the scenarios of one sheet stays, and the right one goes on each sheet."""
+    with_a_column(plan, "Inference", 7)
+    before = read_plan(plan)
+    done = run("scenario", "remove", plan, IDS[1])
+    assert "column G of Inputs, Dashboard, Constraints, Checks; column H of Inference." in done.output
+    after = read_plan(plan)
+    assert after.at("Inference", 20, 7) == "my remark"
+    assert [each.hardware for each in after.scenarios] == ["tpu-v5e", "tpu-v6e"]
+    for quantity in before.tables["Inference"]:
+        assert [after.value(quantity.name, key) for key in (IDS[0], IDS[2])] == [
+            quantity.value(key) for key in (IDS[0], IDS[2])
+        ]
+    assert not after.stale
 
 
 @pytest.mark.parametrize(

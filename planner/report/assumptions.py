@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -23,28 +23,35 @@ LOOKED_UP = tuple(f"{table}[" for table in TABLES.values())
 
 
 def sections(cells: CellFigures) -> tuple[Section, ...]:
-    """The sections that have lines; rows that are 0 or blank everywhere are left out of what was looked up."""
+    """The sections that have lines, of what some scenario is meant for.
+
+    Rows that are 0 or blank everywhere are left out of what was looked up.
+    """
     plan = cells.plan
     typed = [row for row in plan.overrides if any(not entry.is_blank for entry in row.cells.values())]
     looked_up: dict[str, Quantity] = {}
-    for table in plan.tables.values():
-        for row in table:
-            is_looked_up = row.text.removeprefix("override or ").startswith(LOOKED_UP)
-            if is_looked_up and not row.name.endswith(RANGE) and _says_something(row):
-                looked_up.setdefault(row.name, row)
-    constants = tuple(_constant(cells, row) for row in plan.constants)
+    for row in _read(cells, (row for table in plan.tables.values() for row in table)):
+        is_looked_up = row.text.removeprefix("override or ").startswith(LOOKED_UP)
+        if is_looked_up and not row.name.endswith(RANGE) and _says_something(row):
+            looked_up.setdefault(row.name, row)
+    everyone = tuple(range(len(plan.scenarios)))
     found = (
-        Section("Inputs", tuple(_input(cells, row) for row in plan.inputs)),
-        Section("Overrides in force", tuple(_override(cells, row) for row in typed)),
-        Section("Looked up: chip and model", cells.lines(list(looked_up.values())), is_detail=True),
-        Section("Constants", constants, is_detail=True),
+        Section("Inputs", tuple(_input(cells, row) for row in _read(cells, plan.inputs)), everyone),
+        Section("Overrides in force", tuple(_override(cells, row) for row in typed), everyone),
+        Section("Looked up: chip and model", tuple(map(cells.line, looked_up.values())), everyone, True),
+        Section("Constants", tuple(_constant(cells, row) for row in _read(cells, plan.constants)), (), True),
     )
     return tuple(section for section in found if section.lines)
 
 
+def _read(cells: CellFigures, rows: Iterable[Quantity]) -> Iterator[Quantity]:
+    """The rows that some scenario reads."""
+    return (row for row in rows if any(cells.is_read(row.name, key) for key in cells.keys))
+
+
 def _input(cells: CellFigures, row: Quantity) -> FigureRow:
     source = row.source if row.source != "the plan's choice" else ""
-    return cells.line(row, joined(row.text, source) or " ")
+    return cells.line(row, note=joined(row.text, source) or " ")
 
 
 def _override(cells: CellFigures, row: Quantity) -> FigureRow:

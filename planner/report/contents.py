@@ -69,14 +69,10 @@ class FigureRow:
         """Whether the scenarios have different values."""
         return len({figure.value for figure in self.figures}) > 1
 
-
-@dataclass(frozen=True)
-class Section:
-    """Lines below one heading; `is_detail`: of interest to those who look closer."""
-
-    title: str
-    lines: tuple[FigureRow, ...]
-    is_detail: bool = False
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why numbers are missing, each reason once."""
+        return tuple(dict.fromkeys(figure.why for figure in self.figures if figure.why))
 
 
 @dataclass(frozen=True)
@@ -93,12 +89,28 @@ class ExpectedNumber:
 
     @property
     def range(self) -> Figure:
-        """The range in words: `7.5 s to 10.2 s`."""
+        """The range in words: `7.5 to 10.2 s`."""
         cells = f"{self.low.cell}, {self.high.cell}"
         if self.low.is_missing or self.high.is_missing:
             return Figure(None, self.unit, "N/A", cells, self.low.why or self.high.why, is_derived=True)
-        words = f"{self.low.text} to {self.high.text}"
+        number, _, unit = self.low.text.partition(" ")
+        words = f"{number if self.high.text.endswith(f' {unit}') else self.low.text} to {self.high.text}"
         return Figure(words, "text", words, cells, is_derived=True)
+
+
+@dataclass(frozen=True)
+class Section:
+    """Lines below one heading; `is_detail`: of interest to those who look closer.
+
+    `meant` are the places of the scenarios that the figures are of, one each; a constant has one figure for all.
+    `expected` leads: of each headline the numbers of these scenarios.
+    """
+
+    title: str
+    lines: tuple[FigureRow, ...]
+    meant: tuple[int, ...]
+    is_detail: bool = False
+    expected: tuple[tuple[ExpectedNumber, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,9 +131,10 @@ class MemoryUse:
 
 @dataclass(frozen=True)
 class ScenarioSummary:
-    """A scenario: who it is, whether it fits, what binds it, and the few numbers that one asks for first.
+    """A scenario: who it is, whether it fits, the few numbers that one asks for first, what binds it, what to change.
 
-    `expected` are those with their range and bound, `main` the same without; `notes` is what one must know of them.
+    `expected` are those numbers with their range and bound; `sure` is what the range rests on, and `notes` what one
+    must know of them.
     """
 
     id: str
@@ -132,11 +145,12 @@ class ScenarioSummary:
     fits: bool | None  # None: can't be told
     memory: tuple[MemoryUse, ...]
     binds: tuple[tuple[str, str], ...]  # of which quantity, what binds it
-    main: tuple[FigureRow, ...]
     failed: int
     untold: int
     expected: tuple[ExpectedNumber, ...] = ()
+    sure: str = ""
     notes: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -181,10 +195,7 @@ class FigureTable:
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing with what it shows in words (`alt`), and the numbers that it is drawn from.
-
-    `scenario` is the place of the scenario that it is of, None where it is of several.
-    """
+    """A drawing with what it shows in words (`alt`), and the numbers that it is drawn from."""
 
     id: str
     title: str
@@ -192,7 +203,6 @@ class Picture:
     alt: str
     caption: str
     table: FigureTable
-    scenario: int | None = None
 
 
 @dataclass(frozen=True)
@@ -239,7 +249,6 @@ class ReportData:
     notes: tuple[tuple[str, str], ...]  # an analyst's notes: cell, text
     sources: tuple[Source, ...]
     warnings: tuple[str, ...] = ()
-    expected: tuple[FigureTable, ...] = ()  # what to expect, template by template
     near: tuple[FigureTable, ...] = ()  # the published runs nearest to the scenarios
 
 

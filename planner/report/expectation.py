@@ -5,7 +5,7 @@ Everything is read from the calculation sheets by the names of their rows, where
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -14,8 +14,7 @@ from planner.catalog import Value
 from planner.formulas import expected, library
 from planner.formulas.headlines import Headline, leaders, leading, memory_check
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable
-from planner.report.figures import CellFigures
-from planner.spoken import PERCENT, spoken
+from planner.report.figures import CellFigures, as_said
 from planner.validation.nearest import Nearest, NearRun, PublishedRuns, published_runs
 
 RUNS = "published_runs.csv"
@@ -31,6 +30,19 @@ class Planned:
     rows: Mapping[str, Quantity]
     meant: tuple[tuple[int, Scenario], ...]
     cells: CellFigures
+
+    @property
+    def sheet(self) -> str:
+        """The sheet that calculates it."""
+        return self.headlines[0].row.sheet
+
+    def means(self, key: str) -> bool:
+        """Whether a scenario is meant for it."""
+        return any(each.key == key for _, each in self.meant)
+
+    def expected(self) -> tuple[tuple[ExpectedNumber, ...], ...]:
+        """Each headline's number in each scenario that is meant."""
+        return tuple(tuple(self.headline(each, scenario.key) for _, scenario in self.meant) for each in self.headlines)
 
     @property
     def is_whole(self) -> bool:
@@ -57,8 +69,7 @@ class Planned:
 
     def figure(self, row: Quantity, key: str, unit: str, like: float | None = None) -> Figure:
         """A row's cell as people say it in a unit; `like` is a number beside which it stands."""
-        own = self.cells.of(row, key)
-        return replace(own, unit=unit, text=spoken(own.number, unit, like)) if own.is_number else own
+        return as_said(replace(self.cells.of(row, key), unit=unit), like)
 
     def headline(self, each: Headline[Quantity], key: str) -> ExpectedNumber:
         """A headline in a scenario."""
@@ -69,8 +80,15 @@ class Planned:
 
     def near(self, scenario: Scenario) -> Nearest | None:
         """The published runs nearest to a scenario."""
-        found = self.runs
-        return found.nearest(lambda name: self.value(name, scenario.key), scenario.hardware) if found else None
+        if self.runs and scenario.key not in self._nearest:
+            own = partial(self.value, key=scenario.key)
+            self._nearest[scenario.key] = self.runs.nearest(own, scenario.hardware)
+        return self._nearest.get(scenario.key)
+
+    @cached_property
+    def _nearest(self) -> dict[str, Nearest | None]:
+        """What `near` has found, by scenario."""
+        return {}
 
     def is_ideal(self, key: str) -> bool:
         """Whether the scenario asks for its bounds."""
@@ -96,7 +114,7 @@ def _is_known(row: Quantity, whole: Quantity) -> bool:
 
 def numbers(plans: Sequence[Planned], scenario: Scenario) -> tuple[ExpectedNumber, ...]:
     """The headlines of a scenario, of all that it is meant for; of parts such as collectives where nothing else is."""
-    meant = [plan for plan in plans if _is_meant(plan, scenario)]
+    meant = [plan for plan in plans if plan.means(scenario.key)]
     found = [plan for plan in meant if plan.is_whole] or meant
     return tuple(plan.headline(each, scenario.key) for plan in found for each in plan.headlines)
 
@@ -105,37 +123,18 @@ def notes(plans: Sequence[Planned], scenario: Scenario) -> tuple[str, ...]:
     """What a reader must know of a scenario's numbers."""
     found: dict[str, None] = {}
     for plan in plans:
-        if plan.is_whole and _is_meant(plan, scenario):
+        if plan.is_whole and plan.means(scenario.key):
             near = plan.near(scenario)
             value = partial(plan.value, key=scenario.key)
             found |= dict.fromkeys(expected.notes(value, near.own if near else None))
     return tuple(found)
 
 
-def _is_meant(plan: Planned, scenario: Scenario) -> bool:
-    return any(each.key == scenario.key for _, each in plan.meant)
-
-
-def tables(plans: Sequence[Planned]) -> tuple[FigureTable, ...]:
-    """A table for each template: of each headline and scenario the expected number, its range, and the bound."""
-    titles = (("expected", "Expected", "1"), ("range", OF_RUNS, "text"), ("bound", "Bound", "1"))
-    texts = (("scenario", "Scenario"), ("quantity", "Quantity"))
-    columns = (
-        *(FigureColumn(name, label, "text") for name, label in texts),
-        *(FigureColumn(name, label, unit) for name, label, unit in titles),
-    )
-    return tuple(
-        FigureTable(columns, tuple(_rows(plan)), title=plan.template.capitalize()) for plan in plans if plan.meant
-    )
-
-
-def _rows(plan: Planned) -> Iterator[tuple[Figure, ...]]:
-    """A row for each headline and scenario, so that scenarios stand below each other."""
-    for each in plan.headlines:
-        for _, scenario in plan.meant:
-            found = plan.headline(each, scenario.key)
-            named = Figure(scenario.id, "text", scenario.name or scenario.id), Figure(each.label, "text", each.label)
-            yield (*named, found.expected, found.range, found.bound)
+def sure(plans: Sequence[Planned], scenario: Scenario) -> str:
+    """What the ranges of a scenario rest on; blank where there are no published runs like it."""
+    near = [found for plan in plans if plan.is_whole and plan.means(scenario.key) and (found := plan.near(scenario))]
+    runs = sum(found.own for found in near)
+    return f"The range holds {OF_RUNS}; {runs:,} runs are of such chips." if runs else ""
 
 
 def near_tables(plans: Sequence[Planned]) -> tuple[FigureTable, ...]:
@@ -159,7 +158,7 @@ def _near_row(scenario: Scenario, near: NearRun) -> tuple[Figure, ...]:
     where = f"{RUNS}: {near.run.id}"
     figures = [
         Figure(value, unit, text) if unit == "text"
-        else Figure(value, unit, text.replace(" ", "") if unit == PERCENT else text, where, is_derived=True)
+        else Figure(value, unit, text, where, is_derived=True)
         for value, unit, text in near.cells
     ]  # fmt: skip
     return Figure(scenario.id, "text", scenario.name or scenario.id), *figures

@@ -16,7 +16,7 @@ from typing import Any
 from planner.report.contents import Figure, FigureTable, ReportData, Section
 from planner.table import joined
 
-SCHEMA = 1  # raised when a field is renamed or taken away
+SCHEMA = 2  # raised when a field is renamed or taken away
 
 
 def as_json(report: ReportData) -> str:
@@ -75,8 +75,8 @@ def _records(report: ReportData) -> Iterator[CsvRecord]:
         yield "report", "", "", "note", _text(warning), ""
     for check in (*report.failed, *report.untold):
         state = "failed" if check.fails else "can't be told"
-        figure = Figure(state, "text", state, check.cell, check.why or check.numbers)
-        yield "checks", check.scenario, "", check.label, figure, check.meaning
+        figure = Figure(state, "text", state, check.cell, check.why)
+        yield "checks", check.scenario, "", check.label, figure, joined(check.numbers, check.meaning)
     for typed in report.typed:
         yield "changed by hand", typed.scenario, "", typed.label, Figure(typed.what, "text", typed.what, typed.cell), ""
     for scenario in report.scenarios:
@@ -87,12 +87,9 @@ def _records(report: ReportData) -> Iterator[CsvRecord]:
             yield "summary", scenario.name, "", f"Memory there for {memory.what}", memory.room, ""
         for what, bound in scenario.binds:
             yield "summary", scenario.name, "", f"{what}: bound by", _text(bound), ""
-        for each in scenario.expected:
-            for words, figure in (("expected", each.expected), ("least", each.low), ("most", each.high)):
-                yield "expected", scenario.name, each.name, f"{each.label}: {words}", figure, ""
-            yield "expected", scenario.name, each.name, f"{each.label}: bound", each.bound, ""
-        for note in scenario.notes:
-            yield "expected", scenario.name, "", "note", _text(note), ""
+        for label, notes in (("How sure", (scenario.sure, *scenario.notes)), ("What to change", scenario.changes)):
+            for note in filter(None, notes):
+                yield "summary", scenario.name, "", label, _text(note), ""
     for section in report.headlines:
         yield from _section(report, "headlines", section)
     for runs in report.near:
@@ -110,10 +107,17 @@ def _records(report: ReportData) -> Iterator[CsvRecord]:
 
 
 def _section(report: ReportData, title: str, section: Section) -> Iterator[CsvRecord]:
+    names = [report.scenarios[at].name for at in section.meant] or [""]
+    for numbers in section.expected:
+        for scenario, each in zip(names, numbers, strict=True):
+            for words, figure in (
+                ("expected", each.expected), ("least", each.low), ("most", each.high), ("bound", each.bound),
+            ):  # fmt: skip
+                yield "expected", scenario, each.name, f"{each.label}: {words}", figure, ""
     for line in section.lines:
-        for index, figure in enumerate(line.figures):
-            scenario = report.scenarios[index].name if len(line.figures) == len(report.scenarios) else ""
-            yield title, scenario, line.name, line.label, figure, line.note
+        for scenario, figure in zip(names, line.figures, strict=True):
+            if figure.text:
+                yield title, scenario, line.name, line.label, figure, line.note
 
 
 def _near(runs: FigureTable) -> Iterator[CsvRecord]:

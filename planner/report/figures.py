@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from planner.book.plan import Entry, Plan, Quantity, Scenario
 from planner.report.contents import Figure, FigureColumn, FigureRow, FigureTable
-from planner.spoken import shown
+from planner.spoken import shown, spoken
 from planner.xlsx.address import Spot, coordinates
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.pattern import Pattern
@@ -45,10 +46,33 @@ class CellFigures:
             if name in table and all(other in everywhere for other in others):
                 yield {**everywhere, **table}
 
+    @cached_property
+    def _counted(self) -> dict[tuple[str, str], bool]:
+        """By the name of a sheet in small letters and a scenario whether some check of the sheet counts there."""
+        found: dict[tuple[str, str], bool] = {}
+        for check in self.plan.checks:
+            for key in self.keys:
+                at = check.name.partition(".")[0], key
+                found[at] = found.get(at, False) or not isinstance(check.value(key), str)
+        return found
+
     def counts(self, sheet: str, key: str) -> bool:
         """Whether a scenario is meant for what a sheet plans: its checks count there, or there are none."""
-        values = [check.value(key) for check in self.plan.checks if check.name.startswith(f"{sheet.lower()}.")]
-        return not values or any(not isinstance(value, str) for value in values)
+        return self._counted.get((sheet.lower(), key), True)
+
+    @cached_property
+    def _having(self) -> dict[str, list[str]]:
+        """The calculation sheets that have a row, by its name."""
+        found: dict[str, list[str]] = {}
+        for sheet, table in self.plan.tables.items():
+            for name in {row.name for row in table}:
+                found.setdefault(name, []).append(sheet)
+        return found
+
+    def is_read(self, name: str, key: str) -> bool:
+        """Whether what a scenario is meant for reads an input or a constant: it is called up there under its name."""
+        having = self._having.get(name, [])
+        return not having or any(self.counts(sheet, key) for sheet in having)
 
     def meant(self, row: Quantity) -> list[tuple[int, Scenario]]:
         """The scenarios that are meant for what a row's sheet plans, each with its place among all."""
@@ -88,10 +112,11 @@ class CellFigures:
             self._why[spot] = cause(self.plan, spot)
         return self._why[spot]
 
-    def line(self, row: Quantity, note: str = "") -> FigureRow:
-        """A row with its figure for each scenario."""
-        figures = tuple(self.of(row, key) for key in self.keys)
-        return FigureRow(row.name, row.title, row.unit, figures, note or row.source)
+    def line(self, row: Quantity, keys: Sequence[str] | None = None, note: str = "") -> FigureRow:
+        """A row with its figure for each scenario, or some; blank where nothing that it is meant for reads the row."""
+        nothing = Figure(None, row.unit, "")
+        figures = (self.of(row, key) if self.is_read(row.name, key) else nothing for key in keys or self.keys)
+        return FigureRow(row.name, row.title, row.unit, tuple(figures), note or row.source)
 
     def table(self, rows: Sequence[Quantity], meant: Sequence[tuple[int, Scenario]]) -> FigureTable:
         """A row for each scenario, a column for each quantity."""
@@ -102,9 +127,10 @@ class CellFigures:
         )
         return FigureTable((FigureColumn("scenario", "Scenario", "text"), *quantities), tuple(lines))
 
-    def lines(self, rows: Sequence[Quantity]) -> tuple[FigureRow, ...]:
-        """Rows with their figures."""
-        return tuple(self.line(row) for row in rows)
+
+def as_said(figure: Figure, like: float | None = None) -> Figure:
+    """A number as people say it in its unit; `like` is one beside which it stands."""
+    return replace(figure, text=spoken(figure.number, figure.unit, like)) if figure.is_number else figure
 
 
 MOST_CELLS = 4096  # of a range that is looked through

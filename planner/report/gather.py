@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from planner import __version__
 from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
 from planner.errors import Place, UserError
-from planner.report import assumptions, expectation, sweep_tables
-from planner.report.bar_pictures import MEMORIES, memory_pictures
+from planner.report import assumptions, changes, expectation, sweep_tables
 from planner.report.contents import (
     Figure,
     FigureRow,
@@ -24,18 +23,17 @@ from planner.report.contents import (
 )
 from planner.report.expectation import Planned
 from planner.report.failed_checks import check_results, is_counted
-from planner.report.figures import CellFigures
+from planner.report.figures import CellFigures, as_said
 from planner.report.latency_picture import latency_pictures
 from planner.report.measured_times import compared, measured_pictures
+from planner.report.memory_picture import MEMORIES, memory_pictures
 from planner.report.roofline_picture import roofline_pictures
-from planner.report.waterfall import waterfalls
+from planner.report.time_picture import time_pictures
 from planner.table import counted
 from planner.xlsx.address import Spot
-from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 
-MOST_MAIN, MOST_BINDS, MOST_OF_EACH, FITS = 4, 3, 2, "fits_memory"
-EXPECTED = "_expected"
+FITS, EXPECTED = "fits_memory", "_expected"
 UNTITLED, MOST_NAMED = "Plan", 4
 
 
@@ -67,24 +65,23 @@ def gather(path: Path) -> ReportData:
             n_checks=sum(is_counted(row, each.key) for row in plan.checks for each in plan.scenarios),
             failed=failed,
             untold=untold,
-            headlines=_headlines(cells, plans),
+            headlines=tuple(_headlines(cells, plans)),
             pictures=(
-                *waterfalls(plans),
+                *time_pictures(plans),
                 *memory_pictures(cells),
                 *latency_pictures(cells),
                 *roofline_pictures(cells),
                 *measured_pictures(cases),
             ),
-            sweeps=sweep_tables.tables(cells),
+            sweeps=sweep_tables.tables(cells, {made.row.name: made.unit for each in plans for made in each.headlines}),
             swept=sweep_tables.chosen(cells),
-            comparison=cases.table() if cases else None,
+            comparison=cases.table() if cases and cases.measured else None,
             accuracy=cases.accuracy if cases else "",
             assumptions=assumptions.sections(cells),
             typed=assumptions.typed_over(plan),
             notes=tuple((f"{note.sheet}!{note.ref}", note.text) for note in plan.notes),
             sources=assumptions.sources(plan, cover),
             warnings=warnings,
-            expected=expectation.tables(plans),
             near=expectation.near_tables(plans),
         )
     )
@@ -147,7 +144,7 @@ def _scenario(cells: CellFigures, plans: Sequence[Planned], index: int) -> Scena
     chips = cells.row("n_chips")
     meant = [row for row in plan.headlines if cells.counts(row.origin, key)]
     numbers = expectation.numbers(plans, scenario)
-    main = tuple(FigureRow(each.name, each.label, each.unit, (each.expected,)) for each in numbers)
+    told = [change for each in plans if each.is_whole and each.means(key) for change in changes.changes(each, key)]
     return ScenarioSummary(
         id=scenario.id,
         name=scenario.name or scenario.id or key,
@@ -157,25 +154,22 @@ def _scenario(cells: CellFigures, plans: Sequence[Planned], index: int) -> Scena
         fits=_fits(plan, key),
         memory=tuple(_memory(cells, key)),
         binds=tuple(_binds(meant, key)),
-        main=main
-        or tuple(
-            FigureRow(row.name, row.title, row.unit, (cells.of(row, key),), row.source) for row in meant[:MOST_MAIN]
-        ),
         failed=sum(check.failed(key) for check in plan.checks),
         untold=sum(is_counted(row, key) and not row.holds(key) and not row.failed(key) for row in plan.checks),
         expected=numbers,
+        sure=expectation.sure(plans, scenario),
         notes=expectation.notes(plans, scenario),
+        changes=tuple(told),
     )
 
 
 def _binds(meant: Sequence[Headline], key: str) -> Iterator[tuple[str, str]]:
-    """What binds the first quantities of a scenario: where several sheets have some, the first of each sheet."""
-    of: dict[str, list[tuple[str, str]]] = {}
+    """What binds the first quantity of each sheet in a scenario."""
+    of: dict[str, tuple[str, str]] = {}
     for row in meant:
-        if EXPECTED not in row.name and row.bound_by and isinstance(words := row.bound_by.get(key), str) and words:
-            of.setdefault(row.origin, []).append((row.title, words))
-    for found in of.values():
-        yield from found[: MOST_BINDS if len(of) == 1 else MOST_OF_EACH]
+        if EXPECTED not in row.name and isinstance(words := row.binds(key), str) and words:
+            of.setdefault(row.origin, (row.title, words))
+    yield from of.values()
 
 
 def _memory(cells: CellFigures, key: str) -> Iterator[MemoryUse]:
@@ -183,7 +177,7 @@ def _memory(cells: CellFigures, key: str) -> Iterator[MemoryUse]:
     for memory in MEMORIES:
         table = next(cells.table_with(memory.key, memory.total, memory.room), None)
         if table is not None and cells.counts(memory.template, key):
-            needed, room = cells.of(table[memory.total], key), cells.of(table[memory.room], key)
+            needed, room = (as_said(cells.of(table[name], key)) for name in (memory.total, memory.room))
             yield MemoryUse(memory.use, _fits(cells.plan, key, memory.template), needed, room)
 
 
@@ -197,25 +191,29 @@ def _fits(plan: Plan, key: str, of: str = "") -> bool | None:
     return True if found and all(check.holds(key) for check in found) else None
 
 
-def _headlines(cells: CellFigures, plans: Sequence[Planned]) -> tuple[Section, ...]:
-    """Dashboard's rows that aren't among what to expect, section by section, what binds a quantity below it."""
-    headlines = [one for each in plans for one in each.headlines]
-    told = {row.name for one in headlines for row in (one.row, *one.range)}
-    bounds = {one.bound.name for one in headlines if one.bound}
-    sections: dict[str, list[FigureRow]] = {}
-    for row in cells.plan.headlines:
-        if row.name in told or (row.name in bounds and not row.bound_by):
-            continue
-        lines = sections.setdefault(row.section, [])
-        lines.append(cells.line(row))
+def _headlines(cells: CellFigures, plans: Sequence[Planned]) -> Iterator[Section]:
+    """What is planned on each sheet of the scenarios that are meant for it: what to expect, then Dashboard's rows."""
+    expected = {plan.sheet: plan for plan in plans}
+    for sheet in dict.fromkeys([*(row.origin for row in cells.plan.headlines), *expected]):
+        own = [row for row in cells.plan.headlines if row.origin == sheet]
+        places = tuple(at for at, key in enumerate(cells.keys) if cells.counts(sheet, key))
+        plan = expected.get(sheet)
+        found = tuple(_lines(cells, own, plan, [cells.keys[at] for at in places]))
+        leading = plan.expected() if plan else ()
+        if places and (found or leading):
+            title = own[0].section if own else sheet
+            yield Section(title, found, places, is_detail=plan is not None and not plan.is_whole, expected=leading)
+
+
+def _lines(
+    cells: CellFigures, rows: Sequence[Headline], plan: Planned | None, keys: Sequence[str]
+) -> Iterator[FigureRow]:
+    """Rows of Dashboard that aren't among what to expect, and what binds a quantity."""
+    told = {row.name for each in plan.headlines for row in each.rows} if plan else set()
+    for row in rows:
+        if row.name not in told:
+            yield cells.line(row, keys)
         if row.bound_by:
-            lines.append(_bound(cells, row.title, row.row + 1, row.sheet, row.bound_by))
-    return tuple(Section(title, tuple(lines)) for title, lines in sections.items())
-
-
-def _bound(cells: CellFigures, title: str, row: int, sheet: str, values: Mapping[str, Value]) -> FigureRow:
-    columns = {key: entry.spot.column for key, entry in cells.plan.headlines[0].cells.items()}
-    figures = tuple(
-        cells.at(sheet, row, columns[key], "text") for key in cells.keys if key in values and key in columns
-    )
-    return FigureRow("", f"{title}: bound by", "text", figures)
+            spots = (row.bound_by[key].spot for key in keys if key in row.bound_by)
+            figures = tuple(cells.at(*spot, "text") for spot in spots)
+            yield FigureRow("", f"{row.title}: bound by", "text", figures)

@@ -150,7 +150,7 @@ def swatch(index: int) -> str:
 def _sections(report: ReportData) -> list[tuple[str, str]]:
     """The links of the page's navigation, to the sections that it has."""
     found = [
-        ("checks", "Checks", True), ("summary", "Summary", True),
+        ("checks", "Summary", True),
         ("headlines", "Numbers", bool(report.headlines)), ("pictures", "Pictures", bool(report.pictures)),
         ("near", "Runs like yours", bool(report.near)), ("sweep", "Sweep", bool(report.sweeps)),
         ("comparison", "Measured", bool(report.accuracy)), ("assumptions", "Assumptions", True),

@@ -9,19 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from planner.book.plan import Quantity, Scenario
-from planner.errors import UserError
-from planner.formulas.template import CALCULATED, Template
 from planner.report import svg
 from planner.report.contents import Figure, Picture
 from planner.report.figures import CellFigures
-from planner.report.label_placement import DrawnPoint, Labels
+from planner.report.replay import replayed
 from planner.report.svg import Drawing, Scale
 from planner.spoken import shown
-from planner.xlsx.cellvalue import CellError
 
 HEIGHT, LEFT, RIGHT = 320.0, 52.0, svg.WIDTH - 12
 _LIMITS = "\nthe largest that fits", "\nmore than fits in memory"
@@ -82,16 +78,14 @@ def _point(cells: CellFigures, table: dict[str, Quantity], index: int, scenario:
 
 def _svg(points: Sequence[Point]) -> str:
     drawing = Drawing(HEIGHT)
-    top = svg.legend(drawing, [(point.index, point.name) for point in points]) + 16
+    top = svg.legend(drawing, [(point.index, f"{point.name}, batch {point.batch.text}") for point in points]) + 16
     curves = [point.curve for point in points if point.curve]
     times = [point.at[0] for point in points] + [time for each in curves for time in each.latency]
     rates = [point.at[1] for point in points] + [rate for each in curves for rate in each.throughput]
     x = svg.spanning(times, LEFT, RIGHT, max(times) > WIDE * min(times))
     y = svg.spanning(rates, HEIGHT - 46, top, max(rates) > WIDE * min(rates))
     svg.axes(drawing, x, y, "Expected time per output token", "Output tokens a second of a chip", "s")
-    lines = [each.drawn(x, y) for each in curves]
-    own = [DrawnPoint(x(point.at[0]), y(point.at[1])) for point in points]
-    for point, spot in zip(points, own, strict=True):
+    for point in points:
         with drawing.series(point.index):
             if point.curve:
                 _draw_curve(drawing, point, point.curve, point.curve.drawn(x, y))
@@ -100,17 +94,11 @@ def _svg(points: Sequence[Point]) -> str:
                 "stroke_width": 1.6,
                 "class_": f"{svg.kind('f', point.index)} point own",
             }
-            svg.mark(drawing, point.index, *spot, 7.0, point.said, **ring)
-    names = Labels(top, HEIGHT - 52, [*own, *(spot for line in lines for spot in line)], lines, LEFT + 2, RIGHT)
-    for point, spot in zip(points, own, strict=True):
-        words = f"batch {point.batch.text}"
-        if box := names.place(spot, words, 11.0):
-            with drawing.series(point.index):
-                drawing.name(box.left, box.middle, words)
+            svg.mark(drawing, point.index, x(point.at[0]), y(point.at[1]), 7.0, point.said, **ring)
     return drawing.svg(_alt(points))
 
 
-def _draw_curve(drawing: Drawing, point: Point, found: Curve, spots: Sequence[DrawnPoint]) -> None:
+def _draw_curve(drawing: Drawing, point: Point, found: Curve, spots: Sequence[tuple[float, float]]) -> None:
     svg.line(drawing, point.index, svg.path(spots))
     cases = zip(found.batches, found.latency, found.throughput, spots, strict=True)
     for batch, time, rate, spot in cases:
@@ -128,7 +116,6 @@ TEMPLATE = "inference"
 SWEPT, LATENCY = "batch", "time_per_output_token_expected"
 THROUGHPUT, CHIPS, MOST = "output_tokens_per_second_expected", "n_chips", "max_batch"
 PER_CHIP = "1/s/chip"
-AGREEMENT = 1e-9
 BEYOND = 4  # times the scenario's batch, where the memory sets no limit
 
 
@@ -141,56 +128,26 @@ class Curve:
     throughput: tuple[float, ...]
     most: float | None  # the largest batch that the memory holds
 
-    def drawn(self, x: Scale, y: Scale) -> list[DrawnPoint]:
+    def drawn(self, x: Scale, y: Scale) -> list[tuple[float, float]]:
         """Where the curve's points are in a drawing with these axes."""
-        return [DrawnPoint(x(time), y(rate)) for time, rate in zip(self.latency, self.throughput, strict=True)]
+        return [(x(time), y(rate)) for time, rate in zip(self.latency, self.throughput, strict=True)]
 
 
 def curve(table: Mapping[str, Quantity], scenario: Scenario) -> Curve | None:
     """The curve up to the largest batch in memory; None where the template doesn't reproduce the workbook."""
-    from planner.formulas.evaluation import Facts, evaluate
-
-    try:
-        template = _template()
-        given = {
-            row.name: _plain(table[row.name], scenario)
-            for row in template.rows
-            if row.kind not in CALCULATED and row.name in table
-        }
-        if not isinstance(given.get(SWEPT), float):
-            return None
-        results = evaluate(template, Facts(), given)
-        if any(not _same(results.value(name), table[name].value(scenario.key)) for name in (LATENCY, THROUGHPUT)):
-            return None
-        most = table[MOST].value(scenario.key) if MOST in table else None
-        batches = _batches(given[SWEPT], most)
-        swept = evaluate(template, Facts(), {**given, SWEPT: batches})
-    except (UserError, KeyError, TypeError, ValueError):
-        return None  # rows of another template than ours: nothing to sweep with
+    replay = replayed(TEMPLATE, table, scenario.key, (LATENCY, THROUGHPUT))
+    own = replay.given.get(SWEPT) if replay else None
+    if replay is None or not isinstance(own, float):
+        return None
+    most = table[MOST].value(scenario.key) if MOST in table else None
+    batches = _batches(own, most)
+    swept = replay.at(**{SWEPT: batches})
     times, rates = tuple(map(float, swept[LATENCY])), tuple(map(float, swept[THROUGHPUT] / swept[CHIPS]))
     return Curve(tuple(batches), times, rates, most if isinstance(most, float) else None)
 
 
-@cache
-def _template() -> Template:
-    """Read once for all scenarios."""
-    from planner.formulas import library
-
-    return library.load(TEMPLATE)
-
-
-def _plain(row: Quantity, scenario: Scenario) -> float | str | None:
-    value = row.value(scenario.key)
-    return None if value is None or isinstance(value, (CellError, bool)) else value
-
-
-def _same(ours: object, cell: object) -> bool:
-    return isinstance(ours, float) and isinstance(cell, (int, float)) and math.isclose(ours, cell, rel_tol=AGREEMENT)
-
-
-def _batches(own: object, most: object) -> list[float]:
+def _batches(own: float, most: object) -> list[float]:
     """Powers of two to the largest batch in memory, that batch, and the scenario's own, which may be larger."""
-    assert isinstance(own, float)
     last = (most if most >= 1 else own) if isinstance(most, float) else own * BEYOND
     powers = [2.0**power for power in range(int(math.log2(max(last, 1))) + 1)]
     return sorted({*powers, last, own})

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from planner.compare.comparison_sheet import find
+from planner.compare.landing import OTHER_HARDWARE
 from planner.errors import UserError
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.figures import CellFigures
 from planner.report.svg import Drawing, Scale
-from planner.spoken import shown
+from planner.spoken import percent, shown
+from planner.table import counted
 
 COLUMNS = (
     ("case_label", "Case", "text"), ("shape", "Shape", "text"), ("dtype", "Dtype", "text"),
@@ -23,7 +25,6 @@ COLUMNS = (
 )  # fmt: skip
 ERROR = FigureColumn("error", "Error of the prediction", "%")
 ERROR_NOTE = "Error: how far the measured time is from the predicted one, measured over predicted less 1."
-MEASURED, NOT_MEASURED = ("measured_time", "time_ratio", "roofline_share"), "not measured"
 ALWAYS = ("case_label", "predicted_time", "measured_time")
 CLOSE = 1.4  # measured over predicted, as the sheet colours it
 
@@ -45,6 +46,11 @@ class MeasuredCase:
         """Whether both times are there."""
         return min(self.times) > 0
 
+    def is_of(self, chips: Collection[str]) -> bool:
+        """Whether it is of one of some chips, as far as is known: predicted of it, and not measured on another."""
+        chip = self.figures["hardware_id"].value
+        return (not chip or chip in chips) and OTHER_HARDWARE not in self.flags
+
     @property
     def ratio(self) -> Figure:
         """The measured time over the predicted one."""
@@ -62,7 +68,7 @@ class MeasuredCase:
         if self.ratio.number <= 0:
             return Figure(None, "%", self.ratio.text, self.ratio.cell, self.ratio.why, True)
         value = self.ratio.number - 1
-        return Figure(value, "%", f"{value * 100:+.1f}%", self.ratio.cell, "", True)
+        return Figure(value, "%", percent(value, signed=True), self.ratio.cell, "", True)
 
     @property
     def said(self) -> str:
@@ -74,36 +80,43 @@ class MeasuredCase:
 
 @dataclass(frozen=True)
 class Compared:
-    """All cases of the Comparison."""
+    """The cases of the Comparison that are of the plan's chips, and how many others were measured."""
 
     cases: tuple[MeasuredCase, ...]
+    foreign: int
 
-    def table(self, measured_only: bool = False) -> FigureTable:
-        """The cases; columns that hold nothing are left out, and the calibrated time where it is the ideal one."""
-        cases = [case for case in self.cases if case.is_measured or not measured_only]
+    @property
+    def measured(self) -> list[MeasuredCase]:
+        """The cases that were measured."""
+        return [case for case in self.cases if case.is_measured]
+
+    def table(self) -> FigureTable:
+        """The measured cases, without columns that hold nothing, or the ideal time a second time as the calibrated."""
+        cases = self.measured
         kept = [FigureColumn(*column) for column in COLUMNS if column[0] in ALWAYS or _says_something(column[0], cases)]
         at = next((index for index, column in enumerate(kept, 1) if column.name == "time_ratio"), len(kept))
-        columns = (*kept[:at], ERROR, *kept[at:]) if any(case.is_measured for case in cases) else tuple(kept)
+        columns = (*kept[:at], ERROR, *kept[at:])
         rows = tuple(
             tuple(case.error if column is ERROR else case.figures[column.name] for column in columns) for case in cases
         )
-        return FigureTable(columns, rows, (ERROR_NOTE,) if any(case.is_measured for case in cases) else ())
+        return FigureTable(columns, rows, (ERROR_NOTE,))
 
     @property
     def accuracy(self) -> str:
         """How good the predictions are, in a sentence."""
-        measured = [case for case in self.cases if case.is_measured]
+        measured = self.measured
+        left_out = f" {counted(self.foreign, 'time')} of other hardware left out." if self.foreign else ""
         if not measured:
-            return "Nothing is measured yet: run `planner measure` on the machine in question."
+            return f"Nothing is measured yet: run `planner measure` on the machine in question.{left_out}"
         sound = [case.ratio.number for case in measured if not case.flags and case.ratio.number > 0]
         words = f"{len(measured)} of {len(self.cases)} cases are measured"
         if len(sound) < len(measured):
             words += f", {len(measured) - len(sound)} of them flagged"
         if not sound:
-            return f"{words}."
+            return f"{words}.{left_out}"
         close = sum(ratio <= CLOSE for ratio in sound)
         middle = shown(statistics.median(sound), "1")
-        return f"{words}; the median took {middle} times the prediction, {close} at most {CLOSE} times."
+        return f"{words}; the median took {middle} times the prediction, {close} at most {CLOSE} times.{left_out}"
 
 
 def compared(cells: CellFigures) -> Compared | None:
@@ -121,7 +134,9 @@ def compared(cells: CellFigures) -> Compared | None:
         for name, _, unit in COLUMNS:
             figures.setdefault(name, Figure(None, unit, "N/A", "", f"the sheet has no column {name}"))
         cases.append(MeasuredCase(row.text("template"), figures))
-    return Compared(tuple(cases)) if cases else None
+    chips = {scenario.hardware for scenario in cells.plan.scenarios if scenario.hardware}
+    own = tuple(case for case in cases if not chips or case.is_of(chips))
+    return Compared(own, sum(case.is_measured for case in cases if case not in own)) if cases else None
 
 
 def _figure(cells: CellFigures, sheet: str, row: int, column: int, name: str, unit: str) -> Figure:
@@ -130,8 +145,6 @@ def _figure(cells: CellFigures, sheet: str, row: int, column: int, name: str, un
         return figure
     if unit == "text" or name == "spread":
         return Figure(None, unit, "", figure.cell)
-    if name in MEASURED:
-        return Figure(None, unit, NOT_MEASURED, figure.cell)
     return Figure(None, unit, "N/A", figure.cell, figure.why)
 
 
@@ -146,7 +159,7 @@ HEIGHT, LEFT, RIGHT = 320.0, 58.0, svg.WIDTH - 12
 
 def measured_pictures(compared: Compared | None) -> Iterator[Picture]:
     """The picture, where something was measured."""
-    cases = [] if compared is None else [case for case in compared.cases if case.is_measured]
+    cases = [] if compared is None else compared.measured
     if not cases or compared is None:
         return
     drawing = Drawing(HEIGHT)
@@ -169,4 +182,4 @@ def measured_pictures(compared: Compared | None) -> Iterator[Picture]:
     caption = "On the line the measurement took as long as predicted, above it longer." + (
         " Hollow points failed a guard of the measurement." if any(case.flags for case in cases) else ""
     )
-    yield Picture("predicted-measured", title, drawing.svg(alt), alt, caption, compared.table(measured_only=True))
+    yield Picture("predicted-measured", title, drawing.svg(alt), alt, caption, compared.table())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from planner.errors import Place, UserError
 from planner.regularfile import SMALL, read_bytes
 from planner.report.contents import ReportData, report_time
 from planner.report.exports import plain
-from planner.report.jinja_pages import PAGES, grouped, swatch
+from planner.report.jinja_pages import PAGES, alike, grouped, swatch
 
 _NO_GLYPH = re.compile(r'the text `"(.+?)"` could not be displayed with')
 
@@ -60,9 +61,12 @@ def _data(report: ReportData) -> dict[str, Any]:
             memory["share"] = figures.share
         for each, number in zip(scenario["expected"], own.expected, strict=True):
             each["range"] = plain(number.range)
+    for section, planned in zip(data["headlines"], report.headlines, strict=True):
+        for each, number in zip(chain(*section["expected"]), chain(*planned.expected), strict=True):
+            each["range"] = plain(number.range)
     marks = [swatch(index) for index in range(len(report.scenarios))]
     data["swatches"] = [mark.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ') for mark in marks]
-    data["grouped"] = grouped(report.untold)
+    data["grouped"], data["alike"] = grouped(report.untold), plain(alike(report.failed))
     return data
 
 

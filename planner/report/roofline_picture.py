@@ -8,11 +8,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planner.book.plan import Plan
+from planner.book.plan import Plan, Scenario
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.figures import CellFigures
-from planner.report.label_placement import DrawnPoint, Labels
 from planner.report.svg import Drawing, Scale
 from planner.spoken import shown
 
@@ -28,6 +27,7 @@ CAPTION = (
 )
 LABELLED = 0.02  # of the step: operations above it are named in the drawing
 NEAR = 12.0  # points that are nearer are in one place
+MOST = 8  # names in the drawing
 HEIGHT, LEFT, RIGHT = 320.0, 58.0, svg.WIDTH - 10
 
 
@@ -64,12 +64,13 @@ class DrawnOperation:
 
 @dataclass(frozen=True)
 class Roof:
-    """The roof of a scenario's chip."""
+    """The roof of the chip of one scenario, or of several that have the same; `index` is the first one's place."""
 
     index: int
     name: str
     peak: float
     bandwidth: float
+    is_shared: bool
 
 
 def roofline_pictures(cells: CellFigures) -> Iterator[Picture]:
@@ -97,11 +98,19 @@ def _roofs(cells: CellFigures) -> list[Roof]:
     peak, bandwidth = cells.row("peak_flops"), cells.row("hbm_bandwidth")
     if peak is None or bandwidth is None:
         return []
-    found = [
-        Roof(index, each.name or each.id, cells.of(peak, each.key).number, cells.of(bandwidth, each.key).number)
-        for index, each in enumerate(cells.plan.scenarios)
+    found: dict[tuple[float, float], list[tuple[int, Scenario]]] = defaultdict(list)
+    for index, each in enumerate(cells.plan.scenarios):
+        found[cells.of(peak, each.key).number, cells.of(bandwidth, each.key).number].append((index, each))
+    return [
+        Roof(of[0][0], _roof_name([each for _, each in of]), *numbers, len(of) > 1)
+        for numbers, of in found.items()
+        if min(numbers) > 0
     ]
-    return [roof for roof in found if roof.peak > 0 and roof.bandwidth > 0]
+
+
+def _roof_name(of: Sequence[Scenario]) -> str:
+    """The chips of the scenarios below it; of one scenario without a chip its name."""
+    return " and ".join(dict.fromkeys(each.hardware or each.name or each.id for each in of))
 
 
 def _picture(
@@ -137,13 +146,12 @@ def _svg(index: int, operations: Sequence[DrawnOperation], roofs: Sequence[Roof]
     for roof in roofs:
         _roof(drawing, x, y, roof)
     heaviest = sorted(operations, key=lambda each: -each.weight)
-    own = [DrawnPoint(x(each.intensity), y(each.rate)) for each in heaviest]
-    names = Labels(top, HEIGHT - 52, own, [_corners(x, y, roof) for roof in roofs], LEFT + 2, RIGHT)
+    own = [(x(each.intensity), y(each.rate)) for each in heaviest]
     with drawing.series(index):
         for each, spot in zip(heaviest, own, strict=True):
             size = 3.5 + 9 * math.sqrt(each.weight)
             svg.mark(drawing, index, *spot, size, each.said, fill_opacity=0.75)
-        _names(drawing, names, list(zip(own, heaviest, strict=True)))
+        _key(drawing, list(zip(own, heaviest, strict=True)))
     return drawing.svg(alt)
 
 
@@ -152,28 +160,29 @@ def _roof(drawing: Drawing, x: Scale, y: Scale, roof: Roof) -> None:
     line = svg.path(_corners(x, y, roof))
     said = f"{roof.name}\nroof: {shown(roof.peak, 'FLOP/s/chip')}, {shown(roof.bandwidth, 'byte/s/chip')}"
     unseen: dict[str, Any] = {"stroke": "#000", "stroke_opacity": 0, "stroke_width": 10, "class_": "point"}
-    with drawing.series(roof.index):
+    with drawing.group() if roof.is_shared else drawing.series(roof.index):
         svg.line(drawing, roof.index, line)
         drawing.add("path", title=said, d=line, fill="none", **unseen)
 
 
-def _corners(x: Scale, y: Scale, roof: Roof) -> list[DrawnPoint]:
+def _corners(x: Scale, y: Scale, roof: Roof) -> list[tuple[float, float]]:
     """Where a roof begins, its ridge, and where the drawing ends."""
     ends = (max(x.low, y.low / roof.bandwidth), roof.peak / roof.bandwidth, x.high)
-    return [DrawnPoint(x(at), y(min(roof.peak, at * roof.bandwidth))) for at in ends]
+    return [(x(at), y(min(roof.peak, at * roof.bandwidth))) for at in ends]
 
 
-def _names(drawing: Drawing, names: Labels, places: list[tuple[DrawnPoint, DrawnOperation]]) -> None:
-    """The names of the heavy points; of those in one place that of the heaviest, with the number of the others."""
+def _key(drawing: Drawing, places: list[tuple[tuple[float, float], DrawnOperation]]) -> None:
+    """Numbers at the heavy points, and their names below the roof's right end; points in one place share a number."""
+    named: list[tuple[tuple[float, float], str]] = []
     while places:
         spot, heaviest = places[0]
         near = [place for place in places if math.dist(place[0], spot) < NEAR]
         places = [place for place in places if place not in near]
-        if heaviest.weight < LABELLED and names.placed:
-            continue
-        words = f"{heaviest.name} +{len(near) - 1}" if len(near) > 1 else heaviest.name
-        if box := names.place(spot, words, 9 + 7 * math.sqrt(heaviest.weight)):
-            drawing.name(box.left, box.middle, words)
+        if heaviest.weight >= LABELLED or not named:
+            named.append((spot, f"{heaviest.name} +{len(near) - 1}" if len(near) > 1 else heaviest.name))
+    for number, (spot, words) in enumerate(named[:MOST], 1):
+        drawing.name(spot[0] + 9, spot[1] + 9, str(number))
+        drawing.name(RIGHT - 6, HEIGHT - 58 - 15 * (min(len(named), MOST) - number), f"{number}  {words}", "end")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+from planner.spoken import PERCENT
+
 WIDTH = 420.0
 SIZE = 12.0  # of a text
 KEY_LEFT = 4.0  # where the rows of a key begin
@@ -182,9 +184,11 @@ def axes(drawing: Drawing, x: Scale, y: Scale, x_title: str, y_title: str, x_uni
 
 
 def tick(value: float, unit: str = "") -> str:
-    """A number on an axis: `0.1`, `10`, `200 T`, `5 ms`."""
+    """A number on an axis: `0.1`, `10`, `200 T`, `5 ms`, `20 %`, `40 days`."""
     if value == 0:
         return "0"
+    if unit == PERCENT:
+        return f"{100 * value:g}\N{NO-BREAK SPACE}%"
     power = min(18, max(-12, 3 * math.floor(math.log10(abs(value)) / 3 + 1e-9)))
     if unit == "s" and abs(value) >= 1:
         return f"{value:,g}\N{NO-BREAK SPACE}s"

@@ -1,44 +1,82 @@
-"""The tables of a workbook's Sweep sheet, as a report shows them."""
+"""The tables of a workbook's Sweep sheet, as a report shows them: those of what the swept scenario is meant for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from planner.book.tables import MACHINE_NAME, CaseTable
-from planner.report.contents import FigureColumn, FigureTable
-from planner.report.figures import CellFigures
+from planner.report.contents import Figure, FigureColumn, FigureTable
+from planner.report.figures import CellFigures, as_said
 
 SHEET, CHOSEN, WORDS = "Sweep", "chosen_scenario", ".words"
 ENOUGH, MOST = 3, 14  # columns of a table
 
 
-def tables(cells: CellFigures) -> tuple[FigureTable, ...]:
-    """The tables of the Sweep sheet, what they show and not their working; none where the workbook has no sweep."""
-    return tuple(_tables(cells))
+def tables(cells: CellFigures, units: Mapping[str, str]) -> tuple[FigureTable, ...]:
+    """The tables of the Sweep sheet, what they show and not their working; none where the workbook has no sweep.
+
+    `units` are those to say a quantity in, by its name, where they aren't its own: % for a share.
+    """
+    return tuple(_tables(cells, units))
 
 
 def chosen(cells: CellFigures) -> str:
     """The name of the scenario that is swept; blank where the sheet doesn't say."""
+    said = _chosen(cells)
+    names = {scenario.id: scenario.name or scenario.id for scenario in cells.plan.scenarios}
+    return names.get(said, said)
+
+
+def _chosen(cells: CellFigures) -> str:
+    """The id of the scenario that is swept; blank where the sheet doesn't say."""
     sheet = cells.plan.book.designed.get(SHEET)
     place = next((at for at in sheet.cells if sheet.text(*at) == CHOSEN), None) if sheet else None
     said = cells.plan.at(sheet.name, place[0], place[1] + 1) if sheet and place else None
-    names = {scenario.id: scenario.name or scenario.id for scenario in cells.plan.scenarios}
-    return names.get(said, said) if isinstance(said, str) else ""
+    return said if isinstance(said, str) else ""
 
 
-def _tables(cells: CellFigures) -> Iterator[FigureTable]:
-    sheet = cells.plan.book.designed.get(SHEET)
+def _tables(cells: CellFigures, units: Mapping[str, str]) -> Iterator[FigureTable]:
+    sheet, swept = cells.plan.book.designed.get(SHEET), _chosen(cells)
+    key = next((scenario.key for scenario in cells.plan.scenarios if scenario.id == swept), None)
     for case in cells.plan.book.cases if sheet else ():
         first = case.columns[min(case.columns)]
         if case.sheet is not sheet or len(case.columns) < ENOUGH or not MACHINE_NAME.fullmatch(first):
             continue
+        if key is not None and not cells.counts(_planned_on(cells, case), key):
+            continue
         shown = _shown(case)
         columns = [_column(cells, case, at) for at in shown]
-        rows = tuple(
-            tuple(cells.at(case.sheet.name, row, at, column.unit) for at, column in zip(shown, columns, strict=True))
+        columns = [replace(column, unit=units.get(column.name, column.unit)) for column in columns]
+        rows = [
+            [cells.at(case.sheet.name, row, at, column.unit) for at, column in zip(shown, columns, strict=True)]
             for row in case.rows
-        )
-        yield FigureTable(tuple(columns), rows, title=case.sheet.text(case.header_row - 2, 1))
+        ]
+        rows = [[axis, *map(as_said, others)] for axis, *others in rows]
+        yield _told(columns, rows, case.sheet.text(case.header_row - 2, 1))
+
+
+def _planned_on(cells: CellFigures, case: CaseTable) -> str:
+    """The sheet that calculates what a table shows: the one that has most of its columns."""
+    names = set(case.columns.values())
+    shared = {sheet: len(names & {row.name for row in table}) for sheet, table in cells.plan.tables.items()}
+    return max(shared, key=lambda sheet: shared[sheet], default="")
+
+
+def _told(columns: Sequence[FigureColumn], rows: Sequence[Sequence[Figure]], title: str) -> FigureTable:
+    """The table; a column that says the same in every row, or lacks its number in all, is told below it instead."""
+    said: dict[tuple[str, str], list[int]] = {}
+    for at in range(1, len(columns)):
+        texts = {(row[at].text, row[at].why) for row in rows}
+        if len(rows) > 1 and len(texts) == 1:
+            said.setdefault(texts.pop(), []).append(at)
+    notes = (
+        f"{', '.join(columns[at].label for at in places)}: {text}{f', {why}' if why else ''}."
+        for (text, why), places in said.items()
+    )
+    kept = [at for at in range(len(columns)) if not any(at in places for places in said.values())]
+    lines = tuple(tuple(row[at] for at in kept) for row in rows)
+    return FigureTable(tuple(columns[at] for at in kept), lines, tuple(notes), title)
 
 
 def _shown(case: CaseTable) -> list[int]:

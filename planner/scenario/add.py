@@ -18,6 +18,7 @@ from planner.book.workbook import Book
 from planner.collector import still
 from planner.errors import Place, UserError
 from planner.recalc import Recalculated, add_columns
+from planner.scenario import comparing
 from planner.scenario.new_column import Column, Request
 from planner.scenario.purpose import completed, lacks, source_of, workload_of
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier, new_identifier, own_column
@@ -46,19 +47,11 @@ class Added:
 
     id: str
     like: str
-    columns: dict[str, str]
+    columns: Mapping[str, int]
     remarks: list[str]
     recalculated: Recalculated | None = None
     workload: str = ""
     updated: Updated | None = None
-
-    @property
-    def where(self) -> str:
-        """`column H of Inputs, Dashboard; column I of Inference`."""
-        sheets: dict[str, list[str]] = {}
-        for sheet, column in self.columns.items():
-            sheets.setdefault(column, []).append(sheet)
-        return "; ".join(f"column {column} of {', '.join(names)}" for column, names in sheets.items())
 
 
 def add_to_file(path: Path, request: Request) -> tuple[Added, Path | None]:
@@ -92,9 +85,8 @@ def add(package: Package, request: Request) -> Added:
     columns = free_columns(book)
     identifier = _identifier(book, request, source)
     request = completed(book, source, request, workload)
-    letters = {sheet: column_letters(column) for sheet, column in columns.items()}
     meant = request.settings.get(WORKLOAD) or book.said(WORKLOAD, source)
-    added = Added(identifier, book.said(ID, source), letters, [], workload=meant, updated=updated)
+    added = Added(identifier, book.said(ID, source), columns, [], workload=meant, updated=updated)
     contents: dict[str, Mapping[str, Content]] = {}
     likes: dict[str, Mapping[str, str]] = {}
     for table in book.by_scenario:
@@ -111,6 +103,7 @@ def add(package: Package, request: Request) -> Added:
         xml = as_wide(package.parts[part], own_column(book, table, source), column)
         package.replace(part, ruled(xml, table, column))
     print_wider(package, book, columns)
+    comparing.widen(package, book, columns[book.dashboard.sheet.name])
     progress.clear()
     return added
 
@@ -222,8 +215,9 @@ def left_out(book: Book) -> Iterator[str]:
     for name in every(book.package.tree(book.package.workbook_part()), "definedName"):
         if name.get("localSheetId") is None and _of_before(name.text or "", tables):
             yield f"the name {name.get('name')} stands for the scenarios of before, not the new one: widen its range"
+    ours = set(comparing.comparing(book))
     for part in book.package.parts:
-        ranges = every(book.package.tree(part), "f") if _CHART.search(part) else ()
+        ranges = every(book.package.tree(part), "f") if _CHART.search(part) and part not in ours else ()
         if found := next((read for one in ranges for read in _of_before(one.text or "", tables)), None):
             yield f"a chart draws {found}, the scenarios of before: widen its ranges"
 

@@ -29,6 +29,7 @@ from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.named_ranges import PRINTED, reshape_names, tables
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
+from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import drop_calculation_chain, parse_sheets
 from planner.xlsx.worksheet import Worksheet, move_widths, pixels
 from planner.xlsx.xmltree import every
@@ -44,14 +45,6 @@ class Removed:
     columns: Mapping[str, int]
     remarks: list[str]
     recalculated: Recalculated
-
-    @property
-    def where(self) -> str:
-        """`column H of Inputs, Dashboard, ...`."""
-        by_column: dict[int, list[str]] = {}
-        for sheet, column in self.columns.items():
-            by_column.setdefault(column, []).append(sheet)
-        return "; ".join(f"column {column_letters(at)} of {', '.join(names)}" for at, names in by_column.items())
 
 
 def remove_from_file(path: Path, scenario: str) -> tuple[Removed, Path]:
@@ -86,22 +79,23 @@ def remove(package: Package, scenario: str) -> Removed:
     progress.step("taking it out")
     remarks += map(str, drop_series(package, moves))
     drawn = {sheet: _drawn_to(package, sheet) for sheet in columns}
+    sheets, parts = parse_sheets(package), package.sheets()  # once more, for the notes are taken out of them
     for sheet in columns:
-        package.replace(package.sheets()[sheet], _narrower(book, sheet, moves, remarks))
+        package.replace(parts[sheet], _narrower(sheets[sheet], sheet, moves, remarks))
     remarks += map(str, move(package, moves, columns))
     _print_drawings(package, columns, drawn)
     drop_calculation_chain(package)
     for sheet, values in shown.items():
-        package.replace(package.sheets()[sheet], with_values(parse_sheets(package)[sheet], values))
+        package.replace(parts[sheet], with_values(parse_sheets(package)[sheet], values))
     progress.step("computing every formula")
     removed = Removed(name, columns, remarks, recalculate(package))
     progress.clear()
     return removed
 
 
-def _narrower(book: Book, name: str, moves: Moves, remarks: list[str]) -> bytes:
+def _narrower(old: SheetXml, name: str, moves: Moves, remarks: list[str]) -> bytes:
     """The XML of a sheet without its column."""
-    xml, lost = with_moved_cells(book.parsed[name], name, moves)
+    xml, lost = with_moved_cells(old, name, moves)
     sheet = Worksheet(xml)
     move_widths(sheet.root, moves.of(name).columns)
     remarks += map(str, [*lost, *move_around_rows(sheet.root, name, moves)])

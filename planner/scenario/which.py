@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import count
 
 from planner.book.scenario_columns import identifier, inputs_column
@@ -81,6 +81,14 @@ def own_column(book: Book, table: LineTable, source: int) -> int:
         remedy = "copy a scenario's column on every sheet, or delete it on Inputs"
         raise UserError(what, place=Place(book.package.name, sheet=table.sheet.name), remedy=remedy)
     return found
+
+
+def told(columns: Mapping[str, int]) -> str:
+    """Columns by sheet, as a person reads them: `column H of Inputs, Dashboard; column I of Inference`."""
+    sheets: dict[int, list[str]] = {}
+    for sheet, column in columns.items():
+        sheets.setdefault(column, []).append(sheet)
+    return "; ".join(f"column {column_letters(column)} of {', '.join(names)}" for column, names in sheets.items())
 
 
 def scenarios(package: Package) -> tuple[list[str], list[list[str]]]:

@@ -14,10 +14,15 @@ from functools import cached_property
 from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare.comparison_cases import ComparisonCase
+from planner.compare.comparison_sheet import RESULTS
 from planner.errors import UserError, nearest
+from planner.formulas import library, thresholds
+from planner.formulas.binding import COUNTS, Constraint, on_the_way
+from planner.formulas.headlines import bounds
 from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, sweeps
 from planner.formulas.template import Row, Template
+from planner.workbook import display_units
 from planner.workbook.layout import ScenarioColumns, sheet_name
 from planner.workbook.template_rows import Shares, shares
 
@@ -79,6 +84,12 @@ class BuildPlan:
         return sweeps(self.templates)
 
     @cached_property
+    def constraints(self) -> dict[str, list[Constraint]]:
+        """Template name -> what binds on the way to its headlines: times, bytes and rates, and no mere counts."""
+        found = {template.name: on_the_way(template, bounds(template)) for template in self.templates}
+        return {name: [each for each in these if each.unit not in COUNTS] for name, these in found.items()}
+
+    @cached_property
     def workloads(self) -> Workloads:
         """What a scenario may be meant for."""
         return workloads(self.templates, self.sweeps)
@@ -94,7 +105,13 @@ class BuildPlan:
         """Every constant of every template, of the scenarios or of the cases, once."""
         cases = [case.template for case in self.comparison]
         templates = [*(self.layer_ops.templates if self.layer_ops else []), *cases]
-        return shared_rows("constant", [*self._rows(), *(row for template in templates for row in template.rows)])
+        sheets = {"constraints": any(self.constraints.values()), "sweep": self.sweeps, "roofline": self.layer_ops}
+        rows = [*self._rows(), *(row for template in templates for row in template.rows)]
+        shown = [sweep.rows[name] for sweep in self.sweeps for name in sweep.shown]
+        shown += library.load(RESULTS).rows if self.comparison else ()
+        units = [*display_units.needed(shown), *(display_units.OF_TIMES if self.layer_ops else [])]
+        told = thresholds.used_on(*(name for name, there in sheets.items() if there))
+        return shared_rows("constant", [*rows, *units, *told])
 
     @cached_property
     def overrides(self) -> dict[str, Row]:

@@ -77,13 +77,17 @@ def write(
     return sheet
 
 
-def header_rows(page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source")) -> None:
-    """The header rows that are the same on every calculation sheet: who each scenario column is."""
+def header_rows(
+    page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source"),
+    named: str = "plan_cross",
+) -> None:  # fmt: skip
+    """The header rows that are the same on every calculation sheet: who each scenario column is, `named` in a style."""
     page.scenario_header(plan.columns, titles)
     for row in layout.HEADERS:
         source = f"{inputs_sheet.NAME}!{HERE}{row}"
         blank = _model_on_chip() if row == layout.TITLE_ROW else '""'
-        page.across(row, plan.columns, f'IF({source}="",{blank},{source})', "plan_cross", "@")
+        style = named if row == layout.TITLE_ROW else "plan_cross"
+        page.across(row, plan.columns, f'IF({source}="",{blank},{source})', style, "@")
 
 
 def _model_on_chip() -> str:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from planner.catalog.table import TABLES
-from planner.formulas.binding import FAR, LARGE
 from planner.formulas.template import CALCULATED, Row
 from planner.workbook.database_sheets import DatabaseSheet
 
@@ -66,13 +65,16 @@ ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
 class Ranking:
     """The cells of the competing parts in order, their range, the range of their labels, and MAX or MIN.
 
-    `is_row` says that they stand side by side.
+    `far` and `large` are the cells of the margins from which no digits, and no decimals, are told; `is_row` says that
+    the parts stand side by side.
     """
 
     cells: Sequence[str]
     values: str
     labels: str
     function: str
+    far: str
+    large: str
     is_row: bool = False
 
     @property
@@ -105,18 +107,20 @@ class Ranking:
         small, large = self._ends(following)
         return f"IF({small}>0,{large}/{small},NA())"
 
-    def words(self, binding: str, following: str, margin: str) -> str:
-        """`Compute, 1.80x above the next`; the arguments are the cells of the three formulas above.
+    def times(self, margin: str) -> str:
+        """`1.80`; the argument is the cell of the margin.
 
         FIXED writes the decimals: Gnumeric joins some numbers with a text as 4.8699999999999999999.
         """
+        rounded = f"IF({margin}>={self.large},ROUND({margin},0),FIXED(ROUND({margin},2),2,TRUE))"
+        return f'IF({margin}>={self.far},"more than "&{self.far},{rounded})'
+
+    def words(self, binding: str, following: str, margin: str, times: str) -> str:
+        """`Compute, 1.80x above the next`; the arguments are the cells of the four formulas above."""
         over = "above" if self.function == "MAX" else "below"
-        rounded = f"IF({margin}>={LARGE},ROUND({margin},0),FIXED(ROUND({margin},2),2,TRUE))"
-        times = f'IF({margin}>={FAR},"more than {FAR:,}",{rounded})'
-        distance = f'{times}&"x {over} "&{self._label(following)}'
-        said = f'IF(ROUND({margin},2)=1,"{LEVEL}",{distance})'
+        distance = f'IF(ROUND({margin},2)=1,"{LEVEL}",{times}&"x {over} "&{self._label(following)})'
         alone = f'{binding}&IF({binding}="{NONE}","",", {ALONE}")'
-        return f'IF({self._ends(following)[0]}>0,{binding}&", "&{said},{alone})'
+        return f'IF({self._ends(following)[0]}>0,{binding}&", "&{distance},{alone})'
 
     def _ends(self, following: str) -> tuple[str, str]:
         return (following, self.best) if self.function == "MAX" else (self.best, following)

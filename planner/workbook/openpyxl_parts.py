@@ -8,14 +8,19 @@ from collections.abc import Callable
 from planner.xlsx.chart_caches import make_room
 from planner.xlsx.drawings import charts_of
 from planner.xlsx.opc import Package
-from planner.xlsx.relationships import shorten_ways
-from planner.xlsx.xmltree import parse, written
+from planner.xlsx.relationships import OFFICE, shorten_ways
+from planner.xlsx.xmltree import declare, parse, written
 
 _FONT, _OF_FONT = re.compile(rb"<font>(.*?)</font>"), re.compile(rb"(<(\w+)[^>]*/>)")
 _ORDER = (
     b"b", b"i", b"strike", b"condense", b"extend", b"outline", b"shadow", b"u", b"vertAlign", b"sz", b"color", b"name",
     b"family", b"charset", b"scheme",
 )  # fmt: skip
+_NAMESPACES = {
+    "a": "http://schemas.openxmlformats.org/drawingml/2006/main",
+    "c": "http://schemas.openxmlformats.org/drawingml/2006/chart",
+    "r": OFFICE,
+}
 _PLAIN_TAG = re.compile(rb"<(/?)(?=[A-Za-z]+[\s/>])")
 _TITLES = re.compile(rb'(name="_xlnm.Print_Titles"[^>]*>)([^,<]*![$][0-9][^,<]*),([^,<]*)<')
 _NO_TEXT = re.compile(rb"<(?:odd|even|first)(?:Header|Footer)(?:/>|></\w+>)")
@@ -38,9 +43,8 @@ def mend(package: Package) -> None:
     for part in package.sheets().values():
         shorten_ways(package, part)
     for name in charts_of(package):
-        root = package.tree(name)
-        make_room(root)
-        package.put_tree(name, root)
+        if not any(word in package.parts[name] for word in (b"Cache>", b"Ignorable")):
+            package.replace(name, _chart(package.parts[name]))
 
 
 def _styles(xml: bytes) -> bytes:
@@ -59,13 +63,16 @@ def _drawing(xml: bytes) -> bytes:
     """Elements with the prefix `xdr`, by which exceljs knows them."""
     if xml.count(b" xmlns=") != 1:
         return xml
-    return _PLAIN_TAG.sub(rb"<\1xdr:", xml).replace(b" xmlns=", b" xmlns:xdr=", 1)
+    root = parse(_PLAIN_TAG.sub(rb"<\1xdr:", xml).replace(b" xmlns=", b" xmlns:xdr=", 1))
+    declare(root, _NAMESPACES)
+    return written(root)
 
 
 def _chart(xml: bytes) -> bytes:
     """Room for the values of the cells that it draws."""
     root = parse(xml)
     make_room(root)
+    declare(root, {"a": _NAMESPACES["a"]})
     return written(root)
 
 

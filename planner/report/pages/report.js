@@ -94,10 +94,13 @@
 
   // A table that is wider than its place says so, until its end is seen.
   function hint(box) { box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2); }
-  var sizes = window.ResizeObserver ? new ResizeObserver(function (seen) { seen.forEach(function (each) { hint(each.target); }); }) : null;
+  var sizes = window.ResizeObserver ? new ResizeObserver(function (seen) {
+    window.requestAnimationFrame(function () { seen.forEach(function (each) { hint(each.target); }); });
+  }) : null;
   all(".scroll").forEach(function (box) {
     box.addEventListener("scroll", function () { hint(box); }, { passive: true });
-    if (sizes) { sizes.observe(box); } else { hint(box); }
+    hint(box);
+    if (sizes) { sizes.observe(box); }
   });
 
   var opened = [];

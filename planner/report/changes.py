@@ -1,0 +1,96 @@
+"""What to change of a scenario: its levers doubled or halved, what makes every check hold, or what makes it cheaper.
+
+The levers of a template are data (`planner.formulas.headlines`). A price that nobody knows is taken as 1: what is said
+of a cost is how much of it is saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.formulas.evaluation import Results
+from planner.formulas.headlines import levers
+from planner.report.expectation import Planned
+from planner.report.replay import Replay, replayed
+from planner.spoken import percent, shown
+
+DOUBLINGS = 12  # of a lever at most, or halvings
+WORTH = 0.05  # of a number: less isn't told
+MOST = 2  # changes that are told
+MONEY = "USD"  # the unit of what should fall
+TOLD = ("s", MONEY)  # the units of the headlines that are told
+
+
+class Change(NamedTuple):
+    """A lever moved: from what to what in words, its doublings, how each headline changes, and which is the cost."""
+
+    words: str
+    doublings: int
+    effects: dict[str, float]
+    cost: str
+
+    @property
+    def saved(self) -> float:
+        """The share of the cost that is saved; 0 where there is no cost."""
+        return -self.effects.get(self.cost, 0.0)
+
+
+def changes(plan: Planned, key: str) -> tuple[str, ...]:
+    """What to change, in words; none where the workbook isn't what its template says, or the template has no lever."""
+    names = levers(plan.template)
+    replay = replayed(plan.template, plan.rows, key, [each.row.name for each in plan.headlines]) if names else None
+    if replay is None:
+        return ()
+    unknown = {
+        name: 1.0
+        for name, value in replay.given.items()
+        if value is None and replay.template.row(name).unit.startswith(MONEY)
+    }
+    replay = Replay(replay.template, {**replay.given, **unknown})
+    own = replay.at()
+    moved = [list(_moved(plan, replay, name, own)) for name in names]
+    labels = " or ".join(replay.template.row(name).label for name in names)
+    if not _hold(replay, own, 1)[0]:
+        nearest = [min(found, key=lambda each: abs(each.doublings)) for found in moved if found]
+        said = tuple(f"{each.words}: every check holds" for each in nearest)
+        return said or (f"No doubling or halving of {labels} alone makes every check hold.",)
+    near = [[each for each in found if abs(each.doublings) == 1 and each.saved > WORTH] for found in moved]
+    best = sorted((max(found, key=lambda each: each.saved) for found in near if found), key=lambda each: -each.saved)
+    said = tuple(f"{each.words}: {_effects(each)}" for each in best[:MOST])
+    return said or (f"Neither twice nor half of {labels} passes the checks and costs {percent(WORTH, 0)} less.",)
+
+
+def _moved(plan: Planned, replay: Replay, name: str, own: Results) -> Iterator[Change]:
+    """A lever at every doubling and halving of its own value at which every check holds."""
+    row, now = replay.template.row(name), replay.given.get(name)
+    if not isinstance(now, float) or now <= 0:
+        return
+    steps = [step for step in range(-DOUBLINGS, DOUBLINGS + 1) if step and (now * 2.0**step) % 1 == 0]
+    found = replay.along(name, np.array([now * 2.0**step for step in steps]))
+    told = [each for each in plan.headlines if each.unit in TOLD]
+    ratios = {each.label: np.broadcast_to(found[each.row.name] / own[each.row.name], len(steps)) for each in told}
+    cost = next((each.label for each in told if each.unit == MONEY), "")
+    for at, step in enumerate(steps):
+        if _hold(replay, found, len(steps))[at]:
+            effects = {label: float(ratio[at]) - 1 for label, ratio in ratios.items()}
+            words = f"{row.label} {shown(now, '1')} → {shown(now * 2.0**step, '1')}"
+            yield Change(words, step, effects, cost)
+
+
+def _hold(replay: Replay, found: Results, count: int) -> np.ndarray:
+    """For each of some values whether no check fails."""
+    checks = [np.broadcast_to(found[row.name], count) != 0 for row in replay.template.of_kind("check")]
+    return np.logical_and.reduce(checks) if checks else np.ones(count, dtype=bool)
+
+
+def _effects(change: Change) -> str:
+    """How much is saved, and what becomes of the last of the times that change."""
+    times = [(label, by) for label, by in change.effects.items() if abs(by) >= WORTH and label != change.cost]
+    told = [(change.cost, change.effects[change.cost]), *times[-1:]]
+    return ", ".join(
+        f"{label[:1].lower()}{label[1:]} {percent(by, 0, signed=True)}".replace(" %", "\N{NO-BREAK SPACE}%")
+        for label, by in told
+    )

@@ -1,0 +1,81 @@
+"""A scenario's template asked at other inputs, where it gives the workbook's own numbers at its own.
+
+So an edited formula or a number typed over one shows: nothing is then told that the workbook wouldn't say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from planner.book.plan import Quantity
+from planner.errors import UserError
+from planner.formulas import library
+from planner.formulas.evaluation import Facts, Results, evaluate
+from planner.formulas.following import following
+from planner.formulas.sweeps import sweeps
+from planner.formulas.template import CALCULATED, Template
+from planner.xlsx.cellvalue import CellError
+
+AGREEMENT = 1e-9
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A template and what a scenario's cells give it: inputs, constants and all that was looked up."""
+
+    template: Template
+    given: Mapping[str, float | str | None]
+
+    def at(self, **changed: Any) -> Results:
+        """Every row with these inputs, numbers or arrays of them, in the place of the scenario's own."""
+        return evaluate(self.template, Facts(), {**self.given, **changed})
+
+    def along(self, name: str, values: np.ndarray) -> Results:
+        """Every row as an input takes each of some values; the inputs that follow it move with it."""
+        own = {key: value for key, value in self.given.items() if key not in _followers(self.template.name)}
+        return self.at(**following(self.template, name, own, values), **{name: values})
+
+
+def replayed(template: str, rows: Mapping[str, Quantity], key: str, proof: Iterable[str]) -> Replay | None:
+    """A scenario's template; None where it doesn't give the numbers of the `proof`, or has other rows."""
+    try:
+        loaded = _template(template)
+        given = {
+            row.name: _plain(rows[row.name], key)
+            for row in loaded.rows
+            if row.kind not in CALCULATED and row.name in rows
+        }
+        found = Replay(loaded, given)
+        results = found.at()
+        agree = all(_same(results.value(name), rows[name].value(key)) for name in proof)
+    except (UserError, KeyError, TypeError, ValueError):
+        return None
+    return found if agree else None
+
+
+@cache
+def _template(name: str) -> Template:
+    return library.load(name)
+
+
+@cache
+def _followers(template: str) -> frozenset[str]:
+    return frozenset(name for sweep in sweeps([_template(template)]) for axis in sweep.axes for name in axis.follows)
+
+
+def _plain(row: Quantity, key: str) -> float | str | None:
+    value = row.value(key)
+    return None if value is None or isinstance(value, (CellError, bool)) else value
+
+
+def _same(ours: object, cell: object) -> bool:
+    """Whether both are the same number, or both N/A."""
+    if ours is None or not isinstance(cell, (int, float)):
+        return ours is None and isinstance(cell, CellError)
+    return isinstance(ours, float) and math.isclose(ours, cell, rel_tol=AGREEMENT)

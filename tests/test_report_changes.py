@@ -1,0 +1,80 @@
+"""What to change of a scenario: told only where it is so, in the direction in which the templates say it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from planner.report.contents import ScenarioSummary
+from planner.report.gather import gather
+from tests.reports import default_workbook
+from tests.test_report import overwritten
+from tests.workbooks import write_plan
+
+MOVED = re.compile(r"(.+) ([\d,]+) → ([\d,]+): (.+)")
+
+
+def planned(path: Path, model: str, template: str, **inputs: object) -> ScenarioSummary:
+    """The one scenario of a plan on H100s."""
+    write_plan(path, [model], ["h100-sxm"], [template], **inputs)
+    (scenario,) = gather(path).scenarios
+    return scenario
+
+
+@pytest.mark.parametrize(
+    ("model", "template", "names", "inputs"),
+    [
+        ("llama3-70b", "inference", {"Chips": "n_chips", "Sequences decoded together": "batch"},
+         {"n_chips": 8, "batch": 2048}),
+        ("deepseek-v3", "inference", {"Chips": "n_chips"}, {"n_chips": 8}),
+        ("llama3-70b", "training", {"Chips": "n_chips", "Tokens of a step": "batch_tokens"}, {"n_chips": 2048}),
+    ],
+)  # fmt: skip
+def test_the_change_makes_the_checks_hold(
+    tmp_path: Path, model: str, template: str, names: dict[str, str], inputs: dict[str, int]
+) -> None:
+    """A plan that fails gets a change of each lever that helps, and built with it no check fails."""
+    before = planned(tmp_path / "before.xlsx", model, template, **inputs)
+    assert before.failed
+    found = [MOVED.fullmatch(change) for change in before.changes]
+    assert {match[1] for match in found if match} == names.keys()
+    for match in found:
+        assert match is not None
+        assert match[4] == "every check holds"
+        changed = {**inputs, names[match[1]]: int(match[3].replace(",", ""))}
+        assert not planned(tmp_path / f"{names[match[1]]}.xlsx", model, template, **changed).failed
+
+
+def test_the_change_saves_what_it_says(tmp_path: Path) -> None:
+    """A plan that fits is told what makes it cheaper: built with it, it costs so much less and takes so much longer."""
+    before = planned(tmp_path / "before.xlsx", "llama3-70b", "inference", n_chips=8, batch=1)
+    after = planned(tmp_path / "after.xlsx", "llama3-70b", "inference", n_chips=8, batch=2)
+    ratio = {
+        one.label.lower(): other.expected.number / one.expected.number
+        for one, other in zip(before.expected, after.expected, strict=True)
+    }
+    match = MOVED.fullmatch(before.changes[0])
+    assert match is not None
+    assert match.groups()[:3] == ("Sequences decoded together", "1", "2")
+    for label, percent in re.findall(r"([a-z ]+) ([+-]\d+)\s%", match[4]):
+        assert ratio[label.strip()] == pytest.approx(1 + int(percent) / 100, abs=0.006)
+
+
+def test_a_chip_without_a_price_is_told_what_it_saves(tmp_path: Path) -> None:
+    """The share of a cost that is saved doesn't need the price."""
+    write_plan(tmp_path / "plan.xlsx", ["llama3-70b"], ["h200-sxm"], ["inference"], n_chips=8)
+    (scenario,) = gather(tmp_path / "plan.xlsx").scenarios
+    assert scenario.expected[-1].expected.is_missing
+    assert "cost per million output tokens -" in scenario.changes[0]
+
+
+def test_an_edited_formula_is_not_told_a_change(tmp_path: Path) -> None:
+    """Where the workbook isn't what its template says, nothing is said of what the template would give."""
+    cell = gather(default_workbook()).scenarios[2].expected[0].expected.cell
+    sheet, _, ref = cell.partition("!")
+    report = gather(overwritten(tmp_path, ref, "<v>0.5</v>", sheet))
+    assert [each.cell for each in report.typed] == [cell]
+    assert report.scenarios[2].changes == ()
+    assert report.scenarios[0].changes
