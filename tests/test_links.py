@@ -22,7 +22,7 @@ HEADER = 5  # of a database
 def book(tmp_path_factory: pytest.TempPathFactory) -> Workbook:
     """A workbook with every kind of sheet."""
     path: Path = tmp_path_factory.mktemp("links") / "plan.xlsx"
-    write_plan(path, ["llama3-70b"], ["tpu-v5e"], n_chips=16)
+    write_plan(path, ["llama3-70b"], ["tpu-v5e"], n_chips=16, workload="all")
     return openpyxl.load_workbook(path)
 
 

@@ -17,7 +17,7 @@ from planner.compare.comparison_cases import ComparisonCase
 from planner.compare.comparison_sheet import RESULTS
 from planner.errors import UserError, nearest
 from planner.formulas import library, thresholds
-from planner.formulas.binding import COUNTS, Constraint, on_the_way
+from planner.formulas.binding import Constraint, on_the_way
 from planner.formulas.headlines import bounds
 from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, sweeps
@@ -85,9 +85,9 @@ class BuildPlan:
 
     @cached_property
     def constraints(self) -> dict[str, list[Constraint]]:
-        """Template name -> what binds on the way to its headlines: times, bytes and rates, and no mere counts."""
+        """Template name -> what binds on the way to its headlines, but for what is a yes or a no."""
         found = {template.name: on_the_way(template, bounds(template)) for template in self.templates}
-        return {name: [each for each in these if each.unit not in COUNTS] for name, these in found.items()}
+        return {name: [each for each in these if YES_OR_NO not in each.row.label] for name, these in found.items()}
 
     @cached_property
     def workloads(self) -> Workloads:
@@ -157,6 +157,7 @@ def shared_rows(kind: str, candidates: Sequence[Row]) -> dict[str, Row]:
 WORKLOAD = "workload"
 ALL_WORKLOADS = "all"
 NOT_COUNTED = "-"
+YES_OR_NO = "(1 or 0)"  # in the label of a calculated row that is one
 
 
 @dataclass(frozen=True)

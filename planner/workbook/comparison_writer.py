@@ -148,7 +148,9 @@ def _colour(sheet: Comparison, last: int) -> None:
     for name, rules in bands.items():
         first = address(FIRST_ROW, sheet.columns[name])
         for condition, fill in rules:
-            sheet.page.colour(sheet.reach(name), f"AND(ISNUMBER({first}),{first}{condition})", ink=INK, fill=fill)
+            sheet.page.colour(
+                sheet.reach(name), f"IFERROR(AND(ISNUMBER({first}),{first}{condition}),FALSE)", ink=INK, fill=fill
+            )
     sheet.page.colour(f"A{FIRST_ROW}:{address(sheet.last, last)}", f"ISNA(A{FIRST_ROW})", ink=GREY)
 
 

@@ -27,7 +27,7 @@ WIDTHS = (40, 11, 28, 30, 28)  # all of it is frozen: scenarios must still be se
 LETTERS = int((layout.SCENARIO_WIDTH - 2) * PER_WIDTH)  # of a line in a scenario's column, beside the indent
 MARGIN = "100.01x"  # how far apart two parts are, as wide as most
 PURPOSE = "What binds each scenario's headlines, and how far the next part is; + opens the numbers."
-ON_THE_WAY = "What binds on the way to them: every other MAX and MIN of a quantity"
+ON_THE_WAY = "What binds on the way to them: every other MAX and MIN"
 
 
 @dataclass(frozen=True)

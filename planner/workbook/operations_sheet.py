@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from openpyxl.workbook import Workbook
 
+from planner.errors import UserError
 from planner.formulas.evaluation import evaluate
 from planner.formulas.explanation import in_names
 from planner.formulas.layer_ops import PHASES, LayerOps, Operation
@@ -94,10 +95,16 @@ def _leaf(operation: Operation, names: _Step) -> Leaf:
 
 
 def unused(plan: BuildPlan, ops: LayerOps, step: Template) -> set[str]:
-    """The names of the operations that the models of no scenario do: experts, where all are dense."""
+    """The names of the operations that the models of no scenario do: experts, where all are dense.
+
+    None where a model or a chip is not in the plan's databases, but on a person's sheet alone.
+    """
     done: set[str] = set()
     for model, hardware in {(each.model, each.hardware) for each in plan.scenarios}:
-        found = evaluate(step, facts(step, model, hardware, plan.databases))
+        try:
+            found = evaluate(step, facts(step, model, hardware, plan.databases))
+        except UserError:
+            return set()
         for operation in ops.operations:
             counts = [found.number(name) for name in operation.count.names]
             if any(count != 0 for count in counts) or not counts:

@@ -27,6 +27,8 @@ ValueOf = Callable[[str, str], Value]
 SAME = 1e-11  # LibreOffice saves 15 digits, and rounds powers its own way
 FAILED, REST = "failed check", "What fits, what binds"
 
+SAID = ("ms", "us", "GB", "days", "million USD")  # units of cells that hold what people say
+
 
 def report_is_right(path: Path, plan: Plan, expected: Expected, value_of: ValueOf) -> None:
     """Every number is its cell's, what fails is named and stands first, what was typed over a formula is listed.
@@ -90,7 +92,10 @@ def fault(figure: dict[str, Any], value_of: ValueOf) -> str:
     value, shown, cell = figure["value"], figure["text"], value_of(sheet, ref)
     said = f"{figure['cell']}: the report has {value!r} as {shown!r}, the cell {cell!r}"
     if isinstance(value, (int, float)) and isinstance(cell, (int, float)):
-        is_same = math.isclose(value, cell, rel_tol=SAME) and agrees(shown.replace("\N{NO-BREAK SPACE}", " "), cell)
+        said_alone = shown.replace("\N{NO-BREAK SPACE}", " ")
+        if figure["unit"] in SAID:
+            said_alone = said_alone.removesuffix(figure["unit"])
+        is_same = math.isclose(value, cell, rel_tol=SAME) and agrees(said_alone, cell)
         return "" if is_same else said
     if value is None:
         return "" if cell in (None, "") or isinstance(cell, CellError) else said
