@@ -22,7 +22,7 @@ def test_what_leads_has_its_range_and_bound(name: str) -> None:
     for each in led:
         assert [row.name for row in each.range] == [f"{each.row.name}_low", f"{each.row.name}_high"]
         assert each.bound is not None
-        assert each.bound.unit == each.row.unit
+        assert {(row.unit, row.display) for row in each.rows} == {(each.row.unit, each.row.display)}
 
 
 @pytest.mark.parametrize("name", LEADING)
