@@ -33,7 +33,7 @@ FP8 = {
 
 def groups(chips: int, **inputs: float) -> dict[str, float | str]:
     """DeepSeek-V3 over some GPUs: each attends alone, the experts lie over all of them."""
-    return {"n_chips": chips, "serve_data": chips, "serve_expert": chips, **FP8, **inputs}
+    return {"n_chips": chips, "serve_data": chips, "serve_expert": chips, **FP8, **ROUTING, **inputs}
 
 
 APART = {"prefill_chips": 32, "prefill_tensor": 1}
@@ -63,7 +63,7 @@ PUBLISHED = [
         "deepseek-v3", "h100-sxm",
         groups(32, batch=128, prompt_len=4096, generate_len=1),
         "prefill_batch_time_expected", 128 * 4096 / (50302 * 4),
-        "SGLang, Deploying DeepSeek on 96 H100, 2025: 50,302 prompt tokens a second of a node, prompts of 4K, 16K a GPU",
+        "SGLang, Deploying DeepSeek on 96 H100, 2025: 50,302 prompt tokens a second of a node, 4K each",
     ),
     Published(
         "palm-540b", "tpu-v4",
