@@ -22,13 +22,8 @@ class Published(NamedTuple):
     source: str
 
 
-FP8 = {
-    "weight_dtype": "fp8",
-    "compute_dtype": "fp8",
-    "dispatch_dtype": "fp8",
-    "routed_nodes": 4,
-    "redundant_experts": 32,
-}
+FP8 = dict.fromkeys(("weight_dtype", "compute_dtype", "dispatch_dtype"), "fp8")
+ROUTING = {"routed_nodes": 4, "redundant_experts": 32}
 
 
 def groups(chips: int, **inputs: float) -> dict[str, float | str]:
