@@ -19,18 +19,15 @@ from planner.workbook.layout import within
 from planner.workbook.page import Page
 from planner.workbook.roofline_sheet import Roofline
 from planner.workbook.sweep_sheet import Sweeps
-from planner.workbook.sweep_table import SweepTable
+from planner.workbook.sweep_table import WHOLES, SweepTable
 
 PER_LINE, PLACES = 2, 2  # two charts stand side by side, each as wide as two that compare scenarios
 PER_PAGE = 2  # lines of charts of a printed page
 LIMITS = {"memory": "capacity", "time": "limit"}  # what the bars of a chart are held against, as a line
 LIMIT = "B42318"
 LINE_WIDTH = 22225  # the width of a line in EMU
-GIGABYTES, SECONDS, COUNT = "#,##0.0,,,", "0.###", "#,##0"
-CHART_TITLES = {
-    "memory": ("Memory of a chip", "GB per chip", GIGABYTES),
-    "time": ("Expected step", "Seconds", SECONDS),
-}
+COUNT = "#,##0"
+CHART_TITLES = {"memory": "Memory of a chip", "time": "Expected step"}
 
 
 @dataclass
@@ -46,7 +43,7 @@ class DashboardCharts:
         drawn = 0
         for drawn, chart in enumerate(self._charts(), start=1):
             down, right = divmod(drawn - 1, PER_LINE)
-            if down and down % PER_PAGE == 0 and right == 0:
+            if right == 0 and down % PER_PAGE:  # the first line stands below the choices
                 page.sheet.row_breaks.append(Break(id=at + down * charts.LINE_ROWS - 1))
             page.sheet.add_chart(chart, charts.placed(page, at, down, right * PLACES, PLACES))
         return at + charts.LINE_ROWS * -(-drawn // PER_LINE)
@@ -92,12 +89,13 @@ def _parts(sweeps: Sweeps, table: SweepTable, part: str) -> ChartBase:
 
     The line is of what memory there is, or of the bound of the step that the parts make.
     """
-    sweep, (title, unit, form) = table.sweep, CHART_TITLES[part]
+    sweep = table.sweep
+    title, unit = CHART_TITLES[part], sweep.rows[sweep.playing(WHOLES[part])[0]].said_in
     chart, lines = BarChart(), LineChart()
     chart.type, chart.grouping, chart.overlap, chart.gapWidth = "col", "stacked", 100, 40
-    charts.dress(chart, f"{sweep.template.name.capitalize()}: {within(title)}")
+    charts.dress(chart, f"{sweep.template.name.capitalize()}: {within(title)} ({unit})")
     charts.plain_axis(chart.x_axis, table.axis.row.label, COUNT, slanted=True)
-    charts.plain_axis(chart.y_axis, unit, form)
+    charts.plain_axis(chart.y_axis, unit, "General")
     chart.x_axis.majorGridlines = None
     for name, colour in zip(sweep.playing(part), cycle(charts.STACK)):
         bar = _series(sweeps, table, name)

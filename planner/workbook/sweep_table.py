@@ -163,7 +163,7 @@ class TableWriter:
         for whole, column in self.reach.items():
             down(rows, column, self._within_reach(whole), "plan_formula", "0")
         for name, column in self.drawn.items():
-            down(rows, column, self._drawn(name), "plan_formula", self._form(name))
+            down(rows, column, self._drawn(name), "plan_formula", shown_format(self.sweep.rows[name]))
         for name, column in self.own.items():
             down(rows, column, self._own(name), "plan_formula", shown_format(self.sweep.rows[name]))
 
@@ -184,7 +184,7 @@ class TableWriter:
     def _drawn(self, name: str) -> str:
         """What a chart draws of a quantity."""
         whole = next((WHOLES[part] for part in DRAWN if name in self.sweep.playing(part)), "")
-        own = self._reference(name)
+        own = f"{self._reference(name)}{self.scenario.over(self.sweep.rows[name])}"
         return f"{own}*{_here(self.reach[whole])}" if whole in self.reach else own
 
     def _form(self, name: str) -> str:
