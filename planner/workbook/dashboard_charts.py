@@ -18,17 +18,14 @@ from planner.workbook.layout import within
 from planner.workbook.page import Page
 from planner.workbook.roofline_sheet import Roofline
 from planner.workbook.sweep_sheet import Sweeps
-from planner.workbook.sweep_table import SweepTable
+from planner.workbook.sweep_table import WHOLES, SweepTable
 
 PER_LINE, PLACES = 2, 2  # two charts stand side by side, each as wide as two that compare scenarios
 LIMITS = {"memory": "capacity", "time": "limit"}  # what the bars of a chart are held against, as a line
 LIMIT = "B42318"
 LINE_WIDTH = 22225  # the width of a line in EMU
-GIGABYTES, SECONDS, COUNT = "#,##0.0,,,", "0.###", "#,##0"
-CHART_TITLES = {
-    "memory": ("Memory of a chip", "GB per chip", GIGABYTES),
-    "time": ("Expected step", "Seconds", SECONDS),
-}
+NUMBER, COUNT = "#,##0.##", "#,##0"
+CHART_TITLES = {"memory": "Memory of a chip", "time": "Expected step"}
 
 
 @dataclass
@@ -88,12 +85,14 @@ def _parts(sweeps: Sweeps, table: SweepTable, part: str) -> ChartBase:
 
     The line is of what memory there is, or of the bound of the step that the parts make.
     """
-    sweep, (title, unit, form) = table.sweep, CHART_TITLES[part]
+    sweep, whole = table.sweep, table.sweep.rows[table.sweep.playing(WHOLES[part])[0]]
     chart, lines = BarChart(), LineChart()
     chart.type, chart.grouping, chart.overlap, chart.gapWidth = "col", "stacked", 100, 40
-    charts.dress(chart, f"{sweep.template.name.capitalize()}: {within(title)}")
+    charts.dress(
+        chart, f"{sweep.template.name.capitalize()}: {within(CHART_TITLES[part])} over {within(table.axis.row.label)}"
+    )
     charts.plain_axis(chart.x_axis, table.axis.row.label, COUNT, slanted=True)
-    charts.plain_axis(chart.y_axis, unit, form)
+    charts.plain_axis(chart.y_axis, whole.said_in, NUMBER)
     chart.x_axis.majorGridlines = None
     for name, colour in zip(sweep.playing(part), cycle(charts.STACK)):
         bar = _series(sweeps, table, name)
