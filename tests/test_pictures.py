@@ -111,6 +111,13 @@ def test_parts_are_stacked(path: Path) -> None:
     assert seen == 4
 
 
+def test_charts_compare_all_scenarios(path: Path) -> None:
+    """Bars of every scenario stand beside each other, named as on the sheet; the parts of a step are one on another."""
+    compared = [xml for xml in charts(path) if b"$F$5" in xml]
+    assert len(compared) == 5
+    assert sum(b'grouping val="stacked"' in xml for xml in compared) == 2
+
+
 def block(book: openpyxl.Workbook) -> list[tuple[str, float, float, float]]:
     """The rows below the head of Dashboard's block: label, where its bar begins, time and share."""
     board = book["Dashboard"]

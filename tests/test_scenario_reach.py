@@ -73,6 +73,17 @@ def test_printed_areas(added: Added) -> None:
     ]  # fmt: skip
 
 
+def test_the_new_scenario_is_compared(added: Added) -> None:
+    """Charts of Dashboard draw it beside the others, and Cover has its verdict in a row that was closed before."""
+    for book, last in ((added.before, "I"), (added.after, "J")):
+        names = [chart.series[0].cat for chart in book["Dashboard"]._charts if chart.series[0].cat]
+        ranges = [(each.numRef or each.strRef).f.replace("'", "") for each in names]
+        assert ranges.count(f"Dashboard!$F$5:${last}$5") == 3
+    for book, is_closed in ((added.before, True), (added.after, False)):
+        assert book["Cover"].row_dimensions[9].hidden == is_closed
+    assert added.after["Cover"]["A4"].value == "Scenario"
+
+
 def test_formats_and_validations_over_all_scenarios(added: Added) -> None:
     """A person's rule over all scenarios is for the new one too, one over a single cell stays with it."""
     sheet = added.after["Inference"]

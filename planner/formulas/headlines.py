@@ -132,6 +132,14 @@ def headlines(template: Template) -> list[Headline[Row]]:
     return _headlines(template.name, template.by_name) or [Headline(row, row.unit, binds=row) for row in outputs]
 
 
+def shown(template: Template) -> list[Row]:
+    """The rows whose numbers Dashboard shows of a template: headlines with their ranges, bounds and parts."""
+    found = headlines(template)
+    parts = [template.by_name[part.text] for each in found for part in each.parts if part.text in template.by_name]
+    told = fit(template)
+    return [*(row for each in found for row in each.rows), *parts, *([template.row(told.needed)] if told else [])]
+
+
 def leading(template: str, rows: Mapping[str, AnyRow]) -> list[Headline[AnyRow]]:
     """What `calc` and the report lead with of a template; none where it leads with nothing, or a row is missing."""
     found = [each for each in _headlines(template, rows) if each.label]

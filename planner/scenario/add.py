@@ -104,6 +104,7 @@ def add(package: Package, request: Request) -> Added:
         package.replace(part, ruled(xml, table, column))
     print_wider(package, book, columns)
     comparing.widen(package, book, columns[book.dashboard.sheet.name])
+    comparing.tell(package, book, len(book.inputs.columns) + 1)
     progress.clear()
     return added
 

@@ -1,9 +1,11 @@
-"""The charts of Dashboard that compare its scenarios: they draw a scenario more when one is added."""
+"""What compares the scenarios of a workbook, Dashboard's charts and Cover's verdicts: one more when one is added."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from planner.book.rowkeys import VERDICTS
 from planner.book.tables import HEADER
 from planner.book.workbook import Book
 from planner.xlsx.address import Area
@@ -46,6 +48,19 @@ def widen(package: Package, book: Book, column: int) -> None:
                 for cache in [each for each in holder if local_name(each) in CACHES]:
                     holder.remove(cache)
         package.put_tree(part, root)
+
+
+def tell(package: Package, book: Book, count: int) -> None:
+    """Open the row of Cover with the verdict of scenario `count`, from 1: those of more than there are stand closed."""
+    cover = book.designed.get("Cover")
+    if cover is None:
+        return
+    titles = next((row for row, column in cover.values if column == 1 and cover.text(row, 1) == VERDICTS), 0)
+    if (titles + count, 1) not in cover.patterns:
+        return
+    part = package.sheets()[cover.name]
+    row = rb'(<(?:\w+:)?row\b[^>]*?\sr="%d"[^>]*?)\shidden="(?:1|true)"' % (titles + count)
+    package.replace(part, re.sub(row, rb"\1", package.parts[part]))
 
 
 def _names(book: Book) -> tuple[str, Area] | None:

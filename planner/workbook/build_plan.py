@@ -16,12 +16,13 @@ from planner.catalog.databases import Databases
 from planner.compare.comparison_cases import ComparisonCase
 from planner.compare.comparison_sheet import RESULTS
 from planner.errors import UserError, nearest
-from planner.formulas import library, thresholds
+from planner.formulas import headlines, library, thresholds
 from planner.formulas.binding import COUNTS, Constraint, on_the_way
 from planner.formulas.headlines import bounds, leaders
 from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, sweeps
 from planner.formulas.template import Row, Template
+from planner.spoken import PERCENT
 from planner.workbook import display_units
 from planner.workbook.layout import ScenarioColumns, sheet_name
 from planner.workbook.template_rows import Shares, shares
@@ -117,8 +118,11 @@ class BuildPlan:
         rows = [*self._rows(), *(row for template in templates for row in template.rows)]
         shown = [sweep.rows[name] for sweep in self.sweeps for name in sweep.shown]
         shown += library.load(RESULTS).rows if self.comparison else ()
+        led = [row for template in self.templates for row in headlines.shown(template)]
+        shown += led
         units = [*display_units.needed(shown), *(display_units.OF_TIMES if self.layer_ops else [])]
-        told = thresholds.used_on(*(name for name, there in sheets.items() if there))
+        units += [display_units.OF_A_SHARE] if any(row.display == PERCENT for row in led) else []
+        told = thresholds.used_on("dashboard", *(name for name, there in sheets.items() if there))
         return shared_rows("constant", [*rows, *units, *told])
 
     @cached_property

@@ -27,7 +27,7 @@ GRID, AXIS, INK = "E3E6EA", "6B7280", "1F2937"
 SIZE = (22.0, 13.0)  # cm
 WIDE, GAP, ABREAST = 325, 8, 4  # pixels; a laptop's screen has room for four such places side by side
 LINE_ROWS, ROW_POINTS = 15, 15.0  # rows of the sheet for a line of charts, and how high each is
-HIGH = pixels_to_EMU(LINE_ROWS * 20 - 16)
+HIGH, TOP = pixels_to_EMU(LINE_ROWS * 20 - 16), pixels_to_EMU(4)
 SLANT = -45 * 60_000  # in the file's unit of angles: upwards to the right
 
 
@@ -41,7 +41,7 @@ def placed(page: Page, top: int, down: int, right: int, places: int = 1) -> OneC
         page.sheet.row_dimensions[row].height = ROW_POINTS
     while pixels >= (wide := page.pixels(column)):
         pixels, column = pixels - wide, column + 1
-    marker = AnchorMarker(col=column - 1, colOff=pixels_to_EMU(pixels), row=first - 1, rowOff=0)
+    marker = AnchorMarker(col=column - 1, colOff=pixels_to_EMU(pixels), row=first - 1, rowOff=TOP)
     return OneCellAnchor(_from=marker, ext=XDRPositiveSize2D(pixels_to_EMU(places * (WIDE + GAP) - GAP), HIGH))
 
 

@@ -12,12 +12,14 @@ from openpyxl.chart import BarChart, Reference, Series
 from openpyxl.chart.layout import Layout, ManualLayout
 from openpyxl.chart.series import SeriesLabel
 from openpyxl.chart.shapes import GraphicalProperties
+from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
 from planner.workbook import charts, layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.dashboard_lines import Lines, LineWriter, said_format
+from planner.workbook.dashboard_lines import Lines, LineWriter
+from planner.workbook.display_units import shown_format
 from planner.workbook.layout import within
 from planner.workbook.page import Page
 from planner.workbook.verdict import Verdict
@@ -33,6 +35,7 @@ def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict, at: int) -
     found = list(_charts(writer, made, verdict))
     if not found:
         return at
+    page.sheet.row_breaks.append(Break(id=at - 1))
     page.section(at, "The scenarios beside each other", plan.columns.last_filled)
     down = right = 0
     for chart, places in found:
@@ -83,7 +86,7 @@ def write_costs(writer: LineWriter, each: Lines, at: int) -> int:
         name = f"{row.name}.drawn"
         writer.describe(at + place, (f"{cost.said}: {what}", row.said_in, name, "", "of this workload alone"))
         formula = writer.guarded(each.sheet, f"{HERE}{each.rows[row.name]}", "NA()")
-        writer.across(at + place, formula, "plan_formula", said_format(row))
+        writer.across(at + place, formula, "plan_formula", shown_format(row))
     writer.close([at, at + 1])
     each.cost = at
     return at + 2

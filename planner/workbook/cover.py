@@ -115,7 +115,7 @@ def _verdicts(page: Page, told: Verdicts, at: int) -> int:
     last = len(told.titles) + 2
     for column, title in enumerate((SCENARIO, *told.titles, "Column"), start=1):
         page.put(at, column, title, "plan_titles")
-    page.sheet.row_dimensions[at].height = 2 * LINE_HEIGHT + 2
+    page.sheet.row_dimensions[at].height = 3 * LINE_HEIGHT + 2
     rows = range(at + 1, at + 1 + told.filled + told.spare)
     for place, row in enumerate(rows, start=1):
         which = f"${column_letters(last)}{row}"

@@ -21,7 +21,7 @@ from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.cell_styles import row_format
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.dashboard_charts import DashboardCharts
-from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter, Units, shown
+from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter, Units
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import PALE_GREY, PLAIN_COLUMN, Page
 from planner.workbook.verdict import Told, Verdict, write_changes, write_failures, write_words
@@ -101,12 +101,9 @@ def write(
     at = _called_up(page, plan, inputs, CHIPS, "of the plan", layout.HARDWARE_ROW + 1)
     meant = at if WORKLOAD in inputs.input_rows else 0
     at = _called_up(page, plan, inputs, WORKLOAD, "what the scenario is meant for", at)
-    verdict_at = at
-    units = Units(page, at + Verdict.LINES, shown(ordered))
-    writer = LineWriter(page, plan, units, constraints, meant)
-    verdict = Verdict(writer, verdict_at)
-    writer.close(units.rows)
-    at = units.rows.stop
+    writer = LineWriter(page, plan, Units(inputs), constraints, meant)
+    verdict = Verdict(writer, at)
+    at = verdict.rows.stop
     made: list[Lines] = []
     used = _used(plan)
     for sheet in ordered:

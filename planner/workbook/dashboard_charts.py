@@ -10,6 +10,7 @@ from openpyxl.chart import BarChart, LineChart, Series
 from openpyxl.chart._chart import ChartBase
 from openpyxl.chart.shapes import GraphicalProperties
 from openpyxl.drawing.line import LineProperties
+from openpyxl.worksheet.pagebreak import Break
 
 from planner.workbook import charts
 from planner.workbook.charts import AXIS as INK
@@ -21,6 +22,7 @@ from planner.workbook.sweep_sheet import Sweeps
 from planner.workbook.sweep_table import WHOLES, SweepTable
 
 PER_LINE, PLACES = 2, 2  # two charts stand side by side, each as wide as two that compare scenarios
+PER_PAGE = 2  # lines of charts of a printed page
 LIMITS = {"memory": "capacity", "time": "limit"}  # what the bars of a chart are held against, as a line
 LIMIT = "B42318"
 LINE_WIDTH = 22225  # the width of a line in EMU
@@ -41,6 +43,8 @@ class DashboardCharts:
         drawn = 0
         for drawn, chart in enumerate(self._charts(), start=1):
             down, right = divmod(drawn - 1, PER_LINE)
+            if down and down % PER_PAGE == 0 and right == 0:
+                page.sheet.row_breaks.append(Break(id=at + down * charts.LINE_ROWS - 1))
             page.sheet.add_chart(chart, charts.placed(page, at, down, right * PLACES, PLACES))
         return at + charts.LINE_ROWS * -(-drawn // PER_LINE)
 

@@ -2,78 +2,48 @@
 
 A headline is two open lines, the expected number and its range with the bound in words. Between them stand, closed,
 the ends of the range, the bound and what binds it. What a cell shows is the calculation sheet's number over a factor
-that has a cell of its own at the top of the sheet: `=Inference!F340/$D$14`.
+that has a cell of its own on Inputs: `=Inference!F340/Inputs!$D$95`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from planner.formulas.headlines import RANGE, Fit, Headline, Part, fit, headlines
 from planner.formulas.template import Row
 from planner.formulas.text import parse
-from planner.scaled_units import factor
 from planner.spoken import PERCENT
 from planner.table import joined
-from planner.workbook import layout
+from planner.workbook import display_units, layout
 from planner.workbook.build_plan import ALL_WORKLOADS, BuildPlan
 from planner.workbook.calculation import Calculation
-from planner.workbook.cell_styles import PERCENT as PERCENT_FORMAT
-from planner.workbook.cell_styles import RATIO, SAID, row_format
 from planner.workbook.constraints_sheet import Constraints
+from planner.workbook.display_units import shown_format
+from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.layout import within
 from planner.workbook.page import Page
-from planner.xlsx.address import address, column_letters
+from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
 RANGE_NOTES = {RANGE[0]: "10 % of runs are below", RANGE[1]: "10 % of runs are above", "": "its bound"}
 UNSEEN = ";;;"  # the format of the unit of a text, which a reader need not be told
-DIGITS, TEN = "Base of the digits", 10
-
-
-def shown(sheets: Iterable[Calculation]) -> list[Row]:
-    """The rows whose numbers Dashboard has lines of, in any order."""
-    rows: list[Row] = []
-    for sheet in sheets:
-        for each in headlines(sheet.template):
-            rows += each.rows
-            rows += [sheet.template.row(part.text) for part in _parts(sheet, each)]
-        if told := fit(sheet.template):
-            rows.append(sheet.template.row(told.needed))
-    return rows
 
 
 class Units:
-    """A closed block with a cell for each unit that isn't of SI: how many of the SI unit it is."""
+    """The cells on Inputs that Dashboard divides by."""
 
-    def __init__(self, page: Page, at: int, rows: Iterable[Row]) -> None:
-        self._cells: dict[tuple[str, str], str] = {}
-        wanted = {(row.display, row.unit): factor(row.display, row.unit) for row in rows if row.display}
-        lines = [(display, unit, size) for (display, unit), size in sorted(wanted.items()) if size != 1]
-        for row, (display, unit, size) in enumerate(lines, start=at):
-            page.describe(row, (f"One {display} in {unit}", unit, "", "", "what Dashboard divides by"))
-            page.put(row, layout.FORMULA, size, "plan_constant", "General")
-            self._cells[display, unit] = _fixed(row)
-        last = at + len(lines)
-        page.describe(last, (DIGITS, "1", "", "", "of the logarithm that counts a number's digits"))
-        page.put(last, layout.FORMULA, TEN, "plan_constant", "General")
-        self.ten, self.rows = _fixed(last), range(at, last + 1)
+    def __init__(self, inputs: Inputs) -> None:
+        self._constant = inputs.constant
+        self.ten = inputs.constant("digit_base")
 
     def over(self, row: Row) -> str:
-        """What follows a reference to a row's number: `/$D$14`; blank where it is shown as it is."""
-        if row.display == PERCENT:
-            return ""
-        cell = self._cells.get((row.display, row.unit))
-        return f"/{cell}" if cell else ""
+        """What follows a reference to a row's number: `/Inputs!$D$95`; blank where it is shown as it is."""
+        return "".join(f"/{self._constant(each.name)}" for each in display_units.needed([row]))
 
     def in_words(self, row: Row, cell: str) -> str:
         """A line's number as it stands in a text: a share, which its format shows in percent, over its factor."""
-        return f"{cell}/{self._cells[row.display, row.unit]}" if row.display == PERCENT else cell
-
-
-def _fixed(row: int) -> str:
-    return f"${column_letters(layout.FORMULA)}{row}"
+        return f"{cell}/{self._constant(display_units.OF_A_SHARE.name)}" if row.display == PERCENT else cell
 
 
 @dataclass
@@ -211,7 +181,7 @@ class LineWriter:
         if has_range:
             self.page.put(at, layout.LABEL, label, "plan_lead_label" if leads else "plan_told")
         style = "plan_lead" if has_range and leads else "plan_cross"
-        self.across(at, sheet.here(row.name) + self.units.over(row), style, said_format(row))
+        self.across(at, sheet.here(row.name) + self.units.over(row), style, shown_format(row))
 
     def _label(self, sheet: Calculation, label: str) -> str:
         """A label that no other line has."""
@@ -241,7 +211,7 @@ class LineWriter:
         self.describe(at, (f"{each.said}: {within(part.label)}", row.said_in, "", "", part.label))
         linked(self.page, at, sheet, row.name)
         formula = self.guarded(sheet, sheet.here(row.name) + self.units.over(row), "NA()")
-        self.across(at, formula, "plan_cross", said_format(row))
+        self.across(at, formula, "plan_cross", shown_format(row))
         self.close(range(at, at + 1))
 
     def _fit(self, lines: Lines, told: Fit, at: int) -> int:
@@ -256,7 +226,7 @@ class LineWriter:
         linked(self.page, at + 1, sheet, room.names[0])
         over = self.units.over(needed)
         text = room.substitute(sheet.here)
-        self.across(at + 1, f"({text}){over}" if over else text, "plan_cross", said_format(needed))
+        self.across(at + 1, f"({text}){over}" if over else text, "plan_cross", shown_format(needed))
         self.close(range(at, at + 2))
         return at + 2
 
@@ -275,14 +245,6 @@ def _parts(sheet: Calculation, each: Headline[Row]) -> list[Part]:
 def _end(name: str) -> str:
     """How the name of one end of a range ends; blank for another row."""
     return next((end for end in RANGE if name.endswith(end)), "")
-
-
-def said_format(row: Row) -> str:
-    """The number format of a number in the unit that people say."""
-    if row.display == PERCENT:
-        return PERCENT_FORMAT
-    form = row_format(row)
-    return SAID if row.unit in ("s", "USD", "1/s") or form == RATIO or (row.display and row.unit != "chip") else form
 
 
 def linked(page: Page, at: int, sheet: Calculation, name: str) -> None:

@@ -9,18 +9,20 @@ from planner.formulas.template import Row
 from planner.scaled_units import factor
 from planner.spoken import PERCENT
 from planner.workbook.cell_styles import PERCENT as PERCENT_FORMAT
-from planner.workbook.cell_styles import SAID, row_format
+from planner.workbook.cell_styles import RATIO, SAID, row_format
 
+FEW_DIGITS = ("s", "USD", "1/s")  # units that are said as they are
 US, MS = "us", "ms"  # the units of the times that a case takes, and a step
 
 
 def constant(display: str, unit: str) -> Row:
     """The constant for a unit that people say and the unit of SI: `one_ms`, 0.001 s."""
-    name = "one_" + re.sub(r"[^a-z0-9]+", "_", f"{display}".lower()).strip("_")
+    name = "one_" + re.sub(r"[^a-z0-9]+", "_", display.lower().replace("%", "percent")).strip("_")
     return Row(name, f"One {display}", unit, "constant", f"{factor(display, unit):.15g}", "SI",
                "what is shown is divided by it", "thresholds")  # fmt: skip
 
 
+OF_A_SHARE = constant(PERCENT, "1")  # of a share in words: a cell's format says percent by itself
 OF_TIMES = [constant(each, "s") for each in (US, MS)]
 
 
@@ -32,5 +34,8 @@ def needed(rows: Iterable[Row]) -> list[Row]:
 
 
 def shown_format(row: Row) -> str:
-    """The number format of a row in the unit that people say it in."""
-    return PERCENT_FORMAT if row.display == PERCENT else SAID if row.display else row_format(row)
+    """The number format of a row in the unit that people say it in: three or four digits, but of what is counted."""
+    form = row_format(row)
+    if row.display == PERCENT:
+        return PERCENT_FORMAT
+    return SAID if row.unit in FEW_DIGITS or form == RATIO or (row.display and row.unit != "chip") else form

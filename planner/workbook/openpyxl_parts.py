@@ -23,6 +23,7 @@ _NAMESPACES = {
 }
 _PLAIN_TAG = re.compile(rb"<(/?)(?=[A-Za-z]+[\s/>])")
 _TITLES = re.compile(rb'(name="_xlnm.Print_Titles"[^>]*>)([^,<]*![$][0-9][^,<]*),([^,<]*)<')
+_BLANK = re.compile(rb'(<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?) t="n"(?=/>|></c>)')  # to IronCalc it is a 0
 _NO_TEXT = re.compile(rb"<(?:odd|even|first)(?:Header|Footer)(?:/>|></\w+>)")
 
 
@@ -32,7 +33,7 @@ def mended(name: str, xml: bytes) -> bytes:
 
 
 def mend(package: Package) -> None:
-    """The same for the formats, drawings and charts of a workbook that an older version built, in place.
+    """The same for the cells, formats, drawings and charts of a workbook that an older version built, in place.
 
     What another program wrote is as it should be, and keeps its bytes; but a chart that keeps no values is to have
     them, and what hangs on a sheet is named from its folder.
@@ -42,6 +43,7 @@ def mend(package: Package) -> None:
             package.replace(name, mended(name, xml))
     for part in package.sheets().values():
         shorten_ways(package, part)
+        package.replace(part, _BLANK.sub(rb"\1", package.parts[part]))
     for name in charts_of(package):
         if not any(word in package.parts[name] for word in (b"Cache>", b"Ignorable")):
             package.replace(name, _chart(package.parts[name]))

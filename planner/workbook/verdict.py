@@ -161,6 +161,8 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
         first, last = each.parts.start, each.parts.stop - 1
         area, row = f"{HERE}{first}:{HERE}{last}", each.rows[whole.row.name]
         label = f"INDEX($E${first}:$E${last},MATCH(MAX({area}),{area},0))"
+        if first == last:  # Gnumeric matches nothing in a range of one cell
+            area, label = f"{HERE}{first}", f"$E${first}"
         digits = f"{HERE}{each.digits[whole.row.name]}"
         most = (
             f'{label}&" takes "&FIXED(MAX({area}),{digits})&" of "&FIXED({HERE}{row},{digits})&" {whole.row.said_in}"'
