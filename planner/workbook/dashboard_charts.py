@@ -26,7 +26,7 @@ PER_PAGE = 2  # lines of charts of a printed page
 LIMITS = {"memory": "capacity", "time": "limit"}  # what the bars of a chart are held against, as a line
 LIMIT = "B42318"
 LINE_WIDTH = 22225  # the width of a line in EMU
-COUNT = "#,##0"
+NUMBER, COUNT = "#,##0.##", "#,##0"
 CHART_TITLES = {"memory": "Memory of a chip", "time": "Expected step"}
 
 
@@ -89,13 +89,14 @@ def _parts(sweeps: Sweeps, table: SweepTable, part: str) -> ChartBase:
 
     The line is of what memory there is, or of the bound of the step that the parts make.
     """
-    sweep = table.sweep
-    title, unit = CHART_TITLES[part], sweep.rows[sweep.playing(WHOLES[part])[0]].said_in
+    sweep, whole = table.sweep, table.sweep.rows[table.sweep.playing(WHOLES[part])[0]]
     chart, lines = BarChart(), LineChart()
     chart.type, chart.grouping, chart.overlap, chart.gapWidth = "col", "stacked", 100, 40
-    charts.dress(chart, f"{sweep.template.name.capitalize()}: {within(title)} ({unit})")
+    charts.dress(
+        chart, f"{sweep.template.name.capitalize()}: {within(CHART_TITLES[part])} over {within(table.axis.row.label)}"
+    )
     charts.plain_axis(chart.x_axis, table.axis.row.label, COUNT, slanted=True)
-    charts.plain_axis(chart.y_axis, unit, "General")
+    charts.plain_axis(chart.y_axis, whole.said_in, NUMBER)
     chart.x_axis.majorGridlines = None
     for name, colour in zip(sweep.playing(part), cycle(charts.STACK)):
         bar = _series(sweeps, table, name)

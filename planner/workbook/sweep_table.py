@@ -161,7 +161,7 @@ class TableWriter:
             row = self.sweep.rows[name]
             down(rows, column, f"{self._reference(name)}{self.scenario.over(row)}", "plan_output", shown_format(row))
         for whole, column in self.reach.items():
-            down(rows, column, self._within_reach(whole), "plan_formula", "0")
+            down(rows, column, self._within_reach(whole), "plan_formula", "General")
         for name, column in self.drawn.items():
             down(rows, column, self._drawn(name), "plan_formula", shown_format(self.sweep.rows[name]))
         for name, column in self.own.items():
@@ -176,10 +176,14 @@ class TableWriter:
         return f"({own}){over}" if over else own
 
     def _within_reach(self, whole: str) -> str:
-        """1 where a whole is within reach of what it is held against, so that its bars are drawn; else N/A."""
+        """What the parts of a whole are multiplied by to be drawn in the unit that people say it in.
+
+        N/A where the whole is out of reach of what it is held against: nothing would be seen of the rest.
+        """
         name, rooms = self.sweep.playing(whole)[0], self.sweep.playing(HELD_AGAINST.get(whole, ""))
         most = self._reference(rooms[0]) if rooms else self.scenario(self.sweep, name)
-        return f"IF({self._reference(name)}<={self.scenario.constant('drawn_within')}*{most},1,NA())"
+        drawn = f"1{self.scenario.over(self.sweep.rows[name])}"
+        return f"IF({self._reference(name)}<={self.scenario.constant('drawn_within')}*{most},{drawn},NA())"
 
     def _drawn(self, name: str) -> str:
         """What a chart draws of a quantity."""
