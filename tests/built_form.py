@@ -253,11 +253,11 @@ FORM: dict[int, Callable[[Book], Breaches]] = {
     8: whole_tables,
     13: literals,
     16: limits,
-    33: plain_cells,
     25: styles,
     26: formats,
     28: locks,
     29: print_setup,
     30: log,
+    35: plain_cells,
 }
 """What is asked of every workbook that planner builds, by the number among the rules of a workbook."""

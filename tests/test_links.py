@@ -90,7 +90,13 @@ def test_every_formula_reads_its_own_sheet(book: Workbook) -> None:
         sheet = book[name]
         for row in range(11, sheet.max_row + 1):
             formula, text = str(sheet[f"F{row}"].value), str(sheet[f"D{row}"].value)
-            if formula.startswith("=") and not CALLED.fullmatch(text) and not text.startswith("override or"):
+            is_told = sheet[f"D{row}"].value is not None  # below the rows of a template stand what its colours ask
+            if (
+                formula.startswith("=")
+                and is_told
+                and not CALLED.fullmatch(text)
+                and not text.startswith("override or")
+            ):
                 assert "!" not in formula, f"{name}!F{row}"
 
 
