@@ -55,6 +55,7 @@ class Board:
         if not followers:
             return
         told = f"{', '.join(followers)} and the charts below"
+        self.page.sheet.row_breaks.append(Break(id=self.at - 1))
         self.page.section(self.at, f"Shown on {told}", self.plan.columns.last_filled)
         choices = [("Scenario", self.plan.scenarios[0].id, self.plan.columns.across("Inputs", layout.ID_ROW))]
         if has_roofline:
@@ -75,7 +76,6 @@ class Board:
             chosen = self.selectors["scenario"].partition("!")[2]
             charted.parts = expected_parts.write(self.page, self.plan, inputs, self.made, chosen, self.at)
             self.at = charted.parts.rows.stop + 1 if charted.parts else self.at
-            self.page.sheet.row_breaks.append(Break(id=self.at - 1))
             self.at = charted.draw(self.page, self.at) + 1
         self.page.sheet.print_area = f"A1:{column_letters(self._reach())}{self.at}"
         told, self.at = write_words(self.writer, self.verdict, self.made, self.at)

@@ -43,7 +43,7 @@ class DashboardCharts:
         drawn = 0
         for drawn, chart in enumerate(self._charts(), start=1):
             down, right = divmod(drawn - 1, PER_LINE)
-            if down and down % PER_PAGE == 0 and right == 0:
+            if right == 0 and down % PER_PAGE:  # the first line stands below the choices
                 page.sheet.row_breaks.append(Break(id=at + down * charts.LINE_ROWS - 1))
             page.sheet.add_chart(chart, charts.placed(page, at, down, right * PLACES, PLACES))
         return at + charts.LINE_ROWS * -(-drawn // PER_LINE)

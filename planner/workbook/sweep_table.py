@@ -11,7 +11,7 @@ from planner.formulas.sweeps import Axis, Sweep
 from planner.formulas.template import CALCULATED, Row
 from planner.formulas.text import parse
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD
-from planner.workbook.cell_styles import RATIO, SAID, number_format, row_format
+from planner.workbook.cell_styles import RATIO, number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenScenario
 from planner.workbook.display_units import shown_format
 from planner.workbook.formula_texts import Ranking, calculated
@@ -163,7 +163,7 @@ class TableWriter:
         for whole, column in self.reach.items():
             down(rows, column, self._within_reach(whole), "plan_formula", "General")
         for name, column in self.drawn.items():
-            down(rows, column, self._drawn(name), "plan_formula", SAID)
+            down(rows, column, self._drawn(name), "plan_formula", shown_format(self.sweep.rows[name]))
         for name, column in self.own.items():
             down(rows, column, self._own(name), "plan_formula", shown_format(self.sweep.rows[name]))
 
@@ -188,7 +188,7 @@ class TableWriter:
     def _drawn(self, name: str) -> str:
         """What a chart draws of a quantity."""
         whole = next((WHOLES[part] for part in DRAWN if name in self.sweep.playing(part)), "")
-        own = self._reference(name)
+        own = f"{self._reference(name)}{self.scenario.over(self.sweep.rows[name])}"
         return f"{own}*{_here(self.reach[whole])}" if whole in self.reach else own
 
     def _form(self, name: str) -> str:
