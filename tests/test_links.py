@@ -90,10 +90,10 @@ def test_every_formula_reads_its_own_sheet(book: Workbook) -> None:
         sheet = book[name]
         for row in range(11, sheet.max_row + 1):
             formula, text = str(sheet[f"F{row}"].value), str(sheet[f"D{row}"].value)
-            is_told = sheet[f"D{row}"].value is not None  # below the rows of a template stand what its colours ask
+            is_named = bool(sheet[f"C{row}"].value)  # not those that tell whether an override is typed
             if (
-                formula.startswith("=")
-                and is_told
+                is_named
+                and formula.startswith("=")
                 and not CALLED.fullmatch(text)
                 and not text.startswith("override or")
             ):

@@ -35,7 +35,11 @@ class Units:
 
     def __init__(self, inputs: Inputs) -> None:
         self._constant = inputs.constant
-        self.ten = inputs.constant("digit_base")
+
+    @property
+    def ten(self) -> str:
+        """The base of the logarithm that counts digits, where a headline has a range."""
+        return self._constant("digit_base")
 
     def over(self, row: Row) -> str:
         """What follows a reference to a row's number: `/Inputs!$D$95`; blank where it is shown as it is."""
@@ -151,7 +155,7 @@ class LineWriter:
             self._number(sheet, each, row, at, row.name in proved)
             at += 1
         at = self._bound(lines, each, at)
-        if len(each.rows) < len(RANGE) + 1:
+        if not each.has_range:
             return at
         digits = f"IFERROR(MAX(0,2-ROUNDDOWN(LOG({{0}},{self.units.ten}),0)+IF({{0}}<1,1,0)),0)"
         name = each.row.name
