@@ -38,11 +38,12 @@ class Cut:
 
 
 PICTURES = {
-    "dashboard": (1060, [Cut("plan", "Dashboard", "Dashboard", 8, 346)]),
-    "sweep": (1060, [Cut("train", "Sweep", "Training:", 8, 92), Cut("train", "Dashboard", "chip,", 6, 140)]),
+    "cover": (1366, [Cut("plan", "Cover", "Plan", 8, 130)]),
+    "dashboard": (1180, [Cut("plan", "Dashboard", "Dashboard", 8, 375)]),
+    "sweep": (1060, [Cut("train", "Sweep", "Training:", 8, 92), Cut("train", "Dashboard", "Training:", 6, 140)]),
     "book": (1460, [Cut("book", "Book", "Problem", 44, 180), Cut("book", "Chapter_1", "Chapter", 12, 190)]),
     "from-a-number-to-its-sources": (960, [
-        Cut("plan", "Dashboard", "decode_step_time_expected", 5, 50,
+        Cut("plan", "Dashboard", "Decode", 5, 40,
             "1  Dashboard: the decode step, and a link to its row"),
         Cut("plan", "Inference", "decode_step_time_expected", 61, 14,
             "2  Inference: its formula in names, its note and source; the rows above are what it is made of"),

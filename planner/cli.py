@@ -22,6 +22,7 @@ COMMANDS = {
     "check": "Hold a workbook against the rules it must keep.",
     "diff": "Tell what changed between two workbooks, and what it did to the headlines.",
     "export-inputs": "Write a workbook's scenarios as a CSV that build reads.",
+    "find": "Find rows, templates, models and chips by words.",
     "hardware": "List the accelerators, or show one.",
     "measure": "Time a workbook's cases, or a suite of ours, on this machine.",
     "models": "List the models, show one, or add one from its config.json.",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 _PATIENCE_S = 0.5  # what is done sooner needs no word
+MOST_REMARKS = 24  # that are said; the rest are counted
 
 
 class _State:
@@ -21,6 +22,7 @@ class _State:
     begun = time.perf_counter()
     shown = 0
     warned: ClassVar[dict[str, None]] = {}
+    remarked: ClassVar[dict[str, None]] = {}
     replaced: ClassVar[dict[Path, os.stat_result]] = {}  # by path: the file that was to be moved there
 
 
@@ -45,12 +47,26 @@ def warn(text: str) -> None:
     _State.warned[text] = None
 
 
+def remark(text: str) -> None:
+    """Keep what is only worth knowing, as what a typed number was read as; said with the warnings, and before them."""
+    _State.remarked[text] = None
+
+
 def say_warnings() -> None:
-    """Say on stderr what `warn` kept: at a command's end, so that a command which fails says its fault alone."""
+    """Say on stderr what `remark` and `warn` kept: at a command's end, so that one which fails says its fault alone."""
     clear()
+    for text in list(_State.remarked)[:MOST_REMARKS]:
+        print(text, file=sys.stderr, flush=True)
+    if len(_State.remarked) > MOST_REMARKS:
+        print(f"... and {len(_State.remarked) - MOST_REMARKS:,} more", file=sys.stderr, flush=True)
     for text in _State.warned:
         print(f"Warning: {text}", file=sys.stderr, flush=True)
+    _forget()
+
+
+def _forget() -> None:
     _State.warned.clear()
+    _State.remarked.clear()
 
 
 def replacing(path: Path, temporary: Path) -> None:
@@ -86,7 +102,7 @@ def clear() -> None:
 @contextmanager
 def cleared() -> Iterator[None]:
     """What the command prints stands on a clean line, however it ends; its warnings and what it wrote are its own."""
-    _State.warned.clear()
+    _forget()
     _State.replaced.clear()
     try:
         yield

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from click.testing import CliRunner, Result
+from lxml import etree
 
 from planner.cli import group
 from planner.compare import comparison_sheet as comparison
@@ -14,8 +15,10 @@ from planner.measure.measurements_csv import write_measurements
 from planner.measure.records import Measurement
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import Value
+from planner.xlsx.drawings import charts_of
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
+from planner.xlsx.xmltree import Element, every
 
 ROW = Measurement(
     run_id="r1", timestamp="2026-05-01T10:00:00+00:00", source="microbench", platform="tpu", hardware_id="tpu-v5e",
@@ -46,10 +49,19 @@ def backfill(path: Path, *measured: Measurement) -> Result:
 
 
 def changed(before: bytes, path: Path) -> set[str]:
-    """The parts that differ."""
+    """The parts that differ, in more than the values that a chart keeps of its cells."""
     old, new = Package.from_bytes(before, "before.xlsx"), Package.read(path)
     assert list(old.parts) == list(new.parts)
-    return {name for name in old.parts if old.parts[name] != new.parts[name]}
+    differ = {name for name in old.parts if old.parts[name] != new.parts[name]}
+    charts = differ & set(charts_of(old))
+    return differ - {name for name in charts if _bare(old.tree(name)) == _bare(new.tree(name))}
+
+
+def _bare(chart: Element) -> bytes:
+    """A chart without the values that it keeps."""
+    for kept in every(chart, "numCache", "strCache"):
+        kept.clear()
+    return etree.tostring(chart, method="c14n")
 
 
 def typed_into(sheet: ComparisonSheet, number: int, **values: Value) -> bytes:

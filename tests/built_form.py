@@ -18,8 +18,12 @@ from planner.xlsx.xmltree import local_name
 
 COVER_SAYS = ("Version", "Made on", "Failed checks", "Sheets", "Colours", "Made from (SHA-256)")
 MOST_CHARACTERS, MOST_NAMES = 240, 8  # a prefix of 8 names may double the 120 characters of a template
+MOST_IN_A_CELL = 200
 TYPED = ("plan_input", "plan_constant", "plan_measured")
 LIVE = ("plan_formula", "plan_formula_text", "plan_output", "plan_cross")
+# of a formula its texts, cells and names, in which a figure is no number
+_NO_NUMBERS = re.compile(r'"(?:[^"]|"")*"|\$?[A-Za-z_][\w.]*!|\$?[A-Z]{1,3}\$?[0-9]+|[A-Za-z_][\w.]*')
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+")
 _STYLE = re.compile(rb"""\ss\s*=\s*["']([0-9]+)""")
 
 Breaches = Iterator[str]
@@ -95,10 +99,12 @@ def sheet_names(book: Book) -> Breaches:
 
 
 def panes(book: Book) -> Breaches:
-    """7: panes are frozen at the first scenario's cell below the header rows."""
+    """7: panes are frozen at the first scenario's cell below the header rows; on Dashboard below and beside names."""
     for table in book.by_scenario:
         row = max(line.row for line in table.lines if line.name in HEADER) + 1
         corner = address(row, table.columns[0])
+        if table is book.dashboard:
+            corner = address(table.by_name[HEADER[1]].row + 1, table.head.unit)
         frozen = [pane.get("topLeftCell") for pane in table.sheet.elements("pane") if pane.get("state") == "frozen"]
         if frozen != [corner]:
             yield f"{table.sheet.name}!{corner}: panes are frozen at {frozen}"
@@ -113,7 +119,7 @@ def whole_tables(book: Book) -> Breaches:
 
 
 def literals(book: Book) -> Breaches:
-    """13: no number in a formula but 0 and 1 (2 as exponent or LOG base), no operator between two numbers."""
+    """13: no number in a formula but 0 and 1 (2 as exponent or LOG base, or in a cell), no operator between two."""
     for table, row, text in _in_names(book):
         try:
             formula = parse(text)
@@ -130,6 +136,21 @@ def literals(book: Book) -> Breaches:
 
         for node in visit(formula.root, None):
             yield f"{table.sheet.name}!{address(row, _names_column(table))}: {formula.of(node)} in {text}"
+    yield from _cells_with(book, _numbers_in)
+
+
+def _cells_with(book: Book, what: Callable[[str], str]) -> Breaches:
+    """The formulas of all sheets of which something is said."""
+    for sheet in book.our_sheets:
+        for at, formula in sheet.patterns.items():
+            if said := what(formula.at(*at)):
+                yield f"{sheet.name}!{address(*at)}: {said}"
+
+
+def _numbers_in(text: str) -> str:
+    """The numbers of a cell's formula but 0, 1 and 2, with the formula; blank for none."""
+    found = [number for number in _NUMBER.findall(_NO_NUMBERS.sub("", text)) if float(number) not in (0, 1, 2)]
+    return f"{', '.join(found)} in {text}" if found else ""
 
 
 def _allowed(number: Number, parent: Node | None) -> bool:
@@ -150,6 +171,7 @@ def limits(book: Book) -> Breaches:
         branches = sum(isinstance(node, Call) and node.function == "IF" for node in walk(formula.root))
         if len(text) > MOST_CHARACTERS or len(formula.names) > MOST_NAMES or branches > 1 or "\n" in text:
             yield f"{table.sheet.name}!{address(row, _names_column(table))}: {text}"
+    yield from _cells_with(book, lambda text: f"{len(text)} characters" if len(text) > MOST_IN_A_CELL else "")
 
 
 def _names_column(table: LineTable) -> int:
@@ -240,5 +262,6 @@ FORM: dict[int, Callable[[Book], Breaches]] = {
     28: locks,
     29: print_setup,
     30: log,
+    35: plain_cells,
 }
 """What is asked of every workbook that planner builds, by the number among the rules of a workbook."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,8 @@ from tests import libreoffice
 TOLERANCE = 1e-9
 Cells = Mapping[str, Mapping[str, Value]]
 """A workbook's values by sheet and address."""
+Judge = Callable[[Sequence[Package], Path], Iterator[Cells]]
+"""What a program makes of some workbooks; it may write into the folder."""
 
 
 def by_libreoffice(packages: Sequence[Package], tmp: Path) -> Iterator[Cells]:

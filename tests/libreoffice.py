@@ -61,6 +61,12 @@ def converted(paths: Sequence[Path], out: Path) -> list[Path]:
     return [out / path.with_suffix(".xlsx").name for path in paths]
 
 
+def saved(path: Path, tmp: Path) -> None:
+    """Let LibreOffice open the workbook at `path` and save it there, as a person with that program would."""
+    (written,) = converted([path], tmp / "saved")
+    shutil.move(written, path)
+
+
 @functools.cache
 def _profile() -> Path:
     """A profile of this process: two instances of LibreOffice can't share one."""

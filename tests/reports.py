@@ -39,7 +39,7 @@ def hostile_workbook() -> Path:
         ("id", "name", "model", "hardware", "n_chips", "batch"),
         ("one", HOSTILE, "llama3-70b", "tpu-v5e", "16", "32"),
         ("two", FORMULA, "llama3-70b", "h100-sxm", "1", "32"),
-        ("three", FOREIGN, "gemma2-27b", "tpu-v2", "8", "4"),
+        ("three", FOREIGN, "gemma2-27b", "h20", "8", "4"),
         ("four", "plain", "llama3-70b", "h100-sxm", "8", "32"),
     ]
     scenarios = folder / "scenarios.csv"
@@ -83,6 +83,11 @@ def agrees(text: str, value: float) -> bool:
     rounded = re.fullmatch(r"\d{3}(0+)", whole.replace(",", "")) if fraction is None else None
     unit = factor * 10.0 ** (len(rounded[1]) if rounded else -len(fraction or ""))
     return math.isclose(number * factor, value, rel_tol=1e-12) or abs(number * factor - value) <= unit * 0.500001
+
+
+def agrees_on_sweep(text: str, value: float) -> bool:
+    """The same of a cell of Sweep, which holds the number in the unit that is said."""
+    return agrees(re.sub(r" (?:ms|us|GB|days|million USD)$", "", text.replace("\N{NO-BREAK SPACE}", " ")), value)
 
 
 class Page(HTMLParser):

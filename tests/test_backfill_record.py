@@ -47,7 +47,7 @@ def test_a_label_will_do(plan: Path) -> None:
         ("Matmul 128 bf17", "1", "did you mean Matmul 128 bf16"),
         ("bf16", "1", "say more: rows 6 (Matmul 128 bf16)"),
         ("Add 4M", "0", "0 s is no time"),
-        ("Add 4M", "nan", "nan s is no time"),
+        ("Add 4M", "nan", "'nan' is no time"),
     ],
 )
 def test_what_means_no_row_or_no_time_is_refused(plan: Path, key: str, seconds: str, message: str) -> None:

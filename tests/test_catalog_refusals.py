@@ -13,10 +13,10 @@ from tests.catalogs import DENSE, HEADER, TINY, load_csv, pairs, row_of_csv
 
 BAD_CELLS = [
     ("id", "", "is blank"), ("d_model", " ", "is blank"), ("d_ff", "", "is blank"),
-    ("d_model", "NaN", '"NaN" is not a number'), ("d_model", "-inf", "is not a number"),
+    ("d_model", "NaN", "'NaN' is no number"), ("d_model", "-inf", "is no number"),
     ("d_model", "1e999", "too large"), ("d_model", "-64", "out of range"), ("d_model", "0", "out of range"),
-    ("d_model", "64.5", "not a count"), ("d_model", "64k", '"64k" is not a number'),
-    ("d_model", "0x40", "is not a number"), ("d_model", "\u0666\u0664", "is not a number"),
+    ("d_model", "64.5", "not a count"), ("d_model", "64q", "unknown unit 'q'"),
+    ("d_model", "0x40", "unknown unit 'x'"), ("d_model", "\u0666\u0664", "is no number"),
     ("d_model", "1,5", "a point for decimals"), ("vocab", "1,000", "no thousands separators"),
     ("vocab", "1_000", "no thousands separators"), ("vocab", "1 000", "no thousands separators"),
     ("attn_gate", "maybe", "true or false"), ("norm", "rmsnrm", "did you mean rmsnorm"),
@@ -78,7 +78,7 @@ def test_the_first_fault_is_told(tmp_path: Path) -> None:
     """Rows are checked many at a time; of several faults that of the first line is told, whatever its kind."""
     good = "\n".join(f"m{n}{TINY[4:]}" for n in range(700))
     bad = TINY.replace("64,", "x,", 1)
-    with pytest.raises(UserError, match='line 702, column d_model: "x" is not a number'):
+    with pytest.raises(UserError, match="line 702, column d_model: 'x' is no number"):
         load_csv(tmp_path, f"{HEADER}\n{good}\n{bad}\n{TINY},9\n")
 
 

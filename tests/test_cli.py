@@ -92,8 +92,8 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, words):
         ([*MATMUL, "--set", "tokns=4"], "matmul has no row 'tokns'; did you mean tokens?"),
         ([*MATMUL, "--set", "tokens"], "--set 'tokens' is not name=value; write --set batch=32"),
         ([*MATMUL, "--set", "=4"], "--set '=4' is not name=value; write --set batch=32"),
-        ([*MATMUL, "--set", "tokens=4,5"], "'4,5' is no number; write a decimal point, not a comma"),
-        ([*MATMUL, "--set", "tokens=4_000"], "'4_000' is no number; tokens is a plain number"),
+        ([*MATMUL, "--set", "tokens=4,5"], "'4,5' is no number; write a point for decimals"),
+        ([*MATMUL, "--set", "tokens=4_000"], "'4_000' is no number; write a point for decimals and no"),
         ([*MATMUL, "--set", "tokens=1e999"], "not a finite number; write N/A for a missing number"),
         ([*PLAN, "hbm_reserve_bytes=9e10"], "nothing is left of hbm_bytes, which is 85,899,345,920; type less"),
         ([*PLAN, "zero_stage=7"], "zero_stage=7: a whole number from 0 to 3 is wanted"),
@@ -178,7 +178,7 @@ def test_the_program_itself_loads_nothing_heavy():
 def test_calc_loads_only_arrays():
     """The napkin and the lists need numpy and nothing heavier, one after the other in one process."""
     words = [["models", "list"], ["hardware", "show", "h100-sxm"], ["templates", "list"], [*MATMUL, *SIZES],
-             ["calc", "inference", "-m", "gemma-7b", "-H", "h100-sxm"]]  # fmt: skip
+             ["find", "alpha"], ["calc", "inference", "-m", "gemma-7b", "-H", "h100-sxm"]]  # fmt: skip
     loaded = loaded_by(words)
     assert {name: packages - {"numpy"} for name, packages in loaded.items() if packages - {"numpy"}} == {}
 
@@ -203,35 +203,82 @@ def test_calc(planner):
 
 
 def test_a_failed_check_is_named(planner):
-    """Numbers of a plan that doesn't fit are printed all the same, and stderr names the check; JSON is JSON alone."""
+    """A plan that doesn't fit is printed, and stderr names the check with both its numbers; JSON has it too."""
     plan = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "context_len=2048"]
     assert planner(*plan).stderr == ""
-    for form in ([], ["--all"], ["--get", "kv_time"], ["--why", "kv_time"]):
+    needed, room = (json.loads(planner(*plan, "batch=100000", "--json").output)[name] for name in (
+        "memory_bytes_per_chip", "hbm_bytes"))  # fmt: skip
+    numbers = (f"Memory of a chip = {needed / 1e12:.3f} TB/chip > {room / 1e9:.2f} GB/chip = "
+               "HBM capacity - HBM kept free on a chip")  # fmt: skip
+    for form in ([], ["--all"], ["--get", "kv_time"], ["--why", "kv_time"], ["--json", "--get", "kv_time"]):
         done = planner(*plan, "batch=100000", *form)
         assert done.exit_code == 0
-        assert done.stderr == "Check failed: Weights and caches fit (check_fits_memory)\n"
-        assert done.output.startswith(done.stderr) == ("--why" not in form)
+        assert done.stderr == f"Check failed: Weights and caches fit (check_fits_memory): {numbers}\n"
+        assert done.output.startswith(done.stderr) == (not {"--why", "--json"} & {*form})
     raw = json.loads(planner(*plan, "batch=100000", "--json").output)
-    assert raw["failed_checks"] == {"check_fits_memory": "Weights and caches fit"}
+    assert raw["failed_checks"] == {"check_fits_memory": f"Weights and caches fit: {numbers}"}
     assert raw["check_fits_memory"] == 0
+
+
+def test_typed_numbers_are_echoed(planner):
+    """What has a unit or is worked out is said on stderr as it was read, each once; a plain number is not."""
+    done = planner(
+        *MATMUL, "--set", "tokens=8k", "d_in=8*8", "d_out=16", "hbm_bandwidth=819GB/s",
+        "--get", "flops", "memory_time", "--json",
+    )  # fmt: skip
+    assert json.loads(done.stdout)["flops"] == 2 * 8000 * 64 * 16.0
+    assert done.stderr.splitlines() == [
+        "tokens = 8k, read as 8,000", "d_in = 8*8, read as 64",
+        "hbm_bandwidth = 819GB/s, read as 819,000,000,000 byte/s/chip",
+    ]  # fmt: skip
+
+
+def test_a_target_has_a_unit(planner):
+    """`--for` takes units with = and with <= alike, and the target is the same as in the row's unit."""
+    solved = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "--solve", "batch"]
+    plain = planner(*solved, "--for", "decode_step_time<=0.02")
+    assert planner(*solved, "--for", "decode_step_time<=20ms").stdout == plain.stdout
+    assert planner(*solved, "--for", "decode_step_time=20ms").stdout == plain.stdout
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        (["peak_flops=600"], "Warning: peak_flops = 600 FLOP/s/chip: 600 TFLOP/s, perhaps? write 600TFLOP/s"),
+        (["n_chips=0.5"], "Warning: n_chips = 0.5 chip is no whole number; a part of a chip is meant only where"),
+        (["n_chips=1.5"], "Warning: n_chips = 1.5 chip is no whole number"),
+        (["prompt_len=1e9"], "Warning: prompt_len = 1,000,000,000 is not from 1 to 100,000,000"),
+        (["context_len=0.5"], "Check failed: Sequences and tokens are whole numbers (check_counts)"),
+        (["tensor_axes=7"], "Check failed: The torus has the axes of the tensor ways (check_axes)"),
+        (["n_experts_active=300"], "Check failed: A token uses no more experts than there are (check_experts_active)"),
+    ],
+)
+def test_an_implausible_plan_says_so(planner, settings, says):
+    """A warning with what may be meant, or a failed check; the exit code is 0 all the same."""
+    done = planner(
+        "calc", "inference", "-m", "qwen3-235b-a22b", "-H", "tpu-v5e", "--set", *settings, "--get", "max_batch"
+    )
+    assert done.exit_code == 0
+    assert says in done.stderr
 
 
 def test_json(planner):
     """--json is one object of raw numbers, texts, and null for N/A."""
     done = planner(*MATMUL, *SIZES, "--json", "--get", "flops", "compute_dtype", "critical_tokens_exact", "d_in")
-    missing = json.loads(done.output).pop("missing")
-    assert {**json.loads(done.output), "missing": ""} == {
-        "flops": 1024.0, "compute_dtype": "bf16", "critical_tokens_exact": None, "d_in": 8.0, "missing": "",
+    assert json.loads(done.output) == {
+        "flops": 1024.0, "compute_dtype": "bf16", "critical_tokens_exact": None, "d_in": 8.0,
     }  # fmt: skip
-    assert missing.keys() == {"critical_tokens_exact"}
-    assert missing["critical_tokens_exact"].startswith("critical_tokens_exact is N/A by its formula (IF(")
     assert json.loads(planner(*MATMUL, *SIZES, "--json", "--get", "flops", "d_*").output) == {
         "flops": 1024.0, "d_in": 8.0, "d_out": 16.0,
     }  # fmt: skip
     everything = json.loads(planner(*MATMUL, "--json").output)
     assert everything["tokens"] is None
     assert everything["flops"] is None
-    assert everything["missing"]["flops"] == "tokens is not set, d_in is not set, d_out is not set"
+    missing = everything.pop("missing")
+    assert missing["flops"] == "tokens is not set, d_in is not set, d_out is not set"
+    assert missing.keys() == {name for name, value in everything.items() if value is None}
+    why = json.loads(planner(*MATMUL, *SIZES, "--json").output)["missing"]["critical_tokens_exact"]
+    assert why.startswith("critical_tokens_exact is N/A by its formula (IF(")
     assert everything["n_matmuls"] == 1
 
 
@@ -273,7 +320,7 @@ def test_what_is_given_and_not_read_is_named(planner, words, says):
 @pytest.mark.parametrize(
     "words",
     [["--set", "d_in=8"], ["--set", "d_in=8", "--all"], ["--set", "d_in=8", "--get", "d_in"],
-     ["--set", "flops=8", "--get", "flops"], ["--set", "peak_flops=8", "--why", "compute_time"]],
+     ["--set", "flops=8", "--get", "flops"], ["--set", "peak_flops=9e14", "--why", "compute_time"]],
 )  # fmt: skip
 def test_what_is_read_is_not_warned_of(planner, words):
     """What a number on the screen is made of, what is asked for by name, and what any row reads with --all."""
@@ -281,11 +328,19 @@ def test_what_is_read_is_not_warned_of(planner, words):
                                                if "--all" in words else "")  # fmt: skip
 
 
+def test_what_another_input_follows_is_read(planner):
+    """FSDP ways that nobody named follow the chips, so that what reads the ways reads the chips."""
+    words = [*PLAN, "n_chips=64", "seq_len=512", "mesh_data=2", "--get", "mesh_fsdp", "seq_len"]
+    assert planner(*words).stderr == ""
+    named = planner(*words, "--set", "mesh_fsdp=32").stderr
+    assert named.startswith("Warning: n_chips was set, and nothing you asked for reads it: ")
+
+
 def test_negative_and_missing_values(planner):
     """A blank and N/A can be set; a negative number is refused in one line."""
     done = planner(*MATMUL, "--set", "tokens=0", "d_in=", "d_out=N/A", "--json", "--get", "tokens", "d_in", "d_out")
-    missing = {"d_in": "d_in is not set", "d_out": "d_out is not set"}
-    assert json.loads(done.stdout) == {"missing": missing, "tokens": 0, "d_in": None, "d_out": None}
+    assert json.loads(done.stdout) == {"tokens": 0, "d_in": None, "d_out": None}
+    assert done.stderr == "N/A because d_in is not set, d_out is not set: --set a value\n"
     done = planner(*MATMUL, "--set", "tokens=-4")
     assert (done.exit_code, done.output) == (2, "Error: tokens=-4: a number of at least 0 is wanted\n")
 

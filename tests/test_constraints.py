@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from planner.cli import group
-from planner.formulas import library
+from planner.formulas import library, thresholds
 from planner.formulas.binding import Constraint, constraint, on_the_way, told
 from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.headlines import bounds
@@ -111,7 +111,7 @@ def test_told_in_numbers(load: Load) -> None:
     assert told_of(3, 3, 1) == "alpha, level with beta_2"
     assert told_of(1, 99.996, 0) == "beta_2, 100.00x above alpha"
     assert told_of(1, 213.584, 0) == "beta_2, 214x above alpha"
-    assert told_of(1, 213_584.38, 0) == "beta_2, more than 1,000x above alpha"
+    assert told_of(1, 213_584.38, 0) == "beta_2, more than 1000x above alpha"
     assert told_of(0, 0, 0) is None
     assert told_of(1, None, 5) is None
 
@@ -138,7 +138,7 @@ def test_the_second_of_some_cells(function: str) -> None:
         cells = [f"{'ABCDEF'[index]}{row}" for index in range(count)]
         for index, number in enumerate(numbers, start=1):
             book.set_value("S", row, index, number)
-        ranking = Ranking(cells, f"{cells[0]}:{cells[-1]}", "$A$99:$F$99", function)
+        ranking = Ranking(cells, f"{cells[0]}:{cells[-1]}", "$A$99:$F$99", function, "$H$98", "$H$99")
         book.set_formula("S", row, 8, f"={ranking.following}")
         wanted.append(sorted(numbers, reverse=function == "MAX")[1])
     book.evaluate_all()
@@ -168,7 +168,7 @@ def test_cells_say_how_far_as_python_does(load: Load) -> None:
         each, book, wanted = found(load, f"{function}(alpha,beta_2)"), formualizer.Workbook(), []
         assert each is not None
         book.add_sheet("S")
-        ranking = Ranking(["A2", "A3"], "A2:A3", "B2:B3", function)
+        ranking = Ranking(["A2", "A3"], "A2:A3", "B2:B3", function, "A8", "A9")
         for at, margin in enumerate(margins):
             sheet = f"S{at}"
             book.add_sheet(sheet)
@@ -176,15 +176,16 @@ def test_cells_say_how_far_as_python_does(load: Load) -> None:
             for row, (label, number) in enumerate(numbers.items(), start=2):
                 book.set_value(sheet, row, 1, number)
                 book.set_value(sheet, row, 2, label)
-            for row, formula in enumerate((ranking.binding, ranking.following, ranking.margin("A5")), start=4):
+            for row, name in ((8, "far_margin"), (9, "large_margin")):
+                book.set_value(sheet, row, 1, thresholds.number(name))
+            for row, formula in enumerate(ranking.formulas("A10", "A11", "A12", "A13", "A14"), start=10):
                 book.set_formula(sheet, row, 1, f"={formula}")
-            book.set_formula(sheet, 7, 1, f"={ranking.words('A4', 'A5', 'A6')}")
             said = told(each, numbers.get)
             assert said is not None
             words = said.words(over)
             wanted.append(f"{said.binding.label}, {LEVEL}" if "level with" in words else words)
         book.evaluate_all()
-        assert [book.get_value(f"S{at}", 7, 1) for at in range(len(margins))] == wanted
+        assert [book.get_value(f"S{at}", 15, 1) for at in range(len(margins))] == wanted
 
 
 def results(name: str, model: str, chip: str, values: dict[str, object]) -> Results:

@@ -8,22 +8,24 @@ from planner.formulas import library
 from planner.formulas.headlines import bounds, headlines, leaders, leading, memory_check
 from planner.formulas.text import parse
 
+LEADING = ["training", "inference", "collectives", "matmul", "fleet", "goodput"]
 
-@pytest.mark.parametrize("name", ["training", "inference", "collectives", "matmul"])
+
+@pytest.mark.parametrize("name", LEADING)
 def test_what_leads_has_its_range_and_bound(name: str) -> None:
     """What calc and the report lead with stands on Dashboard too, each number with least, most, and bound."""
     template = library.load(name)
     led = leading(name, template.by_name)
-    assert list(leaders()) == ["training", "inference", "collectives", "matmul"]
+    assert list(leaders()) == LEADING
     assert leaders()[name] == led[0].row.name
     assert [each for each in headlines(template) if each.label] == led
     for each in led:
         assert [row.name for row in each.range] == [f"{each.row.name}_low", f"{each.row.name}_high"]
         assert each.bound is not None
-        assert each.bound.unit == each.row.unit
+        assert {(row.unit, row.display) for row in each.rows} == {(each.row.unit, each.row.display)}
 
 
-@pytest.mark.parametrize("name", ["training", "inference", "collectives", "matmul"])
+@pytest.mark.parametrize("name", LEADING)
 def test_parts_are_rows_or_have_a_label(name: str) -> None:
     """Every part reads rows of the template; those of a whole plan are rows, which the workbook can draw."""
     template = library.load(name)

@@ -104,6 +104,12 @@ def test_a_new_file_has_the_columns_that_the_row_needs(add: Run) -> None:
     assert needed <= set(header)
 
 
+def test_a_model_of_experts_alone_makes_a_new_file(add: Run) -> None:
+    """A config whose every layer has experts says no feed-forward width: the new file has that column, blank."""
+    assert add(config_of("qwen3.5-35b-a3b"), "--id", "sparse").exit_code == 0
+    assert load_models(Path("mine.csv")).row("sparse")["d_ff"] == 8 * 512
+
+
 def test_the_shipped_columns_are_enough(add: Run) -> None:
     """To a copy of the shipped database every config of the tests is appended, and not a byte before it changes."""
     before = MODELS.path.read_bytes()

@@ -109,6 +109,10 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
         (config_of("qwen3-30b-a3b", mlp_only_layers="0"), 'mlp_only_layers "0" is not a list of whole numbers'),
         (config_of("dbrx", ffn_config=3), "ffn_config 3 is not an object"),
         (config_of("opt-125m", word_embed_proj_dim=512), "word_embed_proj_dim 512 differs from hidden_size 768"),
+        (
+            config_of("deepseek-v3", model_type="kimi_linear", routed_expert_hidden_size=3584),
+            "routed_expert_hidden_size 3584 gives the experts an input of a width of its own, which has no column",
+        ),
     ],
 )
 def test_wrong_configs(add: Run, config: Config | str | bytes | None, says: str) -> None:

@@ -109,7 +109,7 @@ def test_force_replaces_the_row(add: Run) -> None:
         (b"", "mine.csv: the file is empty"),
         (b"model,n_layers\nx,2\n", "mine.csv, line 1: column 'id' is missing"),
         (b"id;n_layers\nx;2\n", "mine.csv, line 1: the columns are separated by semicolons"),
-        (b"id,n_layers\nx,many\n", 'mine.csv, line 2, column n_layers: "many" is not a number'),
+        (b"id,n_layers\nx,many\n", "mine.csv, line 2, column n_layers: 'many' is no number"),
         (b"id,vendor\nx,y\n", "mine.csv, line 2, column n_layers: n_layers is blank"),
         (
             OTHERS["plain"] + b"tiny,2,64,256,4,2,16,1000,9,x\n",

@@ -22,7 +22,7 @@ HEADER = 5  # of a database
 def book(tmp_path_factory: pytest.TempPathFactory) -> Workbook:
     """A workbook with every kind of sheet."""
     path: Path = tmp_path_factory.mktemp("links") / "plan.xlsx"
-    write_plan(path, ["llama3-70b"], ["tpu-v5e"], n_chips=16)
+    write_plan(path, ["llama3-70b"], ["tpu-v5e"], n_chips=16, workload="all")
     return openpyxl.load_workbook(path)
 
 
@@ -36,14 +36,25 @@ def followed(book: Workbook, sheet: Worksheet, cell: str) -> tuple[Worksheet, in
 
 
 def test_a_headline_leads_to_its_row(book: Workbook) -> None:
-    """The link of each headline, count and bound on Dashboard leads to the row that its formula reads."""
+    """The link of each number and text on Dashboard that is another sheet's leads to the row that its formula reads.
+
+    Every headline has one; what it divides by is the cell of a unit.
+    """
     board = book["Dashboard"]
-    rows = [row for row in range(9, board.max_row + 1) if str(board[f"F{row}"].value).startswith("=")]
+    rows = [row for row in range(8, board.max_row + 1) if " row " in str(board[f"D{row}"].value)]
     assert len(rows) > 30
+    inputs = book["Inputs"]
+    units = {f"$D${row}" for row in range(8, inputs.max_row + 1) if str(inputs[f"A{row}"].value).startswith("One ")}
+    divided = set()
     for row in rows:
         sheet, at, _ = followed(book, board, f"D{row}")
-        assert board[f"F{row}"].value == f"={sheet.title}!F{at}"
+        assert f"{sheet.title}!F{at}" in board[f"F{row}"].value
         assert board[f"D{row}"].value == f"{sheet.title} row {at}"
+        divided |= set(re.findall(r"/Inputs!(\$D\$\d+)", board[f"F{row}"].value))
+    assert divided
+    assert divided <= units
+    for name in ("decode_step_time_expected", "memory_bytes_per_chip"):
+        assert any(board[f"C{row}"].value == name for row in rows)
 
 
 def test_what_a_sheet_calls_up_leads_to_where_it_stands(book: Workbook) -> None:
@@ -79,7 +90,13 @@ def test_every_formula_reads_its_own_sheet(book: Workbook) -> None:
         sheet = book[name]
         for row in range(11, sheet.max_row + 1):
             formula, text = str(sheet[f"F{row}"].value), str(sheet[f"D{row}"].value)
-            if formula.startswith("=") and not CALLED.fullmatch(text) and not text.startswith("override or"):
+            is_named = bool(sheet[f"C{row}"].value)  # not those that tell whether an override is typed
+            if (
+                is_named
+                and formula.startswith("=")
+                and not CALLED.fullmatch(text)
+                and not text.startswith("override or")
+            ):
                 assert "!" not in formula, f"{name}!F{row}"
 
 

@@ -213,11 +213,11 @@ def test_a_validation_in_the_extension(plan: Seeded) -> None:
 
 def test_an_input_without_a_validation(plan: Seeded) -> None:
     """An input whose message is gone."""
-    part = plan.part("Inputs")
+    part, first = plan.part("Inputs"), plan.at("Inputs", "n_chips", "F")
     validation = next(
-        piece for piece in plan.package.parts[part].decode().split("<dataValidation ") if 'sqref="F14' in piece
+        piece for piece in plan.package.parts[part].decode().split("<dataValidation ") if f'sqref="{first}:' in piece
     )
-    plan.edit(part, validation, validation.replace('sqref="F14', 'sqref="ZZ14'))
+    plan.edit(part, validation, validation.replace(f'sqref="{first}:', 'sqref="ZZ14:'))
     assert rules(plan.found()) == {27}
 
 
@@ -230,3 +230,14 @@ def test_a_scenario_without_a_number(plan: Seeded) -> None:
     assert (found.rule, found.severity, found.scenario) == (32, "fault", "llama3_70b_on_h100_sxm")
     assert found.place == f"Inputs!{plan.at('Inputs', found.name, 'G')}"
     assert found.name in ("n_layers", "peak_flops")
+
+
+def test_an_implausible_number_is_noted(plan: Seeded) -> None:
+    """Of Inputs and of a database, with what may be meant; a note is no finding, and a usual number none."""
+    plan.type("Inputs", plan.at("Inputs", "prompt_len", "G"), 2e9)
+    cell = plan.at("Inputs", "peak_flops", "F")
+    plan.type("Inputs", cell, 600)
+    found = [finding for finding in plan.recalculated() if finding.rule == 34]
+    assert {finding.severity for finding in found} == {"note"}
+    assert {finding.place for finding in found} == {f"Inputs!{plan.at('Inputs', 'prompt_len', 'G')}", f"Inputs!{cell}"}
+    assert any("= 600 FLOP/s/chip: 600 TFLOP/s, perhaps? write 600TFLOP/s" in finding.what for finding in found)

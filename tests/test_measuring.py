@@ -59,11 +59,13 @@ def test_the_median_and_what_follows_are_there(measured: tuple[Path, Path, Path]
 
 
 def test_only_the_comparison_changes(measured: tuple[Path, Path, Path]) -> None:
-    """Every part but the Comparison's sheet is byte for byte what was built, and in it only that case's cells."""
+    """Every part but Comparison's sheet and charts is byte for byte what was built; only that case's cells are new."""
     built, _, path = measured
     before, after = Package.read(built), Package.read(path)
     part = before.sheets()["Comparison"]
-    assert {name for name in before.parts if before.parts[name] != after.parts[name]} == {part}
+    drawing = {name for name in before.parts if name.startswith("xl/charts/") and b"Comparison" in before.parts[name]}
+    changed_parts = {name for name in before.parts if before.parts[name] != after.parts[name]}
+    assert part in changed_parts <= {part, *drawing}
     number = str(case(path).number)
     old, new = cached(built)["Comparison"], cached(path)["Comparison"]
     changed = {ref for ref in old.keys() | new.keys() if old.get(ref) != new.get(ref)}

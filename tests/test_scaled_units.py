@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.formulas.scaled_units import factor
+from planner.scaled_units import factor
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,13 @@ from click.testing import CliRunner, Result
 
 from planner import catalog
 from planner.book.reading import read_plan
+from planner.book.workbook import Book
 from planner.check.run import check
 from planner.cli import group
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
+from planner.scenario.comparing import comparing
 from planner.xlsx.address import coordinates
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
@@ -95,12 +97,12 @@ def test_the_new_column_agrees_with_the_array_functions(tmp_path: Path, template
 
 
 def test_only_the_new_column_is_other(plan: Path) -> None:
-    """No part but the sheets of scenarios and what depends on them changes, and in them no cell that was there."""
+    """No part but sheets and the charts that compare scenarios changes, and on sheets no cell that was there."""
     before, old = Package.read(plan), parse_sheets(Package.read(plan))
     add(plan, "mine")
     after, new = Package.read(plan), parse_sheets(Package.read(plan))
     assert list(before.parts) == list(after.parts)
-    parts = set(after.sheets().values())
+    parts = set(after.sheets().values()) | set(comparing(Book(before)))
     assert {name for name in after.parts if after.parts[name] != before.parts[name]} <= parts
     for sheet, xml in old.items():
         for ref, cell in xml.cells.items():

@@ -67,10 +67,21 @@ def work(book: openpyxl.Workbook) -> None:
 
 
 def test_printed_areas(added: Added) -> None:
-    """One that held all scenarios, ours or a person's, holds the new one too; one of some columns stays as it was."""
+    """One that held all scenarios holds the new one too; one that reaches further, or of some columns, stays."""
     assert [added.printed(sheet) for sheet in ("Dashboard", "Inference", "Inputs")] == [
-        ("I", "J"), ("I", "J"), ("G", "G"),
+        ("K", "K"), ("I", "J"), ("G", "G"),
     ]  # fmt: skip
+
+
+def test_the_new_scenario_is_compared(added: Added) -> None:
+    """Charts of Dashboard draw it beside the others, and Cover has its verdict in a row that was closed before."""
+    for book, last in ((added.before, "I"), (added.after, "J")):
+        names = [chart.series[0].cat for chart in book["Dashboard"]._charts if chart.series[0].cat]
+        ranges = [(each.numRef or each.strRef).f.replace("'", "") for each in names]
+        assert ranges.count(f"Dashboard!$F$5:${last}$5") == 3
+    for book, is_closed in ((added.before, True), (added.after, False)):
+        assert book["Cover"].row_dimensions[9].hidden == is_closed
+    assert added.after["Cover"]["A4"].value == "Scenario"
 
 
 def test_formats_and_validations_over_all_scenarios(added: Added) -> None:

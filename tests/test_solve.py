@@ -247,7 +247,7 @@ def test_ways_are_solved_for_with_the_chips_that_are_left() -> None:
     printed = json.loads(run(*words, "--solve", "mesh_tensor", "--for", "mfu_expected>=0.3", "--json").output)
     ways = printed["answer"]
     given = [f"mesh_tensor={ways}", f"mesh_fsdp={512 / ways}", "--json", "--get", "mfu_expected"]
-    assert json.loads(run(*words, *given).output)["mfu_expected"] >= 0.3
+    assert json.loads(run(*words, *given).stdout)["mfu_expected"] >= 0.3
 
 
 def test_what_is_solved_for_may_be_set() -> None:

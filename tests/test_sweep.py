@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from planner.formulas.lookups import facts
 from planner.formulas.sweeps import followed, sweeps
 from planner.formulas.template import Row
 from planner.recalc import recalculate
+from planner.scaled_units import factor
 from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan, BuildScenario
 from planner.workbook.scenarios import plan_of
@@ -56,13 +57,19 @@ def tables(grid: Grid) -> Iterator[tuple[str, dict[str, str], list[int]]]:
     last = max(int(re.sub(r"\D", "", ref)) for ref in sheet)
     for row in range(1, last):
         axis = sheet.get(f"A{row}")
-        if isinstance(axis, str) and sheet.get(f"E{row}") == f"{axis}.ratio":
+        if isinstance(axis, str) and f"{axis}.ratio" in (sheet.get(f"{column}{row}") for column in "BCDE"):
             columns = {str(value): ref.rstrip("0123456789") for ref, value in sheet.items()
                        if value and re.fullmatch(rf"[A-Z]+{row}", ref)}  # fmt: skip
             rows = []
             while isinstance(sheet.get(f"A{row + 1 + len(rows)}"), (int, float)):
                 rows.append(row + 1 + len(rows))
             yield axis, columns, rows
+
+
+def said_by(row: Row, shown: Container[str]) -> float:
+    """How many of its unit one of the unit is in which the table shows a row."""
+    is_scaled = row.name in shown and row.display not in ("", "%")
+    return factor(row.display, row.unit) if is_scaled else 1.0
 
 
 def differences(grid: Grid, plan: BuildPlan, chosen: BuildScenario) -> Iterator[str]:
@@ -85,7 +92,7 @@ def differences(grid: Grid, plan: BuildPlan, chosen: BuildScenario) -> Iterator[
                 assert value in (None, number)
         results = evaluate(template, found, given)
         for shown in columns.keys() & template.by_name.keys() - {name}:
-            expected = np.broadcast_to(results[shown], len(rows))
+            expected = np.broadcast_to(results[shown] / said_by(sweep.rows[shown], sweep.shown), len(rows))
             for row, number in zip(rows, expected.tolist(), strict=True):
                 found = grid["Sweep"].get(f"{columns[shown]}{row}")
                 if found is None and shown not in sweep.depends(axis):
@@ -144,8 +151,10 @@ def test_what_does_not_depend_on_an_axis_is_read_above(both: tuple[Path, BuildPl
     for axis, columns, rows in tables(cached(both[0])):
         if axis == "n_chips" and "read_bytes" in columns:
             assert sheet[f"{columns['read_bytes']}{rows[0]}"].value is None
-            assert re.fullmatch(r"=\$D\$\d+/[A-Z]+\d+", sheet[f"{columns['param_time']}{rows[0]}"].value)
-            assert "*" in sheet[f"{columns['total_bandwidth']}{rows[0]}"].value
+            one, other = r"\$?D\$\d+", r"[A-Z]+\d+"
+            shared = f"=\\({one}-{one}\\)/{other}\\+{one}/{other}"
+            assert re.fullmatch(shared, sheet[f"{columns['param_time']}{rows[0]}"].value)
+            assert "*" in sheet[f"{columns['group_bandwidth']}{rows[0]}"].value
             looked += 1
     assert looked == 1
 
@@ -190,9 +199,9 @@ def axis_row(unit: str, default: str = "1") -> Row:
 
 
 def test_the_first_values_of_a_table() -> None:
-    """Powers of two: chips from 1 past the most of all scenarios, anything else about the first scenario's value."""
-    assert swept(axis_row("chip"), [{"some_input": 16}]) == [2**power for power in range(11)]
-    assert swept(axis_row("chip"), [{"some_input": 16}, {"some_input": 8192}])[-1] == 2**15
+    """Powers of two: chips from a quarter of the fewest to four times the most, else about the first value."""
+    assert swept(axis_row("chip"), [{"some_input": 16}]) == [4, 8, 16, 32, 64]
+    assert swept(axis_row("chip"), [{"some_input": 2}, {"some_input": 8192}]) == [2**power for power in range(16)]
     assert swept(axis_row("1"), [{"some_input": 8192}]) == [2**power for power in range(8, 19)]
     assert swept(axis_row("1"), [{"some_input": 3}]) == [2**power for power in range(11)]
     assert swept(axis_row("1", ""), [{}]) == [2**power for power in range(11)]

@@ -254,7 +254,7 @@ def _renamed_and_copied(book: openpyxl.Workbook) -> None:
     for name, new in (("Mine", "My plan"), ("Inputs", "Typed"), ("Cover", "Front")):
         book[name].title = new
     book.copy_worksheet(book["My plan"])
-    book["Front"].insert_rows(3, 2)
+    book["Front"].insert_rows(next(row for row in range(4, 99) if book["Front"].cell(row, 1).value == "Version"), 2)
     del book["Log"]
 
 

@@ -87,10 +87,18 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Headline(Quantity):
-    """A row of Dashboard with a number; `origin` is the sheet that calculates it, `bound_by` what binds it if said."""
+    """A row of Dashboard with a number; `origin` is the sheet that calculates it, `bound_by` what binds it if said.
+
+    Where Dashboard shows it in a unit that people say, the unit and the cells are those of the row that it reads.
+    """
 
     origin: str = ""
-    bound_by: Mapping[str, Value] | None = None
+    bound_by: Mapping[str, Entry] | None = None
+
+    def binds(self, key: str) -> Value:
+        """What binds it in a scenario, in words; None where that isn't said."""
+        entry = (self.bound_by or {}).get(key)
+        return None if entry is None else entry.value
 
 
 @dataclass(frozen=True)

@@ -145,8 +145,8 @@ class _Reader:
                 continue
             bound = None
             if below is not None and not below.name and below.unit == "text" and below.section == row.section:
-                bound = {key: entry.value for key, entry in below.cells.items()}
-            yield Headline(**vars(row), origin=origin, bound_by=bound)
+                bound = below.cells
+            yield Headline(**vars(self._in_si(row, origin)), origin=origin, bound_by=bound)
 
     def columns(self, table: LineTable) -> Iterator[tuple[int, str]]:
         """Each column of values with its scenario's key: that of the Inputs column which its header reads."""
@@ -159,6 +159,15 @@ class _Reader:
         """A cell with its value of now."""
         value = self.book.value(sheet.name, row, column)
         return Entry(Spot(sheet.name, row, column), value, sheet.patterns.get((row, column)))
+
+    def _in_si(self, row: Quantity, origin: str) -> Quantity:
+        """A row, and where Dashboard shows it in a unit that people say the unit and the cells of what it reads."""
+        source = next(found for found in self.book.calculations if found.sheet.name == origin)
+        line = source.by_name.get(row.name)
+        if line is None or line.unit == row.unit:
+            return row
+        cells = {key: self.entry(source.sheet, line.row, column) for column, key in self.columns(source)}
+        return replace(row, unit=line.unit, cells={key: cells[key] for key in row.cells if key in cells})
 
     def _origin(self, table: LineTable, row: Quantity) -> str:
         """The calculation sheet that a row's formulas read."""

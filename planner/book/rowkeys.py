@@ -20,6 +20,7 @@ TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describ
 DATABASES = tuple(TABLES.values())  # the kinds of sheets with a row for each id
 TITLES = 3  # texts that make a row the titles of a table
 PARTS = "Of the expected step"  # the title of the parts that the expected step is made of
+VERDICTS = "Scenario"  # the first title of Cover's verdicts, a row for each scenario
 TOP = 2  # rows of a sheet's title and purpose, which a person may write anew
 HEADINGS = ("above ", "top ", "label ", "titles", "case ")  # how the keys of rows begin that are no quantities
 
@@ -83,10 +84,10 @@ def database_keys(rows: Typed, header: int, identifier: int) -> dict[int, str]:
 def plain_keys(rows: Typed, kind: str) -> dict[int, str]:
     """The keys of a sheet of several tables: the text at the left, below the titles of each table.
 
-    A row without one is counted from its titles.
+    A row without one is counted from its titles, as those of Cover's verdicts are.
     """
     keys: dict[int, str] = {}
-    section, titles = "", 0
+    section, titles, verdicts = "", 0, 0
     for row in sorted(rows):
         text = rows[row].get(1) or ""
         if row <= TOP:
@@ -96,6 +97,9 @@ def plain_keys(rows: Typed, kind: str) -> dict[int, str]:
             keys[row] = f"titles {text}"
         elif text:
             keys[row] = f"{section} | {text}" if section else text
+            verdicts = row if kind == COVER and text == VERDICTS and is_titles(rows[row]) else 0
+        elif verdicts:
+            keys[row] = f"{VERDICTS} {row - verdicts}"
         elif titles:
             keys[row] = f"{section} {row - titles}"
     return unique(keys)

@@ -7,6 +7,7 @@ line's texts, and from 6 on stand the scenarios in the order of Inputs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import count
 
@@ -79,6 +80,11 @@ class ColumnNumbers:
             return _at(first, moved[0], new[1]), _at(last, moved[1], new[1])
 
         return rewritten(formula, ends)
+
+
+def identifier(name: str) -> str:
+    """The id of a scenario that is called so: small letters, digits and underscores."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 def inputs_column(inputs: LineTable, table: LineTable, column: int) -> int | None:

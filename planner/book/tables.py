@@ -28,7 +28,10 @@ KINDS = {
 BESIDE = ("working", "problem")
 """The kinds whose formulas in names stand right of the value, and not in the fourth column."""
 
-SECTIONS = {"inputs": ("Plan", "Overrides", "Constants"), "checks": ("Checks", "Missing", "Summary")}
+SECTIONS = {
+    "inputs": ("Plan", "Overrides", "Constants"),
+    "checks": ("Checks", "Missing", "Working", "Summary", "What fails"),
+}
 """How the headings begin where they tell what the rows are; a text of an analyst's own is none."""
 
 MACHINE_NAME = re.compile(r"[a-z][a-z0-9_.]*")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import ClassVar
 
-from planner.book.scenario_columns import ColumnNumbers
+from planner.book.scenario_columns import ColumnNumbers, identifier
 from planner.book.sheet import Sheet
 from planner.book.tables import HEADER, CaseTable, Database, LineTable, case_tables, database, line_table
 from planner.catalog.table import TABLES
@@ -214,6 +215,24 @@ class Book:
     def model_on_chip(self, column: int) -> str:
         """What a scenario without a name is called, as the header rows of every sheet have it."""
         return " on ".join(part for name in HEADER[2:] if (part := self.said(name, column)))
+
+    def given_name(self, column: int) -> str:
+        """The name that a person gave a scenario; blank for one that follows its model and chip.
+
+        Earlier builds typed the name of the first model and chip, of which the id is made: nobody gave that.
+        """
+        name, own = self.said(HEADER[1], column), self.said(HEADER[0], column)
+        model, _, chip = name.partition(" on ")
+        is_made = re.fullmatch(rf"{re.escape(identifier(name))}(_[0-9]+)?", own) and self._has(model, chip)
+        return "" if is_made or name == self.model_on_chip(column) else name
+
+    def _has(self, model: str, chip: str) -> bool:
+        """Whether the databases have a model and a chip of these ids."""
+        wanted = ((self.databases.get("models"), model), (self.databases.get("hardware"), chip))
+        return all(
+            table is not None and text in {table.sheet.text(row, table.id_column) for row, _ in table.sheet.cells}
+            for table, text in wanted
+        )
 
     def open_cells(self, sheet: Sheet) -> list[Position]:
         """The cells of a sheet that are there to be typed into; a constant needs no validation."""

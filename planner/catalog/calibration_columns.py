@@ -56,6 +56,7 @@ PARAMETERS = (
     Parameter("collective_overhead", "Start-up time of an all-reduce while serving", "s", 0, 1e-4),
     Parameter("serve_activation_passes", "Passes over a layer's activations while serving", "1", 0, 20),
     Parameter("serve_exposure", "All-reduces while serving, over bytes by bandwidth", "1", 0, 10),
+    Parameter("exchange_exposure", "Exchanges for experts while serving, over bytes by bandwidth", "1", 0, 10),
     Parameter("node_latency", "Start-up time of a collective within a node or a slice", "s", 0, 1e-3),
     Parameter("fabric_latency", "Start-up time of a collective between nodes", "s", 0, 1e-2),
     Parameter("collective_efficiency", "Share of the bandwidth that collectives reach", "1", 0.2, 1),

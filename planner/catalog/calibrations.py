@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 from planner import csvfile, data
 from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS, Parameter
-from planner.catalog.columns import Column, UnfitCellError, Value, plain_number
+from planner.catalog.columns import Column, UnfitCellError, Value, number
 from planner.catalog.table import Table
 from planner.errors import Place, UserError, nearest
+from planner.typed_numbers import echo
 
 COLUMNS = ("calibration", "parameter", "value", "unit", "lower", "upper", "rows", "sources", "error")
 REQUIRED = ("calibration", "parameter", "value")
@@ -115,10 +116,11 @@ def _read(cells: dict[str, str], place: Place) -> tuple[tuple[str, str], float]:
             f"{name} is in {parameter.unit}, not {unit}", place=replace(place, column="unit"), remedy="convert it"
         )
     try:
-        value = plain_number(cells["value"].strip())
+        value = number(cells["value"].strip(), parameter.unit)
     except UnfitCellError as error:
         raise UserError(error.what, place=replace(place, column="value"), remedy=error.remedy) from None
     _check_bounds(parameter, value, replace(place, column="value"))
+    echo(f"{place}: {name}", cells["value"].strip(), parameter.unit, value)
     return (identifier, name), value
 
 

@@ -14,8 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from planner import progress
-from planner.errors import nearest
+from planner import progress, typed_numbers
+from planner.errors import UserError, nearest
 
 Value = float | str | None  # None: not known (N/A), which is never 0
 ColumnKind = Literal["text", "number", "count", "flag"]  # a count is a whole number, a flag 1 or 0
@@ -98,8 +98,6 @@ LARGEST_COUNT = 2**53  # beyond it a float skips whole numbers
 LONGEST_ID = 255  # what MATCH looks up
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet begins a formula with
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_GROUPED = re.compile("[0-9][,'_ \u00a0\u202f][0-9]")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _WILDCARD = re.compile("[*?~]")
 _FLAGS = dict.fromkeys(("true", "yes", "1", "1.0"), 1.0) | dict.fromkeys(("false", "no", "0", "0.0"), 0.0)
@@ -122,7 +120,7 @@ def parse(field: Field, text: str) -> Value:
         return _identifier(text) if field.name == "id" else _text(text, field.choices)
     if field.kind == "flag":
         return _flag(text)
-    value = plain_number(text)
+    value = number(text, field.unit)
     if value < 0 or (field.positive and value == 0):
         least = "more than 0" if field.positive else "0 or more"
         raise UnfitCellError(f"{text} is out of range", f"it must be {least}; leave the cell blank if not known")
@@ -169,16 +167,14 @@ def _flag(text: str) -> float:
 
 
 @lru_cache(maxsize=100_000)
-def plain_number(text: str) -> float:
-    """The number that a text writes with a decimal point and no separators. Raises UnfitCellError."""
-    if not _NUMBER.fullmatch(text):
-        remedy = "write a number such as 0.5 or 1e12, or leave the cell blank if not known"
-        if _GROUPED.search(text):
-            remedy = "write a point for decimals and no thousands separators"
-        raise UnfitCellError(f'"{text}" is not a number', remedy)
-    value = float(text)
+def number(text: str, unit: str) -> float:
+    """The number that a cell's text writes, in its column's unit: `80GB`, `1e12`, `64*1024`. Raises UnfitCellError."""
+    try:
+        value = typed_numbers.read(text, unit)
+    except UserError as error:
+        raise UnfitCellError(error.what, f"{error.remedy}; leave the cell blank if not known") from None
     if abs(value) > LARGEST:
-        raise UnfitCellError(f"{text} is too large", "write it in SI base units: byte, FLOP/s, byte/s")
+        raise UnfitCellError(f"{text} is too large", f"write it in {unit}, or with a unit of it")
     return value
 
 

@@ -6,14 +6,17 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from planner import plausible, progress
 from planner.catalog.columns import Field, Rule, UnfitCellError, Value, is_own
 from planner.catalog.columns import parse as parse
 from planner.catalog.laws import Law, bound
 from planner.csvfile import Sheet
 from planner.errors import Place, UserError
+from planner.typed_numbers import is_scaled, said
 
 BATCH = 500  # rows that are checked together
 REMEMBERED = 4096  # texts of a column whose values are kept
+MOST_TOLD = 24  # numbers of a file that are told how they are read, or that they are doubtful
 NEAR_MISS = 0.85  # similarity from which an unknown column counts as a misspelt one
 
 OwnCells = tuple[Value, ...]  # what a row's own cells hold
@@ -21,17 +24,35 @@ Batch = Sequence[tuple[int, int, Sequence[str]]]  # rows with their lines and th
 
 
 class _Texts(dict[str, Value]):
-    """The values of a column's texts. Most columns hold a few again and again: those are remembered."""
+    """The values of a column's texts. Most columns hold a few again and again: those are remembered.
+
+    `telling` are the texts of which there is something to say: how they are read, or that they are doubtful.
+    """
 
     def __init__(self, field: Field) -> None:
         super().__init__()
         self.field = field
+        self.telling: set[str] = set()
 
     def __missing__(self, text: str) -> Value:
         value = parse(self.field, text)
         if len(self) < REMEMBERED:
             self[text] = value
+        if isinstance(value, float) and self.field.kind != "flag" and (is_scaled(text) or self._doubt(value)):
+            self.telling.add(text)
         return value
+
+    def tell(self, text: str, place: Place) -> None:
+        """Have the command say it once."""
+        value = self[text]
+        assert isinstance(value, float), "what is told is of a number"
+        if is_scaled(text):
+            progress.remark(f"{place}: {text.strip()}, read as {said(value, self.field.unit)}")
+        if doubtful := self._doubt(value):
+            progress.warn(f"{place}: {doubtful}")
+
+    def _doubt(self, value: float) -> str:
+        return plausible.doubt(self.field.name, self.field.unit, value)
 
     def learn(self, texts: Sequence[str]) -> None:
         """Read those of some texts that aren't remembered. Raises CellError."""
@@ -59,6 +80,7 @@ class Reader:
         self._places = [sheet.header.index(name) for name in self._columns]
         self._texts = [_Texts(field) for field in self._columns.values()]
         self._judged = self._what_is_judged()
+        self._told = 0  # numbers of which something was said
         self._lawful: set[tuple[str, ...]] = set()  # texts of the judged columns that were found to be lawful
 
     def read(self) -> Iterator[tuple[int, int, str]]:
@@ -81,6 +103,9 @@ class Reader:
         except UnfitCellError:
             for line, _, cells in batch:
                 self._check_cells(line, cells)
+        for at, header, texts in zip(self._places, self._columns, self._texts, strict=True):
+            if texts.telling:
+                self._tell(batch, at, header, texts)
         judged: list[tuple[str, ...]] = list(zip(*(columns[self._places[at]] for at in self._judged), strict=True))
         judged = judged or [()] * len(batch)
         if self._lawful.issuperset(judged) and all(map(str.strip, columns[named])):
@@ -90,6 +115,17 @@ class Reader:
                 self._check(line, self._parsed(cells))
                 if len(self._lawful) < REMEMBERED:
                     self._lawful.add(key)
+
+    def _tell(self, batch: Batch, at: int, header: str, texts: _Texts) -> None:
+        """Say what there is to say of a column's texts, each at the first line that has it; of very many the first."""
+        for line, _, cells in batch:
+            if (text := cells[at]) in texts.telling:
+                texts.telling.discard(text)
+                if self._told < MOST_TOLD:
+                    texts.tell(text, Place(self._sheet.path, line, header))
+                elif self._told == MOST_TOLD:
+                    progress.warn(f"{self._sheet.path}: further numbers with a unit, or doubtful ones, are not listed")
+                self._told += 1
 
     def row_at(self, start: int) -> OwnCells:
         """The row that begins at a byte which `read` gave."""

@@ -20,6 +20,8 @@ UNNAMED = "scenario_name"
 """The row of the header that reads a scenario's model and chip too: they are its name where none is given."""
 OVERRIDES = "Overrides"
 """How the headings of Inputs begin below which the cells take the place of looked-up or calculated numbers."""
+OWN = "checks."
+"""How the names of the rows of Checks begin that are of Checks itself: what it counts, and what fails first."""
 GUARD = "topology"
 """What decides whether some numbers can be missing: only a switch has nodes, only a torus axes."""
 ALLOWED = frozenset(FUNCTIONS) | {"INDEX", "MATCH", "COUNTA", "COUNTIF", "FIXED", "SUMPRODUCT", "IFERROR", "SUM"}
@@ -231,7 +233,7 @@ def _calculated(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]
 def _linked(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]:
     """A line of Dashboard or Checks that reads another row than the one of its name, or says another formula of it."""
     formula = row_formula(table, line)
-    if formula is None or not line.name:
+    if formula is None or not line.name or line.name.startswith(OWN):
         return
     name = line.name.rpartition(".")[2]
     for reference in formula.references:

@@ -1,4 +1,4 @@
-"""Rules of inputs: each is read by a formula, has a data validation, and holds what it may (20, 27)."""
+"""Rules of inputs: each is read, has a data validation, and holds what it may and what is plausible (20, 27, 34)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
 from planner.check.precedents import CellSet
 from planner.formulas.input_values import Limits, is_flag, stages
+from planner.plausible import doubt
 from planner.xlsx.address import Area, Position, Spot, address
-from planner.xlsx.cellvalue import CellError, Value
+from planner.xlsx.cellvalue import CellError, Value, is_number
 from planner.xlsx.pattern import pattern
 from planner.xlsx.xmltree import Element, local_name
 
@@ -144,6 +145,29 @@ def _beyond_limits(book: Book, reported: set[str]) -> Iterator[Fault]:
                 yield out_of_range(book, cell, f"a number in {line.unit} is wanted")
             elif wanted := _limits(line).fault(value):
                 yield out_of_range(book, cell, wanted)
+
+
+@rule(34, "A typed number is what numbers of its name or its unit usually are.")
+def plausible_numbers(book: Book) -> Iterator[Fault]:
+    """A number of Inputs or of a database that is doubtful, with what is likely meant; that is only noted."""
+    for cell, name, unit in _judged(book):
+        value = book.sheets[cell.sheet].value(*cell[1:])
+        if is_number(value) and (doubtful := doubt(name, unit, float(value))):
+            _, scenario = book.owner(*cell)
+            what = f"{name}{f' of {scenario}' if scenario else ''} = {doubtful}"
+            yield Fault(cell.sheet, address(*cell[1:]), what, "type another value where it is another", "note")
+
+
+def _judged(book: Book) -> Iterator[tuple[Spot, str, str]]:
+    """The cells of numbers that people type, with the name and the unit of each."""
+    table = book.inputs
+    for line in (line for line in table.lines if line.section != "Constants"):
+        yield from ((Spot(table.sheet.name, line.row, column), line.name, line.unit) for column in table.columns)
+    for base in book.databases.values():
+        for name, column in base.columns.items():
+            unit = base.sheet.text(base.header_row - 1, column)
+            rows = range(base.first_row, base.last_row + 1) if unit else ()
+            yield from ((Spot(base.sheet.name, row, column), name, unit) for row in rows)
 
 
 def _limits(line: LineItem) -> Limits:

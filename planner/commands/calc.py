@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from planner.catalog import Value
     from planner.catalog.databases import Databases
     from planner.formulas.evaluation import Facts, Results
-    from planner.formulas.template import Template
+    from planner.formulas.template import Row, Template
 
 
 @click.command("calc", cls=Greedy, context_settings={"show_default": True})
@@ -31,7 +31,12 @@ if TYPE_CHECKING:
     "--get", "wanted", metavar="NAME", multiple=True, help="Print these rows alone; 'kv_*' is all such. Repeatable."
 )
 @click.option("--all", "in_full", is_flag=True, help="Print every row below what leads.")
-@click.option("--json", "as_json", is_flag=True, help="One object: name to raw number, null for N/A.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="One object: name to raw number, null for N/A. Of all rows with `failed_checks` and `missing`.",
+)
 @click.option("--why", "whys", metavar="NAME", multiple=True, help="Explain a number down to its inputs. Repeatable.")
 @click.option("--depth", type=click.IntRange(min=0), help="Levels below the NAME of --why; by default all.")
 @click.option("--solve", "unknown", metavar="NAME", help="Find the input that meets the target of --for.")
@@ -70,15 +75,19 @@ def command(
     _warn_unread(loaded, given, asking.named(loaded, whys) or names or everything)
     if whys:
         click.echo(trace.explain(results, whys, _with_origins(found, databases), depth))
-        _say_failed(results)
     elif as_json:
-        click.echo(jsonlib.dumps(_object(results, names or list(loaded.by_name)), indent=2))
+        numbers = {name: results.value(name) for name in names or loaded.by_name}
+        click.echo(jsonlib.dumps(numbers if names else _told(results) | numbers, indent=2))
+        if names:
+            _say_missing(results, names)
     else:
         _say_failed(results)
         if not names:
             click.echo("\n".join(leading.lines(results, model, hardware, databases, in_full=in_full)))
         if names or in_full:
             _print(results, names or list(loaded.by_name))
+    if whys or (as_json and names):
+        _say_failed(results)
 
 
 def _warn_untaken(
@@ -105,15 +114,13 @@ def _warn_unread(template: Template, given: Mapping[str, Value], asked: Sequence
         progress.warn(warning)
 
 
-def _object(results: Results, names: Sequence[str]) -> dict[str, Any]:
-    """Rows for a program: before the numbers, the checks that fail and why numbers are N/A, where there are any."""
+def _told(results: Results) -> dict[str, Any]:
+    """For a program that asks for all rows: the checks that fail, and why numbers are N/A, where there are any."""
     from planner.formulas import explanation as trace
 
-    failed = {row.name: row.label for row in trace.failed(results)}
-    missing = trace.reasons(results, names)
-    told = {"failed_checks": failed} if failed else {}
-    told |= {"missing": missing} if missing else {}
-    return told | {name: results.value(name) for name in names}
+    failed = {row.name: f"{row.label}{f': {numbers}' if numbers else ''}" for row, numbers in _failed(results)}
+    missing = trace.reasons(results, results.template.by_name)
+    return {key: said for key, said in (("failed_checks", failed), ("missing", missing)) if said}
 
 
 def _with_origins(found: Facts, databases: Databases) -> Facts:
@@ -140,17 +147,35 @@ def _print(results: Results, names: Sequence[str]) -> None:
     ))  # fmt: skip
     # What a chip hasn't, as the torus of a switch's, is no reason as long as no calculated row waits for it; nor is a
     # published count, for which a check alone waits.
-    waiting = [row.name for row in rows if row.kind in ("calc", "output") or len(rows) < whole]
-    if missing := trace.missing(results, waiting):
+    _say_missing(results, [row.name for row in rows if row.kind in ("calc", "output") or len(rows) < whole])
+
+
+def _say_missing(results: Results, names: Sequence[str]) -> None:
+    """Say on stderr what is missing for some rows."""
+    from planner.formulas import explanation as trace
+
+    if missing := trace.missing(results, names):
         click.echo(f"N/A because {', '.join(missing)}: --set a value", err=True)
 
 
 def _say_failed(results: Results) -> None:
-    """Name the checks that fail, on stderr."""
-    from planner.formulas import explanation as trace
+    """Name the checks that fail, on stderr, each with the numbers that it compares."""
+    for row, numbers in _failed(results):
+        click.echo(f"Check failed: {row.label} ({row.name}){f': {numbers}' if numbers else ''}", err=True)
 
-    for row in trace.failed(results):
-        click.echo(f"Check failed: {row.label} ({row.name})", err=True)
+
+def _failed(results: Results) -> list[tuple[Row, str]]:
+    """The checks that fail, each with the numbers that it compares."""
+    from planner.formulas import explanation as trace
+    from planner.formulas.comparisons import Compared, in_numbers
+
+    def compared(name: str) -> Compared:
+        row = results.template.row(name)
+        return Compared(row.label, row.unit, results.value(name))
+
+    return [
+        (row, in_numbers(row.formula, compared).replace("\N{NO-BREAK SPACE}", " ")) for row in trace.failed(results)
+    ]
 
 
 def _solve(

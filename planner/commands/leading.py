@@ -16,7 +16,7 @@ from planner.formulas.explanation import missing
 from planner.formulas.headlines import Headline, headlines, leading, memory_check
 from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
-from planner.spoken import between, percent, shown, spoken
+from planner.spoken import PERCENT, between, percent, shown, spoken
 from planner.validation.nearest import Nearest, nearest
 
 TITLES = ["", "expected", "80 % of published runs", "bound"]
@@ -82,8 +82,10 @@ def _results(results: Results, model: str | None, hardware: str | None) -> list[
     return [title, *table.aligned(["", "", "name"], body, right=()).splitlines(), *_lacking(results, rows)]
 
 
-def _said(results: Results, row: Row, unit: str = "") -> str:
-    return shown(results.value(row.name), unit or row.unit).replace("\N{NO-BREAK SPACE}", " ")
+def _said(results: Results, row: Row) -> str:
+    """A row's value in the unit that people speak."""
+    unit = PERCENT if row.display == PERCENT else row.unit
+    return shown(results.value(row.name), unit).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _lacking(results: Results, rows: Sequence[Row]) -> list[str]:
@@ -123,7 +125,7 @@ def _memory(results: Results) -> Iterator[str]:
 def _fitting(results: Results) -> list[str]:
     """Whether the plan fits, and the headlines of which no range is told, such as the largest batch that fits."""
     others = [each for each in headlines(results.template) if not each.label and each.row.name != NEEDED]
-    said = [*_memory(results), *_columns([(each.row.label, _said(results, each.row, each.unit)) for each in others])]
+    said = [*_memory(results), *_columns([(each.row.label, _said(results, each.row)) for each in others])]
     return ["", *said] if said else []
 
 

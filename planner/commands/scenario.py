@@ -52,12 +52,13 @@ def add(
     """
     from planner.formulas.input_values import parsed
     from planner.scenario.add import Request, add_to_file
+    from planner.scenario.which import told
     from planner.update.outcome import lines
 
     request = Request(name, model, hardware, parsed(settings), like, keep_overrides, workload, templates)
     added, backup = add_to_file(file, request)
     meant = f", for {added.workload}" if added.workload else ""
-    click.echo(f"{file}: added {added.id} in {added.where}, like {added.like}{meant}.")
+    click.echo(f"{file}: added {added.id} in {told(added.columns)}, like {added.like}{meant}.")
     remarks = added.remarks + (lines(added.updated, 4)[1:] if added.updated else [])
     _say(remarks, added.recalculated.note if added.recalculated else "", backup)
 
@@ -85,9 +86,10 @@ def remove(file: Path, scenario: str) -> None:
     stays beside it.
     """
     from planner.scenario.remove import remove_from_file
+    from planner.scenario.which import told
 
     removed, backup = remove_from_file(file, scenario)
-    click.echo(f"{file}: removed {removed.id}, {removed.where}.")
+    click.echo(f"{file}: removed {removed.id}, {told(removed.columns)}.")
     _say(removed.remarks, removed.recalculated.note, backup)
 
 

@@ -20,14 +20,16 @@ def command() -> None:
 def list_templates(as_json: bool) -> None:
     """One line for each template: its name and what it calculates."""
     from planner.formulas import library
+    from planner.formulas.vocabulary import about
     from planner.table import aligned
 
-    loaded = [library.load(name) for name in library.names()]
+    shelf = library.shelf()
     if as_json:
-        click.echo(jsonlib.dumps([{"name": t.name, "rows": len(t.rows)} for t in loaded], indent=2))
+        told = [{"name": each.name, "rows": len(each.rows), "about": about(each.name)} for each in shelf]
+        click.echo(jsonlib.dumps(told, indent=2))
         return
-    body = [[t.name, str(len(t.rows)), ", ".join(row.name for row in t.of_kind("output"))] for t in loaded]
-    click.echo(aligned(["template", "rows", "outputs"], body, right=["rows"]))
+    body = [[each.name, str(len(each.rows)), about(each.name)] for each in shelf]
+    click.echo(aligned(["template", "rows", "what it calculates"], body, right=["rows"]))
 
 
 @command.command("show")

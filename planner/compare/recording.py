@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from decimal import Decimal
 from math import isfinite
 from pathlib import Path
 
@@ -13,21 +12,19 @@ from planner.compare.comparison_sheet import NOTE, CaseRow, ComparisonSheet, fin
 from planner.compare.landing import Landing, cells_of, land
 from planner.errors import Place, UserError, nearest
 from planner.measure.records import Measurement
+from planner.typed_numbers import read
 
 METHOD = "recorded"
 ON_TRUST = "as its recorder says"  # the device of a row that names no chip
-POWERS = {"": 0, "s": 0, "ms": -3, "us": -6, "\u00b5s": -6, "\u03bcs": -6, "ns": -9}  # of ten, by unit
-_TIME = re.compile(rf"(.*?)\s*({'|'.join(sorted(POWERS, key=len, reverse=True))})", re.IGNORECASE)
 _ROW = re.compile(r"(?:row\s*)?([0-9]+)", re.IGNORECASE)
 
 
 def seconds_of(text: str) -> float:
     """A time in s as it is typed: `0.003`, `3ms`, `250 us`. Raises UserError for another text."""
     try:
-        number, unit = _TIME.fullmatch(text.strip()).groups()  # type: ignore[union-attr]  # a unit may be blank
-        return float(Decimal(number).scaleb(POWERS[unit.lower()]))
-    except (ArithmeticError, ValueError):
-        raise UserError(f"{text!r} is no time", remedy="write seconds, as 0.003, or 3ms, 250us, 1.2s") from None
+        return read(text, "s")
+    except UserError as error:
+        raise UserError(f"{text!r} is no time: {error.what}", remedy="write seconds, as 0.003, or 3ms, 250us") from None
 
 
 def record(path: Path, key: str, seconds: float, note: str | None = None, chip: str = "") -> str:

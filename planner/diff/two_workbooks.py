@@ -159,7 +159,7 @@ class _Comparison:
                 values = row.value(key), other.value(now)
                 if not same_value(*values, OUTCOMES_AGREE):
                     yield OutcomeChange(now, row.name, other.title, other.unit, *values, sheet)
-                bound = (row.bound_by or {}).get(key), (other.bound_by or {}).get(now)
+                bound = row.binds(key), other.binds(now)
                 if bound[0] != bound[1] and None not in bound:
                     yield OutcomeChange(now, f"{row.name}.bound_by", f"{other.title}: bound by", "text", *bound, sheet)
 

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from planner.errors import UserError, closest
+from planner.formulas.following import led_by
 from planner.formulas.template import Row, Template
 
 WILD = "*?["  # what makes a name a pattern
@@ -40,6 +41,7 @@ def unread(template: Template, given: Collection[str], asked: Iterable[str] | No
         read = {name for row in template.rows if row.name not in given for name in row.reads}
     else:
         read = template.closure(asked, given)
+    read |= led_by(template, given, read)
     for name in given:
         if name not in read:
             what = f"{name} was set, and nothing you asked for reads it"
@@ -49,8 +51,9 @@ def unread(template: Template, given: Collection[str], asked: Iterable[str] | No
 
 def _instead(template: Template, row: Row, read: Collection[str]) -> str:
     """The row that does read a number, or another number like it that is read; blank where there is neither."""
-    results = template.closure(each.name for each in template.of_kind("output"))  # and no cross-checks
-    unasked = (each.name for each in template.rows if row.name in each.reads and each.name in results)
+    results = template.of_kind("output") or template.of_kind("calc")
+    made_of = template.closure(each.name for each in results)  # and no cross-checks
+    unasked = (each.name for each in template.rows if row.name in each.reads and each.name in made_of)
     if reader := next(unasked, None):
         return f"{reader} does"
     alike = closest(row.name, [name for name in read if template.row(name).unit == row.unit], 1, ALIKE)

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
+from planner.formulas import thresholds
 from planner.formulas.evaluation import Results
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.formulas.text import Binary, Call, Formula, Name, Node, children, parse, walk
 from planner.formulas.units import parse_unit, unit_of
 
 RANKED = ("MAX", "MIN")
-LARGE, FAR = 100, 1000  # ratios from which decimals, and digits, say nothing more
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ class Told:
 
 def _times(margin: float) -> str:
     """A ratio in words: two decimals, none of a large one; of the largest only that it is one. As a cell rounds it."""
-    if margin >= FAR:
-        return f"more than {FAR:,}"
-    to = Decimal("1") if margin >= LARGE else Decimal("0.01")
+    if margin >= (far := thresholds.number("far_margin")):
+        return f"more than {far:g}"
+    to = Decimal("1") if margin >= thresholds.number("large_margin") else Decimal("0.01")
     return str(Decimal(f"{margin:.15g}").quantize(to, ROUND_HALF_UP))
 
 

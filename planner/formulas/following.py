@@ -5,7 +5,7 @@ Which do is data, in templates/sweep.csv, so that the command line, a workbook's
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -48,6 +48,13 @@ def following(template: Template, name: str, values: Mapping[str, Value], inputs
                 default = np.float64(template.row(follower).default or 0)
                 found[follower] = np.where(np.isnan(found[follower]), default, found[follower])
     return found
+
+
+def led_by(template: Template, given: Collection[str], names: Collection[str]) -> set[str]:
+    """The names that those of some inputs follow which are not among the given ones."""
+    axes = _axes(template)
+    open_ones = ((each, formula) for axis in axes for each, formula in axis.follows.items() if each not in given)
+    return {name for follower, formula in open_ones if follower in names for name in formula.names}
 
 
 def step(template: Template, name: str, values: Mapping[str, Value]) -> float:

@@ -4,8 +4,9 @@ Its kinds: `headline`, a row that one asks for first, with the bound that stands
 says what binds (`binds`); Dashboard shows all of them, `calc` and the report lead with those that have a `label`, which
 is what they call it. `part`, a part of the headline above it, all of which make it: a row, or a formula in names of
 rows with a label of its own. `check`, the check that a whole plan fits in memory, which a part of a plan such as a
-collective hasn't. `lever`, an input that one changes first where a plan doesn't fit or costs too much. The unit to say
-a row in is its template's `display`.
+collective hasn't; with it come `needed` and `room`, the row and the formula that it compares, and each `change`, a row
+that says what would make it fit. `lever`, an input that one changes first where a plan doesn't fit or costs too much.
+The unit to say a row in is its template's `display`.
 
 Rows are those of a template or of a workbook on disk, so that both lead with the same.
 """
@@ -25,6 +26,7 @@ from planner.spoken import PERCENT
 
 COLUMNS = ("template", "name", "kind", "label", "bound", "binds")
 RANGE = ("_low", "_high")  # how the names of a headline's range end, which holds 80 % of published runs
+FITTING = ("check", "needed", "room", "change")  # the kinds that tell whether a plan fits in memory
 MOST = 12  # headlines of a template that names none
 
 
@@ -78,9 +80,19 @@ class Headline(Generic[AnyRow]):
     parts: tuple[Part, ...] = ()
 
     @property
+    def said(self) -> str:
+        """What a reader calls it."""
+        return self.label or self.row.label
+
+    @property
     def rows(self) -> tuple[AnyRow, ...]:
         """The headline, its range and its bound, in this order."""
         return self.row, *self.range, *([self.bound] if self.bound else [])
+
+    @property
+    def has_range(self) -> bool:
+        """Whether it is told with its range and its bound."""
+        return len(self.rows) > len(RANGE)
 
     def shares(self, number: Callable[[str], float | None]) -> list[Share]:
         """The parts that take any of the time, in order; none where one of them, or the time, is N/A or 0.
@@ -94,10 +106,43 @@ class Headline(Generic[AnyRow]):
         return [Share(label, seconds, seconds / total) for label, seconds in times if seconds]
 
 
+@dataclass(frozen=True)
+class Fit:
+    """How a whole plan's memory is told: the check, what it needs, what there is, and what would make it fit.
+
+    `check` and `needed` are rows, `room` is a formula in names of rows; each change is a row with the words behind it.
+    """
+
+    check: str
+    needed: str
+    room: Part
+    changes: tuple[Part, ...]
+
+
+def fit(template: Template) -> Fit | None:
+    """How a template's plan fits in memory; None of a part of a plan, or where a row is missing."""
+    found = {kind: [Part(cells["label"], cells["name"]) for cells in _named(template.name, kind)] for kind in FITTING}
+    if not all(found[kind] for kind in FITTING[:-1]):
+        return None
+    (check, *_), (needed, *_), (room, *_), changes = (found[kind] for kind in FITTING)
+    names = {check.text, needed.text, *parse(room.text).names, *(part.text for part in changes)}
+    if not names <= template.by_name.keys():
+        return None
+    return Fit(check.text, needed.text, room, tuple(changes))
+
+
 def headlines(template: Template) -> list[Headline[Row]]:
     """A template's headlines in the order in which they are shown; of one that names none its first outputs."""
     outputs = template.of_kind("output")[:MOST]
     return _headlines(template.name, template.by_name) or [Headline(row, row.unit, binds=row) for row in outputs]
+
+
+def shown(template: Template) -> list[Row]:
+    """The rows whose numbers Dashboard shows of a template: headlines with their ranges, bounds and parts."""
+    found = headlines(template)
+    parts = [template.by_name[part.text] for each in found for part in each.parts if part.text in template.by_name]
+    told = fit(template)
+    return [*(row for each in found for row in each.rows), *parts, *([template.row(told.needed)] if told else [])]
 
 
 def leading(template: str, rows: Mapping[str, AnyRow]) -> list[Headline[AnyRow]]:

@@ -5,13 +5,13 @@ The same limits hold on the command line and in a workbook's validation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from planner import catalog
+from planner import catalog, plausible, progress, typed_numbers
 from planner.errors import UserError
-from planner.formulas.template import CALCULATED, NUMBER, Row, Template
+from planner.formulas.template import CALCULATED, Row, Template
 from planner.formulas.text import Binary, Name, Text, walk
 
 LARGEST = 1e30  # beyond it products overflow
@@ -22,6 +22,7 @@ SHARES = frozenset({"efficiency", "fraction", "share", "mfu", "offload", "rate"}
 COUNTED = ("1", "chip")  # units in which things are counted
 OR_ZERO = ("hop_latency", "zero_stage")  # inputs whose 0 means something, though their default is above it
 STAGES = {"zero_stage": 3.0}  # inputs that name one of a few stages, from 0 to the last
+LOOKED_AT = ("input", "hardware", "model")  # rows whose numbers are held to what they usually are
 PARTS = {"hbm_reserve_bytes": "hbm_bytes"}  # inputs that take a part of a whole, and leave something of it
 
 
@@ -135,7 +136,20 @@ def parsed(settings: Iterable[str]) -> dict[str, str]:
 
 
 def typed(row: Row, text: str) -> float | str | None:
-    """A value as typed by a user for a row: a number, a text, or N/A.
+    """A value as typed by a user for a row, as `meant` has it.
+
+    What wasn't typed as a plain number is said once as it was read, and what is implausible is doubted.
+    """
+    value = meant(row, text)
+    if isinstance(value, float):
+        typed_numbers.echo(row.name, text, row.unit, value)
+        if row.kind in LOOKED_AT and (doubtful := plausible.doubt(row.name, row.unit, value)):
+            progress.warn(f"{row.name} = {doubtful}")
+    return value
+
+
+def meant(row: Row, text: str) -> float | str | None:
+    """The value that a text means for a row: a number (`8k`, `10ms`, `8*128`), a text, or N/A.
 
     Raises UserError for what is no number where a number is wanted: never guessed from a decimal comma.
     """
@@ -143,11 +157,10 @@ def typed(row: Row, text: str) -> float | str | None:
         return None
     if row.unit == "text":
         return _known(row, text)
-    if not NUMBER.fullmatch(text):
-        counted = "a plain number" if row.unit == "1" else f"in {row.unit}"
-        remedy = "write a decimal point, not a comma" if "," in text else f"{row.name} is {counted}"
-        raise UserError(f"{row.name}={text}: {text!r} is no number", remedy=remedy)
-    number = float(text)
+    try:
+        number = typed_numbers.read(text, row.unit)
+    except UserError as error:
+        raise UserError(f"{row.name}={text}: {error.what}", remedy=error.remedy) from None
     if number in (float("inf"), float("-inf")):
         raise UserError(f"{row.name}={text}: not a finite number", remedy="write N/A for a missing number")
     if fault := limits(row).fault(number):
@@ -177,9 +190,11 @@ def _known(row: Row, text: str) -> str:
     return written[text.lower()]
 
 
-def values(template: Template, settings: Iterable[str]) -> dict[str, float | str | None]:
-    """The --set options as values of a template's rows. Raises UserError for an unknown name."""
-    return {name: typed(template.row(name), text) for name, text in parsed(settings).items()}
+def values(
+    template: Template, settings: Iterable[str], read: Callable[[Row, str], float | str | None] = typed
+) -> dict[str, float | str | None]:
+    """The --set options as values of a template's rows; `meant` reads ours. Raises UserError for an unknown name."""
+    return {name: read(template.row(name), text) for name, text in parsed(settings).items()}
 
 
 def check_together(given: Iterable[str], known: Mapping[str, float | str | None]) -> None:

@@ -16,10 +16,10 @@ from planner import csvfile, data
 from planner.catalog import Value
 from planner.errors import Place
 from planner.formulas.include import Scope
-from planner.formulas.template import Row, Template, checked
+from planner.formulas.template import DISPLAY, Row, Template, checked
 from planner.formulas.text import Formula, parse
 
-COLUMNS = ("template", "name", "label", "unit", "kind", "formula", "chart", "source", "note")
+COLUMNS = ("template", "name", "label", "unit", "kind", "formula", "chart", "source", "note", DISPLAY)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _rows(records: Sequence[tuple[int, dict[str, str]]], place: Place) -> Iterat
     for line, cells in records:
         row = Row(
             cells["name"], cells["label"], cells["unit"], cells["kind"], cells["formula"], cells["source"],
-            cells["note"], "sweep", replace(place, line=line),
+            cells["note"], "sweep", replace(place, line=line), display=cells[DISPLAY],
         )  # fmt: skip
         yield row, tuple(cells["chart"].split())
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from planner import csvfile, regularfile
 from planner.catalog.table import TABLES
 from planner.errors import Place, UserError, nearest
-from planner.formulas.scaled_units import factor
 from planner.formulas.text import FUNCTIONS, Binary, Call, Formula, FormulaError, Node, Number, Unary, children, parse
 from planner.formulas.units import TEXT, Unit, parse_unit, unit_of
+from planner.scaled_units import factor
+from planner.typed_numbers import PLAIN
 
 COLUMNS = ("name", "label", "unit", "kind", "formula", "source", "note")
 DISPLAY = "display"  # a column that a template may have beside: the unit in which people say a row
@@ -23,7 +24,6 @@ CALCULATED = ("calc", "output", "check")
 KINDS = ("input", "constant", *LOOKUPS, *CALCULATED, "include")
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _COLUMN = re.compile(r"([a-z][a-z0-9_]*)(?:\[([a-z][a-z0-9_]*)\])?")
 
 
@@ -187,7 +187,7 @@ def _check_number(row: Row, unit: Unit) -> None:
         raise row.fault("a constant needs its number in the formula column")
     if unit == TEXT or not row.formula:
         return
-    if not NUMBER.fullmatch(row.formula):
+    if not PLAIN.fullmatch(row.formula):
         raise row.fault(f"{row.formula!r} is no number", "write 0.5 or 1e12, or leave it blank for N/A")
     if abs(float(row.formula)) == float("inf"):
         raise row.fault(f"{row.formula!r} is more than a cell can hold")

@@ -8,6 +8,7 @@ from planner.formulas import library
 from planner.formulas.explanation import in_names
 from planner.formulas.include import arguments
 from planner.formulas.template import Row, Template, read_rows
+from planner.formulas.vocabulary import about
 
 INDEX = "README.md"
 MADE = "<!-- Written by `planner templates page`: change the CSV, then run it again. -->"
@@ -45,6 +46,7 @@ def page(template: Template) -> str:
     outputs = [f"`{row.name}`" for row in rows if row.kind == "output"]
     brought = len(template.rows) - sum(row.kind != "include" for row in rows)
     lines = [f"# {template.name}", "", MADE, ""]
+    lines += [f"{_text(told)}.", ""] if (told := about(template.name)) else []
     lines += [f"Results: {', '.join(outputs)}." if outputs else "It has no result of its own.", ""]
     includes = [row for row in rows if row.kind == "include"]
     if includes:
@@ -67,12 +69,12 @@ def index(templates: Sequence[Template]) -> str:
 
     def line(template: Template) -> tuple[str, ...]:
         name = template.name
-        outputs = ", ".join(_text(row.label) for row in owns[name] if row.kind == "output")
-        return _link(name), outputs, ", ".join(map(_link, includes[name])), ", ".join(map(_link, users[name]))
+        told = about(name) or ", ".join(row.label for row in owns[name] if row.kind == "output")
+        return _link(name), _text(told), ", ".join(map(_link, includes[name])), ", ".join(map(_link, users[name]))
 
     said = "A page for each template: every row with its unit (and how people say it), formula and source."
     lines = ["# Templates", "", MADE, "", said, ""]
-    lines += _table(("template", "results", "includes", "included by"), map(line, templates))
+    lines += _table(("template", "what it calculates", "includes", "included by"), map(line, templates))
     return "\n".join([*lines, ""])
 
 

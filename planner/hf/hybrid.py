@@ -171,6 +171,9 @@ def _kimi_delta(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _kimi_experts(config: Config, row: ModelRow) -> ColumnValue:
+    if config.value("routed_expert_hidden_size") is not None:
+        what, remedy = "gives the experts an input of a width of its own, which has no column", "type the row by hand"
+        raise config.fault("routed_expert_hidden_size", what, remedy)
     return config.count("num_local_experts", "num_experts") or n_routed(config, row)
 
 

@@ -119,7 +119,8 @@ def put(path: Path, cells: Mapping[str, str], *, force: bool = False) -> None:
     whole or not at all. Raises UserError: the file is no models CSV, or open, or has the id already.
     """
     old = _read(path, cells["id"], force=force) if path.exists() else None
-    header = [name for name in _FIRST if name in cells or name == "name"] if old is None else old.header
+    new = [name for name in _FIRST if name in cells or name == "name" or FIELDS[name].required]
+    header = new if old is None else old.header
     placed = {column_in(header, name): text for name, text in cells.items()}
     added = sorted(_needed(placed, header), key=lambda name: _ORDER[name])
     row = _line([placed.get(name, "") for name in [*header, *added]])

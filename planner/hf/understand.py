@@ -16,6 +16,7 @@ from planner.hf.config import Config, read
 from planner.hf.families import FAMILIES, language_model
 from planner.hf.rules import ColumnValue, ModelRow
 from planner.table import counted
+from planner.typed_numbers import echo, is_scaled
 
 FIELDS: Mapping[str, Field] = {name: field for field in MODEL_FIELDS for name in (field.name, *field.aliases)}
 _HEADS = ("CausalLM", "LMHead", "ConditionalGeneration")
@@ -42,7 +43,7 @@ def understand(path: Path, settings: Mapping[str, str]) -> Understood:
     renamed = {column_in(family, name): name for name in settings}
     row = ModelRow(config, family, {column: _cell(typed[name]) for column, name in renamed.items()})
     cells = {column: _text(cell) for column, cell in row.cells().items()}
-    cells |= {column: settings[name] for column, name in renamed.items()}
+    cells |= {column: _written(name, settings[name], typed[name]) for column, name in renamed.items()}
     cells.setdefault("source", _source(path, fields))
     _note(config, fields, row)
     return Understood({column: text for column, text in cells.items() if text}, list(config.notes))
@@ -71,6 +72,14 @@ def _typed(name: str, text: str) -> Value:
 def column_in(columns: Iterable[str], name: str) -> str:
     """A column under the name that it has among others, of a file or of a family's table."""
     return next((column for column in columns if FIELDS.get(column) is FIELDS[name]), name)
+
+
+def _written(name: str, text: str, value: Value) -> str:
+    """A setting as the CSV holds it: as it was typed, but a number with a unit or arithmetic in plain digits."""
+    if FIELDS[name].kind != "count" or not isinstance(value, float) or not is_scaled(text):
+        return text
+    echo(name, text, FIELDS[name].unit, value)
+    return str(_cell(value))
 
 
 def _cell(value: Value) -> ColumnValue:

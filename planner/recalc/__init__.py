@@ -14,6 +14,7 @@ from planner.recalc.edits import Edits, NewRows, formula_cells
 from planner.recalc.engine import EngineError, engine_name
 from planner.recalc.evidence import Verdict, computed, recomputed
 from planner.xlsx.cellvalue import Value, same_value
+from planner.xlsx.chart_caches import refresh
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content, NewRow, with_cached, with_values
 from planner.xlsx.sheetxml import SheetXml
@@ -151,10 +152,12 @@ def _asked(compute: Callable[[], Verdict], sheets: Mapping[str, SheetXml]) -> Ve
 
 
 def _conclude(package: Package, verdict: Verdict, result: Recalculated) -> None:
+    """Say what has no value, and let charts keep the values of now."""
     result.skipped = [Skip(*cell, reason) for cell, reason in verdict.doubts.items()]
     result.kept = [Skip(*cell, reason) for cell, reason in verdict.kept.items()]
     if verdict.doubts:
         compute_on_load(package)
+    refresh(package)
 
 
 def _cached(sheets: Mapping[str, SheetXml], verdict: Verdict, result: Recalculated) -> dict[str, dict[str, Value]]:

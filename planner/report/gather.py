@@ -167,7 +167,7 @@ def _binds(meant: Sequence[Headline], key: str) -> Iterator[tuple[str, str]]:
     """What binds the first quantity of each sheet in a scenario."""
     of: dict[str, tuple[str, str]] = {}
     for row in meant:
-        if EXPECTED not in row.name and row.bound_by and isinstance(words := row.bound_by.get(key), str) and words:
+        if EXPECTED not in row.name and isinstance(words := row.binds(key), str) and words:
             of.setdefault(row.origin, (row.title, words))
     yield from of.values()
 
@@ -214,5 +214,6 @@ def _lines(
         if row.name not in told:
             yield cells.line(row, keys)
         if row.bound_by:
-            words = (str(row.bound_by.get(key) or "") for key in keys)
-            yield FigureRow("", f"{row.title}: bound by", "text", tuple(Figure(each, "text", each) for each in words))
+            spots = (row.bound_by[key].spot for key in keys if key in row.bound_by)
+            figures = tuple(cells.at(*spot, "text") for spot in spots)
+            yield FigureRow("", f"{row.title}: bound by", "text", figures)

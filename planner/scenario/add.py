@@ -18,6 +18,7 @@ from planner.book.workbook import Book
 from planner.collector import still
 from planner.errors import Place, UserError
 from planner.recalc import Recalculated, add_columns
+from planner.scenario import comparing
 from planner.scenario.new_column import Column, Request
 from planner.scenario.purpose import completed, lacks, source_of, workload_of
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier, new_identifier, own_column
@@ -26,7 +27,7 @@ from planner.update.update import update
 from planner.workbook.build_plan import WORKLOAD
 from planner.xlsx.address import Area, Spot, address, column_letters
 from planner.xlsx.atomic import kept_beside, locked
-from planner.xlsx.named_ranges import reshape_names
+from planner.xlsx.named_ranges import PRINTED, reshape_names
 from planner.xlsx.opc import Package
 from planner.xlsx.references import Reference, references
 from planner.xlsx.sheet_rules import reshape, rules
@@ -46,19 +47,11 @@ class Added:
 
     id: str
     like: str
-    columns: dict[str, str]
+    columns: Mapping[str, int]
     remarks: list[str]
     recalculated: Recalculated | None = None
     workload: str = ""
     updated: Updated | None = None
-
-    @property
-    def where(self) -> str:
-        """`column H of Inputs, Dashboard; column I of Inference`."""
-        sheets: dict[str, list[str]] = {}
-        for sheet, column in self.columns.items():
-            sheets.setdefault(column, []).append(sheet)
-        return "; ".join(f"column {column} of {', '.join(names)}" for column, names in sheets.items())
 
 
 def add_to_file(path: Path, request: Request) -> tuple[Added, Path | None]:
@@ -92,9 +85,8 @@ def add(package: Package, request: Request) -> Added:
     columns = free_columns(book)
     identifier = _identifier(book, request, source)
     request = completed(book, source, request, workload)
-    letters = {sheet: column_letters(column) for sheet, column in columns.items()}
     meant = request.settings.get(WORKLOAD) or book.said(WORKLOAD, source)
-    added = Added(identifier, book.said(ID, source), letters, [], workload=meant, updated=updated)
+    added = Added(identifier, book.said(ID, source), columns, [], workload=meant, updated=updated)
     contents: dict[str, Mapping[str, Content]] = {}
     likes: dict[str, Mapping[str, str]] = {}
     for table in book.by_scenario:
@@ -111,6 +103,8 @@ def add(package: Package, request: Request) -> Added:
         xml = as_wide(package.parts[part], own_column(book, table, source), column)
         package.replace(part, ruled(xml, table, column))
     print_wider(package, book, columns)
+    comparing.widen(package, book, columns[book.dashboard.sheet.name])
+    comparing.tell(package, book, len(book.inputs.columns) + 1)
     progress.clear()
     return added
 
@@ -123,7 +117,6 @@ def _identifier(book: Book, request: Request, source: int) -> str:
     return free_identifier(book, " on ".join(part for part in chosen if part) or "scenario")
 
 
-_PRINTED = "_xlnm.Print_Area"
 _CHART = re.compile(r"/(charts|chartex)/chart[^/]*\.xml$", re.IGNORECASE)
 
 
@@ -139,7 +132,7 @@ def print_wider(package: Package, book: Book, columns: Mapping[str, int]) -> Non
     tables = _tables(book)
 
     def wide(name: str, sheet: str, area: Area) -> Area:
-        is_meant = name == _PRINTED and sheet in tables
+        is_meant = name == PRINTED and sheet in tables
         return grown(area, tables[sheet], columns[sheet]) if is_meant else area
 
     reshape_names(package, wide)
@@ -223,8 +216,9 @@ def left_out(book: Book) -> Iterator[str]:
     for name in every(book.package.tree(book.package.workbook_part()), "definedName"):
         if name.get("localSheetId") is None and _of_before(name.text or "", tables):
             yield f"the name {name.get('name')} stands for the scenarios of before, not the new one: widen its range"
+    ours = set(comparing.comparing(book))
     for part in book.package.parts:
-        ranges = every(book.package.tree(part), "f") if _CHART.search(part) else ()
+        ranges = every(book.package.tree(part), "f") if _CHART.search(part) and part not in ours else ()
         if found := next((read for one in ranges for read in _of_before(one.text or "", tables)), None):
             yield f"a chart draws {found}, the scenarios of before: widen its ranges"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 from planner import progress
@@ -18,17 +19,20 @@ from planner.errors import Place, UserError
 from planner.recalc import Recalculated, recalculate
 from planner.scenario.which import ID, column_of
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD
-from planner.xlsx.address import Spot, address, column_letters, coordinates
+from planner.xlsx.address import Area, Spot, address, column_letters, coordinates
 from planner.xlsx.atomic import kept_beside, locked
 from planner.xlsx.comments import notes, take_note
+from planner.xlsx.drawings import ANCHORS, last_column
 from planner.xlsx.moved_cells import with_moved_cells
 from planner.xlsx.moved_parts import drop_series, move, move_around_rows
 from planner.xlsx.moves import Moves, SheetMoves, Track
-from planner.xlsx.named_ranges import tables
+from planner.xlsx.named_ranges import PRINTED, reshape_names, tables
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
+from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import drop_calculation_chain, parse_sheets
-from planner.xlsx.worksheet import Worksheet, move_widths
+from planner.xlsx.worksheet import Worksheet, move_widths, pixels
+from planner.xlsx.xmltree import every
 
 SHOWN = "shown_scenario"  # the row of Dashboard that says whose charts it shows
 
@@ -41,14 +45,6 @@ class Removed:
     columns: Mapping[str, int]
     remarks: list[str]
     recalculated: Recalculated
-
-    @property
-    def where(self) -> str:
-        """`column H of Inputs, Dashboard, ...`."""
-        by_column: dict[int, list[str]] = {}
-        for sheet, column in self.columns.items():
-            by_column.setdefault(column, []).append(sheet)
-        return "; ".join(f"column {column_letters(at)} of {', '.join(names)}" for at, names in by_column.items())
 
 
 def remove_from_file(path: Path, scenario: str) -> tuple[Removed, Path]:
@@ -82,25 +78,47 @@ def remove(package: Package, scenario: str) -> Removed:
     shown = _shown(book, name, gone)
     progress.step("taking it out")
     remarks += map(str, drop_series(package, moves))
+    drawn = {sheet: _drawn_to(package, sheet) for sheet in columns}
+    sheets, parts = parse_sheets(package), package.sheets()  # once more, for the notes are taken out of them
     for sheet in columns:
-        package.replace(package.sheets()[sheet], _narrower(book, sheet, moves, remarks))
+        package.replace(parts[sheet], _narrower(sheets[sheet], sheet, moves, remarks))
     remarks += map(str, move(package, moves, columns))
+    _print_drawings(package, columns, drawn)
     drop_calculation_chain(package)
     for sheet, values in shown.items():
-        package.replace(package.sheets()[sheet], with_values(parse_sheets(package)[sheet], values))
+        package.replace(parts[sheet], with_values(parse_sheets(package)[sheet], values))
     progress.step("computing every formula")
     removed = Removed(name, columns, remarks, recalculate(package))
     progress.clear()
     return removed
 
 
-def _narrower(book: Book, name: str, moves: Moves, remarks: list[str]) -> bytes:
+def _narrower(old: SheetXml, name: str, moves: Moves, remarks: list[str]) -> bytes:
     """The XML of a sheet without its column."""
-    xml, lost = with_moved_cells(book.parsed[name], name, moves)
+    xml, lost = with_moved_cells(old, name, moves)
     sheet = Worksheet(xml)
     move_widths(sheet.root, moves.of(name).columns)
     remarks += map(str, [*lost, *move_around_rows(sheet.root, name, moves)])
     return sheet.xml()
+
+
+def _drawn_to(package: Package, sheet: str) -> int:
+    """The last column over which charts and shapes of a sheet lie; 0 for none."""
+    part = package.sheets()[sheet]
+    wide = cache(partial(pixels, Worksheet(package.parts[part]).root))
+    links = (link.target for link in package.relationships(part) if link.kind == "drawing")
+    anchors = (anchor for target in links for anchor in every(package.tree(target), *ANCHORS))
+    return max((last_column(anchor, wide) for anchor in anchors), default=0)
+
+
+def _print_drawings(package: Package, columns: Mapping[str, int], before: Mapping[str, int]) -> None:
+    """Let a printed area that held all drawings of a sheet, and is narrower now, hold them still."""
+
+    def wide(name: str, sheet: str, area: Area) -> Area:
+        held = name == PRINTED and columns.get(sheet, 0) and area.right + 1 >= before[sheet]
+        return area._replace(right=max(area.right, _drawn_to(package, sheet))) if held else area
+
+    reshape_names(package, wide)
 
 
 def _refuse_what_spans(book: Book, columns: Mapping[str, int]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from planner.book.workbook import Book
 from planner.collector import still
+from planner.errors import Place, UserError
 from planner.recalc import Recalculated, edit
 from planner.scenario.which import ID, NAME, column_of, refuse_taken
 from planner.xlsx.address import address
@@ -25,7 +26,10 @@ def rename_in_file(path: Path, scenario: str, name: str) -> tuple[str, Recalcula
         column = column_of(book, scenario)
         if name.strip():
             refuse_taken(book, name, "", (other for other in book.inputs.columns if other != column))
-        cell = address(book.inputs.by_name[NAME].row, column)
+        if (line := book.inputs.by_name.get(NAME)) is None:
+            what = f"{book.inputs.sheet.name} has no row {NAME}"
+            raise UserError(what, place=Place(path), remedy="planner update brings it back")
+        cell = address(line.row, column)
         recalculated = edit(package, book.parsed, book.inputs.sheet.name, {cell: name.strip() or None})
         package.write(path)
     return book.said(ID, column), recalculated

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import count
 
-from planner.book.scenario_columns import inputs_column
+from planner.book.scenario_columns import identifier, inputs_column
 from planner.book.tables import HEADER, LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
@@ -31,7 +30,7 @@ def column_of(book: Book, said: str) -> int:
         [ids[wanted]] if ids.get(wanted) and wanted else [column for column, name in names.items() if name == wanted]
     )
     if not found:
-        known = {text for text in (*ids, *names.values()) if text}
+        known = {text for text in (*ids, *(book.said(NAME, column).lower() for column in names)) if text}
         raise UserError(f"no scenario {said!r}", place=place, remedy=nearest(said, known))
     if len(found) > 1:
         remedy = f"give an id: {', '.join(book.said(ID, column) for column in found)}"
@@ -49,33 +48,29 @@ def new_identifier(book: Book, name: str) -> str:
 
     Raises UserError for a name that is empty, too long, or a scenario's already.
     """
-    identifier = _identifier(name)
-    if not identifier:
+    new = identifier(name)
+    if not new:
         raise UserError(f"{name!r} is no name for a scenario", remedy=WANTED)
-    refuse_taken(book, name, identifier, book.inputs.columns)
-    return identifier
+    refuse_taken(book, name, new, book.inputs.columns)
+    return new
 
 
 def free_identifier(book: Book, name: str) -> str:
     """The id of a new scenario that is called as others may be: with a number behind it where one has it already."""
-    base = _identifier(name)
+    base = identifier(name)
     taken = {book.said(ID, column).lower() for column in book.inputs.columns}
     return next(found for at in count(1) if (found := base if at == 1 else f"{base}_{at}") not in taken)
 
 
-def refuse_taken(book: Book, name: str, identifier: str, columns: Iterable[int]) -> None:
-    """Raise UserError for a name that is too long, and for a name or an id that a scenario of `columns` has."""
+def refuse_taken(book: Book, name: str, new: str, columns: Iterable[int]) -> None:
+    """Raise UserError for a name that is too long, and for a name or a new id that a scenario of `columns` has."""
     if len(name.strip()) > LONGEST:
         raise UserError(f"{name!r} is no name for a scenario", remedy=WANTED)
-    place, wanted = Place(book.package.name), (identifier, name.strip().lower())
+    place, wanted = Place(book.package.name), (new, name.strip().lower())
     for column in columns:
         for taken in (book.said(ID, column), book.said(NAME, column)):
             if taken and taken.lower() in wanted:
                 raise UserError(f"there is a scenario {taken!r} already", place=place, remedy="give another name")
-
-
-def _identifier(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 def own_column(book: Book, table: LineTable, source: int) -> int:
@@ -86,6 +81,14 @@ def own_column(book: Book, table: LineTable, source: int) -> int:
         remedy = "copy a scenario's column on every sheet, or delete it on Inputs"
         raise UserError(what, place=Place(book.package.name, sheet=table.sheet.name), remedy=remedy)
     return found
+
+
+def told(columns: Mapping[str, int]) -> str:
+    """Columns by sheet, as a person reads them: `column H of Inputs, Dashboard; column I of Inference`."""
+    sheets: dict[int, list[str]] = {}
+    for sheet, column in columns.items():
+        sheets.setdefault(column, []).append(sheet)
+    return "; ".join(f"column {column_letters(column)} of {', '.join(names)}" for column, names in sheets.items())
 
 
 def scenarios(package: Package) -> tuple[list[str], list[list[str]]]:

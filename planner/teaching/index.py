@@ -89,7 +89,7 @@ class Index:
         return self.page
 
     def _summary(self) -> None:
-        """Three counts above the table, live."""
+        """Three counts above the table, live, and how far differences are told."""
         counts = (
             (PROBLEM, "Live formulas", self.count),
             (QUESTION, "agree with the exact answer", f"SUM({self._column(AGREES)})"),
@@ -98,6 +98,8 @@ class Index:
         for column, label, formula in counts:
             self.page.put(SUMMARY_ROW, column, label, "plan_label")
             self.page.put(SUMMARY_ROW, column + 1, Live(formula), "plan_formula_text", "0")
+        self.page.put(SUMMARY_ROW, GIVEN, "decimals of a difference that count", "plan_label")
+        self.page.put(SUMMARY_ROW, RESULT, DIGITS, "plan_constant", "0")
 
     def _row(self, problem: Problem, written: ProblemBlock, at: int, tolerance: str) -> None:
         page, answer = self.page, written.answer
@@ -115,10 +117,11 @@ class Index:
         page.put(at, PRINTED, problem.printed, "plan_constant", form)
         page.put(at, ROUNDING, problem.rounding, "plan_constant", form)
         result, exact, printed, rounding = (address(at, column) for column in (RESULT, EXACT, PRINTED, ROUNDING))
-        difference = f"IF({exact}=0,{result},ROUND({result}/{exact}-1,{DIGITS}))"
+        digits = f"${column_letters(RESULT)}${SUMMARY_ROW}"
+        difference = f"IF({exact}=0,{result},ROUND({result}/{exact}-1,{digits}))"
         page.put(at, OFF_EXACT, Live(difference), "plan_formula", DIFFERENCE)
         page.put(at, AGREES, Live(f"IF(ABS({address(at, OFF_EXACT)})<={tolerance},1,0)"), "plan_check", "0")
-        off = f'IF({printed}="","",IF({printed}=0,{result},ROUND({result}/{printed}-1,{DIGITS})))'
+        off = f'IF({printed}="","",IF({printed}=0,{result},ROUND({result}/{printed}-1,{digits})))'
         page.put(at, OFF_PRINTED, Live(off), "plan_formula", SHARE)
         is_rounded = f"ABS({result}-{printed})<={rounding}+{tolerance}*ABS({printed})"
         verdict = f'IF({printed}="","{SILENT}",IF({is_rounded},"{AS_PRINTED}","{OFF}"))'

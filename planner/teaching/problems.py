@@ -13,7 +13,8 @@ from planner import csvfile, data
 from planner.catalog import Table, Value
 from planner.errors import Place, UserError
 from planner.formulas import input_values, library
-from planner.formulas.template import NUMBER, Row, Template
+from planner.formulas.template import Row, Template
+from planner.typed_numbers import PLAIN
 
 NAME = "book"
 COLUMNS = (
@@ -115,7 +116,7 @@ def _problem(cells: Mapping[str, str], models: Table, hardware: Table) -> Proble
         template,
         models.identify(cells["model"]) if cells["model"] else None,
         hardware.identify(cells["hardware"]) if cells["hardware"] else None,
-        input_values.values(template, filter(None, cells["settings"].split(";"))),
+        input_values.values(template, filter(None, cells["settings"].split(";")), input_values.meant),
         template.row(cells["output"]),
         _number("factor", cells["factor"]),
     )
@@ -124,7 +125,7 @@ def _problem(cells: Mapping[str, str], models: Table, hardware: Table) -> Proble
 
 
 def _number(name: str, text: str) -> float | None:
-    if text and not NUMBER.fullmatch(text):
+    if text and not PLAIN.fullmatch(text):
         raise UserError(f"{name} is {text!r}, which is no number", remedy="write 0.5 or 1e12, or leave it blank")
     return float(text) if text else None
 

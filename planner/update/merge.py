@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from planner.align.keys import CALCULATION, COMPARISON, MEMORY, KeyedSheet
 from planner.book.rowkeys import COVER, DATABASES, TEXTS
+from planner.book.tables import HEADER
 from planner.update.places import is_filled
 from planner.update.threeway import ThreeWay
 from planner.xlsx.address import Area, Position, address
@@ -163,6 +164,9 @@ class SheetMerge:
         """Whether the file's content stays; what became of it is noted."""
         filled = is_filled(self.old, *at)
         if self._is_open(at, other):
+            if filled and self._is_name_of_planners(at):
+                self.done.renewed.append(self._place(final))
+                return False
             if filled:
                 self.done.typed.append(self._place(final))
             return True
@@ -215,6 +219,11 @@ class SheetMerge:
             live = is_fresh_live or self.old.sheet.cells[at].kind != ""
             return at[0] in self.old.groups and not live
         return False
+
+    def _is_name_of_planners(self, at: Position) -> bool:
+        """Whether a cell is a scenario's name that nobody gave it: it is blank now, and follows the model and chip."""
+        is_name = self.kind == "inputs" and self.old.rows.get(at[0]) == HEADER[1]
+        return is_name and not self.merge.ours.book.given_name(at[1])
 
     def _is_same(self, at: Position, other: Position, final: Position) -> bool:
         """Whether a person's content is what planner writes now."""

@@ -2,31 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 
 from planner.update.threeway import ThreeWay
+from planner.xlsx.drawings import ANCHORS, first_row, last_row, push_down
 from planner.xlsx.moved_cells import restyled, with_moved_formulas
 from planner.xlsx.moved_parts import move_around_rows, move_chart
+from planner.xlsx.named_ranges import PRINTED, reshape_names
 from planner.xlsx.opc import Package
-from planner.xlsx.relationships import copy_part, link
+from planner.xlsx.references import references
+from planner.xlsx.relationships import OFFICE, copy_part, link
 from planner.xlsx.sheet_rules import with_looks
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import add_sheet
 from planner.xlsx.worksheet import Worksheet
-from planner.xlsx.xmltree import children, parse, written
+from planner.xlsx.xmltree import Element, children, every, parse, written
+
+_ID = f"{{{OFFICE}}}id"
 
 
 def draw(merge: ThreeWay) -> None:
-    """Charts of a fresh sheet on a sheet that had no drawing."""
+    """Charts of a fresh sheet on a sheet that had no drawing; else those of what the old workbook had not, below."""
     for kind in merge.kinds:
         part = merge.package.sheets()[merge.ours.sheets[kind].sheet.name]
         theirs = _drawings(merge.fresh.package, merge.fresh.sheets[kind].name)
         mine = [link for link in merge.package.relationships(part) if link.kind == "drawing"]
         if theirs and mine:
+            _draw_below(merge, merge.names[kind], mine[0].target, theirs[0])
             if _charts(merge.fresh.package, theirs[0]) != _charts(merge.package, mine[0].target):
                 merge.done.remarks.append(f"the charts of {merge.names[kind]} are those that were there")
         elif theirs:
             _put(merge, part, theirs[0])
+
+
+def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> None:
+    """Put the charts that draw what the old workbook had not below all others of a drawing, and let them be printed."""
+    package, fresh = merge.package, merge.fresh.package
+    parts = {link.id: link.target for link in fresh.relationships(theirs)}
+    found = [(anchor, frame) for anchor in every(fresh.tree(theirs), *ANCHORS) for frame in every(anchor, "chart")]
+    found = [(anchor, frame) for anchor, frame in found if _draws_new(merge, parts[frame.get(_ID)])]
+    if not found:
+        return
+    root = package.tree(mine)
+    below = max(map(last_row, every(root, *ANCHORS)), default=0)
+    down = _below([anchor for anchor, _ in found], below)
+    for number, (anchor, frame) in enumerate(found, start=len(root) + 1):
+        new = deepcopy(anchor)
+        push_down(new, down[first_row(anchor)])
+        target = copy_part(package, fresh, parts[frame.get(_ID)], _moved(merge))
+        next(every(new, "chart")).set(_ID, link(package, mine, "chart", target))
+        next(every(new, "cNvPr")).set("id", str(max(number, 1 + _last_id(root))))
+        root.append(new)
+    package.put_tree(mine, root)
+    end = max(map(last_row, every(root, *ANCHORS)))
+    reshape_names(package, lambda name, on, area: area._replace(bottom=max(area.bottom, end))
+                  if (name, on) == (PRINTED, sheet) and area.bottom >= below else area)  # fmt: skip
+
+
+def _below(anchors: Sequence[Element], row: int) -> dict[int, int]:
+    """By the row that charts begin in how far down they go, so that their lines follow one another below a row."""
+    heights: dict[int, int] = {}
+    for anchor in anchors:
+        heights[first_row(anchor)] = max(heights.get(first_row(anchor), 0), last_row(anchor) - first_row(anchor))
+    down: dict[int, int] = {}
+    for first, height in sorted(heights.items()):
+        down[first] = row + 1 - first
+        row += height + 1
+    return down
+
+
+def _last_id(drawing: Element) -> int:
+    return max((int(found.get("id", "0")) for found in every(drawing, "cNvPr")), default=0)
+
+
+def _draws_new(merge: ThreeWay, chart: str) -> bool:
+    """Whether all that a fresh chart draws stands on sheets, or below rows, that the old workbook has not."""
+    kinds = {sheet.name: kind for kind, sheet in merge.fresh.sheets.items()}
+    drawn = every(merge.fresh.package.tree(chart), "val", "yVal")
+    read = [found for values in drawn for text in every(values, "f") for found in references(text.text or "")]
+    return bool(read) and all(_is_new(merge, kinds[found.sheet], found.area.bottom) for found in read)
+
+
+def _is_new(merge: ThreeWay, kind: str, row: int) -> bool:
+    """Whether a row of a fresh sheet is new: by its own key, or that of the nearest above that has one."""
+    if kind in merge.new_kinds:
+        return True
+    keyed = [known for known in merge.fresh.sheets[kind].rows if known <= row]
+    return bool(keyed) and max(keyed) in merge.places[kind].new_rows
 
 
 def add(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> None:
@@ -57,19 +120,23 @@ def _behind(merge: ThreeWay, sheet: str) -> str:
 
 
 def _put(merge: ThreeWay, part: str, drawing: str) -> None:
-    moves = merge.fresh.moves
+    target = copy_part(merge.package, merge.fresh.package, drawing, _moved(merge))
+    sheet = Worksheet(merge.package.parts[part])
+    sheet.link("drawing", link(merge.package, part, "drawing", target))
+    merge.package.replace(part, sheet.xml())
+
+
+def _moved(merge: ThreeWay) -> Callable[[bytes], bytes]:
+    """What becomes of a part of the fresh workbook: a chart draws its ranges where these are in the end."""
 
     def moved(xml: bytes) -> bytes:
         if b"chartSpace" not in xml[:2000]:
             return xml
         root = parse(xml)
-        move_chart(root, moves)
+        move_chart(root, merge.fresh.moves)
         return written(root)
 
-    target = copy_part(merge.package, merge.fresh.package, drawing, moved)
-    sheet = Worksheet(merge.package.parts[part])
-    sheet.link("drawing", link(merge.package, part, "drawing", target))
-    merge.package.replace(part, sheet.xml())
+    return moved
 
 
 def _drawings(package: Package, sheet: str) -> list[str]:

@@ -65,15 +65,14 @@ def _scenarios(book: Book, templates: Sequence[Template]) -> list[BuildScenario]
     at = {name: line.row for name, line in lines.items() if name in rows and rows[name].kind == "input"}
     made: list[BuildScenario] = []
     for column in inputs.columns:
-        own, name, model, chip = (book.said(header, column) for header in HEADER)
-        default = book.model_on_chip(column)
+        own, model, chip = (book.said(HEADER[at], column) for at in (0, 2, 3))
+        name = book.given_name(column)
         found = ((key, inputs.sheet.value(row, column)) for key, row in at.items())
         numbers: dict[str, Value] = {key: value for key, value in found if isinstance(value, float)}
         if meant := book.said(WORKLOAD, column):
             numbers[WORKLOAD] = meant  # whose headlines come first
-        is_named = name not in ("", default)
-        values = {**overridden, **numbers}
-        made.append(BuildScenario(own, name or default, model or None, chip or None, values, is_named=is_named))
+        shown, values = name or book.model_on_chip(column), {**overridden, **numbers}
+        made.append(BuildScenario(own, shown, model or None, chip or None, values, is_named=bool(name)))
     return made
 
 

@@ -82,8 +82,10 @@ class Unremembered(Base):
 
     def is_our_rule(self, keyed: KeyedSheet, rule: Element) -> bool:
         """Whether planner writes such a rule now, or one with the same prompt."""
-        prompts = {prompt for _, _, prompt, *_ in self.fresh.sheets[keyed.kind].page.rules if prompt}
-        return rule.get("promptTitle") in prompts or super().is_our_rule(keyed, rule)
+        rules = self.fresh.sheets[keyed.kind].page.rules
+        prompts = {text for _, _, title, *_, prompt in rules for text in (title, prompt) if text}
+        is_said = bool(prompts & {rule.get("promptTitle"), rule.get("prompt")})
+        return is_said or super().is_our_rule(keyed, rule)
 
     def is_our_look(self, keyed: KeyedSheet, at: Position, look: Look) -> bool:
         """Whether a look is one of a named style of planner's: as most of its cells look, or as many do."""

@@ -74,7 +74,8 @@ START = {
     "train_expert_passes": 33.0, "expert_width_scale": 500.0, "recompute_cost": 0.4, "tensor_exposure": 1.2,
     "fsdp_exposure": 1.0, "expert_exposure": 0.3, "pipeline_exposure": 1.0, "serve_matmul_efficiency": 0.84,
     "matmul_ramp": 83.0, "hbm_efficiency": 0.91, "layer_overhead": 42e-6, "collective_overhead": 6.7e-6,
-    "serve_activation_passes": 4.0, "serve_exposure": 3.1, "node_latency": 30e-6, "fabric_latency": 380e-6,
+    "serve_activation_passes": 4.0, "serve_exposure": 3.1, "exchange_exposure": 1.0, "node_latency": 30e-6,
+    "fabric_latency": 380e-6,
     "collective_efficiency": 0.6, "gemm_efficiency": 0.82, "operation_overhead": 4e-6, "train_matmul_factor": 1.0,
     "train_attention_factor": 1.5, "serve_overhead_factor": 2.6, "cache_reads_power": 0.75,
 }  # fmt: skip
@@ -111,7 +112,8 @@ def bounds(name: str) -> tuple[float, float]:
 
 
 UNMEASURED = {
+    ("any", "exchange_exposure"): Prior(1.0, 0, "bytes over the bandwidth: so decode DeepSeek on 72 to 144 GPUs"),
     ("tpu", "layer_overhead"): Prior(10e-6, 0, "a few fused kernels of a layer in one compiled step"),
     ("tpu", "collective_overhead"): Prior(5e-6, 0, "a few hops of 1 us and their synchronisation"),
 }
-"""What no run tells of, since no run of that kind is published: serving on TPUs."""
+"""What no run of the published ones tells of: serving on TPUs, experts that are spread over nodes."""

@@ -65,10 +65,10 @@ def stacks_csv(found: Fitted) -> str:
 
 def _told(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
     """What a value is fitted on: the number of runs, their sources, the error with each source left out."""
-    group, runs = _runs(found, owner, name)
     family = found.families.get(owner, owner)
     if (family, name) in UNMEASURED:
         return "", f"prior: {UNMEASURED[family, name].source}", ""
+    group, runs = _runs(found, owner, name)
     if not runs and owner not in (COMMON, *FAMILIES):
         return "", "prior: the range of its kind, wider" if _is_range(name) else "prior: the median of its kind", ""
     if not runs:

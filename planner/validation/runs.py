@@ -18,9 +18,9 @@ from planner.catalog.table import beside
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.following import with_followers
-from planner.formulas.input_values import typed
+from planner.formulas.input_values import meant
 from planner.formulas.template import CALCULATED, Template
-from planner.validation.run_units import factor
+from planner.scaled_units import factor
 
 REQUIRED = ("id", "kind", "template", "hardware", "settings", "output", "measured", "source")
 COLUMNS = (*REQUIRED, "model", "unit", "fair", "fit", "assumes")
@@ -125,7 +125,7 @@ def _completed(run: Run, settings: str, unit: str, databases: Databases, models:
         template = library.load(run.template)
         if not template.row(run.output).unit or template.row(run.output).kind not in CALCULATED:
             raise UserError(f"{run.output} is no number that the template computes")
-        written = factor(unit, template.row(run.output).unit)
+        written = factor(unit, template.row(run.output).unit) if unit else 1.0
         model = models.identify(run.model) if run.model else ""
         hardware = databases.hardware.identify(run.hardware) if run.hardware else ""
         values = with_followers(template, dict(_values(template, settings)))
@@ -135,6 +135,8 @@ def _completed(run: Run, settings: str, unit: str, databases: Databases, models:
             raise UserError("it names no hardware")
     except UserError as error:
         return replace(run, fault=f"{error.what}; {error.remedy}" if error.remedy else error.what)
+    except ValueError as error:  # of the unit
+        return replace(run, fault=str(error))
     return replace(run, model=model, hardware=hardware, values=values, written=written, measured=run.measured * written)
 
 
@@ -146,4 +148,4 @@ def _values(template: Template, settings: str) -> Iterator[tuple[str, Value]]:
         row = template.row(name)
         if row.kind in ("constant", "calc", "output", "check"):
             raise UserError(f"{name} is calculated: no run sets it")
-        yield name, typed(row, text)
+        yield name, meant(row, text)

@@ -29,12 +29,15 @@ from planner.workbook import (
 )
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
+from planner.workbook.dashboard import Board
 from planner.workbook.dashboard_charts import DashboardCharts
 from planner.workbook.formula_texts import DatabaseSheets
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.memory import Memory
+from planner.workbook.operations_sheet import unused
 from planner.workbook.page import Page
 from planner.workbook.saving import Written
+from planner.xlsx import chart_caches
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import compute_on_load
 
@@ -76,13 +79,14 @@ def draft(plan: BuildPlan) -> Draft:
     sheets: list[Calculation] = []
     for template in plan.templates:
         sheets.append(calculation.write(book, plan, template, typed, tables, sheets))
-    binding = constraints_sheet.write(book, plan, sheets)
-    cases = _case_pages(book, plan, sheets, typed, tables)
+    binding = constraints_sheet.write(book, plan, sheets, typed)
     checking, master, failed = checks_sheet.write(book, plan, typed, sheets)
-    board = dashboard.write(book, plan, typed, sheets, failed, binding, cases.charts)
+    board = dashboard.write(book, plan, typed, sheets, binding)
+    cases = _case_pages(book, plan, sheets, typed, tables, board)
+    told = board.finish(cases.charts, typed, failed)
     log = cover.write_log(book, made.date())
     pages = [
-        board,
+        board.page,
         typed.page,
         *(table.page for table in tables.values()),
         *(sheet.page for sheet in sheets),
@@ -92,7 +96,7 @@ def draft(plan: BuildPlan) -> Draft:
         log,
     ]
     contents = {page.name: page.purpose for page in pages}
-    front = cover.write_cover(book, cover.plan_front(plan), made.date(), _digests(plan), contents, master)
+    front = cover.write_cover(book, cover.plan_front(plan, told), made.date(), _digests(plan), contents, master)
     book._sheets = [page.sheet for page in (front, *pages)]
     for page in pages:
         page.finish(master)
@@ -113,22 +117,24 @@ class _Cases:
 
 
 def _case_pages(
-    book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation], typed: Inputs, tables: DatabaseSheets
+    book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation], typed: Inputs, tables: DatabaseSheets, board: Board
 ) -> _Cases:
     """The operations of a step with their roofline, the sweeps of the chosen scenario, and the comparison."""
     cases = _Cases()
     by_template = {sheet.template.name: sheet for sheet in sheets}
-    if plan.layer_ops is not None and plan.layer_ops.step in by_template:
-        step = by_template[plan.layer_ops.step]
-        working = operations_sheet.write(book, plan, plan.layer_ops, step, typed, tables, dashboard.SELECTORS)
-        cases.charts.roofline = roofline_sheet.write(book, working)
+    step = by_template.get(plan.layer_ops.step) if plan.layer_ops else None
+    board.choose(has_roofline=step is not None)
+    if plan.layer_ops is not None and step is not None:
+        working = operations_sheet.write(book, plan, plan.layer_ops, step, typed, tables, board.selectors)
+        cases.charts.roofline = roofline_sheet.write(book, working, typed, unused(plan, plan.layer_ops, step.template))
         cases.pages += [working.page, cases.charts.roofline.page]
     if plan.sweeps:
         found = [(each, by_template[each.template.name]) for each in plan.sweeps]
-        cases.charts.sweeps = sweep_sheet.write(book, plan, found, typed, dashboard.SELECTORS["scenario"])
+        cases.charts.sweeps = sweep_sheet.write(book, plan, found, typed, board.selectors["scenario"])
         cases.pages.append(cases.charts.sweeps.page)
     if plan.comparison:
-        cases.pages.append(comparison_writer.write(book, plan, plan.comparison, typed, tables).page)
+        chosen = board.selectors.get("scenario", "")
+        cases.pages.append(comparison_writer.write(book, plan, plan.comparison, typed, tables, chosen).page)
     return cases
 
 
@@ -164,6 +170,7 @@ def _compute(written: Written) -> None:
     written.put_values(found.values)
     if found.doubts:
         compute_on_load(written.package)
+    chart_caches.refresh(written.package)
 
 
 def _date(package: Package, made: datetime) -> None:

@@ -14,10 +14,16 @@ from functools import cached_property
 from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare.comparison_cases import ComparisonCase
+from planner.compare.comparison_sheet import RESULTS
 from planner.errors import UserError, nearest
+from planner.formulas import headlines, library, thresholds
+from planner.formulas.binding import COUNTS, Constraint, on_the_way
+from planner.formulas.headlines import bounds, leaders
 from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, sweeps
 from planner.formulas.template import Row, Template
+from planner.spoken import PERCENT
+from planner.workbook import display_units
 from planner.workbook.layout import ScenarioColumns, sheet_name
 from planner.workbook.template_rows import Shares, shares
 
@@ -79,6 +85,20 @@ class BuildPlan:
         return sweeps(self.templates)
 
     @cached_property
+    def constraints(self) -> dict[str, list[Constraint]]:
+        """Template name -> what binds on the way to its headlines, but for what is a yes or a no.
+
+        Of a whole plan mere counts are left out too, which explain nothing beside its times and bytes.
+        """
+        found = {template.name: on_the_way(template, bounds(template)) for template in self.templates}
+        plans = leaders()
+        return {
+            name: [each for each in these
+                   if YES_OR_NO not in each.row.label and not (name in plans and each.unit in COUNTS)]
+            for name, these in found.items()
+        }  # fmt: skip
+
+    @cached_property
     def workloads(self) -> Workloads:
         """What a scenario may be meant for."""
         return workloads(self.templates, self.sweeps)
@@ -94,7 +114,20 @@ class BuildPlan:
         """Every constant of every template, of the scenarios or of the cases, once."""
         cases = [case.template for case in self.comparison]
         templates = [*(self.layer_ops.templates if self.layer_ops else []), *cases]
-        return shared_rows("constant", [*self._rows(), *(row for template in templates for row in template.rows)])
+        ranges = [each for template in self.templates for each in headlines.headlines(template) if each.has_range]
+        sheets = {
+            "dashboard": ranges, "constraints": any(self.constraints.values()),
+            "sweep": self.sweeps, "roofline": self.layer_ops,
+        }  # fmt: skip
+        rows = [*self._rows(), *(row for template in templates for row in template.rows)]
+        shown = [sweep.rows[name] for sweep in self.sweeps for name in sweep.shown]
+        shown += library.load(RESULTS).rows if self.comparison else ()
+        led = [row for template in self.templates for row in headlines.shown(template)]
+        shown += led
+        units = [*display_units.needed(shown), *(display_units.OF_TIMES if self.layer_ops else [])]
+        units += [display_units.OF_A_SHARE] if any(row.display == PERCENT for row in led) else []
+        told = thresholds.used_on(*(name for name, there in sheets.items() if there))
+        return shared_rows("constant", [*rows, *units, *told])
 
     @cached_property
     def overrides(self) -> dict[str, Row]:
@@ -140,6 +173,7 @@ def shared_rows(kind: str, candidates: Sequence[Row]) -> dict[str, Row]:
 WORKLOAD = "workload"
 ALL_WORKLOADS = "all"
 NOT_COUNTED = "-"
+YES_OR_NO = "(1 or 0)"  # in the label of a calculated row that is one
 
 
 @dataclass(frozen=True)

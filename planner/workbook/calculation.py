@@ -77,13 +77,17 @@ def write(
     return sheet
 
 
-def header_rows(page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source")) -> None:
-    """The header rows that are the same on every calculation sheet: who each scenario column is."""
+def header_rows(
+    page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source"),
+    named: str = "plan_cross",
+) -> None:  # fmt: skip
+    """The header rows that are the same on every calculation sheet: who each scenario column is, `named` in a style."""
     page.scenario_header(plan.columns, titles)
     for row in layout.HEADERS:
         source = f"{inputs_sheet.NAME}!{HERE}{row}"
         blank = _model_on_chip() if row == layout.TITLE_ROW else '""'
-        page.across(row, plan.columns, f'IF({source}="",{blank},{source})', "plan_cross", "@")
+        style = named if row == layout.TITLE_ROW else "plan_cross"
+        page.across(row, plan.columns, f'IF({source}="",{blank},{source})', style, "@")
 
 
 def _model_on_chip() -> str:
@@ -121,7 +125,7 @@ def _colours(sheet: Calculation, plan: BuildPlan, inputs: Inputs) -> None:
     sheet.page.colour(area, typed_over, ink=BROWN, fill=ORANGE, bold=True)
     for name, told in _overridden(sheet, plan, inputs, bottom + 2).items():
         area = plan.columns.area(sheet.rows[name], sheet.rows[name])
-        sheet.page.colour(area, f"{address(told, first)}=1", ink=BROWN, fill=ORANGE, bold=True)
+        sheet.page.colour(area, address(told, first), ink=BROWN, fill=ORANGE, bold=True)
 
 
 def _overridden(sheet: Calculation, plan: BuildPlan, inputs: Inputs, at: int) -> dict[str, int]:
@@ -134,11 +138,11 @@ def _overridden(sheet: Calculation, plan: BuildPlan, inputs: Inputs, at: int) ->
     told = {name: row for row, name in enumerate(names, start=at + 1)}
     if not told:
         return told
-    page.section(at, "Overrides typed on Inputs: 1 is one", plan.columns.last_filled)
+    page.section(at, "Is an override typed on Inputs?", plan.columns.last_filled)
     for name, row in told.items():
         page.describe(row, (f"Override: {sheet.template.row(name).label}", "1", "", "", ""))
         typed = f"{inputs_sheet.NAME}!{HERE}{inputs.override_rows[name]}"
-        page.across(row, plan.columns, f'IF({typed}<>"",1,0)', "plan_cross", "0")
+        page.across(row, plan.columns, f'{typed}<>""', "plan_cross")
     page.close_rows(range(at + 1, at + 1 + len(told)))
     return told
 

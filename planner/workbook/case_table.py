@@ -60,8 +60,7 @@ class CaseColumns:
         """Two rows: the labels with units above, the machine names below."""
         for row in self.rows:
             column = self.columns[row.name]
-            self.page.put(self.header_row - 1, column, f"{row.label} ({row.unit})", "plan_note_right")
-            self.page.put(self.header_row, column, row.name, "plan_header_right")
+            self.page.heads(self.header_row - 1, column, f"{row.label} ({row.unit})", row.name, right=True)
 
     def case(self, at: int, template: str, leaf: Leaf) -> None:
         """Write one case: `leaf` gives what stands in an input's cell, or None to look a number up."""

@@ -17,12 +17,16 @@ from openpyxl.workbook import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
 from openpyxl.xml.functions import Element
 
+from planner.formulas.input_values import is_flag
 from planner.formulas.template import CALCULATED, Row
 
 FONT = "Calibri"
 COUNT = "[>=1000]#,##0;General"
 RATIO = "[>=1000]#,##0;[>=0.001]0.00##;General"
 PERCENT = "0.0%"
+MAGNITUDE = '[>=1000000000]#,##0.000,,," G";[>=1000]#,##0;General'  # of whatever unit
+YES_NO = '[=1]"yes";[=0]"no";General'  # the value stays a number, for formulas to read
+SAID = "[>=100]#,##0;[>=1]0.00;0.0000"  # a number in the unit that people say: three or four digits of most
 SECONDS = '[>=1]#,##0.000" s";[>=0.001]0.000000" s";0.0########" s"'
 ENGINEERING = "##0.000E+0"
 SMALL = 1e-3
@@ -68,6 +72,8 @@ def number_format(unit: str) -> str:
 
 def row_format(row: Row) -> str:
     """The number format of a row: a quotient shows two decimals where a count shows what it is."""
+    if is_flag(row.name, row.unit):
+        return YES_NO
     form = number_format(row.unit)
     if row.kind == "constant" and isinstance(row.default, float) and 0 < abs(row.default) < SMALL:
         return ENGINEERING
@@ -78,7 +84,7 @@ def row_format(row: Row) -> str:
 _GREY, _BLUE, _DARK, _GREEN, _RED = "FF6B7280", "FF1F4FBF", "FF1F2937", "FF11734B", "FFB42318"
 UNLINED = (
     "plan_title", "plan_header", "plan_header_right", "plan_header_text", "plan_column", "plan_column_right",
-    "plan_note", "plan_note_right",
+    "plan_note", "plan_note_right", "plan_titles",
 )  # fmt: skip
 _THIN = Border(bottom=Side(style="hair", color="FFD1D5DB"))
 
@@ -124,6 +130,12 @@ def styles() -> list[NamedStyle]:
         _style("plan_formula", side="right"),
         _style("plan_formula_text", side="left"),
         _style("plan_words", side="left", indent=1, wrap=True),
+        _style("plan_aside_label", side="left", indent=1, color=_GREY, size=9),
+        _style("plan_aside", side="right", color=_GREY, size=9),
+        _style("plan_told_words", side="right", wrap=True),
+        _style("plan_titles", side="left", bold=True, color="FFFFFFFF", fill="FF1F3A5F", wrap=True),
+        _style("plan_lead_words", side="left", bold=True, wrap=True),
+        _style("plan_said", side="right", bold=True, wrap=True),
         _style("plan_column", side="left", indent=1, bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
         _style("plan_column_right", side="right", bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
         _style("plan_output", side="right", bold=True),

@@ -14,14 +14,35 @@ from openpyxl.chart.series import SeriesLabel
 from openpyxl.chart.shapes import GraphicalProperties
 from openpyxl.chart.text import RichText
 from openpyxl.drawing.line import LineProperties
+from openpyxl.drawing.spreadsheet_drawing import AnchorMarker, OneCellAnchor
 from openpyxl.drawing.text import CharacterProperties, Font, Paragraph, ParagraphProperties, RichTextProperties
+from openpyxl.drawing.xdr import XDRPositiveSize2D
+from openpyxl.utils.units import pixels_to_EMU
 
 from planner.workbook.page import Page
 
 PALETTE = ("1F4FBF", "B42318", "11734B", "B45F06", "5B2A86")
+STACK = ("1F4FBF", "0E9F6E", "D97706", "7C3AED", "0891B2", "9D174D", "65A30D", "6B7280", "A16207", "DB2777")
 GRID, AXIS, INK = "E3E6EA", "6B7280", "1F2937"
 SIZE = (22.0, 13.0)  # cm
+WIDE, GAP, ABREAST = 325, 8, 4  # pixels; a laptop's screen has room for four such places side by side
+LINE_ROWS, ROW_POINTS = 15, 15.0  # rows of the sheet for a line of charts, and how high each is
+HIGH, TOP = pixels_to_EMU(LINE_ROWS * 20 - 16), pixels_to_EMU(4)
 SLANT = -45 * 60_000  # in the file's unit of angles: upwards to the right
+
+
+def placed(page: Page, top: int, down: int, right: int, places: int = 1) -> OneCellAnchor:
+    """A place for a chart below row `top`: so many places down and to the right, and so many wide.
+
+    Its rows are given the height that they have in every program. An offset stays within its column: Excel cuts it.
+    """
+    first, pixels, column = top + down * LINE_ROWS, right * (WIDE + GAP), 1
+    for row in range(first, first + LINE_ROWS):
+        page.sheet.row_dimensions[row].height = ROW_POINTS
+    while pixels >= (wide := page.pixels(column)):
+        pixels, column = pixels - wide, column + 1
+    marker = AnchorMarker(col=column - 1, colOff=pixels_to_EMU(pixels), row=first - 1, rowOff=TOP)
+    return OneCellAnchor(_from=marker, ext=XDRPositiveSize2D(pixels_to_EMU(places * (WIDE + GAP) - GAP), HIGH))
 
 
 def log_log(title: str) -> ScatterChart:
@@ -39,6 +60,7 @@ def dress(chart, title: str) -> None:  # type: ignore[no-untyped-def]
     chart.title.overlay = False
     chart.title.tx.rich.p[0].r[0].rPr = _text(1100, bold=True)
     chart.roundedCorners = False
+    chart.visible_cells_only = False  # what it draws may stand in a closed group
     chart.width, chart.height = SIZE
     chart.legend = Legend()
     chart.legend.position = "b"

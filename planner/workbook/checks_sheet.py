@@ -14,7 +14,8 @@ from planner.table import joined
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import NOT_COUNTED, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
-from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.failures import Failures
+from planner.workbook.inputs_sheet import OPENS, Inputs
 from planner.workbook.page import GREY, PALE_RED, RED, Page
 from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
@@ -22,7 +23,7 @@ from planner.xlsx.grid import HERE
 NAME = "Checks"
 WIDTHS = (40, 12, 28, 34, 30)  # all of it is frozen: scenarios must still be seen beside it on a laptop
 PURPOSE = (
-    "1 holds, 0 fails, #N/A can't be told because a number is missing: the lower table says which. "
+    "1 holds, 0 fails, #N/A can't be told because a number is missing: the second table says which. "
     "- is not counted: Inputs says what a scenario is meant for."
 )
 
@@ -34,32 +35,41 @@ def write(
     page = Page(book, NAME, "Checks", PURPOSE)
     header_rows(page, plan, ("Check in names", "Meaning"))
     writer = _CheckWriter(page, plan)
-    writer.section("Checks")
+    writer.section(f"Checks; {OPENS}")
     first = writer.at
     ids = plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
     unique = "The scenario's id is its own"
     writer.row(unique, "inputs.unique_id", "one id for each scenario", "selectors find a scenario by its id",
                f"IF(COUNTIF({ids},{HERE}${layout.ID_ROW})=1,1,0)")  # fmt: skip
+    compared: list[tuple[str, Calculation | None, Row | None]] = [(unique, None, None)]
     for sheet in sheets:
         for row in (row for row in sheet.computed if row.kind == "check"):
+            compared.append((f"{sheet.page.name}: {row.label}", sheet, row))
             writer.row(f"{sheet.page.name}: {row.label}", f"{sheet.template.name}.{row.name}", row.formula,
                        joined(row.note, row.source),
                        _counted(plan, inputs, sheet, row.name))  # fmt: skip
     last = writer.at - 1
-    writer.section("Missing numbers: 1 is N/A")
+    page.close_rows(range(first, writer.at))
+    writer.section(f"Missing numbers: 1 is N/A; {OPENS}")
     missing = writer.at
     counted: set[str] = set()
     for sheet in sheets:
         _missing(writer, inputs, sheet, counted)
     missing_last = max(missing, writer.at - 1)
+    page.close_rows(range(missing, writer.at))
+    writer.section(f"Working of what fails; {OPENS}")
+    failures = Failures(page, plan.columns, range(first, last + 1), compared)
+    writer.at = failures.count(writer.at)
     writer.section("Summary")
     failed = writer.at
     writer.row("Failed checks", "checks.failed", "", "of this scenario",
                f"COUNTIF({HERE}${first}:{HERE}${last},0)")  # fmt: skip
     writer.row("Missing numbers", "checks.missing", "", "of this scenario",
                f"SUM({HERE}${missing}:{HERE}${missing_last})")  # fmt: skip
+    writer.section("What fails first")
+    failures.show(writer.at)
     _colour(page, plan, first, last)
-    page.scenario_widths(plan.columns, WIDTHS)
+    page.scenario_widths(plan.columns, WIDTHS, is_closed=True)
     summaries = {"Failed checks": failed, "Missing numbers": failed + 1}
     return page, f"SUM({plan.columns.across(NAME, failed)})", summaries
 

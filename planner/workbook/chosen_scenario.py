@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from planner.formulas import thresholds
 from planner.formulas.sweeps import Sweep
-from planner.workbook import inputs_sheet, layout
+from planner.formulas.template import Row
+from planner.workbook import display_units, inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.cell_styles import number_format, row_format
@@ -59,6 +63,26 @@ class ChosenScenario(ChosenBlock):
         self.chosen = self.put_id(selector)
         self.index = self.put_index(self.chosen, "plan_cross")
 
+    def look_up_constants(self, shown: Iterable[Row]) -> None:
+        """A row for each threshold that the tables read and for each unit of what is shown, called up from Inputs."""
+        for row in (*thresholds.used_on("sweep"), *display_units.needed(shown)):
+            formula, names = self.inputs.constant(row.name), f"Inputs[{row.name}]"
+            self.places["", row.name] = self.put(
+                row.name, row.label, row.unit, row_format(row), formula, names, "plan_cross"
+            )
+
+    def constant(self, name: str) -> str:
+        """The cell of a threshold or a unit."""
+        return self._down(self.places["", name])
+
+    @staticmethod
+    def _down(cell: str) -> str:
+        return cell.removeprefix("$")
+
+    def over(self, row: Row) -> str:
+        """What a row's number is divided by to be shown in the unit that people say: `/$D$60`, or nothing."""
+        return "".join(f"/{self.constant(each.name)}" for each in display_units.needed([row]))
+
     def look_up(self, sweep: Sweep, sheet: Calculation) -> None:
         """A row for each quantity of the template that the sweep's tables read or compare with."""
         for name in self.names(sweep):
@@ -72,16 +96,18 @@ class ChosenScenario(ChosenBlock):
 
     @staticmethod
     def names(sweep: Sweep) -> list[str]:
-        """The template's rows that a sweep's tables need of the scenario."""
-        moved = {name for axis in sweep.axes for name in sweep.depends(axis)}
-        calculated = {*moved, *sweep.bounds, *(set(sweep.used) - sweep.template.by_name.keys())}
-        read = {name for row in calculated for name in sweep.reads(row)} | set(sweep.used) | moved
-        read |= {axis.row.name for axis in sweep.axes}
-        return [name for name in sweep.template.by_name if name in read]
+        """The template's rows that a sweep's tables need of the scenario: what one reads and leaves, what is drawn."""
+        own = set(sweep.used) - sweep.template.by_name.keys()
+        needed = {name for row in own for name in sweep.reads(row)} | {axis.row.name for axis in sweep.axes}
+        needed |= set(sweep.used)
+        for axis in sweep.axes:
+            moved = sweep.depends(axis)
+            needed |= {name for row in {*moved, *sweep.bounds} for name in sweep.reads(row)} - moved
+        return [name for name in sweep.template.by_name if name in needed]
 
     def __call__(self, sweep: Sweep, name: str) -> str:
-        """The cell of a value."""
-        return self.places[sweep.template.name, name]
+        """The cell of a value, in a formula that is copied downward."""
+        return self._down(self.places[sweep.template.name, name])
 
     def overridden(self, name: str, formula: str) -> str:
         """A formula that gives way to the scenario's override, where the workbook has a cell for one."""
@@ -91,5 +117,5 @@ class ChosenScenario(ChosenBlock):
         return overridable(in_row(typed, self.index), formula)
 
     def close(self) -> None:
-        """Group the rows of the block below the scenario's own, closed."""
-        self.page.close_rows(range(self.FIRST_ROW + 2, self.last + 1))
+        """Group the rows of the block below the scenario's id, closed."""
+        self.page.close_rows(range(self.FIRST_ROW + 1, self.last + 1))

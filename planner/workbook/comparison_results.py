@@ -5,7 +5,7 @@ They stand right of the case's own quantities (its FLOPs, its times), which thei
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,8 +13,10 @@ from planner.compare.comparison_cases import SHAPES, ComparisonCase
 from planner.compare.comparison_sheet import NOTE, NOTE_LABEL, RESULTS
 from planner.formulas import library
 from planner.formulas.template import CALCULATED, Row, Template
+from planner.workbook import display_units
 from planner.workbook.cell_styles import number_format, row_format
-from planner.workbook.formula_texts import calculated, or_blank
+from planner.workbook.display_units import shown_format
+from planner.workbook.formula_texts import calculated
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 
@@ -26,6 +28,9 @@ ABSENT = {
 NEEDS = {"mfu": "compute_time", "predicted_low": "expected_time_low", "predicted_high": "expected_time_high"}
 UNTYPED = ("expected_time", "expected_time_low", "expected_time_high")  # of no case that hasn't them
 PERCENT = ("roofline_share", "mfu", "spread")
+SHOWN = ".shown"  # how the names of columns end that show another in the unit that people say
+OPEN = ("shape", "dtype", "time_ratio", "roofline_share", "mfu", "flags", "bound", NOTE)  # and what is shown
+MEASURED = "measured_time"
 OWN = {"shape": "Shape", "dtype": "Dtype", "bound": "Bound by", NOTE: NOTE_LABEL}
 
 
@@ -37,6 +42,7 @@ class ResultColumns:
     first: int
     working: Mapping[str, int]
     efficiencies: Mapping[str, str]  # of the chosen scenario, where the plan has them
+    constant: Callable[[str], str]  # the cell of a constant on Inputs
 
     @cached_property
     def template(self) -> Template:
@@ -46,7 +52,8 @@ class ResultColumns:
     @cached_property
     def columns(self) -> dict[str, int]:
         """Machine name -> column, from left to right."""
-        laid = [row.name for row in self.template.rows if row.name not in {*self.working, *UNTYPED}]
+        rows = [row for row in self.template.rows if row.name not in {*self.working, *UNTYPED}]
+        laid = [name for row in rows for name in (row.name, *([row.name + SHOWN] if row.display else []))]
         names = ["shape", "dtype", *laid, "bound", NOTE]
         return {name: column for column, name in enumerate(names, start=self.first)}
 
@@ -58,10 +65,11 @@ class ResultColumns:
     def header(self, at: int) -> None:
         """Labels with units in row `at`, machine names below."""
         for name, column in self.columns.items():
-            row = self.template.by_name.get(name)
-            side = "_right" if row else ""
-            self.page.put(at, column, f"{row.label} ({row.unit})" if row else OWN[name], f"plan_note{side}")
-            self.page.put(at + 1, column, name, f"plan_header{side}")
+            row = self.template.by_name.get(name.removesuffix(SHOWN))
+            unit = "" if row is None else row.said_in if name.endswith(SHOWN) else row.unit
+            self.page.heads(at, column, f"{row.label} ({unit})" if row else OWN[name], name, right=row is not None)
+        closed = [name for name in self.columns if not name.endswith(SHOWN) and name not in OPEN]
+        self.page.close_columns([self.columns[name] for name in closed])
 
     def case(self, at: int, case: ComparisonCase) -> None:
         """Write the columns of one case; a column is blank where the case's template can't fill it."""
@@ -72,7 +80,10 @@ class ResultColumns:
 
     def _content(self, name: str, cells: _Cells) -> Iterator[tuple[object, str, str | None]]:
         own = {"shape": cells.shape, "dtype": cells.dtype, "bound": cells.bound}
-        if name in own:
+        if name.endswith(SHOWN):
+            shown = name.removesuffix(SHOWN)
+            yield self._shown(shown, cells), "plan_output", shown_format(self.template.by_name[shown])
+        elif name in own:
             yield (Live(own[name]) if own[name] else None), "plan_formula_text", "@"
         elif name == NOTE:
             yield None, "plan_case", "@"
@@ -80,14 +91,26 @@ class ResultColumns:
             row = self.template.by_name[name]
             form = "0.0%" if name in PERCENT else row_format(row)
             if row.kind in CALCULATED:
-                is_blank = NEEDS.get(name, "") not in ("", *cells.template.by_name)
-                yield (None if is_blank else Live(calculated(row, cells))), "plan_output", form
+                yield (Live(self._calculated(row, cells)) if cells.has(name) else None), "plan_output", form
             elif name in self.efficiencies:
                 yield Live(self.efficiencies[name]), "plan_cross", form
             elif name.endswith("_efficiency"):
                 yield 1, "plan_input", form
             else:
                 yield None, "plan_measured", "@" if row.unit == "text" else number_format(row.unit)
+
+    def _calculated(self, row: Row, cells: _Cells) -> str:
+        """A row's formula; blank until the case is measured where it reads the measured time."""
+        text = calculated(row, cells)
+        return f'IF({cells(MEASURED)}="","",{text})' if MEASURED in row.reads else text
+
+    def _shown(self, name: str, cells: _Cells) -> Live | None:
+        """A time in the unit that people say: blank where there is none yet."""
+        if not cells.has(name):
+            return None
+        time, (unit,) = address(cells.at, self.columns[name]), display_units.needed([self.template.by_name[name]])
+        shown = f"{time}/{self.constant(unit.name)}"
+        return Live(f'IF({time}="","",{shown})' if name == MEASURED else shown)
 
     def _kind(self, name: str) -> str:
         return self.template.by_name[name].kind if name in self.template.by_name else ""
@@ -107,8 +130,11 @@ class _Cells:
         if name in ABSENT:
             absent = ABSENT[name]
             return self(absent) if absent.isidentifier() else absent
-        reference = address(self.at, self.results.columns[name])
-        return or_blank(reference) if name == "measured_time" else reference
+        return address(self.at, self.results.columns[name])
+
+    def has(self, name: str) -> bool:
+        """Whether the case's template has what a calculated column needs."""
+        return NEEDS.get(name, "") in ("", *self.template.by_name)
 
     @property
     def shape(self) -> str:

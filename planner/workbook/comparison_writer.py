@@ -18,11 +18,12 @@ from planner.compare.comparison_cases import ComparisonCase
 from planner.compare.comparison_sheet import IDENTITY, KEY, MARKER, MARKERS
 from planner.compare.comparison_sheet import SHEET as NAME
 from planner.formulas.template import Row, Template
-from planner.workbook import charts, dashboard, layout
+from planner.workbook import charts, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.case_table import CaseColumns
-from planner.workbook.cell_styles import number_format
-from planner.workbook.comparison_results import ResultColumns
+from planner.workbook.cell_styles import SAID
+from planner.workbook.comparison_results import SHOWN, ResultColumns
+from planner.workbook.display_units import US
 from planner.workbook.formula_texts import DatabaseSheets, in_row, or_blank
 from planner.workbook.inputs_sheet import NAME as INPUTS
 from planner.workbook.inputs_sheet import Inputs
@@ -56,16 +57,21 @@ class Comparison:
 
 
 def write(
-    book: Workbook, plan: BuildPlan, cases: Sequence[ComparisonCase], inputs: Inputs, databases: DatabaseSheets
+    book: Workbook, plan: BuildPlan, cases: Sequence[ComparisonCase], inputs: Inputs, databases: DatabaseSheets,
+    selector: str = "",
 ) -> Comparison:  # fmt: skip
-    """Write the sheet: identity, inputs, working, and the measured numbers beside the predicted ones."""
+    """Write the sheet: identity, inputs, working, and the measured numbers beside the predicted ones.
+
+    `selector` is the cell of Dashboard that chooses a scenario, blank where it chooses none.
+    """
     page = Page(book, NAME, "Comparison", PURPOSE, corner="C6")
     templates = list({case.template.name: case.template for case in cases}.values())
     matched = column_letters(len(IDENTITY))
     table = CaseColumns(
         page, templates, HEADER_ROW, len(IDENTITY) + 1, inputs.constant, databases, lambda at: f"${matched}{at}"
     )  # fmt: skip
-    results = ResultColumns(page, table.end, table.columns, _efficiencies(plan, inputs))
+    efficiencies = _efficiencies(plan, inputs, selector)
+    results = ResultColumns(page, table.end, table.columns, efficiencies, inputs.constant)
     sheet = Comparison(page, table, results, FIRST_ROW + len(cases) + layout.SPARE_ROWS)
     drawn = ComparisonCharts(page, max(results.columns.values()) + 1)
     _header(sheet)
@@ -81,7 +87,8 @@ def write(
     first, end = column_letters(sheet.columns["predicted_time"]), column_letters(sheet.columns["achieved_bandwidth"])
     page.sheet.print_area = f"{first}{HEADER_ROW - 1}:{end}{FIRST_ROW + len(cases) - 1}"
     page.sheet.print_title_cols = "B:B"  # the working between the case and its results stays off the paper
-    page.widths(34, 30, 18, 14, 13, *[14] * len(table.columns), *[22] * (len(results.columns) + len(drawn.columns)))
+    results_widths = 22, 8, *[12] * (len(results.columns) - 3), 40
+    page.widths(17, 30, 17, 11, 13, *[14] * len(table.columns), *results_widths, *[22] * len(drawn.columns))
     return sheet
 
 
@@ -93,11 +100,11 @@ def _mark(book: Workbook, sheet: Comparison) -> None:
         book.defined_names[marker] = DefinedName(marker, attr_text=area)
 
 
-def _efficiencies(plan: BuildPlan, inputs: Inputs) -> Mapping[str, str]:
+def _efficiencies(plan: BuildPlan, inputs: Inputs, selector: str) -> Mapping[str, str]:
     """The efficiencies of the scenario that is chosen on Dashboard."""
     if plan.layer_ops is None:
-        return {}  # Dashboard chooses no scenario
-    chosen = f"MATCH({dashboard.SELECTORS['scenario']},{plan.columns.across(INPUTS, layout.ID_ROW)},0)"
+        return {}
+    chosen = f"MATCH({selector},{plan.columns.across(INPUTS, layout.ID_ROW)},0)"
     return {
         name: or_blank(in_row(plan.columns.across(INPUTS, inputs.input_rows[name]), chosen))
         for name in EFFICIENCIES if name in inputs.input_rows
@@ -107,11 +114,12 @@ def _efficiencies(plan: BuildPlan, inputs: Inputs) -> Mapping[str, str]:
 def _header(sheet: Comparison) -> None:
     page = sheet.page
     for column, (name, label) in enumerate(IDENTITY.items(), start=1):
-        page.put(HEADER_ROW - 1, column, label, "plan_note")
-        page.put(HEADER_ROW, column, name, "plan_header")
+        page.heads(HEADER_ROW - 1, column, label, name, right=False)
     sheet.table.header()
     sheet.results.header(HEADER_ROW - 1)
     page.sheet.row_dimensions[HEADER_ROW - 1].height = 42
+    page.close_rows([HEADER_ROW])
+    page.close_columns(range(sheet.columns["hardware_row"], sheet.results.first))
 
 
 def _row(sheet: Comparison, at: int, case: ComparisonCase, chip: str | None, databases: DatabaseSheets) -> None:
@@ -140,7 +148,9 @@ def _colour(sheet: Comparison, last: int) -> None:
     for name, rules in bands.items():
         first = address(FIRST_ROW, sheet.columns[name])
         for condition, fill in rules:
-            sheet.page.colour(sheet.reach(name), f"IFERROR({first}{condition},FALSE)", ink=INK, fill=fill)
+            sheet.page.colour(
+                sheet.reach(name), f"IFERROR(AND(ISNUMBER({first}),{first}{condition}),FALSE)", ink=INK, fill=fill
+            )
     sheet.page.colour(f"A{FIRST_ROW}:{address(sheet.last, last)}", f"ISNA(A{FIRST_ROW})", ink=GREY)
 
 
@@ -154,16 +164,18 @@ def _validate(sheet: Comparison, databases: DatabaseSheets, templates: Sequence[
         sheet.page.choose(sheet.reach(name), source, name, "Choose from the list.")
 
 
-TIMES = (1e-7, 1e2)  # s, what the axes span
+TIMES = (0.1, 1e6)  # us, what the axes span
 DIMENSIONS = (10.0, 1e5)
 CHART_COLUMNS = {
-    "chart_predicted": ("Chart: predicted time", "s"),
-    "chart_measured": ("Chart: measured time", "s"),
+    "chart_predicted": ("Chart: predicted time", US),
+    "chart_measured": ("Chart: measured time", US),
     "chart_dimension": ("Chart: dimension of a square matmul", "1"),
-    "chart_roofline": ("Chart: its bound", "s"),
-    "chart_expected": ("Chart: its predicted time", "s"),
-    "chart_point": ("Chart: its measured time", "s"),
+    "chart_roofline": ("Chart: its bound", US),
+    "chart_expected": ("Chart: its predicted time", US),
+    "chart_point": ("Chart: its measured time", US),
 }
+DRAWN = ("predicted_time", "bound_time", "measured_time")
+AXIS = "#,##0.##"
 EQUAL_ROWS = (1, 2)  # above the headers: the ends of the line on which measured is predicted
 
 
@@ -179,29 +191,29 @@ class ComparisonCharts:
         """Labels with units, machine names below, and the line of equality above."""
         for name, column in self.columns.items():
             label, unit = CHART_COLUMNS[name]
-            self.page.put(HEADER_ROW - 1, column, f"{label} ({unit})", "plan_note")
-            self.page.put(HEADER_ROW, column, name, "plan_header")
+            self.page.heads(HEADER_ROW - 1, column, f"{label} ({unit})", name, right=False)
+        self.page.close_columns(range(min(self.columns.values()), self.last + 1))
         for row, end in zip(EQUAL_ROWS, TIMES, strict=True):
             for name in ("chart_predicted", "chart_measured"):
-                self.page.put(row, self.columns[name], end, "plan_constant", number_format("s"))
+                self.page.put(row, self.columns[name], end, "plan_constant", SAID)
             note = "end of the line: measured is predicted"
             self.page.put(row, self.columns["chart_dimension"], note, "plan_text")
 
     def case(self, at: int, case: ComparisonCase, results: ResultColumns) -> None:
         """What is drawn of one case."""
-        predicted = address(at, results.columns["predicted_time"])
-        measured = or_blank(address(at, results.columns["measured_time"]))
+        predicted, bound, measured = (address(at, results.columns[name + SHOWN]) for name in DRAWN)
+        measured = or_blank(measured)
         size = address(at, self.columns["chart_dimension"])
         contents = {
             "chart_predicted": f"IFERROR({predicted},1)",
             "chart_measured": f"{measured}+0*{predicted}",
             "chart_dimension": f"IFERROR({_square(at, case, results)},1)",
-            "chart_roofline": f"IF({size}>1,{address(at, results.columns['bound_time'])},NA())",
+            "chart_roofline": f"IF({size}>1,{bound},NA())",
             "chart_expected": f"IF({size}>1,{predicted},NA())",
             "chart_point": f"IF({size}>1,{measured},NA())",
         }
         for name, text in contents.items():
-            self.page.put(at, self.columns[name], Live(text), "plan_formula", number_format(CHART_COLUMNS[name][1]))
+            self.page.put(at, self.columns[name], Live(text), "plan_formula", SAID)
 
     def draw(self, last: int) -> None:
         """Both charts, right of their data, of the cases to the row `last`."""
@@ -211,15 +223,15 @@ class ComparisonCharts:
 
         anchor = column_letters(self.last + 2)
         scatter = charts.log_log("Measured over predicted")
-        charts.axis(scatter.x_axis, "Predicted time, to expect (s)", "0.E+0", *TIMES)
-        charts.axis(scatter.y_axis, "Measured time (s)", "0.E+0", *TIMES)
+        charts.axis(scatter.x_axis, "Predicted time, to expect (us)", AXIS, *TIMES)
+        charts.axis(scatter.y_axis, "Measured time (us)", AXIS, *TIMES)
         along, up = (of(name, *EQUAL_ROWS) for name in ("chart_predicted", "chart_measured"))
         scatter.series.append(charts.line(along, up, "Measured is predicted"))
         scatter.series.append(charts.markers(of("chart_predicted"), of("chart_measured"), "Cases"))
         self.page.sheet.add_chart(scatter, f"{anchor}4")
         growth = charts.log_log("Time of a square matmul")
         charts.axis(growth.x_axis, "Dimension", "General", *DIMENSIONS)
-        charts.axis(growth.y_axis, "Time (s)", "0.E+0", *TIMES)
+        charts.axis(growth.y_axis, "Time (us)", AXIS, *TIMES)
         dimension, points = of("chart_dimension"), of("chart_point")
         growth.series.append(charts.line(dimension, of("chart_roofline"), "Bound: the roofline", charts.AXIS))
         growth.series.append(charts.line(dimension, of("chart_expected"), "Predicted: to expect"))

@@ -8,7 +8,7 @@ from itertools import permutations
 
 from openpyxl.workbook import Workbook
 
-from planner.formulas.binding import Constraint, on_the_way
+from planner.formulas.binding import Constraint
 from planner.formulas.headlines import bounds
 from planner.formulas.text import parse
 from planner.workbook import layout
@@ -16,6 +16,7 @@ from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.cell_styles import RATIO, number_format, row_format
 from planner.workbook.formula_texts import Ranking
+from planner.workbook.inputs_sheet import OPENS, Inputs
 from planner.workbook.layout import within
 from planner.workbook.page import GREY, LINE_HEIGHT, PER_WIDTH, Page, lines_of
 from planner.xlsx.address import address, column_letters
@@ -25,7 +26,8 @@ NAME = "Constraints"
 WIDTHS = (40, 11, 28, 30, 28)  # all of it is frozen: scenarios must still be seen beside it on a laptop
 LETTERS = int((layout.SCENARIO_WIDTH - 2) * PER_WIDTH)  # of a line in a scenario's column, beside the indent
 MARGIN = "100.01x"  # how far apart two parts are, as wide as most
-PURPOSE = "What binds each scenario, and how far the next part is: every MAX and MIN on the way to a headline."
+PURPOSE = "What binds each scenario's headlines, and how far the next part is; + opens the numbers."
+ON_THE_WAY = "What binds on the way to them: every other MAX and MIN"
 
 
 @dataclass(frozen=True)
@@ -47,40 +49,53 @@ class Constraints:
         return f"{NAME}!{address(at, column)}"
 
 
-def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation]) -> Constraints | None:
-    """Write the sheet; None, and no sheet, where nothing competes on the way to any headline."""
-    found = list(_found(sheets))
+def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation], inputs: Inputs) -> Constraints | None:
+    """Write the sheet, headlines first; None, and no sheet, where nothing competes on the way to any headline."""
+    found = list(_found(plan, sheets))
     if not found:
         return None
+    leading = [(each, sheet) for each, sheet in found if each.row.name in bounds(sheet.template)]
+    others = [each for each in found if each not in leading]
     page = Page(book, NAME, "Constraints", PURPOSE)
     header_rows(page, plan, ("Read from", "What it is"))
     constraints = Constraints(page, {}, {})
     at = layout.FIRST_ROW
     several = {each.row.label for each, _ in found if sum(each.row.label == other.row.label for other, _ in found) > 1}
-    for each, sheet in found:
+    margins = inputs.constant("far_margin"), inputs.constant("large_margin")
+    closed = at
+    for each, sheet in (*leading, *others):
+        if others and each is others[0][0]:
+            page.section(at, f"{ON_THE_WAY}; {OPENS}", plan.columns.last_filled)
+            closed = at = at + 1
         title = f"{sheet.page.name}: {each.row.label}" if each.row.label in several else each.row.label
-        at = _block(page, plan, each, sheet, title, at)
+        first, at = at, _block(page, plan, each, sheet, title, at, margins)
         constraints.rows[sheet.page.name, each.row.name] = at - 1
         page.sheet.row_dimensions[at - 1].height = constraints.heights[at - 1] = _height(each)
+        if (each, sheet) in leading:
+            page.close_rows(range(first + 1, at - 1))
         at += 1
+    if others:
+        page.close_rows(range(closed, at - 1))
     corner = address(layout.FIRST_ROW, layout.FIRST_SCENARIO)
     page.colour(plan.columns.area(layout.FIRST_ROW, at), f"ISNA({corner})", ink=GREY)
-    page.scenario_widths(plan.columns, WIDTHS)
+    page.scenario_widths(plan.columns, WIDTHS, is_closed=True)
     return constraints
 
 
-def _found(sheets: Sequence[Calculation]) -> Iterator[tuple[Constraint, Calculation]]:
+def _found(plan: BuildPlan, sheets: Sequence[Calculation]) -> Iterator[tuple[Constraint, Calculation]]:
     """Every constraint on the way to a headline, once, with the sheet that computes its row."""
     seen: set[tuple[str, str]] = set()
     for sheet in sheets:
-        for each in on_the_way(sheet.template, bounds(sheet.template)):
+        for each in plan.constraints[sheet.template.name]:
             home = sheet.home(each.row.name)
             if (key := (home.page.name, each.row.name)) not in seen:
                 seen.add(key)
                 yield each, home
 
 
-def _block(page: Page, plan: BuildPlan, each: Constraint, sheet: Calculation, title: str, at: int) -> int:
+def _block(
+    page: Page, plan: BuildPlan, each: Constraint, sheet: Calculation, title: str, at: int, margins: tuple[str, str]
+) -> int:  # fmt: skip
     """One constraint: its parts, then what binds, the next part, how far it is, and all in words; the row below."""
     page.section(at, title, plan.columns.last_filled)
     first, last = at + 1, at + len(each.parts)
@@ -91,14 +106,16 @@ def _block(page: Page, plan: BuildPlan, each: Constraint, sheet: Calculation, ti
         page.across(row, plan.columns, parse(part.text).substitute(sheet.here), "plan_cross", _format(each))
     largest, over = ("largest", "above") if each.is_largest else ("smallest", "below")
     said = (
-        ("what binds", "text", "binds", f"the {largest} of the {len(each.parts)}"),
+        (f"the {largest}", each.unit, "best", f"the {largest} of the {len(each.parts)}"),
+        ("what binds", "text", "binds", f"which is the {largest}"),
         ("the next", each.unit, "next", f"the second {largest} of the {len(each.parts)}"),
         ("how far the next is", "1", "margin", "the larger of the two over the smaller"),
+        ("how many times in words", "text", "times", "how far the next is, rounded"),
         ("in words", "text", "words", f"what binds, and how far it is {over} the next"),
     )
     for row, (label, unit, name, text) in enumerate(said, start=last + 1):
         page.describe(row, (f"{title}: {label}", unit, f"{each.row.name}.{name}", text, ""))
-    for row, (formula, style, form) in enumerate(_said(each, first, last), start=last + 1):
+    for row, (formula, style, form) in enumerate(_said(each, first, last, margins), start=last + 1):
         page.across(row, plan.columns, formula, style, form)
     return last + len(said) + 1
 
@@ -115,19 +132,20 @@ def _format(each: Constraint) -> str:
     return row_format(each.row) if each.unit == each.row.unit else number_format(each.unit)
 
 
-def _said(each: Constraint, first: int, last: int) -> Iterator[tuple[str, str, str]]:
+def _said(each: Constraint, first: int, last: int, margins: tuple[str, str]) -> Iterator[tuple[str, str, str]]:
     """What stands below the parts in a scenario's column, from top to bottom: formula, style and number format."""
     ranking = Ranking(
         [f"{HERE}{row}" for row in range(first, last + 1)],
         f"{HERE}{first}:{HERE}{last}",
         f"${column_letters(layout.SOURCE)}${first}:${column_letters(layout.SOURCE)}${last}",
         each.function,
+        *margins,
     )
-    binding, following, margin = (f"{HERE}{last + step}" for step in (1, 2, 3))
-    yield ranking.binding, "plan_formula", "@"
-    yield ranking.following, "plan_formula", _format(each)
-    yield ranking.margin(following), "plan_output", RATIO
-    yield ranking.words(binding, following, margin), "plan_words", "@"
+    formulas = ranking.formulas(*(f"{HERE}{last + step}" for step in range(1, 6)))
+    form = _format(each)
+    looks = (("plan_formula", form), ("plan_verdict", "@"), ("plan_formula", form), ("plan_output", RATIO),
+             ("plan_verdict", "@"), ("plan_words", "@"))  # fmt: skip
+    yield from ((formula, *look) for formula, look in zip(formulas, looks, strict=True))
 
 
 def _beside(label: str, title: str) -> str:

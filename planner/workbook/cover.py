@@ -9,10 +9,16 @@ from datetime import date
 from openpyxl.workbook import Workbook
 
 from planner import __version__
+from planner.book import rowkeys
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.page import Live, Page
+from planner.workbook.formula_texts import in_row
+from planner.workbook.page import LINE_HEIGHT, Live, Page
+from planner.workbook.verdict import Told, colour_verdict
+from planner.xlsx.address import column_letters
 
+SCENARIO = rowkeys.VERDICTS
+WIDTHS = (27, 15, 21, 19, 19, 19, 19, 19, 25)  # of the verdicts: a laptop's screen has room for them all
 HOW_TO = (
     "Another scenario: copy a column one to the right on Inputs, Dashboard, Constraints, Checks and the calculation "
     "sheets.",
@@ -41,26 +47,42 @@ class Front:
     counts: Sequence[tuple[str, str]]  # label and formula
     colours: Sequence[tuple[str, str]]  # style and meaning
     advice: tuple[str, Sequence[str]]  # a heading and its lines
+    verdicts: Verdicts | None = None
 
 
-def plan_front(plan: BuildPlan) -> Front:
-    """The front of a planning workbook."""
+@dataclass(frozen=True)
+class Verdicts:
+    """What is told of each scenario first: titles, and the ranges of Dashboard over all scenarios that have it."""
+
+    titles: Sequence[str]
+    ranges: Sequence[str]
+    names: str
+    filled: int
+    spare: int
+
+
+def plan_front(plan: BuildPlan, told: Told) -> Front:
+    """The front of a planning workbook; `told` is what Dashboard has in words."""
     ids = plan.columns.across("Inputs", layout.ID_ROW)
     purpose = "Predictions of a large language model's memory, speed and cost, as live formulas."
-    return Front(
-        "Plan", purpose, [("Scenarios", f"COUNTA({ids})")], COLOURS, (SCENARIOS, HOW_TO)
+    columns = plan.columns
+    verdicts = Verdicts(
+        told.titles, [columns.across("Dashboard", row) for row in told.rows],
+        columns.across("Dashboard", layout.TITLE_ROW), columns.filled, layout.SPARE_SCENARIOS,
     )  # fmt: skip
+    counts = [("Scenarios", f"COUNTA({ids})")]
+    return Front("Plan", purpose, counts, COLOURS, (SCENARIOS, HOW_TO), verdicts)
 
 
 def write_cover(
     book: Workbook, front: Front, made: date, digests: Mapping[str, str], sheets: Mapping[str, str], master: str
 ) -> Page:  # fmt: skip
-    """Write the Cover: title, date, contents, colour key, advice, digests of every source.
+    """Write the Cover: the verdict of each scenario, contents, colour key, advice; closed the digests of every source.
 
     `sheets` holds what is said of each sheet, by its name; `master` counts the failed checks.
     """
     page = Page(book, "Cover", front.title, front.purpose, corner="A4", titles="1:2")
-    at = 4
+    at = _verdicts(page, front.verdicts, 4) if front.verdicts else 4
     for label, value in (("Version", __version__), ("Made on", made)):
         page.put(at, 1, label, "plan_label")
         page.put(at, 2, value, "plan_fact", "yyyy-mm-dd" if isinstance(value, date) else None)
@@ -78,10 +100,37 @@ def write_cover(
         page.put(row, 1, KEY.get(style, style.removeprefix("plan_")), style)
     heading, lines = front.advice
     at = _rows(page, at, heading, [(line, "") for line in lines])
-    _rows(page, at, "Made from (SHA-256)", list(digests.items()))
-    page.widths(34, 84)
+    below = _rows(page, at, "Made from (SHA-256)", list(digests.items()))
+    page.close_rows(range(at + 1, below - 1))
+    page.widths(*(WIDTHS if front.verdicts else (34, 84)))
     page.pages_high = 1
     return page
+
+
+def _verdicts(page: Page, told: Verdicts, at: int) -> int:
+    """A row for each scenario, and closed ones for those that are added; the row below them.
+
+    The last column, which is closed, says which of Dashboard's scenarios a row is of.
+    """
+    last = len(told.titles) + 2
+    for column, title in enumerate((SCENARIO, *told.titles, "Column"), start=1):
+        page.put(at, column, title, "plan_titles")
+    page.sheet.row_dimensions[at].height = 3 * LINE_HEIGHT + 2
+    rows = range(at + 1, at + 1 + told.filled + told.spare)
+    for place, row in enumerate(rows, start=1):
+        which = f"${column_letters(last)}{row}"
+        name = in_row(told.names, which)
+        page.put(row, 1, Live(f'IFERROR(IF({name}="","",{name}),"")'), "plan_lead_words")
+        for column, across in enumerate(told.ranges, start=2):
+            style = "plan_lead_words" if column == 2 else "plan_words"
+            page.put(row, column, Live(f'IF($A{row}="","",IFERROR({in_row(across, which)},""))'), style, "@")
+        page.put(row, last, place, "plan_constant", "0")
+        page.sheet.row_dimensions[row].height = 2 * LINE_HEIGHT + 2
+        page.link(row, 1, "Dashboard", "A1")
+    page.close_rows(range(at + 1 + told.filled, rows.stop))
+    page.sheet.column_dimensions[column_letters(last)].hidden = True
+    colour_verdict(page, f"B{rows.start}:B{rows.stop - 1}", f"B{rows.start}")
+    return rows.stop + 1
 
 
 def _rows(page: Page, at: int, title: str, rows: Sequence[tuple[str, str]]) -> int:
@@ -89,7 +138,7 @@ def _rows(page: Page, at: int, title: str, rows: Sequence[tuple[str, str]]) -> i
     below = at + 1
     for at, (first, second) in enumerate(rows, start=below):
         page.put(at, 1, first, "plan_label")
-        page.put(at, 2, second, "plan_told" if second else "plan_text")
+        page.put(at, 2, second, "plan_beside" if second else "plan_text")
     return at + 2
 
 

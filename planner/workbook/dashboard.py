@@ -1,86 +1,152 @@
-"""The Dashboard: failed checks first, then the headline numbers of all scenarios side by side and what binds each.
+"""The Dashboard: of each scenario the verdict, then what to expect of its workload, and charts that compare scenarios.
 
-A headline is what to expect; below it stand the least and the most of its range, and its bound. Then follows where the
-step of the scenario that is chosen goes, and its charts.
+Only the label is frozen. What explains a number stands closed beside it: its names, notes and sources in columns, the
+ends of its range, its bound and its parts in rows. Which lines there are, and in which order, is said by
+templates/dashboard.csv; in which unit, by the column `display` of a template.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
-from planner.formulas.headlines import RANGE, Headline, headlines
 from planner.formulas.layer_ops import PHASES
-from planner.formulas.template import Row
-from planner.table import joined
-from planner.workbook import expected_parts, inputs_sheet, layout
+from planner.workbook import charts, comparing_charts, expected_parts, inputs_sheet, layout
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
-from planner.workbook.cell_styles import PERCENT, row_format
+from planner.workbook.cell_styles import row_format
 from planner.workbook.constraints_sheet import Constraints
-from planner.workbook.dashboard_charts import CHARTS_WIDTH, DashboardCharts
+from planner.workbook.dashboard_charts import DashboardCharts
+from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter, Units
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import GREY, Live, Page
+from planner.workbook.page import PALE_GREY, PLAIN_COLUMN, Page
+from planner.workbook.verdict import Told, Verdict, write_changes, write_failures, write_words
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
 NAME = "Dashboard"
-PURPOSE = "What to expect, with its range and its bound; each number links to the row that calculates it."
-WIDTHS = (43, 11, 34, 18, 26)
-SUMMARIES = {"Missing numbers": "that the databases or Inputs lack: Checks names them"}
-RANGE_NOTES = {RANGE[0]: "10 % of runs are below", RANGE[1]: "10 % of runs are above", "": "its bound"}
+PURPOSE = (
+    "Bold is what to expect, below it its range and its bound; each line links to its row in SI units; + opens more."
+)
+WIDTHS, EACH = (40, 11, 40, 20, 70), 26.0  # EACH: of a scenario
+CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and sources
 CHIPS = "n_chips"
-PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
-SELECTOR_ROW = 14  # and the next: which scenario and which phase Roofline shows
-SELECTORS = {"scenario": f"{NAME}!$D${SELECTOR_ROW}", "phase": f"{NAME}!$D${SELECTOR_ROW + 1}"}
+
+
+@dataclass
+class Board:
+    """The sheet as far as it is written: the cells of its choices by what they choose, and what charts draw."""
+
+    page: Page
+    plan: BuildPlan
+    writer: LineWriter
+    made: Sequence[Lines]
+    verdict: Verdict
+    at: int
+    selectors: dict[str, str] = field(default_factory=dict)
+
+    def choose(self, has_roofline: bool) -> None:
+        """Write the choices that the sheets of one scenario follow; only a roofline has phases."""
+        followers = ["Roofline"] * has_roofline + ["Sweep"] * bool(self.plan.sweeps)
+        if not followers:
+            return
+        told = f"{', '.join(followers)} and the charts below"
+        self.page.sheet.row_breaks.append(Break(id=self.at - 1))
+        self.page.section(self.at, f"Shown on {told}", self.plan.columns.last_filled)
+        choices = [("Scenario", self.plan.scenarios[0].id, self.plan.columns.across("Inputs", layout.ID_ROW))]
+        if has_roofline:
+            choices.append(("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
+        for at, (label, value, source) in enumerate(choices, start=self.at + 1):
+            self.page.describe(at, (f"{label} shown", "text", f"shown_{label.lower()}"))
+            self.page.put(at, layout.FORMULA, value, "plan_input", "@")
+            self.page.choose(address(at, layout.FORMULA), source, label, f"{told} follow this choice.")
+            self.selectors[label.lower()] = f"{NAME}!${column_letters(layout.FORMULA)}${at}"
+        self.at += len(choices) + 2
+
+    def finish(self, charted: DashboardCharts, inputs: Inputs, failed: Mapping[str, int]) -> Told:
+        """Write what is behind the choices, the charts of the scenario shown, and the verdict.
+
+        `failed` is where Checks counts failed checks and missing numbers. Returns what Cover repeats.
+        """
+        if self.selectors:
+            chosen = self.selectors["scenario"].partition("!")[2]
+            charted.parts = expected_parts.write(self.page, self.plan, inputs, self.made, chosen, self.at)
+            self.at = charted.parts.rows.stop + 1 if charted.parts else self.at
+            self.at = charted.draw(self.page, self.at) + 1
+        self.page.sheet.print_area = f"A1:{column_letters(self._reach())}{self.at}"
+        told, self.at = write_words(self.writer, self.verdict, self.made, self.at)
+        words = write_failures(self.writer, self.made, self.at)
+        self.verdict.write(self.made, failed, words)
+        return told
+
+    def _reach(self) -> int:
+        """The last column of a printed page: that of the last scenario, or further where the charts reach further."""
+        pixels = sum(self.page.pixels(column) for column in range(1, self.plan.columns.last_filled + 1))
+        further = max(0, math.ceil((charts.ABREAST * (charts.WIDE + charts.GAP) - pixels) / PLAIN_COLUMN))
+        return self.plan.columns.last_filled + further
 
 
 def write(
-    book: Workbook, plan: BuildPlan, inputs: Inputs, sheets: Sequence[Calculation], failed: Mapping[str, int],
-    constraints: Constraints | None, charted: DashboardCharts,
-) -> Page:  # fmt: skip
-    """Write the sheet. `failed` is where Checks counts failed checks and missing numbers, by label."""
+    book: Workbook, plan: BuildPlan, inputs: Inputs, sheets: Sequence[Calculation], constraints: Constraints | None
+) -> Board:
+    """Write the sheet as far as its choices, with room for the verdict."""
     page = Page(book, NAME, "Dashboard", PURPOSE)
-    header_rows(page, plan, ("From", "Note and source"))
-    at = layout.FIRST_ROW
-    for label, row in failed.items():
-        page.describe(at, (label, "1", "", "Checks", SUMMARIES.get(label, "of this scenario")))
-        _linked(page, at, "Checks", row)
-        for column in plan.columns:
-            page.put(at, column, Live(f"Checks!{address(row, column)}"), "plan_check", "0")
-        at += 1
-    _chips(page, plan, inputs, at)
-    chooses = charted.roofline is not None or bool(plan.sweeps)
-    if chooses:
-        _selectors(page, plan, has_roofline=charted.roofline is not None)
-    at = SELECTOR_ROW + 2 if chooses else at + 1
-    labels: set[str] = set()
-    for sheet in _in_order(plan, sheets):
-        first = at + 1
-        at = _template(page, plan, sheet, constraints, first, labels)
-        _set_back(page, plan, inputs, sheet, first, at - 1)
-    page.widths(*WIDTHS, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
-    if chooses:
-        charted.parts = expected_parts.write(
-            page, plan, inputs, sheets, SELECTORS["scenario"].partition("!")[2], at + 1
-        )
-        _charts(page, plan, charted, (charted.parts.rows.stop if charted.parts else at) + 1)
-    return page
+    header_rows(page, plan, ("From", "Note and source"), "plan_said")
+    _front(page, plan)
+    ordered = _in_order(plan, sheets)
+    at = _called_up(page, plan, inputs, CHIPS, "of the plan", layout.HARDWARE_ROW + 1)
+    meant = at if WORKLOAD in inputs.input_rows else 0
+    at = _called_up(page, plan, inputs, WORKLOAD, "what the scenario is meant for", at)
+    writer = LineWriter(page, plan, Units(inputs), constraints, meant)
+    verdict = Verdict(writer, at)
+    at = verdict.rows.stop
+    made: list[Lines] = []
+    used = _used(plan)
+    for sheet in ordered:
+        lines = writer.write(sheet, at)
+        made.append(lines)
+        at = comparing_charts.write_costs(writer, lines, write_changes(writer, lines, lines.last + 1))
+        _set_back(writer, lines)
+        if sheet.template.name not in used:
+            writer.close(range(lines.first + 1, at))
+    at = comparing_charts.draw(writer, made, verdict, at + 1)
+    return Board(page, plan, writer, made, verdict, at)
 
 
-def _chips(page: Page, plan: BuildPlan, inputs: Inputs, at: int) -> None:
-    """How many chips each scenario has, without which its time says little beside another's."""
-    row = plan.inputs.get(CHIPS)
+def _front(page: Page, plan: BuildPlan) -> None:
+    """What stays in sight: the label of each line, the scenarios' names; ids, names and sources are closed groups."""
+    page.widths(*WIDTHS, scenarios=plan.columns, each=EACH)
+    for column in CLOSED:
+        group = page.sheet.column_dimensions[column_letters(column)]
+        group.outlineLevel, group.hidden = 1, True
+    said = (layout.MODEL_ROW, layout.HARDWARE_ROW)  # again, where the name is that of the model on the chip
+    for row in (layout.ID_ROW, *(said if not any(scenario.is_named for scenario in plan.scenarios) else ())):
+        group = page.sheet.row_dimensions[row]
+        group.outlineLevel, group.hidden = 1, True
+    for row in layout.HEADERS:
+        page.put(row, layout.UNIT, "text", "plan_text", UNSEEN)
+    page.sheet.row_dimensions[layout.TITLE_ROW].height = 30
+    page.corner = address(layout.TITLE_ROW + 1, layout.UNIT)
+    page.master_at = layout.FORMULA, layout.FIRST_SCENARIO
+
+
+def _called_up(page: Page, plan: BuildPlan, inputs: Inputs, name: str, note: str, at: int) -> int:
+    """A line of an input, without which the numbers below say little; the row below it."""
+    row = plan.inputs.get(name)
     if row is None:
-        return
-    typed = inputs.input_rows[CHIPS]
-    page.describe(at, (row.label, row.unit, CHIPS, inputs_sheet.NAME, "of the plan"))
-    _linked(page, at, inputs_sheet.NAME, typed)
+        return at
+    typed = inputs.input_rows[name]
+    page.describe(at, (row.label, row.said_in, name, inputs_sheet.NAME, note))
+    page.put(at, layout.FORMULA, f"{inputs_sheet.NAME} row {typed}", "plan_link")
+    page.link(at, layout.FORMULA, inputs_sheet.NAME, address(typed, layout.LABEL))
+    if row.unit == "text":
+        page.put(at, layout.UNIT, row.unit, "plan_text", UNSEEN)
     page.across(at, plan.columns, f"{inputs_sheet.NAME}!{HERE}{typed}", "plan_cross", row_format(row))
+    return at + 1
 
 
 def _in_order(plan: BuildPlan, sheets: Sequence[Calculation]) -> list[Calculation]:
@@ -94,106 +160,21 @@ def _in_order(plan: BuildPlan, sheets: Sequence[Calculation]) -> list[Calculatio
     return sorted(sheets, key=place)
 
 
-def _charts(page: Page, plan: BuildPlan, charted: DashboardCharts, at: int) -> None:
-    """The charts of the chosen scenario, on a printed page of their own; a link beside the choice leads to them."""
-    page.section(at, "Charts of the scenario shown", plan.columns.last_filled)
-    page.put(at, layout.SOURCE, Live(f"${column_letters(layout.FORMULA)}${SELECTOR_ROW}"), "plan_section")
-    page.put(SELECTOR_ROW, layout.SOURCE, f"its charts are in row {at}", "plan_told_link")
-    page.link(SELECTOR_ROW, layout.SOURCE, NAME, address(at, layout.LABEL))
-    page.sheet.row_breaks.append(Break(id=at - 1))
-    last = charted.draw(page, at + 1)
-    page.sheet.print_area = f"A1:{column_letters(_reach(plan))}{last}"
+def _used(plan: BuildPlan) -> set[str]:
+    """The templates whose lines are open: the workloads that a scenario is meant for, else all."""
+    workloads = [template.name for template in plan.workloads.templates]
+    if plan.workloads.row is None:
+        return set(workloads) or {template.name for template in plan.templates}
+    meant = {str(scenario.values.get(WORKLOAD, ALL_WORKLOADS)) for scenario in plan.scenarios}
+    return set(workloads) if ALL_WORKLOADS in meant else meant & set(workloads)
 
 
-def _reach(plan: BuildPlan) -> int:
-    """The last column of a printed page: that of the last scenario, or further where the charts reach further."""
-    pixels = sum(7 * width + 5 for width in (*WIDTHS, *(layout.SCENARIO_WIDTH for _ in plan.columns)))
-    further = max(0, math.ceil((CHARTS_WIDTH - pixels) / PLAIN_COLUMN))
-    return plan.columns.last_filled + further
-
-
-def _selectors(page: Page, plan: BuildPlan, *, has_roofline: bool) -> None:
-    """The choices that the charts and the sheets of one scenario follow; only a roofline has phases."""
-    followers = ["Roofline"] * has_roofline + ["Sweep"] * bool(plan.sweeps)
-    shown = f"{', '.join(followers)} and the charts"
-    page.section(SELECTOR_ROW - 1, f"Shown on {shown}", plan.columns.last_filled)
-    ids = plan.columns.across("Inputs", layout.ID_ROW)
-    choices = [("Scenario", plan.scenarios[0].id, ids)]
-    if has_roofline:
-        choices.append(("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
-    for at, (label, value, source) in enumerate(choices, start=SELECTOR_ROW):
-        page.describe(at, (f"{label} shown", "text", f"shown_{label.lower()}"))
-        page.put(at, layout.FORMULA, value, "plan_input", "@")
-        page.choose(address(at, layout.FORMULA), source, label, f"{shown} follow this choice.")
-
-
-def _template(
-    page: Page, plan: BuildPlan, sheet: Calculation, constraints: Constraints | None, at: int, labels: set[str]
-) -> int:
-    checks = sheet.template.of_kind("check")
-    proved = sheet.template.closure(row.name for row in checks)  # what a check computes another way
-    page.section(at, sheet.template.name.capitalize(), plan.columns.last_filled)
-    at += 1
-    for each in headlines(sheet.template):
-        for row in each.rows:
-            label = row.label if row.label not in labels else f"{sheet.page.name}: {row.label}"
-            labels.add(label)
-            _number(page, plan, sheet, each, replace(row, label=label), at, row.name in proved)
-            at += 1
-        at += _bound(page, plan, sheet, each, constraints, at)
-    return at
-
-
-def _set_back(page: Page, plan: BuildPlan, inputs: Inputs, sheet: Calculation, first: int, last: int) -> None:
-    """Numbers of a workload that a scenario isn't meant for are grey, and the heading of their section says so."""
-    if plan.workloads.row is None or sheet.template not in plan.workloads.templates:
+def _set_back(writer: LineWriter, lines: Lines) -> None:
+    """Numbers of a workload that a scenario isn't meant for are pale, and the heading of their section says so."""
+    condition = writer.meant_for(lines.sheet)
+    if not condition:
         return
-    typed = f"{inputs_sheet.NAME}!{HERE}{inputs.input_rows[WORKLOAD]}"
-    others = f'OR({typed}="{ALL_WORKLOADS}",{typed}="{sheet.template.name}")'
-    page.across(first, plan.columns, f'IF({others},"","not meant for it")', "plan_section")
+    page, columns, first = writer.page, writer.plan.columns, lines.first
+    page.across(first, columns, f'IF({condition},"","not meant for it")', "plan_section")
     told = f"{column_letters(layout.FIRST_SCENARIO)}${first}"
-    page.colour(plan.columns.area(first + 1, last), f'{told}<>""', ink=GREY)
-
-
-def _linked(page: Page, at: int, sheet: str, row: int) -> None:
-    """Make what a line says of where its numbers are from a link to that row."""
-    page.put(at, layout.FORMULA, f"{sheet} row {row}", "plan_link")
-    page.link(at, layout.FORMULA, sheet, address(row, layout.LABEL))
-
-
-def _number(
-    page: Page, plan: BuildPlan, sheet: Calculation, each: Headline[Row], row: Row, at: int, is_proved: bool
-) -> None:  # fmt: skip
-    """A line of a headline: the number itself, which stands out where a range or a bound is beside it, or these."""
-    leads, has_range = row.name == each.row.name, len(each.rows) > 1
-    texts = (row.note, row.source) if leads else (RANGE_NOTES[_end(row.name)],)
-    source = joined("" if is_proved else layout.UNPROVED, *texts)
-    page.describe(at, (row.label, row.unit, row.name, sheet.page.name, source))
-    _linked(page, at, sheet.home(row.name).page.name, sheet.home(row.name).rows[row.name])
-    if has_range:
-        page.put(at, layout.LABEL, row.label, "plan_lead_label" if leads else "plan_told")
-    style = "plan_lead" if has_range and leads else "plan_cross"
-    form = PERCENT if each.unit == "%" else row_format(row)
-    page.across(at, plan.columns, sheet.here(row.name), style, form)
-
-
-def _end(name: str) -> str:
-    """How the name of one end of a range ends; blank for another row."""
-    return next((end for end in RANGE if name.endswith(end)), "")
-
-
-def _bound(
-    page: Page, plan: BuildPlan, sheet: Calculation, each: Headline[Row], constraints: Constraints | None, at: int
-) -> int:  # fmt: skip
-    """A text for each scenario: what binds the headline's bound and how far the next is; the number of rows written."""
-    row = each.binds
-    place = constraints.place(sheet, row.name) if constraints and row else None
-    if constraints is None or row is None or place is None:
-        return 0
-    name = constraints.page.name
-    page.describe(at, (f"{row.label}: bound by", "text", "", name, "and how far the next part is"))
-    _linked(page, at, name, place)
-    for column in plan.columns:
-        page.put(at, column, Live(constraints.words(sheet, row.name, column)), "plan_words", "@")
-    page.sheet.row_dimensions[at].height = constraints.heights[place]
-    return 1
+    page.colour(columns.area(first + 1, lines.last), f'{told}<>""', ink=PALE_GREY)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import cycle
 
 from openpyxl.chart import BarChart, LineChart, Series
+from openpyxl.chart._chart import ChartBase
 from openpyxl.chart.shapes import GraphicalProperties
 from openpyxl.drawing.line import LineProperties
 from openpyxl.worksheet.pagebreak import Break
@@ -19,21 +19,15 @@ from planner.workbook.layout import within
 from planner.workbook.page import Page
 from planner.workbook.roofline_sheet import Roofline
 from planner.workbook.sweep_sheet import Sweeps
-from planner.workbook.sweep_table import DRAWN_WITHIN, SweepTable
+from planner.workbook.sweep_table import WHOLES, SweepTable
 
-CHART_SIZE = (17.6, 10.2)  # cm; two charts stand side by side on a printed page
-CHART_ROWS, PER_PAGE = 22, 4  # rows of the sheet for each chart, and charts of a printed page
-CHART_COLUMNS = ("A", "E")
-CHARTS_WIDTH = 1430  # pixels from the left edge of the sheet to the right edge of the charts
+PER_LINE, PLACES = 2, 2  # two charts stand side by side, each as wide as two that compare scenarios
+PER_PAGE = 2  # lines of charts of a printed page
 LIMITS = {"memory": "capacity", "time": "limit"}  # what the bars of a chart are held against, as a line
-STACK = ("1F4FBF", "0E9F6E", "D97706", "7C3AED", "0891B2", "9D174D", "65A30D", "6B7280", "A16207", "DB2777")
 LIMIT = "B42318"
 LINE_WIDTH = 22225  # the width of a line in EMU
-GIGABYTES, SECONDS, COUNT = "#,##0.0,,,", "0.###", "#,##0"
-CHART_TITLES = {
-    "memory": (f"Memory of a chip, where it is within {DRAWN_WITHIN} x its HBM", "GB per chip", GIGABYTES),
-    "time": (f"Expected step, within {DRAWN_WITHIN} x the scenario's", "Seconds", SECONDS),
-}
+NUMBER, COUNT = "#,##0.##", "#,##0"
+CHART_TITLES = {"memory": "Memory of a chip", "time": "Expected step"}
 
 
 @dataclass
@@ -46,32 +40,33 @@ class DashboardCharts:
 
     def draw(self, page: Page, at: int) -> int:
         """Draw all charts in two columns from a row on; returns the row below them."""
-        drawn = -1
-        for drawn, put in enumerate(self._charts()):
-            put(page, f"{CHART_COLUMNS[drawn % 2]}{at + CHART_ROWS * (drawn // 2)}")
-            if drawn and drawn % PER_PAGE == 0:
-                page.sheet.row_breaks.append(Break(id=at + CHART_ROWS * (drawn // 2) - 2))
-        return at + CHART_ROWS * (drawn // 2 + 1)
+        drawn = 0
+        for drawn, chart in enumerate(self._charts(), start=1):
+            down, right = divmod(drawn - 1, PER_LINE)
+            if right == 0 and down % PER_PAGE:  # the first line stands below the choices
+                page.sheet.row_breaks.append(Break(id=at + down * charts.LINE_ROWS - 1))
+            page.sheet.add_chart(chart, charts.placed(page, at, down, right * PLACES, PLACES))
+        return at + charts.LINE_ROWS * -(-drawn // PER_LINE)
 
-    def _charts(self) -> Iterator[Callable[[Page, str], None]]:
+    def _charts(self) -> Iterator[ChartBase]:
         if self.parts is not None:
-            yield partial(self.parts.draw, size=CHART_SIZE)
+            yield self.parts.chart()
         if self.roofline is not None:
-            yield partial(self.roofline.draw, size=CHART_SIZE)
+            yield self.roofline.chart()
         if self.sweeps is not None:
             for table in self.sweeps.drawn("throughput"):
-                yield partial(_throughput, self.sweeps, table)
+                yield _throughput(self.sweeps, table)
             for part in CHART_TITLES:
                 for table in self.sweeps.drawn(part):
-                    yield partial(_parts, self.sweeps, table, part)
+                    yield _parts(self.sweeps, table, part)
 
 
-def _throughput(sweeps: Sweeps, table: SweepTable, on: Page, anchor: str) -> None:
+def _throughput(sweeps: Sweeps, table: SweepTable) -> ChartBase:
     """Throughput of a chip over the time of a token, a point for each case; the scenario's own, and the bounds."""
     sweep = table.sweep
     across, up = sweep.playing("latency")[0], sweep.playing("throughput")[0]
     chart = charts.log_log(f"{sweep.rows[up].label} over {within(sweep.rows[across].label)}")
-    charts.axis(chart.x_axis, f"{sweep.rows[across].label} (s)", "General")
+    charts.axis(chart.x_axis, f"{sweep.rows[across].label} ({sweep.rows[across].said_in})", "General")
     charts.axis(chart.y_axis, f"{sweep.rows[up].label} (tokens/s)", "#,##0.##")
     first, last = table.rows.start, table.rows.stop - 1
     columns = {**table.columns, **table.shown}  # a point without its x would be drawn at 1
@@ -86,23 +81,24 @@ def _throughput(sweeps: Sweeps, table: SweepTable, on: Page, anchor: str) -> Non
     x, y = (charts.column(sweeps.page, table.own[name], first, first) for name in (across, up))
     chart.series.append(charts.ring(x, y, "The scenario"))
     charts.hide_from_legend(chart, range(drawn, drawn + len(table.rows)))
-    chart.width, chart.height = CHART_SIZE
-    on.sheet.add_chart(chart, anchor)
+    return chart
 
 
-def _parts(sweeps: Sweeps, table: SweepTable, part: str, on: Page, anchor: str) -> None:
+def _parts(sweeps: Sweeps, table: SweepTable, part: str) -> ChartBase:
     """A quantity's parts over the table's axis, bars one on another, with the line that they are held against.
 
     The line is of what memory there is, or of the bound of the step that the parts make.
     """
-    sweep, (title, unit, form) = table.sweep, CHART_TITLES[part]
+    sweep, whole = table.sweep, table.sweep.rows[table.sweep.playing(WHOLES[part])[0]]
     chart, lines = BarChart(), LineChart()
     chart.type, chart.grouping, chart.overlap, chart.gapWidth = "col", "stacked", 100, 40
-    charts.dress(chart, f"{sweep.template.name.capitalize()}: {within(title)}")
+    charts.dress(
+        chart, f"{sweep.template.name.capitalize()}: {within(CHART_TITLES[part])} over {within(table.axis.row.label)}"
+    )
     charts.plain_axis(chart.x_axis, table.axis.row.label, COUNT, slanted=True)
-    charts.plain_axis(chart.y_axis, unit, form)
+    charts.plain_axis(chart.y_axis, whole.said_in, NUMBER)
     chart.x_axis.majorGridlines = None
-    for name, colour in zip(sweep.playing(part), cycle(STACK)):
+    for name, colour in zip(sweep.playing(part), cycle(charts.STACK)):
         bar = _series(sweeps, table, name)
         bar.graphicalProperties = GraphicalProperties(solidFill=colour)
         bar.graphicalProperties.line.noFill = True
@@ -116,8 +112,7 @@ def _parts(sweeps: Sweeps, table: SweepTable, part: str, on: Page, anchor: str) 
     chart.set_categories(cases)
     lines.set_categories(cases)
     chart += lines
-    chart.width, chart.height = CHART_SIZE
-    on.sheet.add_chart(chart, anchor)
+    return chart
 
 
 def _series(sweeps: Sweeps, table: SweepTable, name: str) -> Series:

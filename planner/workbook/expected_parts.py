@@ -1,8 +1,8 @@
 """Where the time of the expected step goes: a block of Dashboard for the chosen scenario, and its waterfall.
 
 The step that is expected stands above its bound and the parts that make it, each with its share and where its bar
-begins: at the end of the part before it. Where a workbook plans several workloads, the scenario's own is shown. The
-columns are those left of the scenarios', which stay when scenarios are added.
+begins: at the end of the part before it, in the unit of the lines above that it reads. Where a workbook plans several
+workloads, the scenario's own is shown. The columns are those left of the scenarios', which stay when one is added.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from openpyxl.chart.marker import DataPoint
 from openpyxl.chart.shapes import GraphicalProperties
 
 from planner.book.rowkeys import PARTS
-from planner.formulas.headlines import headlines, memory_check
+from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
 from planner.workbook import charts, inputs_sheet, layout
 from planner.workbook.build_plan import WORKLOAD, BuildPlan
-from planner.workbook.calculation import Calculation
-from planner.workbook.cell_styles import number_format
+from planner.workbook.cell_styles import SAID, number_format
+from planner.workbook.dashboard_lines import Lines
 from planner.workbook.formula_texts import in_row
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import GREY, Live, Page
@@ -40,18 +40,20 @@ class ExpectedParts:
 
     page: Page
     rows: range
+    unit: str
 
-    def draw(self, page: Page, anchor: str, size: tuple[float, float]) -> None:
+    def chart(self) -> BarChart:
         """The waterfall: the step and its bound from 0, each part from where the one before it ends."""
         chart = BarChart()
         chart.type, chart.grouping, chart.overlap, chart.gapWidth = "bar", "stacked", 100, 35
         charts.dress(chart, "From bound to expected: where the time of a step goes")
         chart.legend = None
         charts.plain_axis(chart.x_axis, "Part of the step", "General")
-        charts.plain_axis(chart.y_axis, "Seconds", "General")
+        charts.plain_axis(chart.y_axis, self.unit, "General")
         chart.x_axis.scaling.orientation = "maxMin"  # the first row on top
         chart.x_axis.majorGridlines = None
         chart.y_axis.crosses, chart.y_axis.tickLblPos = "max", "nextTo"  # and its axis at the bottom
+        chart.visible_cells_only = False
         begins, times = (self._column(column) for column in (BEGINS, TIME))
         hidden = Series(begins, title=TITLES[BEGINS])
         hidden.graphicalProperties = _filled(None)
@@ -62,8 +64,7 @@ class ExpectedParts:
         bars.dLbls = _values()
         chart.series += [hidden, bars]
         chart.set_categories(self._column(LABEL))
-        chart.width, chart.height = size
-        page.sheet.add_chart(chart, anchor)
+        return chart
 
     def _column(self, column: int):  # type: ignore[no-untyped-def]
         return charts.column(self.page, column, self.rows.start, self.rows.stop - 1)
@@ -85,24 +86,25 @@ def _values() -> DataLabelList:
 
 
 def write(
-    page: Page, plan: BuildPlan, inputs: Inputs, sheets: Sequence[Calculation], selector: str, at: int
+    page: Page, plan: BuildPlan, inputs: Inputs, made: Sequence[Lines], selector: str, at: int
 ) -> ExpectedParts | None:  # fmt: skip
     """Write the block from row `at` for the choice in the cell `selector`; None where no template has parts."""
-    made = [sheet for sheet in sheets if _lines(sheet)]
-    if not made:
+    told = [_Told(each.template, whole, each) for each in made if each.told and (whole := each.whole)]
+    if not told:
         return None
     page.section(at, "From bound to expected, of the scenario shown", plan.columns.last_filled)
     ids = plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
     index = _chosen(page, at + 1, "Column of the scenario", "1", "shown_index", f"MATCH({selector},{ids},0)")
     meant, at = "", at + 2
-    if len(made) > 1 and WORKLOAD in inputs.input_rows:
+    if len(told) > 1 and WORKLOAD in inputs.input_rows:
         across = plan.columns.across(inputs_sheet.NAME, inputs.input_rows[WORKLOAD])
         meant = _chosen(page, at, "Its workload", "text", f"shown_{WORKLOAD}", in_row(across, index))
         at += 1
     for column, title in TITLES.items():
         page.put(at, column, title, "plan_header_right" if column > UNIT else "plan_header")
-    writer = _Writer(page, plan, made, meant, index, at + 1)
-    return ExpectedParts(page, writer.write())
+    units = list(dict.fromkeys(each.whole.row.said_in for each in told))
+    rows = _Writer(page, plan, told, meant, index, at + 1).write()
+    return ExpectedParts(page, rows, f"Time ({units[0]})" if len(units) == 1 else "Time, in the unit of the table")
 
 
 def _chosen(page: Page, at: int, label: str, unit: str, name: str, formula: str) -> str:
@@ -113,19 +115,35 @@ def _chosen(page: Page, at: int, label: str, unit: str, name: str, formula: str)
 
 
 @dataclass(frozen=True)
+class _Told:
+    """A workload's step whose parts are told: its headline, and its lines above."""
+
+    template: str
+    whole: Headline[Row]
+    made: Lines
+
+    @property
+    def lines(self) -> list[tuple[str, int]]:
+        """The step, its bound and its parts: the label of each, and the row of its line."""
+        named = [row for row in (self.whole.row, self.whole.bound) if row]
+        parts = zip(self.whole.parts, self.made.parts, strict=True)
+        return [*((row.label, self.made.rows[row.name]) for row in named), *((part.label, at) for part, at in parts)]
+
+
+@dataclass(frozen=True)
 class _Writer:
     """The rows from `first` on; `meant` is the cell of the workload, blank where there is one alone."""
 
     page: Page
     plan: BuildPlan
-    sheets: Sequence[Calculation]
+    told: Sequence[_Told]
     meant: str
     index: str
     first: int
 
     def write(self) -> range:
         """Write the step, its bound and its parts; the rows that they take."""
-        lines = list(zip_longest(*(_lines(sheet) for sheet in self.sheets)))
+        lines = list(zip_longest(*(each.lines for each in self.told)))
         rows = range(self.first, self.first + len(lines))
         for at, line in zip(rows, lines, strict=True):
             self._line(at, line)
@@ -133,40 +151,35 @@ class _Writer:
         self.page.colour(f"{corner}:{last}", f"ISNA({corner})", ink=GREY)
         return rows
 
-    def _line(self, at: int, line: Sequence[Row | None]) -> None:
-        labels = [f'"{row.label}"' if row else '""' for row in line]
-        times = [self._time(sheet, row) for sheet, row in zip(self.sheets, line, strict=True)]
+    def _line(self, at: int, line: Sequence[tuple[str, int] | None]) -> None:
+        labels = [f'"{found[0]}"' if found else '""' for found in line]
+        times = [self._time(found[1]) if found else "NA()" for found in line]
         time, first = address(at, TIME), self.first + WHOLES
         begins = f"SUM({address(first, TIME)}:{address(at - 1, TIME)})" if at > first else "0"
         if None in line:  # a part less than another workload has: nothing to draw
             begins = f'IF({address(at, LABEL)}="",NA(),{begins})'
-        label = self._of_workload(labels)
-        alone = label.count('"') == 2 and label.startswith('"')
-        self.page.put(at, LABEL, label.strip('"') if alone else Live(label), "plan_formula_text")
-        self.page.put(at, UNIT, "s", "plan_text")
-        self.page.put(at, BEGINS, Live(begins), "plan_formula", number_format("s"))
-        self.page.put(at, TIME, Live(self._of_workload(times)), "plan_output", number_format("s"))
+        self._put(at, LABEL, self._of_workload(labels), "plan_formula_text")
+        self._put(at, UNIT, self._of_workload([f'"{each.whole.row.said_in}"' for each in self.told]), "plan_text")
+        self.page.put(at, BEGINS, Live(begins), "plan_formula", SAID)
+        self.page.put(at, TIME, Live(self._of_workload(times)), "plan_output", SAID)
         self.page.put(at, SHARE, Live(f"{time}/{address(self.first, TIME)}"), "plan_formula", "0.0%")
 
-    def _time(self, sheet: Calculation, row: Row | None) -> str:
-        if row is None:
-            return "NA()"
-        home = sheet.home(row.name)
-        return in_row(self.plan.columns.across(home.page.name, home.rows[row.name]), self.index)
+    def _put(self, at: int, column: int, text: str, style: str) -> None:
+        """Write a text that is the same for all workloads as a text, another one as a formula."""
+        alone = text.count('"') == 2 and text.startswith('"')
+        self.page.put(at, column, text.strip('"') if alone else Live(text), style)
+
+    def _time(self, row: int) -> str:
+        """The number of a line above in the column of the scenario that is shown."""
+        columns = self.plan.columns
+        first, last = (column_letters(column) for column in (layout.FIRST_SCENARIO, columns.last))
+        return in_row(f"${first}${row}:${last}${row}", self.index)
 
     def _of_workload(self, texts: Sequence[str]) -> str:
         """What is meant where the scenario is meant for a sheet's workload; of one meant for all the last one's."""
         if not self.meant or len(set(texts)) == 1:
             return texts[-1]
         chosen = texts[-1]
-        for sheet, text in zip(reversed(self.sheets[:-1]), reversed(texts[:-1]), strict=True):
-            chosen = f'IF({self.meant}="{sheet.template.name}",{text},{chosen})'
+        for each, text in zip(reversed(self.told[:-1]), reversed(texts[:-1]), strict=True):
+            chosen = f'IF({self.meant}="{each.template}",{text},{chosen})'
         return chosen
-
-
-def _lines(sheet: Calculation) -> list[Row]:
-    """The expected step of a whole plan, its bound and its parts; none of a part of a plan."""
-    whole = headlines(sheet.template)[0]
-    if not memory_check(sheet.template.name) or not whole.parts or not whole.bound:
-        return []
-    return [whole.row, whole.bound, *(sheet.template.row(part.text) for part in whole.parts)]

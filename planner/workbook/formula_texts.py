@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from planner.catalog.table import TABLES
-from planner.formulas.binding import FAR, LARGE
 from planner.formulas.template import CALCULATED, Row
 from planner.workbook.database_sheets import DatabaseSheet
 
@@ -66,25 +65,36 @@ ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
 class Ranking:
     """The cells of the competing parts in order, their range, the range of their labels, and MAX or MIN.
 
-    `is_row` says that they stand side by side.
+    `far` and `large` are the cells of the margins from which no digits, and no decimals, are told; `is_row` says that
+    the parts stand side by side.
     """
 
     cells: Sequence[str]
     values: str
     labels: str
     function: str
+    far: str
+    large: str
     is_row: bool = False
 
-    @property
-    def best(self) -> str:
-        """The value that binds."""
-        return f"{self.function}({self.values})"
+    def formulas(self, best: str, binding: str, following: str, margin: str, times: str) -> list[str]:
+        """The formulas of five cells, whose references are the arguments, and of what they say in words.
 
-    @property
-    def binding(self) -> str:
-        """The label of what binds; the smallest of some parts binds at 0 too."""
-        which = self._label(self.best)
-        return f'IF({self.best}=0,"{NONE}",{which})' if self.function == "MAX" else which
+        `best` is the value that binds, `binding` its label, `following` the second largest or smallest, `margin` the
+        larger of the two over the smaller (N/A where that is 0), `times` the margin as it is told: `1.80`. The words
+        are `Compute, 1.80x above the next`; the smallest of some parts binds at 0 too.
+        """
+        is_largest = self.function == "MAX"
+        small, large = (following, best) if is_largest else (best, following)
+        which = self._label(best)
+        return [
+            f"{self.function}({self.values})",
+            f'IF({best}=0,"{NONE}",{which})' if is_largest else which,
+            self.following,
+            f"IF({small}>0,{large}/{small},NA())",
+            self._times(margin),
+            self._words(small, binding, following, margin, times),
+        ]
 
     @property
     def following(self) -> str:
@@ -100,26 +110,16 @@ class Ranking:
             pairs.append(f"{other}({one},{after})")
         return pairs[0] if len(pairs) == 1 else f"{self.function}({','.join(pairs)})"
 
-    def margin(self, following: str) -> str:
-        """The larger of the two over the smaller; N/A where the smaller is 0. `following` is the cell of the second."""
-        small, large = self._ends(following)
-        return f"IF({small}>0,{large}/{small},NA())"
+    def _times(self, margin: str) -> str:
+        """FIXED writes the decimals: Gnumeric joins some numbers with a text as 4.8699999999999999999."""
+        rounded = f"IF({margin}>={self.large},ROUND({margin},0),FIXED(ROUND({margin},2),2,TRUE))"
+        return f'IF({margin}>={self.far},"more than "&{self.far},{rounded})'
 
-    def words(self, binding: str, following: str, margin: str) -> str:
-        """`Compute, 1.80x above the next`; the arguments are the cells of the three formulas above.
-
-        FIXED writes the decimals: Gnumeric joins some numbers with a text as 4.8699999999999999999.
-        """
+    def _words(self, small: str, binding: str, following: str, margin: str, times: str) -> str:
         over = "above" if self.function == "MAX" else "below"
-        rounded = f"IF({margin}>={LARGE},ROUND({margin},0),FIXED(ROUND({margin},2),2,TRUE))"
-        times = f'IF({margin}>={FAR},"more than {FAR:,}",{rounded})'
-        distance = f'{times}&"x {over} "&{self._label(following)}'
-        said = f'IF(ROUND({margin},2)=1,"{LEVEL}",{distance})'
+        distance = f'IF(ROUND({margin},2)=1,"{LEVEL}",{times}&"x {over} "&{self._label(following)})'
         alone = f'{binding}&IF({binding}="{NONE}","",", {ALONE}")'
-        return f'IF({self._ends(following)[0]}>0,{binding}&", "&{said},{alone})'
-
-    def _ends(self, following: str) -> tuple[str, str]:
-        return (following, self.best) if self.function == "MAX" else (self.best, following)
+        return f'IF({small}>0,{binding}&", "&{distance},{alone})'
 
     def _label(self, value: str) -> str:
         place = f"MATCH({value},{self.values},0)"

@@ -12,15 +12,18 @@ from planner.formulas.template import Row
 from planner.table import joined
 from planner.workbook import layout
 from planner.workbook.build_plan import OVERRIDABLE, BuildPlan
-from planner.workbook.cell_styles import number_format, row_format
-from planner.workbook.page import BROWN, ORANGE, Page, whole_as_int
+from planner.workbook.cell_styles import row_format
+from planner.workbook.input_sections import sections
+from planner.workbook.page import BROWN, ORANGE, Page, titled, whole_as_int
 from planner.xlsx.address import address, column_letters
 
 NAME = "Inputs"
 CHOSEN = "the plan's choice"  # the source of an input that its template gives none
 PURPOSE = "Blue cells are yours to change. A blank override takes the database's number; a blank input is N/A."
 
-FITTED = "Overrides of calibrated numbers: a fit of your own has its row on Calibration; + opens them"
+PLAN, OPENS = "Plan", "+ opens them"  # how the headings of inputs begin, and what one says of a closed group
+LOOKED_UP, CALCULATED = "Overrides of looked-up numbers", "Overrides of calculated numbers"
+FITTED = "Overrides of calibrated numbers: a fit of your own has its row on Calibration"
 LEAST = "0.000000001"  # a validation between two numbers lets both in: this stands for above 0
 
 
@@ -45,28 +48,20 @@ def write(book: Workbook, plan: BuildPlan, ranges: dict[str, str]) -> Inputs:
     inputs = Inputs(page)
     _header_rows(page, plan, ranges)
     row = layout.FIRST_ROW
-    row = _block(page, plan, "Plan", list(plan.inputs.values()), inputs.input_rows, row, ranges)
+    for each in sections(plan.inputs.values()):
+        title = f"{PLAN}: {each.title}"
+        row = _block(page, plan, title, each.rows, inputs.input_rows, row, ranges, is_closed=each.is_closed)
     lookups = [r for r in plan.overrides.values() if r.kind in OVERRIDABLE and r.kind != "calibration"]
     fitted = [r for r in plan.overrides.values() if r.kind == "calibration"]
     others = [r for r in plan.overrides.values() if r.kind not in OVERRIDABLE]
     calculated = [replace(r, label=f"{r.label} (override)") for r in others]
-    row = _block(page, plan, "Overrides of looked-up numbers", lookups, inputs.override_rows, row, ranges)
-    row = _block(page, plan, "Overrides of calculated numbers", calculated, inputs.override_rows, row, ranges)
-    row = _closed(page, row, _block(page, plan, FITTED, fitted, inputs.override_rows, row, ranges))
+    for title, rows in ((LOOKED_UP, lookups), (CALCULATED, calculated), (FITTED, fitted)):
+        row = _block(page, plan, title, rows, inputs.override_rows, row, ranges, is_closed=True)
     _constants(page, plan, inputs, row)
     _colour_overrides(inputs, plan)
+    page.close_columns(range(layout.SOURCE, layout.FIRST_SCENARIO))
     page.widths(38, 11, 25, 34, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
     return inputs
-
-
-def _closed(page: Page, heading: int, below: int) -> int:
-    """Close the rows below a heading, where it has any, as a group; returns the row below the block."""
-    for row in range(heading + 1, below - 1):
-        group = page.sheet.row_dimensions[row]
-        group.outlineLevel, group.hidden = 1, True
-    if below > heading:
-        page.sheet.row_dimensions[below - 1].collapsed = True
-    return below
 
 
 def _colour_overrides(inputs: Inputs, plan: BuildPlan) -> None:
@@ -96,22 +91,28 @@ def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
 
 
 def _block(
-    page: Page, plan: BuildPlan, title: str, rows: list[Row], places: dict[str, int], at: int, ranges: dict[str, str]
+    page: Page, plan: BuildPlan, title: str, rows: list[Row], places: dict[str, int], at: int, ranges: dict[str, str],
+    *, is_closed: bool,
 ) -> int:  # fmt: skip
-    """A section of the sheet; returns the row below it."""
+    """A section of the sheet, of which a closed one shows what is typed alone; returns the row below it."""
     if not rows:
         return at
-    page.section(at, title, plan.columns.last_filled)
-    overriding = title != "Plan"
-    first = at + 1
+    page.section(at, f"{title}; {OPENS}" if is_closed else title, plan.columns.last_filled)
+    overriding = not title.startswith(PLAN)
+    first, typed = at + 1, set[int]()
     for at, row in enumerate(rows, start=first):
         places[row.name] = at
         _describe(page, at, row)
         for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
-            value = scenario.values.get(row.name, None if overriding else row.default)
+            usual = None if overriding else row.default
+            value = scenario.values.get(row.name, usual)
+            if value != usual:
+                typed.add(at)
             missing = row.name in scenario.values and value is None
-            page.put(at, column, "#N/A" if missing else whole_as_int(value), "plan_input", number_format(row.unit))
+            page.put(at, column, "#N/A" if missing else whole_as_int(value), "plan_input", row_format(row))
         validate(page, row, plan.columns.area(at, at), ranges, overriding)
+    if is_closed:
+        page.close_rows(range(first, at + 1), typed)
     return at + 2
 
 
@@ -126,16 +127,16 @@ def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], ov
     above, most = allowed.is_positive, f"{allowed.most:g}"
 
     def hold(error: str, **rule: str) -> None:
-        page.validate(reference, row.label, prompt, error, **rule)
+        page.validate(reference, titled(row), prompt, error, **rule)
 
     if row.unit == "text" and (table := id_table(row)) in ranges:
-        page.choose(reference, ranges[table], row.label, prompt)
+        page.choose(reference, ranges[table], titled(row), prompt)
     elif row.choices:
-        page.choose(reference, f'"{",".join(row.choices)}"', row.label, prompt)
+        page.choose(reference, f'"{",".join(row.choices)}"', titled(row), prompt)
     elif row.unit == "text":
         hold("At most 80 characters.", type="textLength", operator="between", formula1="0", formula2="80")
     elif allowed.is_flag:
-        hold("1 is yes and 0 is no.", type="list", formula1='"0,1"')
+        hold("1 is yes and 0 is no.", type="list", formula1='"1,0"')
     elif allowed.is_stage:
         error = f"A whole number from 0 to {most}."
         hold(error, type="whole", operator="between", formula1="0", formula2=most)
@@ -160,3 +161,4 @@ def _constants(page: Page, plan: BuildPlan, inputs: Inputs, at: int) -> None:
         _describe(page, at, row)
         page.put(at, layout.FORMULA, whole_as_int(row.default), "plan_constant", row_format(row))
         page.put(at, layout.SOURCE, joined(row.source, row.note), "plan_told")
+    page.close_rows(range(first, at + 1))

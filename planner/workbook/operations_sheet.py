@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 from openpyxl.workbook import Workbook
 
+from planner.errors import UserError
+from planner.formulas.evaluation import evaluate
 from planner.formulas.explanation import in_names
 from planner.formulas.layer_ops import PHASES, LayerOps, Operation
-from planner.formulas.template import Row
+from planner.formulas.lookups import facts
+from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
@@ -23,6 +26,7 @@ from planner.xlsx.address import address
 NAME = "Operations"
 PURPOSE = "The working behind Roofline: one row for each operation of the scenario chosen on Dashboard."
 FIRST_STEP_ROW = 5
+PLACED = ("phase", "hardware_row")  # of the block, and no rows of a template
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ def _leaf(operation: Operation, names: _Step) -> Leaf:
     def leaf(row: Row, at: int) -> tuple[object, str]:  # noqa: ARG001 (a Leaf)
         if row.name in operation.bindings:
             return Live(operation.bindings[row.name].substitute(names)), "plan_formula"
-        if row.name in names.step.template.by_name or row.name in names.places:
+        if row.name in names.places:
             return Live(names(row.name)), "plan_cross"
         if row.kind != "input":
             return None, ""
@@ -88,6 +92,24 @@ def _leaf(operation: Operation, names: _Step) -> Leaf:
         return Live(value), "plan_formula"
 
     return leaf
+
+
+def unused(plan: BuildPlan, ops: LayerOps, step: Template) -> set[str]:
+    """The names of the operations that the models of no scenario do: experts, where all are dense.
+
+    None where a model or a chip is not in the plan's databases, but on a person's sheet alone.
+    """
+    done: set[str] = set()
+    for model, hardware in {(each.model, each.hardware) for each in plan.scenarios}:
+        try:
+            found = evaluate(step, facts(step, model, hardware, plan.databases))
+        except UserError:
+            return set()
+        for operation in ops.operations:
+            counts = [found.number(name) for name in operation.count.names]
+            if any(count != 0 for count in counts) or not counts:
+                done.add(operation.row.name)
+    return {operation.row.name for operation in ops.operations} - done
 
 
 class _Step(ChosenBlock):
@@ -113,14 +135,25 @@ class _Step(ChosenBlock):
         self.places["hardware_row"] = self.put(
             "hardware_row", "Row of Hardware", "1", number_format("1"), matched, names, "plan_formula"
         )
+        for name in _called_up(ops, step):
+            row, home = step.template.row(name), step.home(name)
+            values = in_row(plan.columns.across(home.page.name, home.rows[name]), self.places["scenario_index"])
+            told = row_format(row), values, f"{home.page.name}[{name}]", "plan_cross"
+            self.places[name] = self.put(name, row.label, row.unit, *told)
         for row in ops.steps:
             formula, names = row.expression.substitute(self), in_names(row)
             form = row_format(row)
             self.places[row.name] = self.put(row.name, row.label, row.unit, form, formula, names, "plan_formula")
+        page.close_rows(range(FIRST_STEP_ROW + 2, self.last + 1))
 
     def __call__(self, name: str) -> str:
-        if name in self.places:
-            return self.places[name]
-        home = self.step.home(name)
-        values = self.plan.columns.across(home.page.name, home.rows[name])
-        return in_row(values, self.places["scenario_index"])
+        return self.places[name]
+
+
+def _called_up(ops: LayerOps, step: Calculation) -> list[str]:
+    """The rows of the step's template that its operations are made of, in its order."""
+    read = {name for row in ops.steps for name in row.reads}
+    for operation in ops.operations:
+        read.update(operation.count.names, *(formula.names for formula in operation.bindings.values()))
+        read.update(row.name for row in operation.template.rows if row.kind not in (*CALCULATED, "constant"))
+    return [row.name for row in step.template.rows if row.name in read and row.name not in PLACED]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from datetime import date
+from itertools import count, islice
 
 from openpyxl.formatting.rule import Rule
 from openpyxl.utils.datetime import to_excel
@@ -13,6 +14,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
+from planner.formulas.template import Row
 from planner.workbook import layout
 from planner.workbook.cell_styles import style_numbers
 from planner.workbook.layout import ScenarioColumns
@@ -21,12 +23,13 @@ from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import HERE, Grid
 
 RED, PALE_RED, GREY, ORANGE, BROWN = "FFB42318", "FFFEE4E2", "FF9CA3AF", "FFFDE9CF", "FF8A4B08"
+GREEN, PALE_GREEN, PALE_GREY = "FF11734B", "FFE3F1E9", "FFD1D5DB"
 WRAPS = ("plan_told", "plan_told_link", "plan_wrapped", "plan_lead_label")  # the styles of texts that wrap
+PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
 LINE_HEIGHT, PER_WIDTH = 13.0, 1.15  # points a line, letters a unit of width
 FORMULA_LIKE = ("=", "+", "-", "@")  # a text that begins so is marked as a text, lest a program read a formula in it
 _WORDS = re.compile(r"[^\s/-]*[\s/-]+|[^\s/-]+")  # a line ends after a blank, a hyphen or a slash
 LONGEST_TITLE, LONGEST_PROMPT = 32, 255  # letters that a validation's message may have
-MASTER_CHECK = "C1"  # on every sheet: the count of failed checks
 
 
 Filling = tuple[int, int, int, Value]
@@ -40,6 +43,7 @@ class Page:
         self, book: Workbook, name: str, title: str, purpose: str, *, corner: str = "B6", titles: str = "5:5"
     ) -> None:
         self.corner = corner  # the first cell that scrolls
+        self.master_at: tuple[int, int] | None = None  # the columns that say and count the failed checks, if told
         self.pages_high = 0  # as many as it takes
         self.titles = titles  # the rows that each printed page repeats
         self.sheet: Worksheet = book.create_sheet(name)
@@ -51,7 +55,7 @@ class Page:
         self._told: dict[tuple[int, int], str] = {}  # the notes that wrap
         self.filled: dict[tuple[int, int], Filling] = {}  # what was put, by the first of the cells
         self.swept: dict[str, list[float]] = {}  # the values of each axis of a sweep
-        self.rules: list[tuple[str, ...]] = []  # the area, the kind and the texts of validations and formats
+        self.rules: list[tuple[str, ...]] = []  # of validations and formats: area, kind, title, formulas, prompt
         self.put(1, 1, title, "plan_title")
         if name != "Cover":
             self.link(1, 1, "Cover", "A1")
@@ -60,6 +64,7 @@ class Page:
     def put(self, row: int, column: int, value: object, style: str, number_format: str | None = None) -> None:
         """Write one cell. Only a Live text becomes a formula, whatever a text begins with."""
         look = self._look(style, number_format)
+        self._told.pop((row, column), None)
         if isinstance(value, Live):
             self.grid.put_formula(row, column, value, look)
             self.filled[row, column] = 1, 1, look, value
@@ -124,15 +129,16 @@ class Page:
 
         `rule` has its type, operator and formulas as openpyxl calls them.
         """
-        title = title[:LONGEST_TITLE]
+        assert len(title) <= LONGEST_TITLE, f"{self.name}: {title!r} is longer than a title may be"
+        prompt = prompt[:LONGEST_PROMPT]
         validation = DataValidation(
             showErrorMessage=True, showInputMessage=True, allow_blank=True, promptTitle=title, errorTitle=title,
-            prompt=prompt[:LONGEST_PROMPT], error=error, **rule,
+            prompt=prompt, error=error, **rule,
         )  # fmt: skip
         for area in reference.split():
             validation.add(area)
         self.sheet.add_data_validation(validation)
-        self.rules.append((reference, rule["type"], title, rule["formula1"], rule.get("formula2", "")))
+        self.rules.append((reference, rule["type"], title, rule["formula1"], rule.get("formula2", ""), prompt))
 
     def colour(self, reference: str, condition: str, *, ink: str, fill: str | None = None, bold: bool = False) -> None:
         """A conditional format: the cells of `reference` for which the formula `condition` holds.
@@ -142,7 +148,7 @@ class Page:
         assert "!" not in condition, f"{self.name}: a conditional format can't read {condition}"
         change = self._styles.conditional(self.sheet.parent, ink, fill, bold)
         self.sheet.conditional_formatting.add(reference, Rule("expression", dxfId=change, formula=[condition]))
-        self.rules.append((reference, "", "", condition, ""))
+        self.rules.append((reference, "", "", condition, "", ""))
 
     def widths(self, *widths: float, scenarios: ScenarioColumns | None = None, each: float = 16) -> None:
         """Column widths from A on, then one width for the scenario columns."""
@@ -150,6 +156,13 @@ class Page:
             self.sheet.column_dimensions[column_letters(index)].width = width
         for column in scenarios or ():
             self.sheet.column_dimensions[column_letters(column)].width = each
+
+    def pixels(self, column: int) -> int:
+        """How wide a column is on a screen; 0 of a closed one."""
+        columns, name = self.sheet.column_dimensions, column_letters(column)
+        if name not in columns:
+            return PLAIN_COLUMN
+        return 0 if columns[name].hidden else int(7 * columns[name].width + 5)
 
     def describe(self, row: int, texts: Iterable[str]) -> None:
         """Write what a row is into its first columns: label, unit, name, formula or note, source."""
@@ -170,30 +183,58 @@ class Page:
             for column in (layout.FORMULA, layout.SOURCE):
                 self.put(row, column, None, "plan_text")
 
-    def scenario_widths(self, columns: ScenarioColumns, widths: Iterable[float]) -> None:
-        """The widths of such a sheet's columns; those of formulas and sources are a group, which can be closed."""
+    def scenario_widths(self, columns: ScenarioColumns, widths: Iterable[float], *, is_closed: bool = False) -> None:
+        """The widths of such a sheet's columns; those of formulas and sources are a group, which can be closed.
+
+        Closed, it has the names too.
+        """
         self.widths(*widths, scenarios=columns, each=layout.SCENARIO_WIDTH)
+        if is_closed:
+            self.close_columns(range(layout.NAME, layout.FIRST_SCENARIO))
         for column in (layout.FORMULA, layout.SOURCE):
             self.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
 
-    def close_rows(self, rows: range, is_open: Container[int] = ()) -> None:
-        """Make rows a closed group, which the row below them opens; those of `is_open` are of it, and are seen."""
+    def close_rows(self, rows: Collection[int], is_open: Container[int] = ()) -> None:
+        """Make rows closed groups, which the row below each opens; those of `is_open` are of it, and are seen."""
         for row in rows:
             group = self.sheet.row_dimensions[row]
             group.outlineLevel, group.hidden = 1, row not in is_open
-        if rows:
-            self.sheet.row_dimensions[rows.stop].collapsed = True
+            if row + 1 not in rows:
+                self.sheet.row_dimensions[row + 1].collapsed = True
+
+    def close_columns(self, columns: Collection[int]) -> None:
+        """Make columns closed groups, which the column right of each opens."""
+        for column in columns:
+            group = self.sheet.column_dimensions[column_letters(column)]
+            group.outlineLevel, group.hidden = 1, True
+            if column + 1 not in columns:
+                self.sheet.column_dimensions[column_letters(column + 1)].collapsed = True
+
+    def heads(self, at: int, column: int, label: str, name: str, *, right: bool) -> None:
+        """The title of a column of cases: its label in row `at`, and below it, for a closed row, its machine name."""
+        side = "_right" if right else ""
+        self.put(at, column, label, f"plan_column{side}")
+        self.put(at + 1, column, name, f"plan_note{side}")
 
     def fit(self) -> None:
         """Make rows as high as their texts need, where these wrap: not every program does when it opens the file."""
         columns, rows = self.sheet.column_dimensions, self.sheet.row_dimensions
-        wide = {column: columns[column_letters(column)].width for column in {column for _, column in self._told}}
+        letters_of = {column: column_letters(column) for column in {column for _, column in self._told}}
+        wide = {column: columns[name].width for column, name in letters_of.items() if not columns[name].hidden}
         for (row, column), text in self._told.items():
+            if column not in wide:
+                continue
             letters = max(int(wide[column] * PER_WIDTH), 8)
             lines = lines_of(text, letters) if len(text) > letters else 1
             if lines > 1:
                 known = (rows[row].height or 0) if row in rows else 0
                 self.heights[row] = max(self.heights.get(row, known), LINE_HEIGHT * lines + 2)
+
+    def _open_columns(self) -> tuple[int, int]:
+        """The first two columns behind the labels that are not closed."""
+        closed = {letters for letters, column in self.sheet.column_dimensions.items() if column.hidden}
+        told, counted = islice((at for at in count(2) if column_letters(at) not in closed), 2)
+        return told, counted
 
     def finish(self, master: str | None) -> None:
         """Freeze panes, put the master check into the header, fit the notes, and set the page up for printing.
@@ -206,15 +247,21 @@ class Page:
         sheet.sheet_view.showGridLines = False
         sheet.sheet_view.zoomScale = 100
         if master:
-            self.put(1, 2, "Failed checks", "plan_text")
-            self.put(1, 3, Live(master), "plan_check", "0")
-            self.colour(MASTER_CHECK, f"{MASTER_CHECK}>0", ink=RED, fill=PALE_RED, bold=True)
+            said, counted = self.master_at or self._open_columns()
+            self.put(1, said, "Failed checks", "plan_text")
+            self.put(1, counted, Live(master), "plan_check", "0")
+            self.colour(address(1, counted), f"{address(1, counted)}>0", ink=RED, fill=PALE_RED, bold=True)
         sheet.page_setup.orientation = "landscape"
         sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, self.pages_high
         sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
         sheet.print_title_rows = self.titles
         footer = sheet.oddFooter
         footer.left.text, footer.center.text, footer.right.text = "&F", "&A", "&P of &N"
+
+
+def titled(row: Row) -> str:
+    """What the messages of a row's validation are headed by: its label, or where that is too long its machine name."""
+    return next((text for text in (row.label, row.name) if len(text) <= LONGEST_TITLE), "")
 
 
 def _held(value: object) -> Value:

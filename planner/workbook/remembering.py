@@ -58,9 +58,7 @@ def write(page: Page, memory: Memory) -> None:
         page.put(at, 1, name, "plan_label")
         for column, text in enumerate(texts, start=2):
             page.put(at, column, text, "plan_text")
-        group = page.sheet.row_dimensions[at]
-        group.outlineLevel, group.hidden = 1, True
-    page.sheet.row_dimensions[heading + len(lines) + 1].collapsed = True
+    page.close_rows(range(heading + 1, heading + 1 + len(lines)))
 
 
 def is_by_scenario(kind: str) -> bool:

@@ -18,6 +18,8 @@ from openpyxl.worksheet._writer import WorksheetWriter
 from openpyxl.worksheet.worksheet import Worksheet
 from openpyxl.writer.excel import ExcelWriter
 
+from planner.workbook.ignored_errors import ignored
+from planner.workbook.openpyxl_parts import mended
 from planner.workbook.page import Page
 from planner.xlsx.address import Area, address
 from planner.xlsx.grid import Block, Grid
@@ -26,6 +28,7 @@ from planner.xlsx.opc import Package
 
 _ROWS = re.compile(rb"<sheetData\s*/>|<sheetData>.*</sheetData>", re.DOTALL)
 _DIMENSION = re.compile(rb"<dimension [^>]*>")
+_BEHIND_IGNORED = re.compile(rb"<(?:drawing|legacyDrawing|tableParts)\b|</worksheet>")
 _BEHIND_LINKS = re.compile(rb"<(?:printOptions|pageMargins)\b")  # of what stands behind links one is always there
 
 
@@ -56,6 +59,7 @@ def write(book: Workbook, pages: Sequence[Page]) -> Written:
     for page in pages:
         assert all(each._value is None for each in page.sheet._cells.values()), f"{page.name}: Page.put writes cells"
         page.sheet.row_dimensions = {}
+    book.active.sheet_view.tabSelected = True
     package = _package(_Writer.parts_of(book))
     parts = package.sheets()
     frames = {page.name: _frame(package.parts[parts[page.name]], page) for page in pages}
@@ -124,6 +128,7 @@ class _Writer(ExcelWriter):  # type: ignore[misc]
 
 
 def _package(parts: dict[str, bytes]) -> Package:
+    parts = {name: mended(name, xml) for name, xml in parts.items()}
     infos = {name: ZipInfo(name) for name in parts}
     for info in infos.values():
         info.compress_type, info.external_attr = ZIP_DEFLATED, 0o600 << 16
@@ -136,4 +141,7 @@ def _frame(xml: bytes, page: Page) -> tuple[bytes, bytes]:
     match = _ROWS.search(xml)
     assert match is not None, "a sheet has rows"
     before = _DIMENSION.sub(b'<dimension ref="%b"/>' % area, xml[: match.start()])
-    return before, _linked(xml[match.end() :], page.links)
+    behind = _linked(xml[match.end() :], page.links)
+    at = _BEHIND_IGNORED.search(behind)
+    assert at is not None, "a sheet ends"
+    return before, behind[: at.start()] + ignored(page) + behind[at.start() :]

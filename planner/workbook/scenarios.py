@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from planner import csvfile
+from planner.book.scenario_columns import identifier
 from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare import comparison_cases as cases
@@ -109,7 +109,7 @@ def _sorted(
 
 def _scenario(model: str | None, chip: str | None, values: Mapping[str, Value]) -> BuildScenario:
     name = " on ".join(part for part in (model, chip) if part) or "scenario"
-    return BuildScenario(re.sub(r"[^a-z0-9]+", "_", name.lower()), name, model, chip, values, is_named=False)
+    return BuildScenario(identifier(name), name, model, chip, values, is_named=False)
 
 
 def _possible(scenario: BuildScenario, chips: Table) -> BuildScenario:

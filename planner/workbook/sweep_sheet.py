@@ -19,15 +19,13 @@ from planner.workbook.calculation import Calculation
 from planner.workbook.chosen_scenario import ChosenScenario
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.layout import within
-from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of
+from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Live, Page, lines_of
 from planner.workbook.sweep_table import SweepColumns, SweepTable, TableWriter
 from planner.xlsx.address import column_letters
 
 NAME = "Sweep"
-PURPOSE = "The scenario chosen on Dashboard, swept: blue values are yours to change; the + signs open the working."
-WIDTHS, WIDTH, WORDS_WIDTH = (20.0, 15.0, 15.0, 24.0, 16.0), 16.0, 66.0  # WIDTH: of a narrow column
-PER_LETTER = 0.76  # units of width of a letter of a machine name, which is small and bold
-NAMES_HEIGHT = 24.0  # points: two lines
+PURPOSE = "The scenario chosen on Dashboard, swept: blue values are yours to change; + opens the working."
+WIDTHS, WIDTH, WORDS_WIDTH = (24.0, 15.0, 15.0, 24.0, 16.0), 14.0, 60.0  # WIDTH: of a narrow column
 LINES = 2.5  # of most labels
 
 
@@ -52,6 +50,7 @@ def write(
     scenario = ChosenScenario(page, plan, inputs, selector)
     for sweep, sheet in sweeps:
         scenario.look_up(sweep, sheet)
+    scenario.look_up_constants(sweep.rows[name] for sweep, _ in sweeps for name in sweep.shown)
     scenario.close()
     right = max(SweepColumns(sweep, sweep.axes[0]).end for sweep, _ in sweeps)  # where what is shown begins
     last = right + max(len(sweep.shown) + len(sweep.bounds) for sweep, _ in sweeps) - 1
@@ -65,31 +64,31 @@ def write(
             page.section(at, f"{sheet.page.name}: over {within(axis.row.label)}{told}", table.last_column)
             done.tables.append(table.write(at + 1))
             at = done.tables[-1].rows.stop + 1
-    opened = max(SweepColumns(sweep, sweep.axes[0]).first for sweep, _ in sweeps)
     words = max(len(sweep.bounds) for sweep, _ in sweeps)
     _fit(done, range(right, right + words))
-    for column in range(opened, right):
-        group = page.sheet.column_dimensions[column_letters(column)]
-        group.outlineLevel, group.hidden = 1, True
-    page.sheet.column_dimensions[column_letters(right)].collapsed = True
+    page.close_columns(range(2, right))
+    page.close_columns(range(drawn_from, max(max(table.columns.values()) for table in done.tables) + 1))
+    page.put(scenario.FIRST_ROW, right, Live(scenario.chosen), "plan_cross")
     page.sheet.print_area = f"A1:{column_letters(last)}{at}"
     return done
 
 
 def _fit(done: Sweeps, words: range) -> None:
-    """Make columns as wide as their names, which have no blanks to break at, and the row above as high as labels."""
+    """Make columns as wide as their labels need, and the row of the labels as high; the machine names are closed."""
+    shown = range(words.start, max(table.last_column for table in done.tables) + 1)
     width: dict[int, float] = dict(enumerate(WIDTHS, start=1))
     for table in done.tables:
-        for column, (label, name) in table.titles.items():
-            if column > len(WIDTHS):
-                needed = math.ceil(max(PER_LETTER * len(name), len(label) / PER_WIDTH / LINES)) + 1.0
+        for column, label in table.labels.items():
+            if column in shown:
+                needed = math.ceil(len(label) / PER_WIDTH / LINES) + 1.0
                 width[column] = max(width.get(column, WIDTH), needed)
     width |= dict.fromkeys(words, WORDS_WIDTH)
     for column, wide in width.items():
         done.page.sheet.column_dimensions[column_letters(column)].width = wide
     for table in done.tables:
-        labels = ((label, int(width[column] * PER_WIDTH) - 1) for column, (label, _) in table.titles.items())
+        labels = ((label, int(width[column] * PER_WIDTH) - 1) for column, label in table.labels.items()
+                  if column in shown)  # fmt: skip
         lines = max(lines_of(label, letters) for label, letters in labels)
         rows = done.page.sheet.row_dimensions
         rows[table.rows.start - 2].height = LINE_HEIGHT * lines + 3
-        rows[table.rows.start - 1].height = NAMES_HEIGHT
+        done.page.close_rows([table.rows.start - 1])

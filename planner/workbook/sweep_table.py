@@ -10,20 +10,24 @@ from planner.formulas.binding import Constraint, constraint
 from planner.formulas.sweeps import Axis, Sweep
 from planner.formulas.template import CALCULATED, Row
 from planner.formulas.text import parse
+from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD
 from planner.workbook.cell_styles import RATIO, number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenScenario
+from planner.workbook.display_units import shown_format
 from planner.workbook.formula_texts import Ranking, calculated
 from planner.workbook.inputs_sheet import at_least_0
 from planner.workbook.layout import within
-from planner.workbook.page import GREY, PALE_RED, RED
+from planner.workbook.page import GREY, PALE_RED, RED, titled
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
-FEWEST = 11  # cases of a table
-DRAWN = ("memory", "time", "total", "limit")  # these have open columns of their own: a chart draws no hidden cells
+FEWEST, BEYOND = 11, 2  # cases of a table, and how many doublings of chips are below and above the scenarios'
+RANKED = ("best", "binds", "next", "margin", "times")  # what is told of the parts that compete
+WHOLES = {"memory": "held", "time": "total", "total": "total", "limit": "total"}  # of each part that a chart draws
+HELD_AGAINST = {"held": "capacity"}  # else against the scenario's own
+DRAWN = tuple(WHOLES)
 MARKED = ("latency", "throughput")  # of which a chart marks the scenario's own
-TEXTS = ("scenario", ".words", ".binds")  # how the names of columns of texts end
-DRAWN_WITHIN = 4  # of a chip's memory, or the scenario's step: bars beyond would leave nothing to be seen of the rest
+TEXTS = (".words", ".binds", ".times")  # how the names of columns of texts end
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,8 @@ class SweepTable:
     columns: Mapping[str, int]
     own: Mapping[str, int]
     shown: Mapping[str, int]  # of what it shows, in every row; what it draws is N/A in some
-    titles: Mapping[int, tuple[str, str]]  # the label and the machine name above each column, in two rows
+    labels: Mapping[int, str]  # above each column, in the first of two rows of titles
+    last_column: int  # of what it shows
 
 
 class SweepColumns:
@@ -47,8 +52,8 @@ class SweepColumns:
         self.axes = [axis.row.name, *(each.row.name for each in others)]
         moved = {name for each in sweep.axes for name in sweep.depends(each)} - set(self.axes)
         follows = [name for each in sweep.axes for name in each.follows]
-        self.beside = {"scenario": len(self.axes) + 1, "ratio": len(self.axes) + 2}
-        self.first = max(VALUE + 2, len(self.axes) + 3)  # the block's texts stand left of the working, and stay open
+        self.ratio = len(self.axes) + 1
+        self.first = max(VALUE + 2, self.ratio + 1)  # the block's texts stand left of the working
         self.working = [*follows, *(name for name in sweep.in_order if name in moved and name not in follows)]
         fixed = [name for name in sweep.used if name not in moved and name not in self.axes]
         self.working += [name for name in fixed if name not in self.working]
@@ -59,7 +64,7 @@ class SweepColumns:
         for name in sweep.bounds:
             if found := constraint(sweep.rows[name], sweep.rows):
                 self.bounds.append((found, self.end))
-                self.end += len(found.parts) + 3
+                self.end += len(found.parts) + len(RANKED)
 
 
 class TableWriter:
@@ -76,15 +81,20 @@ class TableWriter:
         self.shown = {name: column for column, name in enumerate(sweep.shown, start=first)}
         self.last_column = first + len(sweep.shown) - 1
         beside = dict.fromkeys(name for part in DRAWN for name in sweep.playing(part))
+        wholes = [whole for whole in dict.fromkeys(WHOLES.values()) if sweep.playing(whole)]
+        self.reach = {whole: column for column, whole in enumerate(wholes, start=drawn_from)}
+        drawn_from += len(wholes)
         self.drawn = {name: column for column, name in enumerate(beside, start=drawn_from)}
         marked = [name for part in MARKED for name in sweep.playing(part)[:1]]
         self.own = {name: column for column, name in enumerate(marked, start=drawn_from + len(beside))}
-        self.titles: dict[int, tuple[str, str]] = {}
+        self.labels: dict[int, str] = {}
 
     def write(self, at: int) -> SweepTable:
         """Write the table with its titles in rows `at` and `at + 1`."""
         self._titles(at)
-        typed = [scenario.values for scenario in self.plan.scenarios]
+        workload = self.sweep.template.name
+        meant = [each.values for each in self.plan.scenarios if each.values.get(WORKLOAD) in (workload, ALL_WORKLOADS)]
+        typed = meant or [each.values for each in self.plan.scenarios]
         cases = self.plan.axes.get(axis_key(self.sweep, self.axis)) or swept(self.axis.row, typed)
         rows = range(at + 2, at + 2 + len(cases))
         for row, value in zip(rows, cases, strict=True):
@@ -93,44 +103,47 @@ class TableWriter:
         own, prompt = self.axis.row, "A case of the table; the values are yours."
         rule = {"type": "decimal", "operator": at_least_0(own), "formula1": "0"}
         area = f"A{rows.start}:A{rows.stop - 1}"
-        self.page.validate(area, own.label, prompt, f"A number of {own.unit}.", **rule)
+        self.page.validate(area, titled(own), prompt, f"A number of {own.unit}.", **rule)
         self._colour(rows)
         if self.drawn:
-            drawn = self.drawn.values()
+            drawn = *self.reach.values(), *self.drawn.values()
             first, last = column_letters(min(drawn)), column_letters(max(drawn))
             area = f"{first}{rows.start}:{last}{rows.stop - 1}"
             self.page.colour(area, f"ISNA({first}{rows.start})", ink=GREY)
         self.page.swept[axis_key(self.sweep, self.axis)] = [float(value) for value in cases]
         return SweepTable(
             self.sweep, self.axis, rows, {**self.columns.places, **self.shown, **self.drawn}, self.own, self.shown,
-            self.titles,
+            self.labels,
+            self.last_column,
         )  # fmt: skip
 
     def _titles(self, at: int) -> None:
         """Labels with units above, machine names below; a part's label stands alone, for the words to call it up."""
-        titles = [(column, self.sweep.rows[name], name) for name, column in self.columns.places.items()]
-        titles += [(column, self.sweep.rows[name], name) for name, column in self.shown.items()]
-        titles += [(column, self.sweep.rows[name], f"chart.{name}") for name, column in self.drawn.items()]
+        titles = [(column, name, name) for name, column in self.columns.places.items()]
+        titles += [(column, name, f"chart.{name}") for name, column in self.drawn.items()]
+        for whole, column in self.reach.items():
+            label = self.sweep.rows[self.sweep.playing(whole)[0]].label
+            self._title(column, at, f"{label}: drawn (1)", f"drawn.{whole}")
         for name, column in self.own.items():
             row = self.sweep.rows[name]
-            self._title(column, at, f"The scenario: {within(row.label)} ({row.unit})", f"scenario.{name}")
-        self._title(self.columns.beside["scenario"], at, "Scenario", "scenario")
-        self._title(self.columns.beside["ratio"], at, "Over the scenario's (1)", f"{self.axis.row.name}.ratio")
-        for column, row, name in titles:
-            self._title(column, at, f"{row.label} ({row.unit})", name)
+            self._title(column, at, f"The scenario: {within(row.label)} ({row.said_in})", f"scenario.{name}")
+        self._title(self.columns.ratio, at, "Over the scenario's (1)", f"{self.axis.row.name}.ratio")
+        for column, name, title in titles:
+            row = self.sweep.rows[name]
+            self._title(column, at, f"{row.label} ({row.unit})", title)
+        for name, column in self.shown.items():
+            row = self.sweep.rows[name]
+            self._title(column, at, row.label if row.said_in == "1" else f"{row.label} ({row.said_in})", name)
         for index, (each, first) in enumerate(self.columns.bounds):
             for column, part in enumerate(each.parts, start=first):
                 self._title(column, at, part.label, f"{each.row.name}.{part.name}")
-            names = ("binds", "next", "margin")
-            for column, name in enumerate(names, start=first + len(each.parts)):
+            for column, name in enumerate(RANKED, start=first + len(each.parts)):
                 self._title(column, at, f"{each.row.label}: {name}", f"{each.row.name}.{name}")
             self._title(self.words[index], at, f"{each.row.label}: bound by", f"{each.row.name}.words")
 
     def _title(self, column: int, at: int, label: str, name: str) -> None:
-        side = "" if name.endswith(TEXTS) else "_right"
-        self.page.put(at, column, label, f"plan_note{side}")
-        self.page.put(at + 1, column, name, f"plan_column{side}")
-        self.titles[column] = (label, name)
+        self.page.heads(at, column, label, name, right=not name.endswith(TEXTS))
+        self.labels[column] = label
 
     def _cases(self, rows: range, titles: int) -> None:
         """Every case's formulas: each is one, copied downward."""
@@ -141,34 +154,43 @@ class TableWriter:
             elif 1 < column <= len(self.columns.axes):
                 down(rows, column, self.scenario(self.sweep, name), "plan_formula", self._form(name))
         ratio = f"{_here(1)}/{self.scenario(self.sweep, self.axis.row.name)}"
-        down(rows, self.columns.beside["scenario"], self.scenario.chosen, "plan_verdict", "@")
-        down(rows, self.columns.beside["ratio"], ratio, "plan_formula", RATIO)
+        down(rows, self.columns.ratio, ratio, "plan_formula", RATIO)
         for index, (each, first) in enumerate(self.columns.bounds):
             self._bound(each, first, self.words[index], rows, titles)
         for name, column in self.shown.items():
-            down(rows, column, self._reference(name), "plan_output", self._form(name))
+            row = self.sweep.rows[name]
+            down(rows, column, f"{self._reference(name)}{self.scenario.over(row)}", "plan_output", shown_format(row))
+        for whole, column in self.reach.items():
+            down(rows, column, self._within_reach(whole), "plan_formula", "General")
         for name, column in self.drawn.items():
-            down(rows, column, self._drawn(name), "plan_formula", self._form(name))
+            down(rows, column, self._drawn(name), "plan_formula", shown_format(self.sweep.rows[name]))
         for name, column in self.own.items():
-            down(rows, column, self._own(name), "plan_formula", self._form(name))
+            down(rows, column, self._own(name), "plan_formula", shown_format(self.sweep.rows[name]))
 
     def _own(self, name: str) -> str:
-        """What a quantity is in the scenario itself; one of the sweep's own is calculated from what is."""
+        """What a quantity is in the scenario itself, as it is shown; one of the sweep's own is calculated from it."""
+        row = self.sweep.rows[name]
         if name in self.looked_up:
-            return self.scenario(self.sweep, name)
-        return calculated(self.sweep.rows[name], lambda read: self.scenario(self.sweep, read))
+            return self.scenario(self.sweep, name) + self.scenario.over(row)
+        own, over = calculated(row, lambda read: self.scenario(self.sweep, read)), self.scenario.over(row)
+        return f"({own}){over}" if over else own
+
+    def _within_reach(self, whole: str) -> str:
+        """What the parts of a whole are multiplied by to be drawn in the unit that people say it in.
+
+        N/A where the whole is out of reach of what it is held against: nothing would be seen of the rest.
+        """
+        name, rooms = self.sweep.playing(whole)[0], self.sweep.playing(HELD_AGAINST.get(whole, ""))
+        most = self._reference(rooms[0]) if rooms else self.scenario(self.sweep, name)
+        drawn = f"1{self.scenario.over(self.sweep.rows[name])}"
+        return f"IF({self._reference(name)}<={self.scenario.constant('drawn_within')}*{most},{drawn},NA())"
 
     def _drawn(self, name: str) -> str:
-        """What a chart draws of a quantity: a bar only where the whole is within reach of what it is held against."""
+        """What a chart draws of a quantity, in the unit that people say its whole in."""
+        row = self.sweep.rows[name]
+        whole = next((WHOLES[part] for part in DRAWN if name in self.sweep.playing(part)), "")
         own = self._reference(name)
-        parts = (("memory", "held", "capacity"), *((part, "total", "") for part in ("time", "total", "limit")))
-        for part, whole, limit in parts:
-            wholes = self.sweep.playing(whole)
-            if name in self.sweep.playing(part) and wholes:
-                rooms = self.sweep.playing(limit) if limit else []
-                most = self._reference(rooms[0]) if rooms else self.scenario(self.sweep, wholes[0])
-                return f"IF({self._reference(wholes[0])}<={DRAWN_WITHIN}*{most},{own},NA())"
-        return own
+        return f"{own}*{_here(self.reach[whole])}" if whole in self.reach else own + self.scenario.over(row)
 
     def _form(self, name: str) -> str:
         return row_format(self.sweep.rows[name])
@@ -183,7 +205,7 @@ class TableWriter:
 
     def _calculates(self, name: str) -> bool:
         """Whether the table has a formula of its own for a row: all that its axis doesn't move is the scenario's."""
-        return name in self.moved or not (name == self.axis.row.name or name in self.looked_up)
+        return name in self.moved or name not in self.sweep.template.by_name
 
     def _reference(self, name: str) -> str:
         """The cell of a row: the case's own, or the scenario's where the axis doesn't move it."""
@@ -196,15 +218,22 @@ class TableWriter:
         form, last, down = row_format(each.row), first + len(each.parts) - 1, self.page.down
         for column, part in enumerate(each.parts, start=first):
             down(rows, column, parse(part.text).substitute(self._reference), "plan_formula", form)
+        first_letter, last_letter = column_letters(first), column_letters(last)
         ranking = Ranking(
-            [_here(column) for column in range(first, last + 1)], f"{_here(first)}:{_here(last)}",
-            f"${column_letters(first)}${titles}:${column_letters(last)}${titles}", each.function, is_row=True,
-        )  # fmt: skip
-        binding, following, margin = (_here(last + step) for step in (1, 2, 3))
-        down(rows, last + 1, ranking.binding, "plan_formula", "@")
-        down(rows, last + 2, ranking.following, "plan_formula", form)
-        down(rows, last + 3, ranking.margin(following), "plan_formula", RATIO)
-        down(rows, words, ranking.words(binding, following, margin), "plan_verdict", "@")
+            [_here(column) for column in range(first, last + 1)],
+            f"{_here(first)}:{_here(last)}",
+            f"${first_letter}${titles}:${last_letter}${titles}",
+            each.function,
+            self.scenario.constant("far_margin"),
+            self.scenario.constant("large_margin"),
+            is_row=True,
+        )
+        *formulas, told = ranking.formulas(*(_here(last + step) for step in range(1, len(RANKED) + 1)))
+        looks = (("plan_formula", form), ("plan_formula", "@"), ("plan_formula", form), ("plan_formula", RATIO),
+                 ("plan_verdict", "@"))  # fmt: skip
+        for column, (formula, look) in enumerate(zip(formulas, looks, strict=True), start=last + 1):
+            down(rows, column, formula, *look)
+        down(rows, words, told, "plan_verdict", "@")
 
     def _colour(self, rows: range) -> None:
         """What a chip is to hold stands out in red where it is more than the chip has."""
@@ -227,12 +256,12 @@ def _here(column: int) -> str:
 
 
 def swept(axis: Row, scenarios: Sequence[Mapping[str, object]]) -> list[int]:
-    """The first values of a table: powers of two about the first scenario's; chips from 1 past the most of all."""
+    """The first values of a table: powers of two about the first scenario's; of chips about those of all."""
     typed = [values.get(axis.name, axis.default) for values in scenarios]
     numbers = [float(value) for value in typed if isinstance(value, (int, float)) and value > 0] or [1.0]
     if axis.unit == "chip":
-        count = max(FEWEST, math.ceil(math.log2(max(numbers))) + 3)
-        return [2**power for power in range(count)]
+        least, most = (round(math.log2(number)) for number in (min(numbers), max(numbers)))
+        return [2**power for power in range(max(0, least - BEYOND), most + BEYOND + 1)]
     middle = round(math.log2(numbers[0]))
     first = max(0, middle - FEWEST // 2)
     return [2**power for power in range(first, first + FEWEST)]

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from planner.xlsx.address import Position
+import math
+from collections.abc import Callable
+
+from planner.xlsx.address import MAX_COLUMN, Position
 from planner.xlsx.moves import SheetMoves
+from planner.xlsx.opc import Package
 from planner.xlsx.xmltree import Element, child, every
 
 ANCHORS = ("twoCellAnchor", "oneCellAnchor", "anchor")
+EMU = 9525  # in a pixel
+PLAIN_ROW = 20  # pixels of a row that nobody has made higher
 _BOX = "ClientData"  # of a note or a control, in VML
+
+
+def charts_of(package: Package) -> list[str]:
+    """The parts of the charts of all drawings, those of chart sheets too."""
+    links = (link for part in list(package.parts) if "/drawings/" in part for link in package.relationships(part))
+    charts = (link.target for link in links if link.kind in ("chart", "chartEx"))
+    return list(dict.fromkeys(target for target in charts if target in package.parts))
 
 
 def move_anchor(anchor: Element, track: SheetMoves) -> None:
@@ -21,6 +34,41 @@ def move_anchor(anchor: Element, track: SheetMoves) -> None:
         if corner is not None:
             _add(corner, "row", now[0] - row - 1)
             _add(corner, "col", now[1] - column - 1)
+
+
+def first_row(anchor: Element) -> int:
+    """The row, counted from 1, in which an object between cells begins; 0 for one that lies elsewhere."""
+    first = child(anchor, "from")
+    return 0 if first is None else int(child(first, "row").text) + 1
+
+
+def last_row(anchor: Element) -> int:
+    """The last row, counted from 1, over which an object between cells lies where rows are as high as usual."""
+    last, size = child(anchor, "to"), child(anchor, "ext")
+    if last is not None:
+        return int(child(last, "row").text) + 1
+    return first_row(anchor) + (math.ceil(int(size.get("cy")) / (PLAIN_ROW * EMU)) if size is not None else 0)
+
+
+def push_down(anchor: Element, rows: int) -> None:
+    """Let an object between cells lie so many rows further down."""
+    for corner in (child(anchor, "from"), child(anchor, "to")):
+        if corner is not None:
+            _add(corner, "row", rows)
+
+
+def last_column(anchor: Element, pixels: Callable[[int], float]) -> int:
+    """The last column, counted from 1, that an object between cells lies over; `pixels` says how wide each is."""
+    first, last, size = (child(anchor, name) for name in ("from", "to", "ext"))
+    if last is not None:
+        return int(child(last, "col").text) + (int(child(last, "colOff").text) > 0)
+    if first is None or size is None:
+        return 0
+    column, left = int(child(first, "col").text) + 1, int(child(first, "colOff").text) + int(size.get("cx"))
+    while left > pixels(column) * EMU and column < MAX_COLUMN:
+        left -= round(pixels(column) * EMU)
+        column += 1
+    return column
 
 
 def move_boxes(root: Element, track: SheetMoves) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from planner.xlsx.address import Area, Position, address
-from planner.xlsx.drawings import ANCHORS, move_anchor, move_boxes
+from planner.xlsx.drawings import ANCHORS, charts_of, move_anchor, move_boxes
 from planner.xlsx.moved_cells import with_moved_formulas
 from planner.xlsx.moves import Lost, Moves, SheetMoves
 from planner.xlsx.opc import Package
@@ -163,7 +163,7 @@ def move(package: Package, moves: Moves, sheets_done: Collection[str]) -> list[L
         for link in package.relationships(part):
             if link.target in package.parts and link.kind in _HANGING:
                 lost += _followed(package, link.target, name, moves, _HANGING[link.kind])
-    for part in _charts_of(package):
+    for part in charts_of(package):
         lost += _followed(package, part, "", moves, _Kind(_CHART, lambda _element, part=part: f"the chart in {part}"))  # type: ignore[misc]
     for link in package.relationships(workbook):
         if link.kind == "pivotCacheDefinition" and link.target in package.parts:
@@ -194,7 +194,7 @@ def move_chart(root: Element, moves: Moves) -> None:
 def drop_series(package: Package, moves: Moves) -> list[Lost]:
     """Take out of every chart the series whose values are gone; returns what these read. `move` does all else."""
     lost: list[Lost] = []
-    for part in _charts_of(package):
+    for part in charts_of(package):
         root = package.tree(part)
         for series in list(every(root, "ser")):
             drawn = (found.text or "" for values in every(series, "val", "yVal") for found in every(values, "f"))
@@ -203,13 +203,6 @@ def drop_series(package: Package, moves: Moves) -> list[Lost]:
                 take_out(series)
         package.put_tree(part, root)
     return lost
-
-
-def _charts_of(package: Package) -> list[str]:
-    """The charts of all drawings, those of chart sheets too."""
-    links = (link for part in list(package.parts) if "/drawings/" in part for link in package.relationships(part))
-    charts = (link.target for link in links if link.kind in ("chart", "chartEx"))
-    return list(dict.fromkeys(target for target in charts if target in package.parts))
 
 
 def move_around_rows(root: Element, sheet: str, moves: Moves) -> list[Lost]:

@@ -15,6 +15,7 @@ from planner.xlsx.xmltree import Element, child, every, like, put_in_order
 BEFORE = ("fileVersion", "fileSharing", "workbookPr", "workbookProtection", "bookViews", "sheets", "functionGroups",
           "externalReferences", "definedNames", "calcPr")  # fmt: skip
 """The first children of a workbook, in the order that the schema wants."""
+PRINTED = "_xlnm.Print_Area"  # the name of what is printed of a sheet
 
 
 def take_names(package: Package, fresh: Package, moves: Moves, new_sheets: Collection[str]) -> None:

@@ -51,7 +51,7 @@ def link(package: Package, source: str, kind: str, target: str, family: str = OF
     root = package.tree(rels)
     used = {one.get("Id") for one in every(root, "Relationship")}
     number = next(number for number in range(1, len(used) + 2) if f"rId{number}" not in used)
-    root.append(like(root, "Relationship", Id=f"rId{number}", Type=f"{family}/{kind}", Target=f"/{target}"))
+    root.append(like(root, "Relationship", Id=f"rId{number}", Type=f"{family}/{kind}", Target=_way(source, target)))
     package.put_tree(rels, root)
     return f"rId{number}"
 
@@ -72,10 +72,26 @@ def copy_part(
         targets = {found.id: found.target for found in source.relationships(part)}
         for one in every(root, "Relationship"):
             if targets.get(one.get("Id")) in source.parts:
-                one.set("Target", "/" + copy_part(package, source, targets[one.get("Id")], changed, done))
+                one.set("Target", _way(target, copy_part(package, source, targets[one.get("Id")], changed, done)))
         package.add(_rels(target), source.parts[_rels(part)])
         package.put_tree(_rels(target), root)
     return target
+
+
+def shorten_ways(package: Package, source: str) -> None:
+    """Let a part name those that it links to from its own folder."""
+    rels, targets = _rels(source), {link.id: link.target for link in package.relationships(source)}
+    if rels in package.parts:
+        root = package.tree(rels)
+        for one in every(root, "Relationship"):
+            if one.get("Target", "").startswith("/"):
+                one.set("Target", _way(source, targets[one.get("Id")]))
+        package.put_tree(rels, root)
+
+
+def _way(source: str, target: str) -> str:
+    """A part as another one names it: from its own folder, for IronCalc and exceljs find no notes from the root."""
+    return posixpath.relpath(target, posixpath.dirname(source) or ".")
 
 
 def _rels(part: str) -> str:

@@ -1,4 +1,6 @@
-"""A sheet's conditional formats, validations and links: which there are, and those of another sheet put among them."""
+"""A sheet's conditional formats, validations, links and ignored errors: which there are, and another sheet's put among
+them.
+"""  # fmt: skip
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from planner.xlsx.address import Area
 from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import Element, child, children, every, like
 
-_LISTS = {"dataValidation": "dataValidations", "hyperlink": "hyperlinks"}
+_LISTS = {"dataValidation": "dataValidations", "hyperlink": "hyperlinks", "ignoredError": "ignoredErrors"}
 
 
 def rules(root: Element) -> list[Element]:
@@ -74,7 +76,19 @@ def renew_rules(sheet: Worksheet, fresh: Worksheet, own: Collection[Element], dx
         sheet.put(deepcopy(rule))
     _fill(sheet, "dataValidation", validations)
     _fill(sheet, "hyperlink", leading)
+    _fill(sheet, "ignoredError", _ignored(sheet.root, fresh.root))
     return len(kept)
+
+
+def _ignored(old: Element, fresh: Element) -> list[Element]:
+    """What Excel is told not to mark: as a fresh sheet has it, and what a person told it of other cells."""
+    theirs = _listed(fresh, "ignoredError")
+
+    def is_renewed(one: Element) -> bool:
+        alike = (area for each in theirs if set(each.attrib) == set(one.attrib) for area in areas(each))
+        return any(area.meets(other) for area in alike for other in areas(one))
+
+    return [one for one in _listed(old, "ignoredError") if not is_renewed(one)] + theirs
 
 
 def with_looks(formats: Collection[Element], dxfs: Mapping[int, int]) -> list[Element]:

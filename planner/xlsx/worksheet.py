@@ -21,6 +21,7 @@ ORDER = (
     "webPublishItems", "tableParts", "extLst",
 )  # fmt: skip
 """The children of a worksheet, in the order that the schema wants."""
+PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
 MOST = 400  # columns told one by one; a span beyond is that of all that nobody has filled
 _START = re.compile(rb"<((?:[\w.-]+:)?)sheetData\s*(/?)>")
 
@@ -115,6 +116,12 @@ def move_widths(root: Element, columns: Track) -> None:
     """Let the widths of a sheet's columns go where its columns go."""
     if child(root, "cols") is not None:
         _widen(root, {columns(column): found for column, found in _told(root).items() if column not in columns.gone})
+
+
+def pixels(root: Element, column: int) -> float:
+    """How wide a column of a sheet is on the screen."""
+    found = _told(root).get(column)
+    return PLAIN_COLUMN if found is None else 7 * float(found.get("width", 9)) + 5
 
 
 def _widen(old: Element, placed: dict[int, Element]) -> None:

@@ -55,6 +55,13 @@ def like(root: Element, name: str, /, **attributes: str) -> Element:
     return root.makeelement(f"{{{namespace}}}{name}", attributes, {root.prefix: namespace})
 
 
+def declare(root: Element, namespaces: dict[str, str]) -> None:
+    """Declare namespaces, by prefix, on the root and nowhere below it: Gnumeric knows no others."""
+    from lxml import etree
+
+    etree.cleanup_namespaces(root, top_nsmap=namespaces)
+
+
 def put_in_order(parent: Element, new: Element, order: tuple[str, ...]) -> None:
     """Put a child where a schema that lists its names in this `order` wants it, behind others of its name."""
     allowed = set(order[: order.index(local_name(new)) + 1])

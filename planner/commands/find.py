@@ -1,0 +1,57 @@
+"""`planner find`: what there is of a name, over rows, templates, models and chips."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from planner.formulas.finding import Named
+
+TITLES = {"row": "Rows", "template": "Templates", "model": "Models", "chip": "Chips"}
+SHOWN = {"row": 12, "template": 4, "model": 4, "chip": 4}  # lines of each, which make a screen
+PLACES = 3  # templates of a row that are named
+
+
+@click.command("find")
+@click.argument("words", nargs=-1, required=True)
+@click.option("--all", "in_full", is_flag=True, help="Print everything that is found.")
+def command(words: tuple[str, ...], in_full: bool) -> None:
+    """Find rows, templates, models and chips by WORDS: of a name, a label, a unit, or as people call it.
+
+    All words are wanted. The likest stand first.
+    """
+    from planner.errors import NEAR, UserError, closest
+    from planner.formulas.finding import everything, found
+    from planner.formulas.vocabulary import aliases
+
+    text = " ".join(words)
+    groups = found(text)
+    if not groups:
+        known = [*aliases(), *(each.name for each in everything())]
+        alike = [*closest(text, known, 3, NEAR), *closest(text.replace(" ", "_"), known, 3, NEAR)][:3]
+        remedy = f"did you mean {' or '.join(alike)}?" if alike else "try fewer words, or parts of them"
+        raise UserError(f"nothing is called {text!r}", remedy=remedy)
+    for number, (kind, group) in enumerate(groups.items()):
+        shown = group if in_full else group[: SHOWN[kind]]
+        click.echo(("\n" if number else "") + _table(kind, shown))
+        if len(group) > len(shown):
+            click.echo(f"... and {len(group) - len(shown):,} more: a word more, or --all")
+
+
+def _table(kind: str, group: Sequence[Named]) -> str:
+    """What was found of a kind: name and label, of rows their unit and templates too."""
+    from planner.table import aligned
+
+    if kind != "row":
+        return aligned([TITLES[kind], ""], [[each.name, each.label] for each in group])
+    body = [[each.name, each.label, each.unit, _places(each.places)] for each in group]
+    return aligned([TITLES[kind], "", "unit", "of"], body)
+
+
+def _places(places: Sequence[str]) -> str:
+    more = len(places) - PLACES
+    return ", ".join(places[:PLACES]) + (f" and {more} more" if more > 0 else "")

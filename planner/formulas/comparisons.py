@@ -1,0 +1,160 @@
+"""What a check compares where it fails, in words: `Memory of a chip = 312.9 GB > 85.90 GB = HBM capacity`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from planner.formulas.evaluation import number_of
+from planner.formulas.text import (
+    COMPARISONS,
+    Binary,
+    Call,
+    Formula,
+    FormulaError,
+    Name,
+    Node,
+    Number,
+    Text,
+    Unary,
+    parse,
+    walk,
+)
+from planner.formulas.units import parse_unit, unit_of
+from planner.spoken import apart, shown
+
+TURNED = {"<=": ">", "<": "≥", ">=": "<", ">": "≤", "=": "≠", "<>": "="}
+"""What holds of two sides where a comparison doesn't."""
+TOLERANCE = "relative_tolerance"
+SPOKEN = {"*": "·", "/": "/", "+": "+", "-": "-", "^": "^"}
+
+
+class Compared(NamedTuple):
+    """A quantity that a check reads: what a reader calls it, its unit, and its number or text; None for N/A."""
+
+    label: str
+    unit: str
+    value: float | str | None
+
+
+def in_numbers(check: str, quantity: Callable[[str], Compared]) -> str:
+    """The comparisons of a failed check that don't hold; blank where they can't be told.
+
+    The check's formula is `IF(condition,1,0)`; of an AND only the parts that fail are said, of an OR all but those that
+    say when it doesn't apply. `quantity` gives what a name of the formula is; it may raise LookupError.
+    """
+    try:
+        formula = parse(check)
+        sides, root = _Comparisons(formula, quantity), formula.root
+        return "; ".join(sides.failing(root.args[0] if isinstance(root, Call) and root.function == "IF" else root))
+    except (FormulaError, LookupError, TypeError, ValueError, ArithmeticError):
+        return ""
+
+
+@dataclass(frozen=True)
+class _Comparisons:
+    """The two sides of a check's comparisons: in words and as numbers with their unit."""
+
+    formula: Formula
+    quantity: Callable[[str], Compared]
+
+    def failing(self, node: Node) -> Iterator[str]:
+        """Each comparison of a condition that doesn't hold."""
+        match node:
+            case Unary(op="()", operand=operand):
+                yield from self.failing(operand)
+            case Call(function="AND" | "OR" as function, args=args):
+                spared = [each for each in args if not (function == "OR" and _is_way_out(each))]
+                for each in spared or args:
+                    yield from self.failing(each)
+            case Binary(op=op) if op in COMPARISONS and not self.value(node):
+                yield self.said(node)
+
+    def said(self, node: Binary) -> str:
+        """`left = 16 > 8 = right`; of two that should agree, `left = 16 ≠ 8 = right`."""
+        match node:
+            case Binary(op="<=" | "<", left=Call(function="ABS", args=(Binary(op="-", left=one, right=other),))):
+                if isinstance(other, Call) and other.function == "ROUND":
+                    told, _ = apart(self.value(one), float(round(self.value(one))), self.unit(one))
+                    return f"{self.words(one)} = {told}, which is no whole number"
+                return self.compared(one, "≠", other)
+            case Binary(op="<=" | "<", right=Name(name=name)) if name == TOLERANCE:
+                return f"{self.words(node.left)} = {self.shown(node.left)}, not 0"
+            case Binary(right=Text(value=wanted)):
+                return f"{self.words(node.left)} is {self.text(node.left)}, not {wanted}"
+        return self.compared(node.left, TURNED[node.op], node.right)
+
+    def compared(self, left: Node, sign: str, right: Node) -> str:
+        """Both sides with their numbers; a side that is a number alone isn't said twice."""
+        far = "" if isinstance(right, Number) else f" = {self.words(right)}"
+        one, other = self.told(left, right)
+        return f"{self.words(left)} = {one} {sign} {other}{far}"
+
+    def words(self, node: Node) -> str:
+        """A side as labels: what allows for rounding is left out."""
+        match node:
+            case Name(name=name):
+                return self.quantity(name).label
+            case Number(value=value):
+                return f"{value:g}"
+            case Unary(op="()", operand=operand):
+                return self.words(operand) if _is_tolerance(operand) else f"({self.words(operand)})"
+            case Unary(op=op, operand=operand):
+                return f"{op}{self.words(operand)}"
+            case Binary(op="*", left=left, right=right) if _is_tolerance(right):
+                return self.words(left)
+            case Binary(op=op, left=left, right=right):
+                return f"{self.words(left)} {SPOKEN.get(op, op)} {self.words(right)}"
+            case Call(function=function, args=args):
+                return f"{function}({', '.join(self.words(each) for each in args)})"
+        raise TypeError(node)
+
+    def shown(self, node: Node) -> str:
+        """A side's number with its unit."""
+        return shown(self.value(node), self.unit(node))
+
+    def told(self, left: Node, right: Node) -> tuple[str, str]:
+        """The numbers of two sides, in digits that tell them apart."""
+        if self.unit(left) != self.unit(right):
+            return self.shown(left), self.shown(right)
+        return apart(self.value(left), self.value(right), self.unit(left))
+
+    def unit(self, node: Node) -> str:
+        """A side's unit."""
+        piece = self.piece(node)
+        unit = unit_of(piece, {name: parse_unit(self.quantity(name).unit) for name in piece.names})
+        return str(unit) if unit else "1"
+
+    def value(self, node: Node) -> float:
+        """A side's number; 1 or 0 of a comparison."""
+        piece = self.piece(node)
+        return number_of(piece, {name: self.held(name) for name in piece.names})
+
+    def piece(self, node: Node) -> Formula:
+        """A part of the check's formula as one of its own."""
+        names = dict.fromkeys(each.name for each in walk(node) if isinstance(each, Name))
+        return Formula(self.formula.text, node, tuple(names))
+
+    def text(self, node: Node) -> str:
+        """What a text row says."""
+        return str(self.held(node.name)) if isinstance(node, Name) else ""
+
+    def held(self, name: str) -> float | str:
+        """What a name is. Raises LookupError where it is neither a number nor a text."""
+        value = self.quantity(name).value
+        if value is None:
+            raise LookupError(name)
+        return value
+
+
+def _is_way_out(node: Node) -> bool:
+    """Whether a part of an OR only says when the check doesn't apply: `slice_x<1`, no shape is given."""
+    return isinstance(node, Binary) and isinstance(node.right, Number)
+
+
+def _is_tolerance(node: Node) -> bool:
+    """`1 + relative_tolerance`, with or without parentheses."""
+    inner = node.operand if isinstance(node, Unary) and node.op == "()" else node
+    sides = (inner.left, inner.right) if isinstance(inner, Binary) else ()
+    return any(isinstance(side, Name) and side.name == TOLERANCE for side in sides)

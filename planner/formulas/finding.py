@@ -1,0 +1,102 @@
+"""Everything that has a name, looked through by words: rows of all templates, templates, models and chips."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from planner import catalog
+from planner.catalog import Table
+from planner.formulas import library
+from planner.formulas.template import Template
+from planner.formulas.vocabulary import about, aliases
+
+_WORD = re.compile(r"[^\s_,;:()]+")
+
+
+@dataclass(frozen=True)
+class Named:
+    """A thing with a name: what it is, what a reader calls it, and where it stands.
+
+    `kind` is row, template, model or chip. `also` are other words for it, `note` what is said of it beside;
+    `is_brought` says of a row that it is another template's, under the prefix of an include.
+    """
+
+    kind: str
+    name: str
+    label: str
+    unit: str = ""
+    places: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    note: str = ""
+    is_brought: bool = False
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Its name, its parts, and the words of its label, its unit and its aliases."""
+        texts = (self.name, self.label, self.unit, *self.also)
+        parts = (word for text in texts for word in (text, *_WORD.findall(text), *re.split(r"[-_\s]", text)))
+        return frozenset(word.lower() for word in parts)
+
+    def rank(self, words: Sequence[str]) -> tuple[float, ...] | None:
+        """How well it is what some words mean, the least the best; None where it is not."""
+        phrase = " ".join(words)
+        if phrase in (self.name.lower(), self.name.lower().replace("_", " ")):
+            level = 0
+        elif phrase in self.also:
+            level = 1
+        elif self.words.issuperset(words):
+            level = 2
+        elif all(any(own.startswith(word) for own in self.words) for word in words):
+            level = 3
+        elif all(word in f"{self.name} {self.label} {self.note}".lower() for word in words):
+            level = 4
+        else:
+            return None
+        return level, self.is_brought, len(_WORD.findall(f"{self.name} {self.label}"))
+
+
+def found(text: str) -> dict[str, list[Named]]:
+    """What some words mean, by kind: the likest first, and first the kind of which the likest is."""
+    words = text.lower().split()
+    ranked = [(rank, at, each) for at, each in enumerate(everything()) if (rank := each.rank(words)) is not None]
+    groups: dict[str, list[Named]] = {}
+    for _, _, each in sorted(ranked, key=lambda one: one[:2]):
+        groups.setdefault(each.kind, []).append(each)
+    return groups
+
+
+def everything() -> Iterator[Named]:
+    """Every row, each once however many templates have it; every template, model and chip."""
+    shelf = library.shelf()
+    yield from _rows(shelf)
+    for template in shelf:
+        yield Named("template", template.name, about(template.name))
+    yield from _of_table("model", catalog.load_models(), "vendor")
+    yield from _of_table("chip", catalog.load_hardware(), "vendor", "kind")
+
+
+def _rows(shelf: Sequence[Template]) -> Iterator[Named]:
+    """The rows of all templates: those of one name are one, described where it is written."""
+    names = {template.name: template.by_name for template in shelf}
+    places: dict[str, list[str]] = {}
+    for template in shelf:
+        for row in template.rows:
+            places.setdefault(row.name, []).append(template.name)
+    also: dict[str, list[str]] = {}
+    for alias, meant in aliases().items():
+        for name in meant:
+            also.setdefault(name, []).append(alias)
+    for name, templates in places.items():
+        row = names[templates[0]][name]
+        written = names.get(row.template, {}).get(name)
+        row, is_brought = written or row, written is None
+        yield Named("row", name, row.label, row.unit, tuple(templates), tuple(also.get(name, ())), row.note, is_brought)
+
+
+def _of_table(kind: str, table: Table, *columns: str) -> Iterator[Named]:
+    for identifier, cells in table.rows.items():
+        note = " ".join(str(cells[column]) for column in columns if cells.get(column))
+        yield Named(kind, identifier, str(cells.get("name") or ""), note=note)

@@ -1,0 +1,73 @@
+"""What a number usually is, by its name or else by its unit (templates/plausible.csv), and what is meant beyond it.
+
+A number that is beyond is doubted and not refused: a peak of `600` FLOP/s was written in TFLOP/s, and half a chip is
+meant where one of its cores is measured. 0 is never doubted; where it can't be, it is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import NamedTuple
+
+from planner import csvfile, data
+from planner.scaled_units import factor
+from planner.typed_numbers import said
+
+_COLUMNS = ("name", "unit", "least", "typical", "most", "whole", "reason")
+_SCALED = {"byte": "B", "byte/s": "B/s", "bit/s": "bit/s", "FLOP/s": "FLOP/s", "1/s": "Hz", "1": "", "s": "s"}
+"""What a prefix is written before, by the unit that it scales."""
+_PREFIXES = "kMGTP", "munp"  # of anything, and of seconds
+
+
+class Usual(NamedTuple):
+    """What numbers of a name or a unit usually are: in its unit, from `least` to `most`; `typical` is the likeliest.
+
+    `whole` says why they are whole numbers, where they are.
+    """
+
+    unit: str
+    least: float
+    typical: float
+    most: float
+    whole: str
+    reason: str
+
+
+def doubt(name: str, unit: str, value: float) -> str:
+    """What is doubtful about the number of a row or a column, with what is likely meant; blank for a usual one."""
+    usual = _usual().get(name) or _usual().get(unit)
+    if usual is None or usual.unit != unit or value == 0:
+        return ""
+    if usual.whole and value != int(value):
+        return f"{said(value, unit)} is no whole number; {usual.whole}"
+    if usual.least <= value <= usual.most:
+        return ""
+    number = f"{value:.15g}"
+    if meant := _likely(value, usual):
+        return f"{said(value, unit)}: {number} {meant}, perhaps? write {number}{meant}"
+    least, most = said(usual.least, "1"), said(usual.most, unit)
+    return f"{said(value, unit)} is not from {least} to {most}; {usual.reason}"
+
+
+def _likely(value: float, usual: Usual) -> str:
+    """The scaled unit in which a number would be as usual as can be; blank where there is none."""
+    scaled = _SCALED.get(usual.unit.removesuffix("/chip"))
+    if scaled is None:
+        return ""
+    meant = {prefix + scaled: value * factor(prefix + scaled, usual.unit) for prefix in _PREFIXES[scaled == "s"]}
+    fits = [unit for unit, number in meant.items() if usual.least <= number <= usual.most]
+    return min(fits, key=lambda unit: abs(math.log(meant[unit] / usual.typical)), default="")
+
+
+@cache
+def _usual() -> dict[str, Usual]:
+    """The rows of templates/plausible.csv: by name, and by unit where a row has no name."""
+    sheet = csvfile.read(data.folder("templates") / "plausible.csv", required=_COLUMNS, known=_COLUMNS)
+    return {
+        cells["name"] or cells["unit"]: Usual(
+            cells["unit"], float(cells["least"]), float(cells["typical"]), float(cells["most"]), cells["whole"],
+            cells["reason"],
+        )
+        for _, cells in sheet.records()
+    }  # fmt: skip

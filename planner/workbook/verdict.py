@@ -1,0 +1,268 @@
+"""The first lines of Dashboard: of each scenario whether it fits, which check fails by how much, what to change.
+
+They read the lines below them, of the workload that a scenario is meant for. What a failed check compares stands in a
+closed block at the end of the sheet: from top to bottom each line has the first failure so far, in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from planner.formulas.headlines import Headline
+from planner.formulas.template import Row
+from planner.formulas.text import COMPARISONS, Binary, Call, Name, Number, Text, parse, walk
+from planner.workbook import layout
+from planner.workbook.calculation import Calculation
+from planner.workbook.cell_styles import SAID
+from planner.workbook.dashboard_lines import Lines, LineWriter, linked
+from planner.workbook.page import GREEN, LINE_HEIGHT, PALE_GREEN, PALE_RED, RED, Page
+from planner.xlsx.address import address
+from planner.xlsx.grid import HERE
+
+MOST_LINES = 3  # of what binds, which may be longer than most
+FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
+TURNED = {"<=": ">", "<": "≥", ">=": "<", ">": "≤", "=": "≠", "<>": "="}  # what holds where a comparison doesn't
+CROSS_CHECK = "Cross-check"  # the source of a check of our own formulas, which no plan can fail
+USED, THERE = "memory.used", "memory.room"
+IN_WORDS = "What leads, in words for Cover"
+FAILED_BLOCK = "The first check that fails, in numbers"
+
+
+@dataclass
+class Verdict:
+    """Where the lines stand; they are written when all that they read is."""
+
+    writer: LineWriter
+    at: int
+
+    WORDS, FAILED, MISSING = 2, 3, 4  # the places of the first failure, and of the lines that Checks counts
+    LINES = 9
+
+    @property
+    def rows(self) -> range:
+        """The rows of the verdict."""
+        return range(self.at, self.at + self.LINES)
+
+    @property
+    def used(self) -> int:
+        """The row of the memory that a plan uses."""
+        return self.at + 7
+
+    @property
+    def there(self) -> int:
+        """The row of the memory that there is."""
+        return self.at + 8
+
+    def write(self, made: Sequence[Lines], failed: Mapping[str, int], words: int) -> None:
+        """Write the lines. `failed` is where Checks counts; `words` is the row of the first failed check in words."""
+        at, told = self.at, [each for each in made if each.told]
+        fits = self.meant(told, [f"{HERE}{each.fits}" for each in told])
+        n_failed, n_missing = (f"{HERE}{at + place}" for place in (self.FAILED, self.MISSING))
+        used, room = f"{HERE}{self.used}", f"{HERE}{self.there}"
+        if told:
+            sure = f'IF({n_failed}>0,"{FAILS}",IF({n_missing}>0,"{FITS}; numbers are missing","{FITS}"))'
+            verdict = f'IFERROR(IF({fits}=0,"{FITS_NOT}",{sure}),"{UNTOLD}")'
+        else:
+            verdict = f'IF({n_failed}>0,"{FAILS}","No check fails")'
+        self._text(0, "Verdict", "verdict", "fits in memory, and no check fails", verdict, "plan_said")
+        unit = told[0].sheet.template.row(told[0].told.needed).said_in if told and told[0].told else ""
+        left = f'IF({used}>{room},FIXED({used}-{room},1)&" {unit} too much",FIXED({room}-{used},1)&" {unit} left")'
+        said = f'IFERROR(FIXED({used},1)&" of "&FIXED({room},1)&" {unit}, "&{left},"{UNTOLD}")' if told else '""'
+        self._text(1, "Memory of a chip: used", "verdict.memory", "of what there is for the plan", said)
+        self._text(self.WORDS, "First check that fails", "verdict.failed", "the first with both its numbers",
+                   self._failed(n_failed, words))  # fmt: skip
+        for place, (label, row) in zip((self.FAILED, self.MISSING), failed.items(), strict=True):
+            self._count(place, label, row)
+        leading = told or made[:1]
+        change, binds = ([f"{HERE}{row}" if row else '""' for row in rows]
+                         for rows in ([each.change for each in leading], [each.binds for each in leading]))  # fmt: skip
+        failing = f'{HERE}{at}="{FAILS}",{HERE}{at + self.WORDS}'
+        self._text(5, "What to change first", "verdict.change", "what would fit, fails, or takes most of the step",
+                   f"IF({failing},{self.meant(leading, change)})")  # fmt: skip
+        self._text(6, "Bound by", "verdict.binds", "what binds the first bound below, and how far the next part is",
+                   f'IFERROR({self.meant(leading, binds)},"{UNTOLD}")')  # fmt: skip
+        for place, name, label, rows in (
+            (7, USED, "Memory of a chip that the plan uses", [self._used(each) for each in told]),
+            (8, THERE, "Memory of a chip that there is", [f"{HERE}{each.room}" for each in told]),
+        ):
+            self.writer.describe(at + place, (label, unit or "1", name, "", "as the charts draw it"))
+            self.writer.across(at + place, self.meant(told, rows), "plan_formula", SAID)
+        self.writer.close([at + self.FAILED, at + self.MISSING, at + 7, at + 8])
+        self._heights(made)
+        self._colours(at)
+
+    def _used(self, each: Lines) -> str:
+        assert each.told is not None, "only what fits or not is asked"
+        return f"{HERE}{each.rows[each.told.needed]}"
+
+    def meant(self, made: Sequence[Lines], texts: Sequence[str]) -> str:
+        """What is meant where a scenario is meant for a workload: the last where it is meant for all."""
+        if not texts:
+            return "NA()"
+        chosen = texts[-1]
+        for each, text in zip(made[-2::-1], texts[-2::-1], strict=True):
+            if self.writer.meant and text != chosen:
+                chosen = f'IF({HERE}${self.writer.meant}="{each.template}",{text},{chosen})'
+        return chosen
+
+    def _text(self, place: int, label: str, name: str, note: str, formula: str, style: str = "plan_told_words") -> None:
+        self.writer.texts(self.at + place, label, name, note, "plan_lead_label")
+        self.writer.across(self.at + place, formula, style, "@")
+
+    def _count(self, place: int, label: str, row: int) -> None:
+        """A line that Checks counts."""
+        page, at = self.writer.page, self.at + place
+        self.writer.describe(at, (label, "1", "", f"Checks row {row}", "of this scenario"))
+        page.put(at, layout.FORMULA, f"Checks row {row}", "plan_link")
+        page.link(at, layout.FORMULA, "Checks", address(row, layout.LABEL))
+        self.writer.across(at, f"Checks!{HERE}{row}", "plan_check", "0")
+
+    def _failed(self, n_failed: str, words: int) -> str:
+        """The first failure in words; of a check of our formulas alone where it is told."""
+        said = f'IF({HERE}{words}="","see Checks",{HERE}{words})' if words else '"see Checks"'
+        return f'IF({n_failed}=0,"none",IF({n_failed}>1,{n_failed}&" fail, first: ","")&{said})'
+
+    def _heights(self, made: Sequence[Lines]) -> None:
+        """Texts have room for two lines, and what binds for as many as it may take."""
+        rows = self.writer.page.sheet.row_dimensions
+        for place in (self.WORDS, 5):
+            rows[self.at + place].height = 2 * LINE_HEIGHT + 2
+        binding = (rows[each.binds].height for each in made if each.binds)
+        rows[self.at + 6].height = min(max(binding, default=0), MOST_LINES * LINE_HEIGHT) + 2
+        rows[self.at].height = 20
+
+    def _colours(self, at: int) -> None:
+        """Green fits, red does not."""
+        page, columns = self.writer.page, self.writer.plan.columns
+        colour_verdict(page, columns.area(at, at), address(at, layout.FIRST_SCENARIO))
+        failed = columns.area(at + self.WORDS, at + self.WORDS)
+        page.colour(failed, f"{address(at + self.FAILED, layout.FIRST_SCENARIO)}>0", ink=RED)
+
+
+def colour_verdict(page: Page, area: str, first: str) -> None:
+    """Make the verdicts of an area green or red, its first cell being `first`."""
+    page.colour(area, f'{first}="{FITS}"', ink=GREEN, fill=PALE_GREEN, bold=True)
+    page.colour(area, f'OR({first}="{FITS_NOT}",{first}="{FAILS}")', ink=RED, fill=PALE_RED, bold=True)
+
+
+def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
+    """A closed line of what to change of a workload's plan: what would fit, else what takes most of its step."""
+    cells = []
+    if each.told:
+        found = [(f"{HERE}{each.rows[part.text]}", part.label) for part in each.told.changes if part.text in each.rows]
+        others = (f'IF({cell}>0,", or "&FIXED({cell},0)&" {label}","")' for cell, label in found[1:])
+        words = "&".join([*(f'FIXED({cell},0)&" {label}"' for cell, label in found[:1]), *others])
+        if words:
+            cells.append((f"IF({HERE}{each.fits}=0,{words},", ")"))
+    most = '""'
+    if whole := each.whole:
+        first, last = each.parts.start, each.parts.stop - 1
+        area, row = f"{HERE}{first}:{HERE}{last}", each.rows[whole.row.name]
+        label = f"INDEX($E${first}:$E${last},MATCH(MAX({area}),{area},0))"
+        if first == last:  # Gnumeric matches nothing in a range of one cell
+            area, label = f"{HERE}{first}", f"$E${first}"
+        digits = f"{HERE}{each.digits[whole.row.name]}"
+        most = (
+            f'{label}&" takes "&FIXED(MAX({area}),{digits})&" of "&FIXED({HERE}{row},{digits})&" {whole.row.said_in}"'
+        )
+    if not cells and most == '""':
+        return at
+    name = each.sheet.page.name
+    writer.describe(at, (f"{name}: takes most of the step", "text", f"{each.template}.most", "", "in words"))
+    writer.across(at, f'IFERROR({most},"")', "plan_words", "@")
+    writer.describe(at + 1, (f"{name}: to change", "text", f"{each.template}.change", "", "in words"))
+    before, after = cells[0] if cells else ("", "")
+    writer.across(at + 1, f'IFERROR({before}{HERE}{at}{after},"")', "plan_words", "@")
+    writer.close([at, at + 1])
+    each.change = at + 1
+    return at + 2
+
+
+def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> int:
+    """The closed block of the checks that a plan can fail; the row of the last line, 0 where there is none."""
+    page = writer.page
+    found = [(each, row) for each in made for row in each.sheet.computed if row.kind == "check"]
+    found = [(each, row) for each, row in found if row.source != CROSS_CHECK]
+    if not found:
+        return 0
+    page.section(at, FAILED_BLOCK, writer.plan.columns.last_filled)
+    for place, (each, row) in enumerate(found, start=at + 1):
+        label = f"{each.sheet.page.name}: {row.label}"
+        writer.describe(place, (label, "text", "", "", row.label))
+        linked(page, place, each.sheet, row.name)
+        fails = f"IFERROR({each.sheet.here(row.name)},1)=0"
+        meant = writer.meant_for(each.sheet)
+        condition = f"AND({meant},{fails})" if meant else fails
+        said = "&".join([f"$E{place}", *_in_numbers(writer, each.sheet, row)])
+        own = f'IF({condition},{said},"")'
+        above = f"{HERE}{place - 1}"
+        writer.across(place, f'IF({above}="",{own},{above})' if place > at + 1 else own, "plan_words", "@")
+    last = at + len(found)
+    writer.close(range(at, last + 1))
+    return last
+
+
+def _in_numbers(writer: LineWriter, sheet: Calculation, row: Row) -> list[str]:
+    """The two numbers of a check's comparison, as texts of a formula to be joined; none where it compares texts."""
+    formula = row.expression
+    found = [node for node in walk(formula.root) if isinstance(node, Binary) and node.op in COMPARISONS]
+    told = [node for node in found if not isinstance(node.right, Number | Text)]
+    if not told:
+        return []
+    left, sign, right = told[-1].left, TURNED[told[-1].op], told[-1].right
+    if isinstance(left, Call) and left.function == "ABS" and isinstance(left.args[0], Binary):
+        sign, right, left = "≠", left.args[0].right, left.args[0].left
+    names = [each.name for each in walk(left) if isinstance(each, Name)]
+    display = sheet.template.by_name[names[0]].display if names else ""
+    other = [] if isinstance(right, Call) else [f'" {sign} "', _number(writer, sheet, formula.of(right))]
+    return ['": "', _number(writer, sheet, formula.of(left)), *other, *([f'" {display}"'] if display else [])]
+
+
+def _number(writer: LineWriter, sheet: Calculation, text: str) -> str:
+    """One side in words, in the unit that people say its first row in."""
+    side = parse(text)
+    over = writer.units.over(sheet.template.by_name[side.names[0]]) if side.names else ""
+    cells = side.substitute(sheet.here)
+    whole = cells if isinstance(side.root, Name) else f"({cells})"
+    return f"FIXED({whole}{over},1)" if over else f"FIXED({cells},0)"
+
+
+@dataclass(frozen=True)
+class Told:
+    """Where Dashboard tells in words what Cover repeats of each scenario: titles and rows, in the order of columns."""
+
+    titles: tuple[str, ...] = ()
+    rows: tuple[int, ...] = ()
+
+
+def write_words(writer: LineWriter, verdict: Verdict, made: Sequence[Lines], at: int) -> tuple[Told, int]:
+    """The closed block of what leads, in words, of the workload that a scenario is meant for; the row below it."""
+    told = [each for each in made if each.told] or list(made[:1])
+    leads = [[lead for lead in each.leads if lead.label and each.digits.get(lead.row.name)] for each in told]
+    titles, rows = ["Verdict", "Memory of a chip"], [verdict.at, verdict.at + 1]
+    lines = list(zip_longest(*leads))
+    if lines:
+        writer.page.section(at, IN_WORDS, writer.plan.columns.last_filled)
+        writer.close([at])
+    for place, line in enumerate(lines, start=1):
+        texts = [_in_words(writer, each, lead) for each, lead in zip(told, line, strict=True)]
+        title = " / ".join(dict.fromkeys(lead.label for lead in line if lead))
+        writer.describe(at + place, (f"Told of each: {place}", "text", f"told.line_{place}", "", title))
+        writer.across(at + place, f'IFERROR({verdict.meant(told, texts)},"N/A")', "plan_words", "@")
+        writer.close([at + place])
+        titles.append(title)
+        rows.append(at + place)
+    told_last = Told((*titles, "What to change first"), (*rows, verdict.at + 5))
+    return told_last, at + len(lines) + 2
+
+
+def _in_words(writer: LineWriter, each: Lines, lead: Headline[Row] | None) -> str:
+    """`31.4 ms (24.8 to 41.4; bound 17.2)`, as a formula; a blank text where a workload has fewer."""
+    if lead is None:
+        return '""'
+    row, digits = each.rows[lead.row.name], each.digits[lead.row.name]
+    number = writer.units.in_words(lead.row, f"{HERE}{row}")
+    unit = "" if lead.row.said_in == "1" else f" {lead.row.said_in}"
+    return f'FIXED({number},{HERE}{digits})&"{unit} ("&{HERE}{digits + 1}&")"'

@@ -1,0 +1,139 @@
+"""The values that charts keep of the cells that they draw: what a preview or a phone shows, which computes nothing.
+
+A chart that keeps them is brought up to date; one that keeps none stays so, for the program that opens it reads the
+cells. What several sheets, other files, names and tables give is left to that program too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+from planner.xlsx.address import Area, address
+from planner.xlsx.cellvalue import CellError, Value, is_number, same_value
+from planner.xlsx.drawings import charts_of
+from planner.xlsx.opc import Package
+from planner.xlsx.references import reference
+from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import shared_strings
+from planner.xlsx.xmltree import Element, child, children, every, like, local_name
+
+MOST = 1 << 16  # cells of a range: a chart of whole columns is left to the program that opens it
+ROUNDED = 1e-12  # a number that is nearer to the kept one is it: some programs keep 15 digits
+_CACHES = {"numRef": "numCache", "strRef": "strCache"}
+Cells = Callable[[str], SheetXml | None]
+
+
+def make_room(root: Element) -> None:
+    """Let a chart keep the values of all that it draws; it has none yet."""
+    for drawn in every(root, *_CACHES):
+        if _cache(drawn) is None:
+            drawn.insert(1, _empty(drawn, _CACHES[local_name(drawn)], 0))
+
+
+def refresh(package: Package) -> None:
+    """Bring the values that the charts of a package keep to those of its cells, in place. What is so stays as it is."""
+    kept = [
+        part for part in charts_of(package) if any(name.encode() in package.parts[part] for name in _CACHES.values())
+    ]
+    if not kept:
+        return
+    parts, strings = package.sheets(), shared_strings(package)
+
+    @cache
+    def cells(sheet: str) -> SheetXml | None:
+        return SheetXml(package.parts[parts[sheet]], strings) if sheet in parts else None
+
+    for part in kept:
+        root = package.tree(part)
+        if [drawn for drawn in every(root, *_CACHES) if _refreshed(drawn, cells)]:
+            package.put_tree(part, root)
+
+
+def _refreshed(drawn: Element, cells: Cells) -> bool:
+    """Whether what a reference (`numRef`, `strRef`) keeps has changed."""
+    kept, told = _cache(drawn), reference((child(drawn, "f").text or "").strip("()"))
+    sheet = cells(told.sheet) if told is not None and kept is not None and not told.is_foreign else None
+    if told is None or sheet is None or _count(told.area) > MOST:
+        return False
+    values = _values(sheet, told.area)
+    if local_name(drawn) == "numRef" and local_name(drawn.getparent()) == "cat":
+        drawn = _as_texts(drawn, values)
+        kept = _cache(drawn)
+    texts = local_name(drawn) == "strRef"
+    before = {int(point.get("idx", "0")): child(point, "v").text or "" for point in children(kept, "pt")}
+    after = {at: text for at, value in enumerate(values)
+             if (text := _point(value, before.get(at), texts=texts)) is not None}  # fmt: skip
+    count = child(kept, "ptCount")
+    if after == before and count is not None and count.get("val") == str(len(values)):
+        return False
+    new = _empty(drawn, local_name(kept), len(values))
+    if (form := child(kept, "formatCode")) is not None:
+        child(new, "formatCode").text = form.text
+    for at, text in after.items():
+        point, held = like(drawn, "pt", idx=str(at)), like(drawn, "v")
+        held.text = text
+        point.append(held)
+        new.append(point)
+    drawn.replace(kept, new)
+    return True
+
+
+def _as_texts(drawn: Element, values: list[Value]) -> Element:
+    """A reference to categories of which one is a text: as one to texts, whatever it was."""
+    if not any(isinstance(value, str) and value for value in values):
+        return drawn
+    new = like(drawn, "strRef")
+    new.append(child(drawn, "f"))
+    new.append(_empty(drawn, "strCache", 0))
+    drawn.getparent().replace(drawn, new)
+    return new
+
+
+def _point(value: Value, before: str | None, *, texts: bool) -> str | None:
+    """What is kept of a value that was kept as `before`: None for what isn't drawn, such as #N/A."""
+    if texts and isinstance(value, str):
+        return value or None
+    if not is_number(value):
+        return before if before is not None and before == _said(value) else None
+    if before is not None and (texts or same_value(_number(before), value, ROUNDED)):
+        return before  # a number among texts is kept as its cell shows it
+    return repr(float(value)).removesuffix(".0")
+
+
+def _said(value: Value) -> str | None:
+    return value.code if isinstance(value, CellError) else None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _values(sheet: SheetXml, area: Area) -> list[Value]:
+    """The values of an area, row by row."""
+    rows, columns = range(area.top, area.bottom + 1), range(area.left, area.right + 1)
+    found = (sheet.cell(address(row, column)) for row in rows for column in columns)
+    return [cell.value if cell is not None else None for cell in found]
+
+
+def _count(area: Area) -> int:
+    return (area.bottom - area.top + 1) * (area.right - area.left + 1)
+
+
+def _cache(drawn: Element) -> Element:
+    return next((found for found in (child(drawn, name) for name in _CACHES.values()) if found is not None), None)
+
+
+def _empty(drawn: Element, name: str, count: int) -> Element:
+    """A list of kept values (`numCache`, `strCache`) without any; numbers are shown as they are."""
+    made = like(drawn, name)
+    if name == "numCache":
+        form = like(drawn, "formatCode")
+        form.text = "General"
+        made.append(form)
+    made.append(like(drawn, "ptCount", val=str(count)))
+    return made

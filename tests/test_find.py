@@ -1,0 +1,112 @@
+"""`planner find`: rows, templates, models and chips by words; and a name of one template that is asked of another."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from planner.cli import group
+from planner.formulas import library
+from planner.formulas.elsewhere import meant
+from planner.formulas.finding import everything, found
+from planner.formulas.vocabulary import about, aliases
+
+
+def run(*words: str) -> list[str]:
+    """The lines that `planner find` prints."""
+    done = CliRunner().invoke(group, ["find", *words])
+    assert done.exit_code == 0, done.output
+    return done.output.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "names"),
+    [
+        ("alpha", "row", {"inner_intensity", "outer_intensity", "node_intensity"}),
+        ("beta", "row", {"hbm_to_link"}),
+        ("ridge", "row", {"ridge_intensity", "hbm_ridge_intensity"}),
+        ("critical batch", "row", {"critical_batch", "critical_tokens"}),
+        ("TTFT", "row", {"time_to_first_token_expected"}),
+        ("kv_time", "row", {"kv_time"}),
+        ("FLOP/byte", "row", {"arithmetic_intensity"}),
+        ("time read cache", "row", {"kv_time"}),
+        ("h100 sxm", "chip", {"h100-sxm"}),
+        ("llama 3.1 70b", "model", {"llama3.1-70b"}),
+        ("inference", "template", {"inference"}),
+        ("served on some chips", "template", {"inference"}),
+    ],
+)
+def test_words_find_names(words: str, kind: str, names: set[str]) -> None:
+    """What is meant stands first of its kind: by name, label, unit, or as people call it."""
+    likest = found(words)[kind][: len(names)]
+    assert {each.name for each in likest} == names
+
+
+def test_the_kind_of_the_likest_stands_first() -> None:
+    """A chip's name leads to the chip, not to the rows whose notes mention it."""
+    assert next(iter(found("h100-sxm"))) == "chip"
+    assert next(iter(found("kv_time"))) == "row"
+    assert next(iter(found("matmul"))) == "template"
+
+
+def test_everything_is_found_by_its_name() -> None:
+    """Each row of each template, each template, model and chip is there once, and its name leads to it first."""
+    things = list(everything())
+    assert len({(each.kind, each.name) for each in things}) == len(things)
+    rows = {row.name for template in library.shelf() for row in template.rows}
+    assert {each.name for each in things if each.kind == "row"} == rows
+    for each in things[::97]:
+        assert found(each.name)[each.kind][0].name == each.name
+
+
+def test_a_screen_says_how_many_more_there_are() -> None:
+    """However much is found, it is at most 40 lines; --all has the others."""
+    said, whole = run("time"), run("time", "--all")
+    assert len(said) <= 40 < len(whole)
+    left_out = [int(line.split()[2].replace(",", "")) for line in said if line.startswith("... and")]
+    assert len(whole) == len(said) - len(left_out) + sum(left_out)
+
+
+def test_what_is_not_there_is_one_line() -> None:
+    """With what is nearest, or what to try."""
+    for words, says in ((["crtical", "batch"], "did you mean critical batch"), (["zzzz"], "try fewer words")):
+        done = CliRunner().invoke(group, ["find", *words])
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert says in done.stderr
+
+
+def test_aliases_are_of_rows() -> None:
+    """Each alias stands in lower case, and each name that it means is a row of some template."""
+    rows = {row.name for template in library.shelf() for row in template.rows}
+    for alias, names in aliases().items():
+        assert alias == alias.lower()
+        assert {*names} <= rows, alias
+        assert len({*names}) == len(names)
+
+
+def test_every_template_has_its_sentence() -> None:
+    """`templates list` says what each shipped template calculates; the file has no other."""
+    done = CliRunner().invoke(group, ["templates", "list"])
+    lines = {line.split()[0]: line for line in done.output.splitlines()[1:]}
+    assert [*lines] == library.names()
+    for name, line in lines.items():
+        assert len(about(name)) > 20
+        assert line.endswith(about(name))
+        assert about(name)[0].isupper()
+
+
+@pytest.mark.parametrize(
+    ("template", "name", "says"),
+    [
+        ("matmul", "kv_time", "inference has it"),
+        ("matmul", "hbm_ridge_intensity", "here it is ridge_intensity"),
+        ("chip", "ridge_intensity", "here it is hbm_ridge_intensity"),
+        ("inference", "alpha", "here it is inner_intensity or outer_intensity or node_intensity"),
+        ("inference", "critical-batch", "did you mean critical_batch"),
+        ("training", "decode_step_tim", "did you mean decode_step_time, which inference has?"),
+        ("matmul", "tokns", "did you mean tokens?"),
+    ],
+)
+def test_a_name_is_looked_for_beyond_one_template(template: str, name: str, says: str) -> None:
+    """As it is called here, the templates that have it, or the nearest of all."""
+    assert meant(name, library.load(template).by_name).startswith(says)

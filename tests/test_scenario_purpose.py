@@ -1,0 +1,176 @@
+"""`planner scenario add` for a workload: whose column is copied, what follows, and sheets that are added for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import openpyxl
+import pytest
+from click.testing import CliRunner, Result
+from openpyxl.comments import Comment
+
+from planner.book.reading import read_plan
+from planner.check.run import check
+from planner.cli import group
+from planner.formulas import library
+from planner.formulas.evaluation import evaluate
+from planner.formulas.lookups import facts
+from planner.xlsx.opc import Package
+from tests.libreoffice import needs_libreoffice, saved
+from tests.test_scenario_add import edit, row_of
+from tests.workbooks import agree, write_plan
+
+SERVES, TRAINS = "llama3_8b_on_tpu_v5e", "trained"
+
+
+def add(path: Path, *words: str) -> Result:
+    """Run the command."""
+    return CliRunner().invoke(group, ["scenario", "add", str(path), *words])
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A workbook that serves, and nothing else."""
+    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
+    write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["transformer", "inference"], n_chips=4, batch=8)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def mixed(built: bytes, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The same after a person's work and with a scenario that trains."""
+    path = tmp_path_factory.mktemp("mixed") / "plan.xlsx"
+    path.write_bytes(built)
+    edit(path, work)
+    done = add(path, "Trained", "--workload", "Training", "-H", "tpu-v5p", "--set", "n_chips=512", "seq_len=8192")
+    assert done.exit_code == 0, done.output
+    assert "added trained in column G of Inputs" in done.output
+    assert f"like {SERVES}, for training." in done.output
+    assert "New sheets: Training" in done.output
+    assert (path.parent / "plan.bak.xlsx").exists()
+    return path.read_bytes()
+
+
+@pytest.fixture(name="plan")
+def fixture_plan(mixed: bytes, tmp_path: Path) -> Path:
+    """A copy of it."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(mixed)
+    return path
+
+
+def work(book: openpyxl.Workbook) -> None:
+    """An override, a number typed over a formula, a note, and a sheet that reads a result."""
+    row = row_of(book, "Inference", "decode_step_time")
+    book["Inference"].cell(row_of(book, "Inference", "kv_time"), 6).value = 0.25
+    book["Inputs"].cell(row_of(book, "Inputs", "hbm_bandwidth"), 6).value = 7e11
+    book["Inputs"]["F12"].comment = Comment("ask Ann", "me")
+    book.create_sheet("Mine")["A1"] = f"=2*Inference!F{row}"
+
+
+def test_the_sheets_of_the_workload_are_added_and_nothing_is_lost(plan: Path, built: bytes, tmp_path: Path) -> None:
+    """What a person did is there, the scenario of before is for serving, and says what it said."""
+    before = tmp_path / "before.xlsx"
+    before.write_bytes(built)
+    edit(before, work)
+    old, new = read_plan(before), read_plan(plan)
+    assert [new.value("workload", key) for key in (SERVES, TRAINS)] == ["inference", "training"]
+    results = {row.name: row.value(SERVES) for row in new.tables["Inference"]}
+    assert results == {row.name: row.value(SERVES) for row in old.tables["Inference"]}
+    assert results["kv_time"] == 0.25
+    assert next(row for row in new.overrides if row.name == "hbm_bandwidth").value(SERVES) == 7e11
+    assert [(note.ref, note.text) for note in new.notes] == [(note.ref, "ask Ann") for note in new.notes]
+    assert len(new.notes) == 1
+    assert new.at("Mine", 1, 1) == 2 * results["decode_step_time"]  # type: ignore[operator]
+    assert list(new.tables) == ["Transformer", "Training", "Inference"]
+    assert not new.stale
+    assert {each.kind for each in check(Package.read(plan)).found} <= {"failed_check", "override"}
+
+
+def test_its_charts_stand_below_those_that_were_there(plan: Path, built: bytes, tmp_path: Path) -> None:
+    """Dashboard draws the sweeps of the new workload: below the other charts, which stay, and within what prints."""
+    before = tmp_path / "before.xlsx"
+    before.write_bytes(built)
+    old, new = (openpyxl.load_workbook(path)["Dashboard"] for path in (before, plan))
+    n_old = len(old._charts)
+    rows = [chart.anchor._from.row for chart in new._charts]
+    titles = ["".join(run.t for run in chart.title.tx.rich.p[0].r) for chart in new._charts]
+    assert titles[n_old:] == [
+        "Cost of the run (million USD)", "Where the time of a step goes (s)",
+        "Training: memory of a chip over chips", "Training: expected step over chips",
+    ]  # fmt: skip
+    assert min(rows[n_old:]) > max(rows[:n_old])
+    assert max(rows[n_old:]) < max(rows[:n_old]) + 90
+    assert int(new.print_area.rpartition("$")[2]) > max(rows)
+
+
+def test_the_new_scenario_computes_what_its_template_does(plan: Path) -> None:
+    """Every row of the new sheet is that of the array functions, with a mesh that follows the chips."""
+    after, template = read_plan(plan), library.load("training")
+    typed = {row.name: row.value(TRAINS) for row in after.inputs if row.name in template.by_name}
+    assert (typed["n_chips"], typed["seq_len"], typed["mesh_fsdp"]) == (512, 8192, 512)
+    results = evaluate(template, facts(template, "llama3-8b", "tpu-v5p"), typed)
+    for row in after.tables["Training"]:
+        if row.name in template.by_name:
+            assert agree(row.value(TRAINS), results.value(row.name)), row.name
+
+
+@pytest.mark.parametrize(
+    ("words", "like", "meant"),
+    [
+        ((), TRAINS, "training"),
+        (("--workload", "inference"), SERVES, "inference"),
+        (("--set", "batch=16"), SERVES, "inference"),
+        pytest.param(("--set", "seq_len=4096"), TRAINS, "training", marks=pytest.mark.slow),
+        pytest.param(("--like", SERVES), SERVES, "inference", marks=pytest.mark.slow),
+        (("--like", SERVES, "--workload", "training"), SERVES, "training"),
+    ],
+)
+def test_a_scenario_of_the_same_workload_is_copied(plan: Path, words: tuple[str, ...], like: str, meant: str) -> None:
+    """The one that is named, else the last of the workload that is named or whose own inputs are set, else the last."""
+    done = add(plan, *words, "-H", "tpu-v6e")
+    assert done.exit_code == 0, done.output
+    assert f"like {like}, for {meant}." in done.output
+    after = read_plan(plan)
+    new = after.scenarios[-1]
+    assert (new.id, new.name) == ("llama3_8b_on_tpu_v6e", "llama3-8b on tpu-v6e")
+    assert after.value("workload", new.key) == meant
+    assert not (plan.parent / "plan.bak.xlsx").exists()
+
+
+@pytest.mark.slow
+def test_a_second_one_without_a_name_has_an_id_of_its_own(plan: Path) -> None:
+    """Ids that are made of the model and the chip are told apart by a number."""
+    add(plan)
+    add(plan)
+    assert [each.id for each in read_plan(plan).scenarios][2:] == ["llama3_8b_on_tpu_v5p", "llama3_8b_on_tpu_v5p_2"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("mine", "--workload", "serving"), "'serving' is no workload; known: all, inference, training"),
+        (("mine", "--set", "seq_len=4096"), "of training, of which there are no sheets: --workload training adds them"),
+    ],
+)
+def test_wrong_words(built: bytes, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    """An unknown workload, and an input of one that has no sheets, is one line, and the file as it was."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(built)
+    done = add(path, *words)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert says in done.stderr
+    assert path.read_bytes() == built
+
+
+@needs_libreoffice
+@pytest.mark.slow
+def test_a_workbook_that_another_program_saved(built: bytes, tmp_path: Path) -> None:
+    """What LibreOffice saved gets the sheets of a workload too, clean by every rule."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(built)
+    saved(path, tmp_path)
+    assert add(path, "Trained", "--workload", "training").exit_code == 0
+    after = read_plan(path)
+    assert [after.value("workload", each.key) for each in after.scenarios] == ["inference", "training"]
+    assert [each for each in check(Package.read(path)).found if each.kind not in ("failed_check", "override")] == []

@@ -1,0 +1,286 @@
+"""`planner scenario remove`: a scenario out of a workbook that a person may have edited, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from click.testing import CliRunner, Result
+from openpyxl.chart import BarChart, Reference, Series
+from openpyxl.comments import Comment
+from openpyxl.formatting.rule import CellIsRule
+from openpyxl.styles import Font
+from openpyxl.workbook.defined_name import DefinedName
+from openpyxl.worksheet.table import Table
+
+from planner.book.reading import read_plan
+from planner.book.workbook import Book
+from planner.check.run import check
+from planner.cli import group
+from planner.xlsx.address import address
+from planner.xlsx.cellvalue import same_value
+from planner.xlsx.moved_cells import with_moved_cells
+from planner.xlsx.moved_parts import move, move_around_rows
+from planner.xlsx.moves import Moves, SheetMoves, Track
+from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
+from planner.xlsx.worksheet import Worksheet
+from tests.libreoffice import needs_libreoffice, recalculated, saved
+from tests.test_scenario_add import edit, row_of
+from tests.workbooks import agree, write_plan
+
+IDS = ["llama3_8b_on_tpu_v5e", "llama3_8b_on_tpu_v5p", "llama3_8b_on_tpu_v6e"]
+CHIPS = ["tpu-v5e", "tpu-v5p", "tpu-v6e"]
+Contents = dict[tuple[str, int, int], tuple[Any, ...]]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A workbook of three scenarios and one template."""
+    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
+    write_plan(path, ["llama3-8b"], CHIPS, ["inference"], n_chips=4)
+    return path.read_bytes()
+
+
+@pytest.fixture(name="plan")
+def fixture_plan(built: bytes, tmp_path: Path) -> Path:
+    """A copy of it."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(built)
+    return path
+
+
+def run(*words: object) -> Result:
+    """`planner` with some words."""
+    return CliRunner().invoke(group, [str(word) for word in words])
+
+
+def contents(path: Path) -> Contents:
+    """The formula, the value and the format of every cell, but for Cover and Log, which tell of the build."""
+    found: Contents = {}
+    for name, sheet in Book(Package.read(path)).sheets.items():
+        for (row, column), cell in sheet.cells.items() if name not in ("Cover", "Log") else ():
+            formula = sheet.patterns.get((row, column))
+            shown = formula.at(row, column) if formula else None
+            found[name, row, column] = shown, sheet.value(row, column), cell.style
+    return found
+
+
+def same(one: tuple[Any, ...] | None, other: tuple[Any, ...] | None) -> bool:
+    """Whether two cells have the same formula and format, and the same value but for its last digits."""
+    if one is None or other is None:
+        return False
+    return one[::2] == other[::2] and same_value(one[1], other[1], 1e-12)
+
+
+def layout(path: Path) -> dict[str, tuple[object, ...]]:
+    """Of each sheet the widths, printed area, rules and charts' places, as openpyxl reads them."""
+    found: dict[str, tuple[object, ...]] = {}
+    for sheet in openpyxl.load_workbook(path):
+        spans = sheet.column_dimensions.values()
+        widths = {column: each.width for each in spans for column in range(each.min, each.max + 1)}
+        formats = [
+            (str(each.sqref), *(rule.formula[0] for rule in each.rules)) for each in sheet.conditional_formatting
+        ]
+        held = [(str(each.sqref), str(each.formula1)) for each in sheet.data_validations.dataValidation]
+        places = [(chart.anchor._from.col, chart.anchor._from.row) for chart in sheet._charts]
+        found[sheet.title] = widths, sheet.print_area, sorted(formats), sorted(held), places
+    return {name: each for name, each in found.items() if name not in ("Cover", "Log")}
+
+
+@pytest.mark.parametrize("gone", [1, *(pytest.param(at, marks=pytest.mark.slow) for at in (0, 2))])
+def test_the_rest_is_as_a_build_without_it(plan: Path, tmp_path: Path, gone: int) -> None:
+    """Every cell with its formula, value and format, every width, rule, printed area and chart is the fresh one's.
+
+    But for the Comparison, whose cases stay on the first chip that the workbook was built for.
+    """
+    done = run("scenario", "remove", plan, IDS[gone])
+    assert done.exit_code == 0, done.output
+    fresh = tmp_path / "fresh.xlsx"
+    write_plan(fresh, ["llama3-8b"], [chip for chip in CHIPS if chip != CHIPS[gone]], ["inference"], n_chips=4)
+    kept, wanted = contents(plan), contents(fresh)
+    others = {at for at in kept.keys() | wanted.keys() if gone or at[0] != "Comparison"}
+    assert {at: (kept.get(at), wanted.get(at)) for at in others if not same(kept.get(at), wanted.get(at))} == {}
+    assert layout(plan) == layout(fresh)
+    assert [each for each in check(Package.read(plan)).found if each.kind not in ("failed_check", "override")] == []
+    assert "nothing to update" in run("update", plan).output
+
+
+def test_the_file_as_it_was_stays_beside(plan: Path, built: bytes) -> None:
+    """The old file is kept, byte for byte, and named; what was shown on Dashboard is another scenario then."""
+    done = run("scenario", "remove", plan, IDS[0])
+    assert (plan.parent / "plan.bak.xlsx").read_bytes() == built
+    assert f"The file as it was: {plan.parent / 'plan.bak.xlsx'}" in done.output
+    assert "removed llama3_8b_on_tpu_v5e, column F of Inputs, Dashboard, Inference, Constraints, Checks." in done.output
+    book = openpyxl.load_workbook(plan)["Dashboard"]
+    shown = next(row for row in range(1, 99) if book.cell(row, 3).value == "shown_scenario")
+    assert book.cell(shown, 4).value == IDS[1]
+
+
+def work(book: openpyxl.Workbook) -> None:
+    """A sheet, a name, a rule, a chart and notes of a person's that speak of the scenario in the middle."""
+    row, mine = row_of(book, "Inference", "decode_step_time"), book.create_sheet("Mine")
+    mine["A1"], mine["A2"] = f"=Inference!G{row}", f"=SUM(Inference!F{row}:H{row})"
+    mine["A3"], mine["A4"] = f"=Inference!H{row}", IDS[1]
+    book.defined_names["my_step"] = DefinedName("my_step", attr_text=f"Inference!$G${row}")
+    sheet = book["Inference"]
+    sheet.conditional_formatting.add("G20:G30", CellIsRule(operator="lessThan", formula=["1"], font=Font(bold=True)))
+    sheet.cell(row, 8).value = 0.5
+    book["Inputs"]["G12"].comment = Comment("ask Ann", "me")
+    book["Inputs"]["H12"].comment = Comment("ask Bob", "me")
+    chart = BarChart()
+    for column in (7, 8):
+        chart.series.append(Series(Reference(sheet, min_col=column, min_row=row, max_row=row + 1), title=str(column)))
+    mine.add_chart(chart, "C3")
+
+
+def test_what_reads_it_is_lost_and_listed(plan: Path) -> None:
+    """References of a person's to it are #REF! and named, ranges over it shrink, all else follows what has moved."""
+    edit(plan, work)
+    before = read_plan(plan)
+    done = run("scenario", "remove", plan, IDS[1])
+    assert done.exit_code == 0, done.output
+    book = openpyxl.load_workbook(plan)
+    row, mine = row_of(book, "Inference", "decode_step_time"), book["Mine"]
+    assert [mine[cell].value for cell in ("A1", "A2", "A3")] == [
+        "=Inference!#REF!", f"=SUM(Inference!F{row}:G{row})", f"=Inference!G{row}",
+    ]  # fmt: skip
+    said = [line.strip() for line in done.output.splitlines()]
+    assert f"Mine!A1 read Inference!G{row}, which is no more" in said
+    assert f"the name my_step read Inference!$G${row}, which is no more" in said
+    assert f"Mine!A4 says {IDS[1]}, which is no more" in said
+    assert "the note on Inputs!G12 went with it: ask Ann" in said
+    assert any(line.startswith("a series of the chart in ") for line in said)
+    assert len([line for line in said if "which is no more" in line]) == 4
+    assert [(cell.coordinate, cell.comment.text) for line in book["Inputs"].iter_rows() for cell in line
+            if cell.comment] == [("G12", "ask Bob")]  # fmt: skip
+    assert len(mine._charts[0].series) == 1
+    assert "G20:G30" not in {str(found.sqref) for found in book["Inference"].conditional_formatting}
+    after = read_plan(plan)
+    assert [each.id for each in after.scenarios] == [IDS[0], IDS[2]]
+    assert after.value("decode_step_time", IDS[2]) == 0.5
+    for quantity in before.tables["Inference"]:
+        for key in (IDS[0], IDS[2]):
+            assert after.value(quantity.name, key) == quantity.value(key)
+    assert not after.stale
+
+
+def test_the_only_note_of_a_sheet(plan: Path) -> None:
+    """A note that was the sheet's only one goes with all that showed it: the file is clean by every rule."""
+
+    def note(book: openpyxl.Workbook) -> None:
+        book["Inputs"]["G12"].comment = Comment("ask Ann", "me")
+
+    edit(plan, note)
+    assert run("scenario", "remove", plan, IDS[1]).exit_code == 0
+    assert not any(cell.comment for line in openpyxl.load_workbook(plan)["Inputs"].iter_rows() for cell in line)
+    assert [each for each in check(Package.read(plan)).found if each.kind not in ("failed_check", "override")] == []
+
+
+def with_a_column(path: Path, sheet: str, at: int) -> None:
+    """Put an empty column in before column `at` of a sheet, as a spreadsheet program does, and a text into it."""
+    package = Package.read(path)
+    moves = Moves({sheet: SheetMoves(sheet, columns=Track({at: at + 1}))})
+    xml, _ = with_moved_cells(parse_sheets(package)[sheet], sheet, moves)
+    moved = Worksheet(xml)
+    move_around_rows(moved.root, sheet, moves)
+    package.replace(package.sheets()[sheet], moved.xml())
+    move(package, moves, [sheet])
+    package.replace(package.sheets()[sheet], with_values(parse_sheets(package)[sheet], {address(20, at): "my remark"}))
+    package.write(path)
+
+
+@pytest.mark.slow
+def test_columns_that_a_person_has_moved(plan: Path) -> None:
+    """A column that a person put between the scenarios of one sheet stays, and the right one goes on each sheet."""
+    with_a_column(plan, "Inference", 7)
+    before = read_plan(plan)
+    done = run("scenario", "remove", plan, IDS[1])
+    assert "column G of Inputs, Dashboard, Constraints, Checks; column H of Inference." in done.output
+    after = read_plan(plan)
+    assert after.at("Inference", 20, 7) == "my remark"
+    assert [each.hardware for each in after.scenarios] == ["tpu-v5e", "tpu-v6e"]
+    for quantity in before.tables["Inference"]:
+        assert [after.value(quantity.name, key) for key in (IDS[0], IDS[2])] == [
+            quantity.value(key) for key in (IDS[0], IDS[2])
+        ]
+    assert not after.stale
+
+
+@pytest.mark.parametrize(
+    ("scenario", "says"),
+    [
+        ("llama3_8b_on_tpu_v7", "no scenario 'llama3_8b_on_tpu_v7'; did you mean llama3_8b_on_tpu_v"),
+        ("", "no scenario ''; known: "),
+    ],
+)
+def test_an_unknown_scenario(plan: Path, built: bytes, scenario: str, says: str) -> None:
+    """One that isn't there is one line with the nearest, exit code 2, and the file as it was."""
+    done = run("scenario", "remove", plan, scenario)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert says in done.stderr
+    assert plan.read_bytes() == built
+    assert [file.name for file in plan.parent.iterdir()] == ["plan.xlsx"]
+
+
+def test_the_last_scenario_stays(plan: Path) -> None:
+    """A workbook has one scenario at least."""
+    for gone in IDS[:2]:
+        run("scenario", "remove", plan, gone)
+    before = plan.read_bytes()
+    done = run("scenario", "remove", plan, IDS[2])
+    assert "llama3_8b_on_tpu_v6e is the last scenario; add another one first: planner scenario add" in done.stderr
+    assert (done.exit_code, plan.read_bytes()) == (2, before)
+
+
+def test_a_table_over_it_is_refused(plan: Path) -> None:
+    """What Excel calls a table has a title for each column: one across the scenario's column is named, nothing done."""
+
+    def table(book: openpyxl.Workbook) -> None:
+        sheet = book["Inference"]
+        for column, title in enumerate(("a", "b", "c"), start=6):
+            sheet.cell(900, column).value = title
+        sheet.add_table(Table(displayName="Ours", ref="F900:H902"))
+
+    edit(plan, table)
+    before = plan.read_bytes()
+    done = run("scenario", "remove", plan, IDS[1])
+    assert "the table Ours fills Inference!F900:H902; turn it into plain cells" in done.stderr
+    assert plan.read_bytes() == before
+
+
+def test_a_name_that_two_have(plan: Path) -> None:
+    """A name that two scenarios are shown by says nothing: their ids are asked for."""
+
+    def same(book: openpyxl.Workbook) -> None:
+        book["Inputs"]["F5"] = book["Inputs"]["G5"] = "Mine"
+
+    edit(plan, same)
+    done = run("scenario", "remove", plan, "mine")
+    assert f"2 scenarios are called 'mine'; give an id: {IDS[0]}, {IDS[1]}" in done.stderr
+
+
+@needs_libreoffice
+@pytest.mark.slow
+@pytest.mark.parametrize("gone", [0, 1])
+def test_a_workbook_that_another_program_saved(plan: Path, tmp_path: Path, gone: int) -> None:
+    """Of what LibreOffice saved a scenario goes too, and LibreOffice computes what is left to what the file says."""
+    saved(plan, tmp_path)
+    before = read_plan(plan)
+    done = run("scenario", "remove", plan, IDS[gone])
+    assert done.exit_code == 0, done.output
+    after = read_plan(plan)
+    for quantity in (*before.tables["Inference"], *before.headlines):
+        now = next(row for row in (*after.tables["Inference"], *after.headlines) if row.name == quantity.name)
+        assert agree(now.value(IDS[2]), quantity.value(IDS[2])) or quantity.value(IDS[2]) == now.value(IDS[2])
+    assert [each for each in check(Package.read(plan)).found if each.kind not in ("failed_check", "override")] == []
+    theirs = recalculated(plan, tmp_path)
+    wrong = [
+        cell for cell in (row.cells[IDS[2]].spot for row in after.tables["Inference"])
+        if isinstance(after.at(cell.sheet, cell.row, cell.column), float)
+        and not agree(theirs[cell.sheet].get(cell.ref), after.at(cell.sheet, cell.row, cell.column))
+    ]  # fmt: skip
+    assert wrong == []
