@@ -85,11 +85,6 @@ def agrees(text: str, value: float) -> bool:
     return math.isclose(number * factor, value, rel_tol=1e-12) or abs(number * factor - value) <= unit * 0.500001
 
 
-def agrees_on_sweep(text: str, value: float) -> bool:
-    """The same of a cell of Sweep, which holds the number in the unit that is said."""
-    return agrees(re.sub(r" (?:ms|us|GB|days|million USD)$", "", text.replace("\N{NO-BREAK SPACE}", " ")), value)
-
-
 class Page(HTMLParser):
     """An HTML page read back: elements with their attributes and text, in order."""
 

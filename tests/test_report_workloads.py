@@ -88,3 +88,21 @@ def test_a_sweep_tells_once_what_is_always_the_same(tmp_path: Path) -> None:
         assert any("has no price_per_chip_hour for gb300" in note for note in sweep.notes)
         for at in range(1, len(sweep.columns)):
             assert len({row[at].text for row in sweep.rows}) > 1, sweep.columns[at].label
+
+
+@pytest.mark.parametrize("template", ["inference", "training"])
+def test_a_sweep_says_what_the_card_says(tmp_path: Path, template: str) -> None:
+    """At the scenario's own inputs a sweep has the numbers of its card, in SI units and in words."""
+    path = tmp_path / "plan.xlsx"
+    write_plan(path, ["llama3-8b"], ["h100-sxm"], [template], n_chips=8)
+    report = gather(path)
+    card = {each.name: each.expected for each in report.scenarios[0].expected}
+    inputs = {line.name: line.figures[0].value for section in report.assumptions for line in section.lines}
+    for sweep in report.sweeps:
+        (row,) = (row for row in sweep.rows if row[0].value == inputs[sweep.columns[0].name])
+        told = dict(zip((column.name for column in sweep.columns), row, strict=True))
+        assert len(told.keys() & card.keys()) >= 4
+        for name in told.keys() & card.keys():
+            assert told[name].value == pytest.approx(card[name].value, rel=1e-9), name
+            assert told[name].unit == card[name].unit
+            assert told[name].text == card[name].text

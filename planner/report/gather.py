@@ -73,7 +73,7 @@ def gather(path: Path) -> ReportData:
                 *roofline_pictures(cells),
                 *measured_pictures(cases),
             ),
-            sweeps=sweep_tables.tables(cells, {made.row.name: made.unit for each in plans for made in each.headlines}),
+            sweeps=sweep_tables.tables(cells),
             swept=sweep_tables.chosen(cells),
             comparison=cases.table() if cases and cases.measured else None,
             accuracy=cases.accuracy if cases else "",

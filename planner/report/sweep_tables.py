@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from planner.book.tables import MACHINE_NAME, CaseTable
 from planner.report.contents import Figure, FigureColumn, FigureTable
 from planner.report.figures import CellFigures, as_said
+from planner.scaled_units import factor
+from planner.spoken import PERCENT
 
 SHEET, CHOSEN, WORDS = "Sweep", "chosen_scenario", ".words"
 ENOUGH, MOST = 3, 14  # columns of a table
 
 
-def tables(cells: CellFigures, units: Mapping[str, str]) -> tuple[FigureTable, ...]:
+def tables(cells: CellFigures) -> tuple[FigureTable, ...]:
     """The tables of the Sweep sheet, what they show and not their working; none where the workbook has no sweep.
 
-    `units` are those to say a quantity in, by its name, where they aren't its own: % for a share.
+    Values are in SI units, those of the working, though the sheet shows them in GB or days.
     """
-    return tuple(_tables(cells, units))
+    return tuple(_tables(cells))
 
 
 def chosen(cells: CellFigures) -> str:
@@ -36,7 +38,7 @@ def _chosen(cells: CellFigures) -> str:
     return said if isinstance(said, str) else ""
 
 
-def _tables(cells: CellFigures, units: Mapping[str, str]) -> Iterator[FigureTable]:
+def _tables(cells: CellFigures) -> Iterator[FigureTable]:
     sheet, swept = cells.plan.book.designed.get(SHEET), _chosen(cells)
     key = next((scenario.key for scenario in cells.plan.scenarios if scenario.id == swept), None)
     for case in cells.plan.book.cases if sheet else ():
@@ -46,13 +48,15 @@ def _tables(cells: CellFigures, units: Mapping[str, str]) -> Iterator[FigureTabl
         if key is not None and not cells.counts(_planned_on(cells, case), key):
             continue
         shown = _shown(case)
-        columns = [_column(cells, case, at) for at in shown]
-        columns = [replace(column, unit=units.get(column.name, column.unit)) for column in columns]
-        rows = [
-            [cells.at(case.sheet.name, row, at, column.unit) for at, column in zip(shown, columns, strict=True)]
-            for row in case.rows
-        ]
-        rows = [[axis, *map(as_said, others)] for axis, *others in rows]
+        found = [_in_si(cells, case, at) for at in shown]
+        columns = [column for column, _ in found]
+        rows = []
+        for row in case.rows:
+            figures = [
+                cells.at(case.sheet.name, row, at, column.unit) for at, column in zip(shown, columns, strict=True)
+            ]
+            axis, *others = map(_scaled, figures, (scale for _, scale in found))
+            rows.append([axis, *map(as_said, others)])
         yield _told(columns, rows, case.sheet.text(case.header_row - 2, 1))
 
 
@@ -89,6 +93,26 @@ def _shown(case: CaseTable) -> list[int]:
         seen.add(name)
     shown += [at for at, name in case.columns.items() if name.endswith(WORDS)]
     return shown if len(shown) > 1 else list(case.columns)[:MOST]
+
+
+def _in_si(cells: CellFigures, case: CaseTable, at: int) -> tuple[FigureColumn, float]:
+    """A column in the unit of the working, where it stands too, and how many of it one of the column's own unit is."""
+    column = _column(cells, case, at)
+    first = next(place for place, name in case.columns.items() if name == column.name)
+    unit = _column(cells, case, first).unit
+    if unit == column.unit or column.unit == PERCENT:  # a share stays a share, whose format says percent
+        return column, 1.0
+    try:
+        return replace(column, unit=unit), factor(column.unit, unit)
+    except ValueError:
+        return column, 1.0
+
+
+def _scaled(figure: Figure, scale: float) -> Figure:
+    """A figure so many times as large; its cell holds another number."""
+    if not figure.is_number or scale == 1:
+        return figure
+    return replace(figure, value=figure.number * scale, is_derived=True)
 
 
 def _column(cells: CellFigures, case: CaseTable, at: int) -> FigureColumn:

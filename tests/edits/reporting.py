@@ -19,7 +19,7 @@ from planner.report.jinja_pages import escaped
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value
 from tests.edits.catalogue import Expected
-from tests.reports import agrees, agrees_on_sweep
+from tests.reports import agrees
 
 ValueOf = Callable[[str, str], Value]
 """A cell's value as LibreOffice computed it: by sheet and address."""
@@ -90,8 +90,7 @@ def fault(figure: dict[str, Any], value_of: ValueOf) -> str:
     value, shown, cell = figure["value"], figure["text"], value_of(sheet, ref)
     said = f"{figure['cell']}: the report has {value!r} as {shown!r}, the cell {cell!r}"
     if isinstance(value, (int, float)) and isinstance(cell, (int, float)):
-        judge = agrees_on_sweep if sheet.strip("'") == "Sweep" else agrees
-        is_same = math.isclose(value, cell, rel_tol=SAME) and judge(shown.replace("\N{NO-BREAK SPACE}", " "), cell)
+        is_same = math.isclose(value, cell, rel_tol=SAME) and agrees(shown.replace("\N{NO-BREAK SPACE}", " "), cell)
         return "" if is_same else said
     if value is None:
         return "" if cell in (None, "") or isinstance(cell, CellError) else said
