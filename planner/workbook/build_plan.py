@@ -114,7 +114,13 @@ class BuildPlan:
         """Every constant of every template, of the scenarios or of the cases, once."""
         cases = [case.template for case in self.comparison]
         templates = [*(self.layer_ops.templates if self.layer_ops else []), *cases]
-        sheets = {"constraints": any(self.constraints.values()), "sweep": self.sweeps, "roofline": self.layer_ops}
+        ranged = any(each.range for template in self.templates for each in headlines.headlines(template))
+        sheets = {
+            "dashboard": ranged,
+            "constraints": any(self.constraints.values()),
+            "sweep": self.sweeps,
+            "roofline": self.layer_ops,
+        }
         rows = [*self._rows(), *(row for template in templates for row in template.rows)]
         shown = [sweep.rows[name] for sweep in self.sweeps for name in sweep.shown]
         shown += library.load(RESULTS).rows if self.comparison else ()
@@ -122,7 +128,7 @@ class BuildPlan:
         shown += led
         units = [*display_units.needed(shown), *(display_units.OF_TIMES if self.layer_ops else [])]
         units += [display_units.OF_A_SHARE] if any(row.display == PERCENT for row in led) else []
-        told = thresholds.used_on("dashboard", *(name for name, there in sheets.items() if there))
+        told = thresholds.used_on(*(name for name, there in sheets.items() if there))
         return shared_rows("constant", [*rows, *units, *told])
 
     @cached_property
