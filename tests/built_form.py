@@ -119,7 +119,7 @@ def whole_tables(book: Book) -> Breaches:
 
 
 def literals(book: Book) -> Breaches:
-    """13: no number in a formula but 0 and 1 (2 as exponent or LOG base), no operator between two numbers."""
+    """13: no number in a formula but 0 and 1 (2 as exponent or LOG base, or in a cell), no operator between two."""
     for table, row, text in _in_names(book):
         try:
             formula = parse(text)
@@ -136,18 +136,21 @@ def literals(book: Book) -> Breaches:
 
         for node in visit(formula.root, None):
             yield f"{table.sheet.name}!{address(row, _names_column(table))}: {formula.of(node)} in {text}"
+    yield from _cells_with(book, _numbers_in)
 
 
-def plain_cells(book: Book) -> Breaches:
-    """A formula in a cell has no number but 0, 1 and 2, and at most 200 characters."""
+def _cells_with(book: Book, what: Callable[[str], str]) -> Breaches:
+    """The formulas of all sheets of which something is said."""
     for sheet in book.our_sheets:
         for at, formula in sheet.patterns.items():
-            text = formula.at(*at)
-            if len(text) > MOST_IN_A_CELL:
-                yield f"{sheet.name}!{address(*at)}: {len(text)} characters"
-            bare = _NO_NUMBERS.sub("", text)
-            if found := [number for number in _NUMBER.findall(bare) if float(number) not in (0, 1, 2)]:
-                yield f"{sheet.name}!{address(*at)}: {', '.join(found)} in {text}"
+            if said := what(formula.at(*at)):
+                yield f"{sheet.name}!{address(*at)}: {said}"
+
+
+def _numbers_in(text: str) -> str:
+    """The numbers of a cell's formula but 0, 1 and 2, with the formula; blank for none."""
+    found = [number for number in _NUMBER.findall(_NO_NUMBERS.sub("", text)) if float(number) not in (0, 1, 2)]
+    return f"{', '.join(found)} in {text}" if found else ""
 
 
 def _allowed(number: Number, parent: Node | None) -> bool:
@@ -168,6 +171,7 @@ def limits(book: Book) -> Breaches:
         branches = sum(isinstance(node, Call) and node.function == "IF" for node in walk(formula.root))
         if len(text) > MOST_CHARACTERS or len(formula.names) > MOST_NAMES or branches > 1 or "\n" in text:
             yield f"{table.sheet.name}!{address(row, _names_column(table))}: {text}"
+    yield from _cells_with(book, lambda text: f"{len(text)} characters" if len(text) > MOST_IN_A_CELL else "")
 
 
 def _names_column(table: LineTable) -> int:
@@ -253,7 +257,6 @@ FORM: dict[int, Callable[[Book], Breaches]] = {
     8: whole_tables,
     13: literals,
     16: limits,
-    33: plain_cells,
     25: styles,
     26: formats,
     28: locks,

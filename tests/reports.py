@@ -39,7 +39,7 @@ def hostile_workbook() -> Path:
         ("id", "name", "model", "hardware", "n_chips", "batch"),
         ("one", HOSTILE, "llama3-70b", "tpu-v5e", "16", "32"),
         ("two", FORMULA, "llama3-70b", "h100-sxm", "1", "32"),
-        ("three", FOREIGN, "gemma2-27b", "tpu-v2", "8", "4"),
+        ("three", FOREIGN, "gemma2-27b", "h20", "8", "4"),
         ("four", "plain", "llama3-70b", "h100-sxm", "8", "32"),
     ]
     scenarios = folder / "scenarios.csv"

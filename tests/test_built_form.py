@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import statistics
 from pathlib import Path
 
 import pytest
@@ -70,17 +69,10 @@ def test_a_built_workbook_has_its_form(make: object, tmp_path: Path) -> None:
     assert {number: list(rule(book)) for number, rule in FORM.items()} == {number: [] for number in FORM}
 
 
-def test_formulas_are_short() -> None:
-    """Half of the default workbook's formulas have fewer than 20 characters."""
-    book = open_book(Package.from_bytes(built()[1], "plan.xlsx"))
-    lengths = [len(formula.at(*at)) for sheet in book.our_sheets for at, formula in sheet.patterns.items()]
-    assert statistics.median(lengths) < 20
-
-
 def test_a_number_in_a_cell(plan: Seeded) -> None:
     """A formula of any sheet has no number but 0, 1 and 2, and is not long."""
     change(plan, plan.part("Roofline"), r"<f>SUM\(", "<f>3+SUM(")
-    (found,) = breaches(plan, 33)[33]
+    (found,) = breaches(plan, 13)[13]
     assert found.startswith("Roofline!")
     assert ": 3 in 3+SUM(" in found
 

@@ -130,7 +130,7 @@ def test_failed_checks_come_first(hostile: ReportData) -> None:
 
 def test_a_missing_number_says_why(hostile: ReportData) -> None:
     """The cost of a chip without a price is N/A in every format, with the database's column and the chip; never 0."""
-    reason = "Hardware has no price_per_chip_hour for tpu-v2"
+    reason = "Hardware has no price_per_chip_hour for h20"
     cost = next(each for each in hostile.scenarios[2].expected if each.name.startswith("cost_per"))
     assert (cost.expected.value, cost.expected.text) == (None, "N/A")
     assert reason in cost.expected.why

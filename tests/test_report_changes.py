@@ -64,7 +64,7 @@ def test_the_change_saves_what_it_says(tmp_path: Path) -> None:
 
 def test_a_chip_without_a_price_is_told_what_it_saves(tmp_path: Path) -> None:
     """The share of a cost that is saved doesn't need the price."""
-    write_plan(tmp_path / "plan.xlsx", ["llama3-70b"], ["h200-sxm"], ["inference"], n_chips=8)
+    write_plan(tmp_path / "plan.xlsx", ["llama3-70b"], ["gb300"], ["inference"], n_chips=8)
     (scenario,) = gather(tmp_path / "plan.xlsx").scenarios
     assert scenario.expected[-1].expected.is_missing
     assert "cost per million output tokens -" in scenario.changes[0]

@@ -82,9 +82,9 @@ def test_scenarios_of_one_chip_share_a_roof(tmp_path: Path, count: int) -> None:
 def test_a_sweep_tells_once_what_is_always_the_same(tmp_path: Path) -> None:
     """A column that says the same in every row, or lacks its number in all, is a note below the table."""
     path = tmp_path / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["h200-sxm"], ["inference"], n_chips=8)
+    write_plan(path, ["llama3-8b"], ["gb300"], ["inference"], n_chips=8)
     for sweep in gather(path).sweeps:
         assert not any("cost" in column.label for column in sweep.columns)
-        assert any("has no price_per_chip_hour for h200-sxm" in note for note in sweep.notes)
+        assert any("has no price_per_chip_hour for gb300" in note for note in sweep.notes)
         for at in range(1, len(sweep.columns)):
             assert len({row[at].text for row in sweep.rows}) > 1, sweep.columns[at].label

@@ -89,6 +89,11 @@ class Headline(Generic[AnyRow]):
         """The headline, its range and its bound, in this order."""
         return self.row, *self.range, *([self.bound] if self.bound else [])
 
+    @property
+    def has_range(self) -> bool:
+        """Whether it is told with its range and its bound."""
+        return len(self.rows) > len(RANGE)
+
     def shares(self, number: Callable[[str], float | None]) -> list[Share]:
         """The parts that take any of the time, in order; none where one of them, or the time, is N/A or 0.
 

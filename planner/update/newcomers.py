@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 
 from planner.update.threeway import ThreeWay
@@ -46,10 +46,10 @@ def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> None:
         return
     root = package.tree(mine)
     below = max(map(last_row, every(root, *ANCHORS)), default=0)
-    down = below - min(first_row(anchor) for anchor, _ in found) + 1
+    down = _below([anchor for anchor, _ in found], below)
     for number, (anchor, frame) in enumerate(found, start=len(root) + 1):
         new = deepcopy(anchor)
-        push_down(new, down)
+        push_down(new, down[first_row(anchor)])
         target = copy_part(package, fresh, parts[frame.get(_ID)], _moved(merge))
         next(every(new, "chart")).set(_ID, link(package, mine, "chart", target))
         next(every(new, "cNvPr")).set("id", str(max(number, 1 + _last_id(root))))
@@ -58,6 +58,18 @@ def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> None:
     end = max(map(last_row, every(root, *ANCHORS)))
     reshape_names(package, lambda name, on, area: area._replace(bottom=max(area.bottom, end))
                   if (name, on) == (PRINTED, sheet) and area.bottom >= below else area)  # fmt: skip
+
+
+def _below(anchors: Sequence[Element], row: int) -> dict[int, int]:
+    """By the row that charts begin in how far down they go, so that their lines follow one another below a row."""
+    heights: dict[int, int] = {}
+    for anchor in anchors:
+        heights[first_row(anchor)] = max(heights.get(first_row(anchor), 0), last_row(anchor) - first_row(anchor))
+    down: dict[int, int] = {}
+    for first, height in sorted(heights.items()):
+        down[first] = row + 1 - first
+        row += height + 1
+    return down
 
 
 def _last_id(drawing: Element) -> int:

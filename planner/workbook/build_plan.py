@@ -114,13 +114,11 @@ class BuildPlan:
         """Every constant of every template, of the scenarios or of the cases, once."""
         cases = [case.template for case in self.comparison]
         templates = [*(self.layer_ops.templates if self.layer_ops else []), *cases]
-        ranged = any(each.range for template in self.templates for each in headlines.headlines(template))
+        ranges = [each for template in self.templates for each in headlines.headlines(template) if each.has_range]
         sheets = {
-            "dashboard": ranged,
-            "constraints": any(self.constraints.values()),
-            "sweep": self.sweeps,
-            "roofline": self.layer_ops,
-        }
+            "dashboard": ranges, "constraints": any(self.constraints.values()),
+            "sweep": self.sweeps, "roofline": self.layer_ops,
+        }  # fmt: skip
         rows = [*self._rows(), *(row for template in templates for row in template.rows)]
         shown = [sweep.rows[name] for sweep in self.sweeps for name in sweep.shown]
         shown += library.load(RESULTS).rows if self.comparison else ()

@@ -185,7 +185,7 @@ class LineWriter:
             self._number(sheet, each, row, at, row.name in proved)
             at += 1
         at = self._bound(lines, each, at)
-        if len(each.rows) <= len(RANGE) or sheet.template.name not in self.used:
+        if not each.has_range or sheet.template.name not in self.used:
             return at
         digits = f"IFERROR(MAX(0,2-ROUNDDOWN(LOG({{0}},{self.units.ten}),0)+IF({{0}}<1,1,0)),0)"
         name = each.row.name

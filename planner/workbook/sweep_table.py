@@ -186,10 +186,11 @@ class TableWriter:
         return f"IF({self._reference(name)}<={self.scenario.constant('drawn_within')}*{most},{drawn},NA())"
 
     def _drawn(self, name: str) -> str:
-        """What a chart draws of a quantity."""
+        """What a chart draws of a quantity, in the unit that people say its whole in."""
+        row = self.sweep.rows[name]
         whole = next((WHOLES[part] for part in DRAWN if name in self.sweep.playing(part)), "")
-        own = f"{self._reference(name)}{self.scenario.over(self.sweep.rows[name])}"
-        return f"{own}*{_here(self.reach[whole])}" if whole in self.reach else own
+        own = self._reference(name)
+        return f"{own}*{_here(self.reach[whole])}" if whole in self.reach else own + self.scenario.over(row)
 
     def _form(self, name: str) -> str:
         return row_format(self.sweep.rows[name])

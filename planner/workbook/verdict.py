@@ -226,7 +226,8 @@ def _number(writer: LineWriter, sheet: Calculation, text: str) -> str:
     side = parse(text)
     over = writer.units.over(sheet.template.by_name[side.names[0]]) if side.names else ""
     cells = side.substitute(sheet.here)
-    return f"FIXED(({cells}){over},1)" if over else f"FIXED({cells},0)"
+    whole = cells if isinstance(side.root, Name) else f"({cells})"
+    return f"FIXED({whole}{over},1)" if over else f"FIXED({cells},0)"
 
 
 @dataclass(frozen=True)
