@@ -262,6 +262,5 @@ FORM: dict[int, Callable[[Book], Breaches]] = {
     28: locks,
     29: print_setup,
     30: log,
-    35: plain_cells,
 }
 """What is asked of every workbook that planner builds, by the number among the rules of a workbook."""

@@ -36,7 +36,7 @@ def test_a_note_follows_its_row(old: Plan, tmp_path: Path) -> None:
     path, new = tmp_path / "plan.xlsx", tmp_path / "new.xlsx"
     book = openpyxl.load_workbook(GOLDEN / "default.xlsx")
     inference = book["Inference"]
-    inference[cell(old, "n_params_expert", "Inference")].comment = Comment("why so many?", "Ann")
+    inference[cell(old, "n_params_moe_layer", "Inference")].comment = Comment("why so many?", "Ann")
     inference[cell(old, "kv_head_width", "Inference")].comment = Comment("two or three", "Bob & co.")
     inference[cell(old, "decode_step_time", "Inference")].comment = Comment("agreed", "Ann")
     book["Transformer"][cell(old, "n_layers", "Transformer")].comment = Comment("deep", "Bob & co.")
@@ -48,12 +48,12 @@ def test_a_note_follows_its_row(old: Plan, tmp_path: Path) -> None:
     after = read_plan(new)
     found = {(note.sheet, note.ref, note.author, note.text) for note in after.notes}
     assert found == {
-        ("Transformer", cell(after, "n_params_expert", "Transformer"), "Ann", "why so many?"),
+        ("Transformer", cell(after, "n_params_moe_layer", "Transformer"), "Ann", "why so many?"),
         ("Transformer", cell(after, "kv_head_width", "Transformer"), "Bob & co.", "two or three"),
         ("Transformer", cell(after, "n_layers", "Transformer"), "Bob & co.", "deep"),
         ("Inference", cell(after, "decode_step_time", "Inference"), "Ann", "agreed"),
     }
-    assert sum("n_params_expert" in remark for remark in done.remarks) == 1
+    assert sum("n_params_moe_layer" in remark for remark in done.remarks) == 1
     boxes = boxes_of(Package.read(new))
     assert boxes == {(note.sheet, coordinates(note.ref)) for note in after.notes}
     openpyxl.load_workbook(new)
@@ -63,11 +63,11 @@ def test_a_thread_follows_its_row(tmp_path: Path, old: Plan) -> None:
     """A threaded comment is on Transformer then, thread and note, and none is left on Inference."""
     path, new = tmp_path / "plan.xlsx", tmp_path / "new.xlsx"
     package = Package.read(GOLDEN / "default.xlsx")
-    HAND["threaded"](package, "Inference", cell(old, "n_params_expert", "Inference"), "is this right?")
+    HAND["threaded"](package, "Inference", cell(old, "n_params_moe_layer", "Inference"), "is this right?")
     package.write(path)
     update_file(path, output=new)
     after, package = read_plan(new), Package.read(new)
-    ref = cell(after, "n_params_expert", "Transformer")
+    ref = cell(after, "n_params_moe_layer", "Transformer")
     assert [(note.sheet, note.ref, note.text) for note in after.notes] == [("Transformer", ref, "is this right?")]
     parts = {link.kind: package.parts[link.target] for link in package.relationships(package.sheets()["Transformer"])}
     assert f'ref="{ref}"'.encode() in parts["threadedComment"]

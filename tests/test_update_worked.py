@@ -80,7 +80,7 @@ def numbers(book: openpyxl.Workbook) -> None:
     """Numbers over formulas, a changed formula, a constant, overrides, a formula for an input."""
     inference, inputs = book["Inference"], book["Inputs"]
     inference.cell(row_of(book, "Inference", "prefill_time"), 7).value = 0.25
-    inference.cell(row_of(book, "Inference", "n_params_expert"), 6).value = 7.5
+    inference.cell(row_of(book, "Inference", "n_params_moe_layer"), 6).value = 7.5
     row = row_of(book, "Inference", "kv_time")
     inference.cell(row, 6).value = f"=F{row_of(book, 'Inference', 'param_time')}*3"
     inputs.cell(row_of(book, "Inputs", "seconds_per_hour"), 4).value = 3599
@@ -198,9 +198,9 @@ def test_what_is_typed_on_inputs_stays(worked: Worked) -> None:
 
 def test_an_override_of_a_row_that_moved_to_another_sheet_goes_with_it(worked: Worked) -> None:
     """A number typed over a row that Inference computed, and Transformer alone does now, stands there and is named."""
-    sheets = [sheet for sheet, rows in worked.after.tables.items() for row in rows if row.name == "n_params_expert"]
-    assert worked.after.value("n_params_expert", V5E) == 7.5
-    assert sheets == ["Inference"] or any("n_params_expert" in remark for remark in worked.done.remarks)
+    sheets = [sheet for sheet, rows in worked.after.tables.items() for row in rows if row.name == "n_params_moe_layer"]
+    assert worked.after.value("n_params_moe_layer", V5E) == 7.5
+    assert sheets == ["Inference"] or any("n_params_moe_layer" in remark for remark in worked.done.remarks)
 
 
 def test_notes_stay_beside_their_cells(worked: Worked) -> None:

@@ -85,9 +85,9 @@ def header_rows(
     page.scenario_header(plan.columns, titles)
     for row in layout.HEADERS:
         source = f"{inputs_sheet.NAME}!{HERE}{row}"
-        blank = _model_on_chip() if row == layout.TITLE_ROW else '""'
+        said = f'IF({source}="",{_model_on_chip()},{source})' if row == layout.TITLE_ROW else f'{source}&""'
         style = named if row == layout.TITLE_ROW else "plan_cross"
-        page.across(row, plan.columns, f'IF({source}="",{blank},{source})', style, "@")
+        page.across(row, plan.columns, said, style, "@")
 
 
 def _model_on_chip() -> str:

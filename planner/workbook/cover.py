@@ -17,6 +17,7 @@ from planner.workbook.page import LINE_HEIGHT, Live, Page
 from planner.workbook.verdict import Told, colour_verdict
 from planner.xlsx.address import column_letters
 
+EIGHT = 8  # rows for scenarios come in eights: closed ones for those that are added
 SCENARIO = rowkeys.VERDICTS
 WIDTHS = (27, 15, 21, 19, 19, 19, 19, 19, 25)  # of the verdicts: a laptop's screen has room for them all
 HOW_TO = (
@@ -68,7 +69,7 @@ def plan_front(plan: BuildPlan, told: Told) -> Front:
     columns = plan.columns
     verdicts = Verdicts(
         told.titles, [columns.across("Dashboard", row) for row in told.rows],
-        columns.across("Dashboard", layout.TITLE_ROW), columns.filled, layout.SPARE_SCENARIOS,
+        columns.across("Dashboard", layout.TITLE_ROW), columns.filled, EIGHT - columns.filled % EIGHT,
     )  # fmt: skip
     counts = [("Scenarios", f"COUNTA({ids})")]
     return Front("Plan", purpose, counts, COLOURS, (SCENARIOS, HOW_TO), verdicts)

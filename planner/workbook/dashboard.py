@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
+from planner.formulas.headlines import shown
 from planner.formulas.layer_ops import PHASES
 from planner.workbook import charts, comparing_charts, expected_parts, inputs_sheet, layout
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
@@ -23,7 +24,7 @@ from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.dashboard_charts import DashboardCharts
 from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter, Units
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import PALE_GREY, PLAIN_COLUMN, Page
+from planner.workbook.page import PLAIN_COLUMN, Page
 from planner.workbook.verdict import Told, Verdict, write_changes, write_failures, write_words
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
@@ -98,20 +99,21 @@ def write(
     header_rows(page, plan, ("From", "Note and source"), "plan_said")
     _front(page, plan)
     ordered = _in_order(plan, sheets)
-    at = _called_up(page, plan, inputs, CHIPS, "of the plan", layout.HARDWARE_ROW + 1)
+    led = [row for sheet in ordered for row in shown(sheet.template)]
+    units = Units(page, layout.HARDWARE_ROW + 1, inputs, led)
+    at = _called_up(page, plan, inputs, CHIPS, "of the plan", units.rows.stop)
     meant = at if WORKLOAD in inputs.input_rows else 0
     at = _called_up(page, plan, inputs, WORKLOAD, "what the scenario is meant for", at)
-    writer = LineWriter(page, plan, Units(inputs), constraints, meant)
+    writer = LineWriter(page, plan, units, constraints, meant, _used(plan))
+    writer.close(units.rows)
     verdict = Verdict(writer, at)
     at = verdict.rows.stop
     made: list[Lines] = []
-    used = _used(plan)
     for sheet in ordered:
         lines = writer.write(sheet, at)
         made.append(lines)
         at = comparing_charts.write_costs(writer, lines, write_changes(writer, lines, lines.last + 1))
-        _set_back(writer, lines)
-        if sheet.template.name not in used:
+        if sheet.template.name not in writer.used:
             writer.close(range(lines.first + 1, at))
     at = comparing_charts.draw(writer, made, verdict, at + 1)
     return Board(page, plan, writer, made, verdict, at)
@@ -167,14 +169,3 @@ def _used(plan: BuildPlan) -> set[str]:
         return set(workloads) or {template.name for template in plan.templates}
     meant = {str(scenario.values.get(WORKLOAD, ALL_WORKLOADS)) for scenario in plan.scenarios}
     return set(workloads) if ALL_WORKLOADS in meant else meant & set(workloads)
-
-
-def _set_back(writer: LineWriter, lines: Lines) -> None:
-    """Numbers of a workload that a scenario isn't meant for are pale, and the heading of their section says so."""
-    condition = writer.meant_for(lines.sheet)
-    if not condition:
-        return
-    page, columns, first = writer.page, writer.plan.columns, lines.first
-    page.across(first, columns, f'IF({condition},"","not meant for it")', "plan_section")
-    told = f"{column_letters(layout.FIRST_SCENARIO)}${first}"
-    page.colour(columns.area(first + 1, lines.last), f'{told}<>""', ink=PALE_GREY)

@@ -2,14 +2,16 @@
 
 A headline is two open lines, the expected number and its range with the bound in words. Between them stand, closed,
 the ends of the range, the bound and what binds it. What a cell shows is the calculation sheet's number over a factor
-that has a cell of its own on Inputs: `=Inference!F340/Inputs!$D$95`.
+that has a cell of its own at the top, called up from Inputs: `=Inference!F340/$D$8`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from planner.formulas import thresholds
 from planner.formulas.headlines import RANGE, Fit, Headline, Part, fit, headlines
 from planner.formulas.template import Row
 from planner.formulas.text import parse
@@ -22,32 +24,42 @@ from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.layout import within
-from planner.workbook.page import Page
-from planner.xlsx.address import address
+from planner.workbook.page import PALE_GREY, Live, Page
+from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
+TOLD = thresholds.used_on("dashboard")
 RANGE_NOTES = {RANGE[0]: "10 % of runs are below", RANGE[1]: "10 % of runs are above", "": "its bound"}
 UNSEEN = ";;;"  # the format of the unit of a text, which a reader need not be told
 
 
 class Units:
-    """The cells on Inputs that Dashboard divides by."""
+    """A closed block that calls up from Inputs what Dashboard divides by, what most rows need first."""
 
-    def __init__(self, inputs: Inputs) -> None:
-        self._constant = inputs.constant
+    def __init__(self, page: Page, at: int, inputs: Inputs, rows: Sequence[Row]) -> None:
+        needed = Counter(each.name for row in rows for each in display_units.needed([row]))
+        if any(row.display == PERCENT for row in rows):
+            needed[display_units.OF_A_SHARE.name] = 1
+        known = {each.name: each for each in (*display_units.needed(rows), display_units.OF_A_SHARE, *TOLD)}
+        names = [*(name for name, _ in needed.most_common()), *(row.name for row in TOLD if inputs.has(row.name))]
+        self._cells = {name: f"${column_letters(layout.FORMULA)}${row}" for row, name in enumerate(names, start=at)}
+        self.rows = range(at, at + len(names))
+        for row, name in zip(self.rows, names, strict=True):
+            page.describe(row, (known[name].label, known[name].unit, "", "", "on Inputs"))
+            page.put(row, layout.FORMULA, Live(inputs.constant(name)), "plan_cross", "General")
 
     @property
     def ten(self) -> str:
-        """The base of the logarithm that counts digits, where a headline has a range."""
-        return self._constant("digit_base")
+        """The cell of the base of the logarithm that counts digits."""
+        return self._cells["digit_base"]
 
     def over(self, row: Row) -> str:
-        """What follows a reference to a row's number: `/Inputs!$D$95`; blank where it is shown as it is."""
-        return "".join(f"/{self._constant(each.name)}" for each in display_units.needed([row]))
+        """What follows a reference to a row's number: `/$D$8`; blank where it is shown as it is."""
+        return "".join(f"/{self._cells[each.name]}" for each in display_units.needed([row]))
 
     def in_words(self, row: Row, cell: str) -> str:
         """A line's number as it stands in a text: a share, which its format shows in percent, over its factor."""
-        return f"{cell}/{self._constant(display_units.OF_A_SHARE.name)}" if row.display == PERCENT else cell
+        return f"{cell}/{self._cells[display_units.OF_A_SHARE.name]}" if row.display == PERCENT else cell
 
 
 @dataclass
@@ -87,20 +99,25 @@ class Lines:
 
 @dataclass
 class LineWriter:
-    """Writes the lines of a sheet from a row on; `meant` is the row of what a scenario is meant for, 0 for none."""
+    """Writes the lines of a sheet from a row on; `meant` is the row of what a scenario is meant for, 0 for none.
+
+    The templates in `used` have open sections, with ranges in words.
+    """
 
     page: Page
     plan: BuildPlan
     units: Units
     constraints: Constraints | None
     meant: int
+    used: Collection[str]
     labels: set[str] = field(default_factory=set)
+    headings: dict[str, int] = field(default_factory=dict)  # of the workloads that there are to choose
 
     def write(self, sheet: Calculation, at: int) -> Lines:
         """The section of a sheet."""
         checks = sheet.template.of_kind("check")
         proved = sheet.template.closure(row.name for row in checks)  # what a check computes another way
-        self.page.section(at, sheet.template.name.capitalize(), self.plan.columns.last_filled)
+        self._heading(sheet, at)
         lines = Lines(sheet, at, told=fit(sheet.template), leads=headlines(sheet.template))
         at += 1
         has_leaders = any(each.label for each in lines.leads)
@@ -110,21 +127,34 @@ class LineWriter:
                 self.close(range(start, at))
         for each in lines.leads:
             if not lines.parts and (parts := _parts(sheet, each)):
-                lines.parts = range(at, at + len(parts))
-                for row, part in zip(lines.parts, parts, strict=True):
-                    self._part(sheet, each, part, row)
-                at = lines.parts.stop
+                at = self._parts(lines, each, parts, at)
         if lines.told:
             at = self._fit(lines, lines.told, at)
         lines.last = at - 1
+        self._set_back(lines)
         return lines
 
     def meant_for(self, sheet: Calculation) -> str:
-        """The condition that a scenario is meant for a sheet's workload; blank where there is nothing to choose."""
-        if not self.meant or sheet.template not in self.plan.workloads.templates:
-            return ""
-        mine, every = (f'{HERE}${self.meant}="{name}"' for name in (sheet.template.name, ALL_WORKLOADS))
-        return f"OR({mine},{every})"
+        """The condition that a scenario is meant for a sheet's workload; blank where there is nothing to choose.
+
+        The heading of its section says so: it is blank where the scenario is.
+        """
+        first = self.headings.get(sheet.template.name)
+        return f'{HERE}{first}=""' if first else ""
+
+    def _heading(self, sheet: Calculation, at: int) -> None:
+        """The heading of a section: numbers of a workload that a scenario isn't meant for are pale, and it says so."""
+        self.page.section(at, sheet.template.name.capitalize(), self.plan.columns.last_filled)
+        if self.meant and sheet.template in self.plan.workloads.templates:
+            self.headings[sheet.template.name] = at
+            mine, every = (f'{HERE}{self.meant}="{name}"' for name in (sheet.template.name, ALL_WORKLOADS))
+            self.across(at, f'IF(OR({mine},{every}),"","not meant for it")', "plan_section", "@")
+
+    def _set_back(self, lines: Lines) -> None:
+        """Make numbers pale in the columns of scenarios that aren't meant for them."""
+        if at := self.headings.get(lines.template):
+            told = f"{column_letters(layout.FIRST_SCENARIO)}${at}"
+            self.page.colour(self.plan.columns.area(at + 1, lines.last), f'{told}<>""', ink=PALE_GREY)
 
     def guarded(self, sheet: Calculation, formula: str, otherwise: str) -> str:
         """A formula where a scenario is meant for the sheet's workload."""
@@ -155,7 +185,7 @@ class LineWriter:
             self._number(sheet, each, row, at, row.name in proved)
             at += 1
         at = self._bound(lines, each, at)
-        if not each.has_range:
+        if not each.has_range or sheet.template.name not in self.used:
             return at
         digits = f"IFERROR(MAX(0,2-ROUNDDOWN(LOG({{0}},{self.units.ten}),0)+IF({{0}}<1,1,0)),0)"
         name = each.row.name
@@ -209,14 +239,22 @@ class LineWriter:
         lines.binds = lines.binds or at
         return at + 1
 
-    def _part(self, sheet: Calculation, each: Headline[Row], part: Part, at: int) -> None:
-        """A closed line of what a part takes of the step, N/A where the scenario isn't meant for it."""
-        row = sheet.template.row(part.text)
-        self.describe(at, (f"{each.said}: {within(part.label)}", row.said_in, "", "", part.label))
-        linked(self.page, at, sheet, row.name)
-        formula = self.guarded(sheet, sheet.here(row.name) + self.units.over(row), "NA()")
-        self.across(at, formula, "plan_cross", shown_format(row))
-        self.close(range(at, at + 1))
+    def _parts(self, lines: Lines, each: Headline[Row], parts: Sequence[Part], at: int) -> int:
+        """Closed lines of what the parts take of the step, N/A where the scenario isn't meant for it; the row below.
+
+        Each is over the line above them, which says so.
+        """
+        sheet, row = lines.sheet, each.row
+        lines.parts = range(at + 1, at + 1 + len(parts))
+        unit = self.units.over(row).removeprefix("/") or "1"
+        self.describe(at, (f"{each.said}: what its parts are divided by", row.unit, "", "", "N/A where it isn't meant"))
+        self.across(at, self.guarded(sheet, unit, "NA()"), "plan_formula", "General")
+        for place, part in zip(lines.parts, parts, strict=True):
+            self.describe(place, (f"{each.said}: {within(part.label)}", row.said_in, "", "", part.label))
+            linked(self.page, place, sheet, part.text)
+            self.across(place, f"{sheet.here(part.text)}/{HERE}{at}", "plan_cross", shown_format(row))
+        self.close(range(at, lines.parts.stop))
+        return lines.parts.stop
 
     def _fit(self, lines: Lines, told: Fit, at: int) -> int:
         """Closed lines of whether the memory is enough, and of what there is."""
@@ -224,7 +262,7 @@ class LineWriter:
         lines.fits, lines.room = at, at + 1
         self.describe(at, (f"{sheet.page.name}: fits in memory", "1", "", "", "1 fits, 0 does not"))
         linked(self.page, at, sheet, told.check)
-        self.across(at, self.guarded(sheet, sheet.here(told.check), "NA()"), "plan_check", "0")
+        self.across(at, sheet.here(told.check), "plan_check", "0")
         self.describe(at + 1, (f"{sheet.page.name}: {within(told.room.label)}", needed.said_in, "", "", ""))
         room = parse(told.room.text)
         linked(self.page, at + 1, sheet, room.names[0])
@@ -242,8 +280,8 @@ class LineWriter:
 
 
 def _parts(sheet: Calculation, each: Headline[Row]) -> list[Part]:
-    """The parts of a headline that are rows."""
-    return [part for part in each.parts if part.text in sheet.template.by_name]
+    """The parts of a headline, where all of them are rows."""
+    return list(each.parts) if all(part.text in sheet.template.by_name for part in each.parts) else []
 
 
 def _end(name: str) -> str:

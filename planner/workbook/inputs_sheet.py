@@ -36,6 +36,10 @@ class Inputs:
     override_rows: dict[str, int] = field(default_factory=dict)
     constant_rows: dict[str, int] = field(default_factory=dict)
 
+    def has(self, name: str) -> bool:
+        """Whether there is such a constant."""
+        return name in self.constant_rows
+
     def constant(self, name: str) -> str:
         """An absolute reference to a constant."""
         return f"{NAME}!${column_letters(layout.FORMULA)}${self.constant_rows[name]}"

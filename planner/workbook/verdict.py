@@ -183,7 +183,8 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
 def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> int:
     """The closed block of the checks that a plan can fail; the row of the last line, 0 where there is none."""
     page = writer.page
-    found = [(each, row) for each in made for row in each.sheet.computed if row.kind == "check"]
+    told = [each for each in made if each.told] or made
+    found = [(each, row) for each in told for row in each.sheet.computed if row.kind == "check"]
     found = [(each, row) for each, row in found if row.source != CROSS_CHECK]
     if not found:
         return 0
