@@ -30,7 +30,19 @@ def text_of(page: str) -> str:
     return (ROOT / page).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", ["../README", "guide", "tutorial", "extending", "checking", "measurements", "report"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "../README",
+        "guide",
+        "layouts",
+        "tutorial",
+        "extending",
+        "checking",
+        "measurements",
+        "report",
+    ],
+)
 @pytest.mark.slow
 def test_commands_print_what_the_page_shows(page: str, tmp_path: Path) -> None:
     """Each console block of the page, run in order in one folder, prints what stands below it."""
