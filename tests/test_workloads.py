@@ -177,7 +177,7 @@ def test_what_a_scenario_is_not_meant_for_stands_back(both: Path) -> None:
     headings = {row[0].value: row[layout.FIRST_SCENARIO - 1] for row in sheet.iter_rows()}
     told = {headings[workload.capitalize()].coordinate: workload for workload in ("training", "inference")}
     for place, workload in told.items():
-        assert sheet[place].value == f'=IF(OR(F${at}="{workload}",F${at}="all"),"","not meant for it")'
+        assert sheet[place].value == f'=IF(OR(F{at}="{workload}",F{at}="all"),"","not meant for it")'
     rules = [(found, rule.formula[0]) for found in sheet.conditional_formatting for rule in found.rules]
     grey = {f'F${place[1:]}<>""' for place in told}
     rows = by_name(cached(both), "Dashboard")

@@ -55,7 +55,11 @@ class Units:
 
     def over(self, row: Row) -> str:
         """What follows a reference to a row's number: `/$D$8`; blank where it is shown as it is."""
-        return "".join(f"/{self._cells[each.name]}" for each in display_units.needed([row]))
+        return "".join(f"/{self._cells[each.name]}" for each in display_units.needed([row]) if self.has(row))
+
+    def has(self, row: Row) -> bool:
+        """Whether the number of a row, which may be none of Dashboard's lines, can be said in its unit."""
+        return all(each.name in self._cells for each in display_units.needed([row]))
 
     def in_words(self, row: Row, cell: str) -> str:
         """A line's number as it stands in a text: a share, which its format shows in percent, over its factor."""
@@ -185,7 +189,7 @@ class LineWriter:
             self._number(sheet, each, row, at, row.name in proved)
             at += 1
         at = self._bound(lines, each, at)
-        if not each.has_range or sheet.template.name not in self.used:
+        if not each.has_range or not (lines.told or sheet.template.name in self.used):
             return at
         digits = f"IFERROR(MAX(0,2-ROUNDDOWN(LOG({{0}},{self.units.ten}),0)+IF({{0}}<1,1,0)),0)"
         name = each.row.name

@@ -215,8 +215,8 @@ def _in_numbers(writer: LineWriter, sheet: Calculation, row: Row) -> list[str]:
     left, sign, right = told[-1].left, TURNED[told[-1].op], told[-1].right
     if isinstance(left, Call) and left.function == "ABS" and isinstance(left.args[0], Binary):
         sign, right, left = "≠", left.args[0].right, left.args[0].left
-    names = [each.name for each in walk(left) if isinstance(each, Name)]
-    display = sheet.template.by_name[names[0]].display if names else ""
+    rows = [sheet.template.by_name[each.name] for each in walk(left) if isinstance(each, Name)]
+    display = rows[0].display if rows and writer.units.has(rows[0]) else ""
     other = [] if isinstance(right, Call) else [f'" {sign} "', _number(writer, sheet, formula.of(right))]
     return ['": "', _number(writer, sheet, formula.of(left)), *other, *([f'" {display}"'] if display else [])]
 
