@@ -24,7 +24,7 @@ _SYMBOLS: dict[str, tuple[dict[str, int], Fraction]] = {
         ("byte bytes B", {"byte": 1}, 1), ("bit bits b", {"byte": 1}, Fraction(1, 8)),
         ("Bps", {"byte": 1, "s": -1}, 1), ("bps", {"byte": 1, "s": -1}, Fraction(1, 8)),
         ("FLOP FLOPs", {"FLOP": 1}, 1), ("FLOPS OPS", {"FLOP": 1, "s": -1}, 1), ("USD $", {"USD": 1}, 1),
-        ("W", {"W": 1}, 1), ("chip chips", {"chip": 1}, 1), ("Hz", {"s": -1}, 1),
+        ("W", {"W": 1}, 1), ("J", {"W": 1, "s": 1}, 1), ("Wh", {"W": 1, "s": 1}, 3600), ("chip chips", {"chip": 1}, 1), ("Hz", {"s": -1}, 1),
         ("s sec second seconds", {"s": 1}, 1), ("min minute minutes", {"s": 1}, 60), ("h hour hours", {"s": 1}, 3600),
         ("d day days", {"s": 1}, _DAY), ("week weeks", {"s": 1}, 7 * _DAY),
         ("year years", {"s": 1}, Fraction("365.25") * _DAY),
@@ -43,7 +43,7 @@ _WORDS: _Scales = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trill
 _SCALES = _LARGE | _BINARY | _WORDS  # which may stand alone: 8k, 8Ki, 2 million
 _BEARERS = (  # the symbols that may bear each prefix
     ("B bytes byte Bps b bits bit bps tokens token tok", _LARGE | _BINARY), ("FLOPs FLOP FLOPS OPS Hz", _LARGE),
-    ("s W USD $", _LARGE | _SMALL),
+    ("s W J Wh USD $", _LARGE | _SMALL),
 )  # fmt: skip
 _KNOWN: dict[str, tuple[dict[str, int], Fraction]] = (
     _SYMBOLS
