@@ -68,7 +68,7 @@ class Verdict:
             verdict = f'IF({n_failed}>0,"{FAILS}","No check fails")'
         self._text(0, "Verdict", "verdict", "fits in memory, and no check fails", verdict, "plan_said")
         unit = told[0].sheet.template.row(told[0].told.needed).said_in if told and told[0].told else ""
-        left = f'IF({used}>{room},FIXED({used}-{room},1)&" {unit} too much",FIXED({room}-{used},1)&" {unit} left")'
+        left = f'IF({used}>{room},FIXED({used}-{room},1)&" over",FIXED({room}-{used},1)&" left")'
         said = f'IFERROR(FIXED({used},1)&" of "&FIXED({room},1)&" {unit}, "&{left},"{UNTOLD}")' if told else '""'
         self._text(1, "Memory of a chip: used", "verdict.memory", "of what there is for the plan", said)
         self._text(self.WORDS, "First check that fails", "verdict.failed", "the first with both its numbers",
