@@ -203,7 +203,7 @@ def test_check_reports_what_is_broken(few: Path) -> None:
     part, sheet = package.sheets()["Chapter_1"], parse_sheets(package)["Chapter_1"]
     rows = {str(each.value): int(ref[1:]) for ref, each in sheet.cells.items() if ref[0] == column_letters(NAME)}
     wrong = {
-        address(rows["epilogue_passes"], GIVEN): -1.0,
+        address(rows["d_in"], GIVEN): -1.0,
         address(rows["row_bytes"], FORMULA): "activation_element_bytes*d_in",
         address(rows["token_surplus"], FORMULA): "flop_per_mac*d_in*d_out-ridge_intensity*row_bytes*2",
         address(rows["compute_time"], UNIT): "seconds",
@@ -213,7 +213,7 @@ def test_check_reports_what_is_broken(few: Path) -> None:
     package.replace(part, typed.sub(rb"\g<1><v>7</v></c>", package.parts[part], count=1))
     found = {(finding.rule, finding.cell) for finding in check(package).found}
     expected = {
-        (27, address(rows["epilogue_passes"], GIVEN)), (21, address(rows["row_bytes"], VALUE)),
+        (27, address(rows["d_in"], GIVEN)), (21, address(rows["row_bytes"], VALUE)),
         (21, address(rows["token_surplus"], VALUE)), (10, address(rows["compute_time"], UNIT)),
         (14, address(rows["critical_tokens"], VALUE)),
     }  # fmt: skip

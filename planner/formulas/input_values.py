@@ -20,7 +20,12 @@ SWITCHES = ("axes_overlap", "kv_head_sharding")  # and those of the field's own 
 BOUNDED = frozenset({"efficiency", "mfu", "offload", "rate", "fraction"})  # of these, the inputs that are at most 1
 SHARES = frozenset({"efficiency", "fraction", "share", "mfu", "offload", "rate"})  # words of a share's name
 COUNTED = ("1", "chip")  # units in which things are counted
-OR_ZERO = ("hop_latency", "zero_stage")  # inputs whose 0 means something, though their default is above it
+OR_ZERO = (
+    "hop_latency",
+    "zero_stage",
+    "checkpoint_exposed",
+    "restart_time",
+)  # inputs whose 0 means something, though their default is above it
 STAGES = {"zero_stage": 3.0}  # inputs that name one of a few stages, from 0 to the last
 LOOKED_AT = ("input", "hardware", "model")  # rows whose numbers are held to what they usually are
 PARTS = {"hbm_reserve_bytes": "hbm_bytes"}  # inputs that take a part of a whole, and leave something of it
