@@ -21,7 +21,7 @@ from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
 NAME = "Checks"
-WIDTHS = (40, 12, 28, 34, 30)  # all of it is frozen: scenarios must still be seen beside it on a laptop
+WIDTHS = (40, 15, 28, 34, 30)  # all of it is frozen: scenarios must still be seen beside it on a laptop
 PURPOSE = (
     "1 holds, 0 fails, #N/A can't be told because a number is missing: the second table says which. "
     "- is not counted: Inputs says what a scenario is meant for."
@@ -33,6 +33,7 @@ def write(
 ) -> tuple[Page, str, dict[str, int]]:  # fmt: skip
     """Write the sheet; returns it, the formula that counts all failed checks, and where each summary stands."""
     page = Page(book, NAME, "Checks", PURPOSE)
+    page.master_at = layout.UNIT
     header_rows(page, plan, ("Check in names", "Meaning"))
     writer = _CheckWriter(page, plan)
     writer.section(f"Checks; {OPENS}")

@@ -23,7 +23,7 @@ from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
 NAME = "Constraints"
-WIDTHS = (40, 11, 28, 30, 28)  # all of it is frozen: scenarios must still be seen beside it on a laptop
+WIDTHS = (40, 15, 28, 30, 28)  # all of it is frozen: scenarios must still be seen beside it on a laptop
 LETTERS = int((layout.SCENARIO_WIDTH - 2) * PER_WIDTH)  # of a line in a scenario's column, beside the indent
 MARGIN = "100.01x"  # how far apart two parts are, as wide as most
 PURPOSE = "What binds each scenario's headlines, and how far the next part is; + opens the numbers."
@@ -57,6 +57,7 @@ def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation], inputs
     leading = [(each, sheet) for each, sheet in found if each.row.name in bounds(sheet.template)]
     others = [each for each in found if each not in leading]
     page = Page(book, NAME, "Constraints", PURPOSE)
+    page.master_at = layout.UNIT
     header_rows(page, plan, ("Read from", "What it is"))
     constraints = Constraints(page, {}, {})
     at = layout.FIRST_ROW

@@ -133,7 +133,7 @@ def _front(page: Page, plan: BuildPlan) -> None:
         page.put(row, layout.UNIT, "text", "plan_text", UNSEEN)
     page.sheet.row_dimensions[layout.TITLE_ROW].height = 30
     page.corner = address(layout.TITLE_ROW + 1, layout.UNIT)
-    page.master_at = layout.FORMULA, layout.FIRST_SCENARIO
+    page.master_at = layout.FORMULA
 
 
 def _called_up(page: Page, plan: BuildPlan, inputs: Inputs, name: str, note: str, at: int) -> int:

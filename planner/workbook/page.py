@@ -16,7 +16,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.formulas.template import Row
 from planner.workbook import layout
-from planner.workbook.cell_styles import style_numbers
+from planner.workbook.cell_styles import FAILED_CHECKS, style_numbers
 from planner.workbook.layout import ScenarioColumns
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import NA, Value
@@ -43,7 +43,9 @@ class Page:
         self, book: Workbook, name: str, title: str, purpose: str, *, corner: str = "B6", titles: str = "5:5"
     ) -> None:
         self.corner = corner  # the first cell that scrolls
-        self.master_at: tuple[int, int] | None = None  # the columns that say and count the failed checks, if told
+        self.master_at = (
+            0  # the column that counts the failed checks, in words, where those that are open are scenarios'
+        )
         self.pages_high = 0  # as many as it takes
         self.titles = titles  # the rows that each printed page repeats
         self.sheet: Worksheet = book.create_sheet(name)
@@ -247,9 +249,10 @@ class Page:
         sheet.sheet_view.showGridLines = False
         sheet.sheet_view.zoomScale = 100
         if master:
-            said, counted = self.master_at or self._open_columns()
-            self.put(1, said, "Failed checks", "plan_text")
-            self.put(1, counted, Live(master), "plan_check", "0")
+            said, counted = (0, self.master_at) if self.master_at else self._open_columns()
+            if said:
+                self.put(1, said, "Failed checks", "plan_text")
+            self.put(1, counted, Live(master), "plan_check", "0" if said else FAILED_CHECKS)
             self.colour(address(1, counted), f"{address(1, counted)}>0", ink=RED, fill=PALE_RED, bold=True)
         sheet.page_setup.orientation = "landscape"
         sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, self.pages_high
