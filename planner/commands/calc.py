@@ -104,12 +104,15 @@ def _warn_untaken(
 
 
 def _warn_unread(template: Template, given: Mapping[str, Value], asked: Sequence[str] | None) -> None:
-    """Say which settings change nothing of what is printed, or of whether the plan fits, which is told too."""
+    """Say which settings change nothing of what is printed, of whether the plan fits, or of checks that they are for."""
     from planner import progress
     from planner.formulas.asking import unread
     from planner.formulas.headlines import memory_check
 
-    told = [name for name in [memory_check(template.name)] if name in template.by_name]
+    fits = memory_check(template.name)
+    checks = template.of_kind("check")
+    targets = given.keys() - {name for row in template.rows if row.kind != "check" for name in row.reads}
+    told = [row.name for row in checks if row.name == fits or not targets.isdisjoint(row.reads)]
     for warning in unread(template, given, None if asked is None else [*asked, *told]):
         progress.warn(warning)
 

@@ -104,7 +104,12 @@ def planned(cells: CellFigures) -> list[Planned]:
             if headlines := leading(name, known):
                 found.append(Planned(name, headlines, rows, tuple(cells.meant(rows[key])), cells))
                 break
-    return found
+    return [plan for plan in found if not any(_includes(other, plan) for other in found if other is not plan)]
+
+
+def _includes(outer: Planned, inner: Planned) -> bool:
+    """Whether a sheet's template includes another that leads too, as a fleet includes what one server does."""
+    return outer.sheet == inner.sheet and inner.template in library.load(outer.template).digests
 
 
 def _is_known(row: Quantity, whole: Quantity) -> bool:

@@ -178,7 +178,7 @@ def _memory(cells: CellFigures, key: str) -> Iterator[MemoryUse]:
         table = next(cells.table_with(memory.key, memory.total, memory.room), None)
         if table is not None and cells.counts(memory.template, key):
             needed, room = (as_said(cells.of(table[name], key)) for name in (memory.total, memory.room))
-            yield MemoryUse(memory.use, _fits(cells.plan, key, memory.template), needed, room)
+            yield MemoryUse(memory.use, _fits(cells.plan, key, table[memory.total].sheet.lower()), needed, room)
 
 
 def _fits(plan: Plan, key: str, of: str = "") -> bool | None:
