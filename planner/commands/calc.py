@@ -104,7 +104,7 @@ def _warn_untaken(
 
 
 def _warn_unread(template: Template, given: Mapping[str, Value], asked: Sequence[str] | None) -> None:
-    """Say which settings change nothing of what is printed, of whether the plan fits, or of checks that they are for."""
+    """Say which settings change nothing of what is printed, of whether the plan fits, or of a check made for them."""
     from planner import progress
     from planner.formulas.asking import unread
     from planner.formulas.headlines import memory_check
