@@ -108,7 +108,7 @@ class _Parser:
         while at < len(text):
             match = _TOKEN.match(text, at)
             if match is None:
-                raise ValueError(f"{text[at]!r} has no place in a number; write one such as {_such_as(unit)}")
+                raise ValueError(f"{text[at]!r} has no place in a number")
             if match.lastgroup != "space":
                 self.tokens.append((match.lastgroup or "", match[0]))
             at = match.end()

@@ -219,9 +219,9 @@ def test_a_wrong_value_is_named(small, facts, given, wrong):
     ("facts", "wrong"),
     [
         (Facts(hardware=CHIP, by_id=DTYPES),
-         "layers: this template reads a model's n_layers; name one with -m MODEL, or --set layers=..."),
+         " reads a model's n_layers; name one with -m MODEL, or --set layers=..."),
         (Facts(model={"n_layers": 3.0}, by_id=DTYPES),
-         "hbm_bandwidth: this template reads a chip's hbm_bandwidth; "
+         " reads a chip's hbm_bandwidth; "
          "name one with -H CHIP, or --set hbm_bandwidth=..."),
         (Facts(model={"n_layer": 3.0}, hardware=CHIP, by_id=DTYPES),
          "layers: the model table has no column n_layers; did you mean n_layer?"),

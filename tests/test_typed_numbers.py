@@ -55,7 +55,7 @@ def test_what_a_text_writes(text: str, unit: str, wanted: float) -> None:
         ("(2", "1", "'(2' lacks a closing bracket"),
         ("8*", "1", "a number is wanted before the end in '8*'"),
         ("2)", "1", "')' is unexpected in '2)'"),
-        ("8;9", "byte/s", "';' has no place in a number; write one such as byte/s, such as 80GB/s"),
+        ("8;9", "byte/s", "';' has no place in a number; write a number in byte/s, such as 80GB/s"),
         ("2^0.5", "1", "a power is of plain numbers, to a whole one"),
         ("1" * 121 + "k", "1", "is too long for a number"),
         ("(" * 99 + "1" + ")" * 99, "1", "is too long for a number"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from planner.catalog import Value
 from planner.catalog.table import TABLES
-from planner.errors import nearest
+from planner.errors import UserError, nearest
 from planner.formulas.arrays import Arithmetic, Array
 from planner.formulas.template import BY_ID, CALCULATED, Row, Template
 from planner.formulas.text import Binary, Call, Formula, Name, Node, Number, Text, Unary, parse
@@ -133,7 +133,8 @@ def _looked_up(row: Row, record: Mapping[str, Any] | None, column: str) -> Any:
         return None  # a plan of no chip has its bounds, and no expected times
     if record is None:
         whose, option = ("model", "-m MODEL") if row.kind == "model" else ("chip", "-H CHIP")
-        raise row.fault(f"this template reads a {whose}'s {column}", f"name one with {option}, or --set {row.name}=...")
+        what = f"{row.template or 'this template'} reads a {whose}'s {column}"  # no fault of its file: it has no place
+        raise UserError(what, remedy=f"name one with {option}, or --set {row.name}=...")
     if column not in record:
         raise row.fault(f"the {row.kind} table has no column {column}", nearest(column, record))
     return record[column]
