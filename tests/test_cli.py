@@ -282,6 +282,12 @@ def test_json(planner):
     assert everything["n_matmuls"] == 1
 
 
+def test_what_another_network_has_is_no_reason_to_ask(planner):
+    """A number that only a torus has is said to be of one, not to be missing in the table."""
+    found = json.loads(planner("calc", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "--json").stdout)["missing"]
+    assert found["torus_axes"] == "torus_axes is of a torus alone"
+
+
 @pytest.mark.parametrize(
     "many", [["--set", "tokens=4", "d_in=8", "d_out=16"], ["--set=tokens=4", "d_in=8", "d_out=16"]]
 )

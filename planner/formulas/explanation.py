@@ -65,9 +65,14 @@ def missing(results: Results, names: Iterable[str]) -> list[str]:
 
     What only chips of another network have is none of them.
     """
-    network = results.value("topology") if "topology" in results.template.by_name else None
     leaves = [row for row in _causes(results, names) if row.kind in ("input", *LOOKUPS)]
-    return list(dict.fromkeys(_missing(results, row) for row in leaves if only_on(row) in ("", network)))
+    return list(dict.fromkeys(_missing(results, row) for row in leaves if not _elsewhere(results, row)))
+
+
+def _elsewhere(results: Results, row: Row) -> str:
+    """The network that alone has the number which a lookup reads, where the plan's chip is of another."""
+    network = results.value("topology") if "topology" in results.template.by_name else None
+    return "" if only_on(row) in ("", network) else only_on(row)
 
 
 def reasons(results: Results, names: Iterable[str]) -> dict[str, str]:
@@ -95,6 +100,8 @@ def _causes(results: Results, names: Iterable[str]) -> Iterator[Row]:
 
 def _missing(results: Results, row: Row) -> str:
     """What a row lacks that reads no other N/A: an input its value, a lookup its row or its number."""
+    if other := _elsewhere(results, row):
+        return f"{row.name} is of a {other} alone"
     if row.kind == "input":
         return f"{row.name} is not set"
     if row.name in results.given:
