@@ -24,7 +24,10 @@ OWN = "checks."
 """How the names of the rows of Checks begin that are of Checks itself: what it counts, and what fails first."""
 GUARD = "topology"
 """What decides whether some numbers can be missing: only a switch has nodes, only a torus axes."""
-ALLOWED = frozenset(FUNCTIONS) | {"INDEX", "MATCH", "COUNTA", "COUNTIF", "FIXED", "SUMPRODUCT", "IFERROR", "SUM"}
+BOOLEANS = {"TRUE", "FALSE"}  # as LibreOffice writes them: TRUE()
+ALLOWED = frozenset(FUNCTIONS) | BOOLEANS | {
+    "INDEX", "MATCH", "COUNTA", "COUNTIF", "FIXED", "SUMPRODUCT", "IFERROR", "SUM",
+}  # fmt: skip
 VOLATILE = CLOCK_OR_DICE | {"OFFSET", "INDIRECT", "INFO", "CELL"}
 
 
