@@ -63,13 +63,15 @@ def typed(plan: Plan) -> dict[tuple[str, str], object]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["default.xlsx", "edited.xlsx"])
 def test_the_golden_ones_keep_what_is_typed(edited: Callable[..., Path], name: str) -> None:
-    """Inputs and overrides of both are all there, under the same names, and the workbook is as clean as a fresh one."""
+    """Inputs and overrides of both are all there, a person's names too, and the workbook is as clean as a fresh one."""
     path = edited(name=name)
     before = read_plan(path)
     done, after = updated(path)
     assert done.is_needed
     assert {key: value for key, value in typed(after).items() if key in typed(before)} == typed(before)
-    assert [scenario.name for scenario in after.scenarios] == [scenario.name for scenario in before.scenarios]
+    assert [scenario.key for scenario in after.scenarios] == [scenario.key for scenario in before.scenarios]
+    for old, new in zip(before.scenarios, after.scenarios, strict=True):  # a name that planner typed follows the chip
+        assert new.name in (old.name, f"{new.model} on {new.hardware}")
     assert not after.stale
     assert not after.unknown
     faults = [found for found in check(Package.read(path)).of("fault") if found.rule != 32]

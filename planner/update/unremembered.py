@@ -21,6 +21,7 @@ from planner.xlsx.styles import Look
 from planner.xlsx.xmltree import Element
 
 PLANNERS = "plan_"  # how the names of planner's cell styles begin
+TITLE = 1  # the row of a sheet's title and of its count of failed checks
 MANY = 3  # cells that look alike and are of one of these styles: a version of planner made them so
 
 
@@ -68,7 +69,7 @@ class Unremembered(Base):
         if keyed.kind == COVER:
             return theirs != (1, 1) or value == fresh.value(1, 1)
         is_number = cell.formula is None and value == fresh.value(*theirs)
-        return is_number or (cell.formula is None and isinstance(value, str))
+        return is_number or (isinstance(value, str) and (cell.formula is None or theirs[0] == TITLE))
 
     def _is_gone(self, keyed: KeyedSheet, row: int) -> bool:
         """Whether a row that planner has no more was planner's: a person's line has no machine name."""
