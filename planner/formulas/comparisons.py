@@ -1,12 +1,16 @@
-"""What a check compares where it fails, in words: `Memory of a chip = 312.9 GB > 85.90 GB = HBM capacity`."""
+"""What a check compares: its two sides, and where it fails both in words.
+
+`Memory of a chip = 312.9 GB > 85.90 GB = HBM capacity`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from planner.formulas.evaluation import number_of
+from planner.formulas.template import Row
 from planner.formulas.text import (
     COMPARISONS,
     Binary,
@@ -158,3 +162,39 @@ def _is_tolerance(node: Node) -> bool:
     inner = node.operand if isinstance(node, Unary) and node.op == "()" else node
     sides = (inner.left, inner.right) if isinstance(inner, Binary) else ()
     return any(isinstance(side, Name) and side.name == TOLERANCE for side in sides)
+
+
+def sides(row: Row, rows: Mapping[str, Row]) -> tuple[str, str, str] | None:
+    """Both sides in names and their unit; None of a check that compares no two numbers.
+
+    `rows` has the rows that the check reads. Of `ABS(one-other)<=tolerance` the sides are one and other. Of several
+    comparisons the first counts that is more than a way out, such as `slice_x<1`, which says that no shape is given.
+    """
+    formula = row.expression
+    for node in _comparisons(formula.root):
+        match node:
+            case Binary(left=Call(function="ABS", args=(Binary(op="-", left=one, right=other),))):
+                found = one, other
+            case Binary(right=Number() | Text()):
+                continue
+            case Binary(left=one, right=other):
+                found = one, other
+        texts = [formula.of(each) for each in found]
+        first = parse(texts[0])
+        unit = unit_of(first, {name: parse_unit(rows[name].unit) for name in first.names})
+        return texts[0], texts[1], str(unit or "1")
+    return None
+
+
+def _comparisons(node: Node) -> Iterator[Binary]:
+    """The comparisons of a condition, from left to right."""
+    match node:
+        case Unary(op="()", operand=operand):
+            yield from _comparisons(operand)
+        case Call(function="IF", args=(condition, *_)):
+            yield from _comparisons(condition)
+        case Call(function="AND" | "OR", args=args):
+            for each in args:
+                yield from _comparisons(each)
+        case Binary(op=op) if op in COMPARISONS:
+            yield node

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.formulas.compared import sides
+from planner.formulas.comparisons import sides
 from planner.formulas.template import Row
 from planner.formulas.text import parse
 from planner.workbook import layout

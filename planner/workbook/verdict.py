@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from planner.formulas.comparisons import TURNED
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
 from planner.formulas.text import COMPARISONS, Binary, Call, Name, Number, Text, parse, walk
@@ -23,7 +24,6 @@ from planner.xlsx.grid import HERE
 
 MOST_LINES = 3  # of what binds, which may be longer than most
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
-TURNED = {"<=": ">", "<": "≥", ">=": "<", ">": "≤", "=": "≠", "<>": "="}  # what holds where a comparison doesn't
 CROSS_CHECK = "Cross-check"  # the source of a check of our own formulas, which no plan can fail
 USED, THERE = "memory.used", "memory.room"
 IN_WORDS = "What leads, in words for Cover"
