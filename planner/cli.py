@@ -37,6 +37,7 @@ COMMANDS = {
 }
 
 _FAILED = 2  # exit code of a command that could not do what it was asked
+MOMENT = 0.002  # seconds after which a lost Ctrl-C comes again
 
 
 class Lazy(click.Group):
@@ -92,13 +93,30 @@ def _interruptible() -> Iterator[None]:
     if _Entry.stop is None or outside is not _Entry.stop:
         yield
         return
+    told = sys.unraisablehook
     try:
+        sys.unraisablehook = _raise_again
         signal.signal(signal.SIGINT, signal.default_int_handler)
         yield
         signal.signal(signal.SIGINT, outside)
     except BaseException:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it has failed and says so: one line is enough
         raise
+    finally:
+        sys.unraisablehook = told
+
+
+def _raise_again(lost: Any) -> None:
+    """Python can't raise out of the callbacks of its memory: a Ctrl-C that fell into one comes again a moment later."""
+    if lost.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(lost)
+        return
+    import _thread
+    import threading
+
+    again = threading.Timer(MOMENT, _thread.interrupt_main)
+    again.daemon = True
+    again.start()
 
 
 class _Entry:

@@ -71,7 +71,8 @@ def _moved(plan: Planned, replay: Replay, name: str, own: Results) -> Iterator[C
     steps = [step for step in range(-DOUBLINGS, DOUBLINGS + 1) if step and (now * 2.0**step) % 1 == 0]
     found = replay.along(name, np.array([now * 2.0**step for step in steps]))
     told = [each for each in plan.headlines if each.unit in TOLD]
-    ratios = {each.label: np.broadcast_to(found[each.row.name] / own[each.row.name], len(steps)) for each in told}
+    with np.errstate(all="ignore"):  # an edit can make a headline 0
+        ratios = {each.label: np.broadcast_to(found[each.row.name] / own[each.row.name], len(steps)) for each in told}
     cost = next((each.label for each in told if each.unit == MONEY), "")
     for at, step in enumerate(steps):
         if _hold(replay, found, len(steps))[at]:

@@ -159,15 +159,14 @@ def final_places(
 
 
 def _blank_rows(old: KeyedSheet, before: Keyed, filled: Container[int]) -> list[int]:
-    """The blank rows that a person put between planner's: more than were built between the same two."""
+    """The blank rows that a person put between planner's: more than rows were built between the same two."""
     found: list[int] = []
     known = sorted(row for row, key in old.rows.items() if key in before.row_of)
     for above, below in pairwise(known):
         start, stop = before.row_of[old.rows[above]], before.row_of[old.rows[below]]
         blank = [row for row in range(above + 1, below) if row not in filled and row not in old.rows]
-        built = [row for row in range(start + 1, stop) if row not in before.rows]
-        if len(blank) > len(built) and stop > start:
-            found += blank[len(built) :]
+        if stop > start:
+            found += blank[stop - start - 1 :]
     return found
 
 

@@ -20,6 +20,7 @@ from planner.table import joined
 from planner.workbook import display_units, layout
 from planner.workbook.build_plan import ALL_WORKLOADS, BuildPlan
 from planner.workbook.calculation import Calculation
+from planner.workbook.cell_styles import number_format, row_format
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import Inputs
@@ -46,7 +47,7 @@ class Units:
         self.rows = range(at, at + len(names))
         for row, name in zip(self.rows, names, strict=True):
             page.describe(row, (known[name].label, known[name].unit, "", "", "on Inputs"))
-            page.put(row, layout.FORMULA, Live(inputs.constant(name)), "plan_cross", "General")
+            page.put(row, layout.FORMULA, Live(inputs.constant(name)), "plan_cross", row_format(known[name]))
 
     @property
     def ten(self) -> str:
@@ -252,7 +253,7 @@ class LineWriter:
         lines.parts = range(at + 1, at + 1 + len(parts))
         unit = self.units.over(row).removeprefix("/") or "1"
         self.describe(at, (f"{each.said}: what its parts are divided by", row.unit, "", "", "N/A where it isn't meant"))
-        self.across(at, self.guarded(sheet, unit, "NA()"), "plan_formula", "General")
+        self.across(at, self.guarded(sheet, unit, "NA()"), "plan_formula", number_format(row.unit))
         for place, part in zip(lines.parts, parts, strict=True):
             self.describe(place, (f"{each.said}: {within(part.label)}", row.said_in, "", "", part.label))
             linked(self.page, place, sheet, part.text)

@@ -112,7 +112,7 @@ class Ranking:
 
     def _times(self, margin: str) -> str:
         """FIXED writes the decimals: Gnumeric joins some numbers with a text as 4.8699999999999999999."""
-        rounded = f"IF({margin}>={self.large},ROUND({margin},0),FIXED(ROUND({margin},2),2,TRUE))"
+        rounded = f"IF({margin}>={self.large},ROUND({margin},0),FIXED(ROUND({margin},2),2))"
         return f'IF({margin}>={self.far},"more than "&{self.far},{rounded})'
 
     def _words(self, small: str, binding: str, following: str, margin: str, times: str) -> str:

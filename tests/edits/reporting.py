@@ -25,7 +25,7 @@ ValueOf = Callable[[str, str], Value]
 """A cell's value as LibreOffice computed it: by sheet and address."""
 
 SAME = 1e-11  # LibreOffice saves 15 digits, and rounds powers its own way
-FAILED, REST = "failed check", "What fits, what binds"
+FAILED, REST = "failed check", "What fits, what it costs"
 
 
 def report_is_right(path: Path, plan: Plan, expected: Expected, value_of: ValueOf) -> None:
