@@ -22,7 +22,9 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 caption { text-align: left; padding-bottom: .4rem; }
 th, td { border-bottom: 1px solid var(--line); padding: .35rem .6rem; text-align: left; vertical-align: top; }
-td.n, th.n { text-align: right; white-space: nowrap; overflow-wrap: normal; }
+th, td { overflow-wrap: break-word; } td.label { min-width: 11rem; }
+td.name { min-width: 8rem; overflow-wrap: anywhere; }
+td.n, th.n { text-align: right; } td.n { white-space: nowrap; }
 .more { color: var(--more); } .less { color: var(--less); }
 li { margin: .2rem 0; }
 @media print { body { max-width: none; padding: 0; } .scroll { overflow: visible; } tr { break-inside: avoid; } }
@@ -79,9 +81,9 @@ def _headlines(changes: list[OutcomeChange]) -> Iterator[str]:
         way = "" if not change.relative else "more" if change.relative > 0 else "less"
         before, after = each(change.old, change.new, change.unit)
         label = (change.label or change.name) + (f" ({change.sheet})" if change.sheet else "")
+        kind = "" if change.unit == "text" else "n"
         cells = (
-            (percent(change), f"n {way}"), (label, ""), (change.scenario, ""),
-            (before, "n"), (after, "n"),
+            (percent(change), f"n {way}"), (label, "label"), (change.scenario, "name"), (before, kind), (after, kind),
         )  # fmt: skip
         yield "<tr>" + "".join(f'<td class="{kind}">{escape(text)}</td>' for text, kind in cells) + "</tr>"
     yield "</tbody></table></div>"
