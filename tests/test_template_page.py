@@ -43,7 +43,7 @@ def test_includes_are_linked_with_what_they_bind() -> None:
     text = page(library.load("training"))
     (line,) = (line for line in text.splitlines() if "`fsdp_` before each name" in line)
     assert line.startswith("| [gather](gather.md) |")
-    assert "`array_bytes = stage_weight_bytes`" in line
+    assert "`array_bytes = fsdp_weight_bytes`" in line
     assert "[transformer](transformer.md)" in text
 
 
