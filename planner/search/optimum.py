@@ -147,7 +147,7 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
     progress.clear()
     if not len(pool.numbers):
         raise _none(asked, found, spaces)
-    _choose(asked, found, pool, spaces, top)
+    _choose(asked, found, pool, spaces, top, alone=alone)
     return found
 
 
@@ -185,8 +185,11 @@ def _reduce(
     return _Reduced(len(places) + unknown, unknown, refused, places[kept], costs[kept], ending[kept])
 
 
-def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], top: int) -> None:
-    """Put the best plans into what was found: of one objective the simplest tie first, then by their numbers."""
+def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], top: int, *, alone: bool) -> None:
+    """Put the best plans into what was found: of one objective the simplest tie first, then by their numbers.
+
+    Of layouts that differ in how the batch is shared out, or in the schedule alone, the best stands for all.
+    """
     assert pool.costs is not None
     pool.keep(np.lexsort([*_involved(pool, spaces)[::-1], *pool.costs.T[::-1]]))
     if len(found.objectives) > 1:
@@ -198,16 +201,25 @@ def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], 
     ties = within(pool.costs[:, 0], pool.ends)
     found.ties = len(ties)
     simplest = int(ties[np.lexsort([*(key[ties] for key in _involved(pool, spaces)[::-1])])[0]])
-    first = [place for place in range(len(pool.numbers)) if place == 0 or _differs(pool, place)]
-    order = [simplest, *(place for place in first if place != simplest)]
+    alike = pool.costs[:, 0] if alone else _model_ways(pool, spaces)
+    _, first = np.unique(np.column_stack([pool.subjects, alike]), axis=0, return_index=True)
+    order = [simplest, *(place for place in sorted(first.tolist()) if place != simplest)]
     tied = set(ties.tolist())
     found.plans = [_plan(asked, pool, spaces, place, is_tie=place in tied) for place in order[:top]]
 
 
-def _differs(pool: _Pool, place: int) -> bool:
-    """Whether a plan's number isn't that of the one before, which is simpler."""
-    assert pool.costs is not None
-    return bool(pool.costs[place, 0] != pool.costs[place - 1, 0] or pool.subjects[place] != pool.subjects[place - 1])
+def _model_ways(pool: _Pool, spaces: Sequence[Space]) -> np.ndarray:
+    """Of each candidate the chips and the ways that a copy of the model lies over; its number where none moves."""
+    names = [name for name in ("n_chips", *KINDS) if name not in BATCH_WAYS]
+    found = np.zeros((len(pool.numbers), len(names) + 1))
+    for at, space in enumerate(spaces):
+        places = np.flatnonzero(pool.subjects == at)
+        values = space.plans(pool.numbers[places])
+        if not set(names) & values.keys():
+            found[places, -1] = pool.numbers[places]
+        for column, name in enumerate(names):
+            found[places, column] = values.get(name, 0.0)
+    return found
 
 
 def _involved(pool: _Pool, spaces: Sequence[Space]) -> list[np.ndarray]:
