@@ -13,7 +13,7 @@ from planner import typed_numbers
 from planner.errors import UserError
 from planner.formulas.template import Row, Template
 from planner.formulas.text import COMPARISONS, Binary, Formula, FormulaError, Name, Unary, parse, walk
-from planner.formulas.units import parse_unit, unit_of
+from planner.formulas.units import ONE, parse_unit, unit_of
 
 _LITERAL = re.compile(
     r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:\s*[A-Za-z$\u00b5\u03bc]+(?:/[A-Za-z]+(?!\w))*(?![\w(]))?"
@@ -86,9 +86,10 @@ class _Condition:
             one = one.operand if isinstance(one, Unary) and one.op == "()" else one
             if isinstance(one, Name) and one.name in self.literals:
                 side = parse(formula.of(other))
-                if self.literals.keys() & set(side.names):
+                plain = {name: ONE for name in side.names if _is_plain(self.literals.get(name, ""))}
+                if (self.literals.keys() & set(side.names)) - plain.keys():
                     continue
-                unit = str(unit_of(side, self.units) or "1")
+                unit = str(unit_of(side, self.units | plain) or "1")
                 text = self.literals[one.name]
                 try:
                     value = typed_numbers.read(text, unit)
