@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,7 +98,7 @@ def evaluate(template: Template, facts: Facts, values: Given | None = None, *, b
     for name in given:
         template.row(name)
     spelling: dict[float, str] = {}
-    leaves = {row.name: _leaf(row, facts, given, spelling) for row in template.rows if _is_leaf(row, given)}
+    leaves = {row.name: leaf(row, facts, given, spelling) for row in template.rows if is_leaf(row, given)}
     if backend == "jax":
         return Results(template, _on_jax(template, facts, leaves), given, spelling)
     with np.errstate(all="ignore"):
@@ -114,12 +114,14 @@ def _on_jax(template: Template, facts: Facts, leaves: Mapping[str, Array]) -> Ma
         return {name: np.asarray(array) for name, array in compiled(dict(leaves)).items()}
 
 
-def _is_leaf(row: Row, given: Given) -> bool:
+def is_leaf(row: Row, given: Container[str]) -> bool:
+    """Whether a row's value is typed, a constant, or looked up in the one model or chip, and no formula's."""
     is_plain_hardware = row.kind == "hardware" and row.column[1] is None
     return row.name in given or row.kind in ("input", "constant", "model") or is_plain_hardware
 
 
-def _leaf(row: Row, facts: Facts, given: Given, spelling: dict[float, str]) -> Array:
+def leaf(row: Row, facts: Facts, given: Given, spelling: dict[float, str] | None = None) -> Array:
+    """The array of such a row. Raises UserError as `evaluate` does."""
     if row.name in given:
         return encoded(row, given[row.name], spelling)
     if row.kind in ("input", "constant"):
@@ -168,15 +170,18 @@ def _run(template: Template, facts: Facts, leaves: Mapping[str, Array], arithmet
     for row in template.rows:
         if row.name in leaves:
             arrays[row.name] = leaves[row.name]
-        elif row.kind in BY_ID:
-            column, selector = row.column
-            arrays[row.name] = _selected(arrays[str(selector)], _column(row, facts, column), arithmetic)
-        elif row.kind == "hardware":
-            column, selector = row.column
-            arrays[row.name] = _selected(arrays[str(selector)], _family(row, facts, column), arithmetic)
         elif row.kind in CALCULATED:
             arrays[row.name] = run(row.expression, arrays, arithmetic)
+        else:
+            arrays[row.name] = looked_up_by(row, facts, arithmetic)(arrays)
     return arrays
+
+
+def looked_up_by(row: Row, facts: Facts, arithmetic: Arithmetic) -> Callable[[Mapping[str, Array]], Array]:
+    """A lookup by the text of another row, as a function of that row's array."""
+    column, selector = row.column
+    table = _column(row, facts, column) if row.kind in BY_ID else _family(row, facts, column)
+    return lambda arrays: _selected(arrays[str(selector)], table, arithmetic)
 
 
 def _column(row: Row, facts: Facts, column: str) -> dict[str, Any]:
@@ -210,7 +215,7 @@ def run(formula: Formula, arrays: Mapping[str, Array], arithmetic: Arithmetic) -
     key = formula.text, formula.root.start, formula.root.end
     function = arithmetic.compiled.get(key)
     if function is None:
-        function = arithmetic.compiled[key] = _compiled(formula.root, arithmetic)
+        function = arithmetic.compiled[key] = compiled(formula.root, arithmetic)
     return function(arrays)
 
 
@@ -221,7 +226,8 @@ def number_of(formula: Formula, values: Mapping[str, float | str]) -> float:
         return float(run(formula, arrays, Arithmetic(np)))
 
 
-def _compiled(node: Node, arithmetic: Arithmetic) -> Callable[[Mapping[str, Array]], Array]:
+def compiled(node: Node, arithmetic: Arithmetic) -> Callable[[Mapping[str, Array]], Array]:
+    """A formula's tree as a function of the array of every name in it."""
     match node:
         case Number(value=value):
             constant = np.float64(value)
@@ -232,17 +238,17 @@ def _compiled(node: Node, arithmetic: Arithmetic) -> Callable[[Mapping[str, Arra
         case Name(name=name):
             return lambda arrays: arrays[name]
         case Unary(op=op, operand=operand):
-            inner = _compiled(operand, arithmetic)
+            inner = compiled(operand, arithmetic)
             if op in ("()", "+"):
                 return inner
             factor = np.float64(-1.0)
             return (lambda arrays: factor * inner(arrays)) if op == "-" else (lambda arrays: inner(arrays) / 100.0)
         case Binary(op=op, left=left, right=right):
             operator = arithmetic.operators[op]
-            first, second = _compiled(left, arithmetic), _compiled(right, arithmetic)
+            first, second = compiled(left, arithmetic), compiled(right, arithmetic)
             return lambda arrays: operator(first(arrays), second(arrays))
         case Call(function=function, args=args):
             called = arithmetic.functions[function]
-            pieces = [_compiled(arg, arithmetic) for arg in args]
+            pieces = [compiled(arg, arithmetic) for arg in args]
             return lambda arrays: called(*(piece(arrays) for piece in pieces))
     raise TypeError(node)

@@ -6,6 +6,7 @@ Which do is data, in templates/sweep.csv, so that the command line, a workbook's
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from planner.formulas.arrays import Arithmetic
 from planner.formulas.evaluation import run
 from planner.formulas.sweeps import Axis, followed, sweeps
 from planner.formulas.template import Template
+from planner.formulas.text import Formula
 
 FAR = 2.0**40  # of the leading input, where what follows it is in proportion to it
 
@@ -30,6 +32,24 @@ def with_followers(template: Template, values: Mapping[str, Value], unknown: str
             if name not in found and number is not None and number != template.row(name).default:
                 found[name] = number
     return found
+
+
+class Follower(NamedTuple):
+    """An input that follows others: by a formula, where that gives a whole number of at least 1; else its default."""
+
+    name: str
+    formula: Formula
+    default: float
+
+
+def followers(template: Template, given: Collection[str], moving: Collection[str]) -> list[Follower]:
+    """The inputs that follow some that move, where neither they nor what is given say otherwise."""
+    return [
+        Follower(name, formula, float(template.row(name).default or 0))
+        for axis in _axes(template)
+        for name, formula in axis.follows.items()
+        if name not in given and name not in moving and not set(moving).isdisjoint(formula.names)
+    ]
 
 
 def following(template: Template, name: str, values: Mapping[str, Value], inputs: np.ndarray) -> dict[str, np.ndarray]:
