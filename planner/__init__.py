@@ -1,8 +1,34 @@
 """Planning workbooks for large language models, with live formulas and measured numbers beside them."""
 
+from __future__ import annotations
+
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from planner.api.calc import calc
+    from planner.errors import UserError
 
 __version__ = "0.1.0"
+__all__ = ["UserError", "__version__", "calc"]
+
+_ROOMS = {
+    "UserError": "planner.errors",
+    "calc": "planner.api.calc",
+}  # fmt: skip
+"""Where each public name is from; its room is imported when the name is first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_ROOMS[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_ROOMS]
+
 
 # `measure`, `templates` and the two databases are top-level folders of the repository, and lie inside this
 # package when it is installed from a wheel. In a checkout they are found beside it. (planner/measure is a link
