@@ -7,16 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from planner.api.build import build
     from planner.api.calc import calc
+    from planner.api.read import read
+    from planner.api.tables import hardware, models
     from planner.errors import UserError
 
 __version__ = "0.1.0"
-__all__ = ["UserError", "__version__", "calc"]
+__all__ = ["UserError", "__version__", "build", "calc", "hardware", "models", "read"]
 
 _ROOMS = {
     "UserError": "planner.errors",
+    "build": "planner.api.build",
     "calc": "planner.api.calc",
-}  # fmt: skip
+    "hardware": "planner.api.tables",
+    "models": "planner.api.tables",
+    "read": "planner.api.read",
+}
 """Where each public name is from; its room is imported when the name is first used."""
 
 

@@ -102,7 +102,7 @@ class Calculation(Mapping[str, Value]):
         return f"<planner.calc of {self.results.template.name}: {len(self)} quantities>"
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return "\n".join([*self.failures, *self.lines()])
 
     def lines(self, *, in_full: bool = False) -> list[str]:
         """The first screen of `planner calc`; `in_full`: every row is printed below it."""
@@ -127,6 +127,13 @@ class Calculation(Mapping[str, Value]):
         return [
             (row, in_numbers(row.formula, self._compared).replace("\N{NO-BREAK SPACE}", " "))
             for row in explanation.failed(self.results)
+        ]
+
+    @property
+    def failures(self) -> list[str]:
+        """A line for each check that fails."""
+        return [
+            f"Check failed: {row.label} ({row.name}){f': {numbers}' if numbers else ''}" for row, numbers in self.failed
         ]
 
     def _compared(self, name: str) -> Compared:

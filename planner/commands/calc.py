@@ -133,8 +133,8 @@ def _say_missing(results: Results, names: Sequence[str]) -> None:
 
 def _say_failed(calculation: Calculation) -> None:
     """Name the checks that fail, on stderr, each with the numbers that it compares."""
-    for row, numbers in calculation.failed:
-        click.echo(f"Check failed: {row.label} ({row.name}){f': {numbers}' if numbers else ''}", err=True)
+    for line in calculation.failures:
+        click.echo(line, err=True)
 
 
 def _solve(
