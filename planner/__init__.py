@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     from planner.api.build import build
     from planner.api.calc import calc
     from planner.api.read import read
+    from planner.api.sensitivity import sensitivity
     from planner.api.tables import hardware, models
     from planner.errors import UserError
 
 __version__ = "0.1.0"
-__all__ = ["UserError", "__version__", "build", "calc", "hardware", "models", "read"]
+__all__ = ["UserError", "__version__", "build", "calc", "hardware", "models", "read", "sensitivity"]
 
 _ROOMS = {
     "UserError": "planner.errors",
@@ -23,6 +24,7 @@ _ROOMS = {
     "hardware": "planner.api.tables",
     "models": "planner.api.tables",
     "read": "planner.api.read",
+    "sensitivity": "planner.api.sensitivity",
 }
 """Where each public name is from; its room is imported when the name is first used."""
 
