@@ -19,8 +19,8 @@ RECORD = (
 )  # fmt: skip
 
 
+def lines(found: Sensitivity, top: int = 0) -> list[str]:
     """The largest elasticities as a table with a bar for each side, and what is left out; a `top` of 0 has them all."""
-    """The largest elasticities as a table with a bar for each side, and what is left out; all of them for a `top` of 0."""
     told = found.elasticities[: top or None]
     most = max((each.size for each in told), default=0.0)
     value = _value(found.value, found.row.unit)
