@@ -1,8 +1,43 @@
 """Planning workbooks for large language models, with live formulas and measured numbers beside them."""
 
+from __future__ import annotations
+
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from planner.api.build import build
+    from planner.api.calc import calc
+    from planner.api.read import read
+    from planner.api.sensitivity import sensitivity
+    from planner.api.tables import hardware, models
+    from planner.errors import UserError
 
 __version__ = "0.1.0"
+__all__ = ["UserError", "__version__", "build", "calc", "hardware", "models", "read", "sensitivity"]
+
+_ROOMS = {
+    "UserError": "planner.errors",
+    "build": "planner.api.build",
+    "calc": "planner.api.calc",
+    "hardware": "planner.api.tables",
+    "models": "planner.api.tables",
+    "read": "planner.api.read",
+    "sensitivity": "planner.api.sensitivity",
+}
+"""Where each public name is from; its room is imported when the name is first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_ROOMS[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_ROOMS]
+
 
 # `measure`, `templates` and the two databases are top-level folders of the repository, and lie inside this
 # package when it is installed from a wheel. In a checkout they are found beside it. (planner/measure is a link

@@ -31,6 +31,7 @@ COMMANDS = {
     "record": "Write a time of your own run into a workbook's Comparison sheet.",
     "report": "Write a workbook as a report: HTML, PDF, Markdown, CSV or JSON.",
     "scenario": "Add a scenario to a workbook.",
+    "sensitivity": "Tell how much an output depends on each input.",
     "show": "Print a workbook as text, fit for git diff.",
     "sweep": "Calculate every combination of some values as a table.",
     "templates": "List the templates, or show one.",

@@ -118,7 +118,11 @@ def read(
     Raises UserError: no regular file, too large, unreadable, not UTF-8, separated by semicolons or tabs, a column
     missing, misnamed (near one of `known`) or there twice.
     """
-    data = regularfile.read_bytes(path, largest=largest)
+    return sheet_of(regularfile.read_bytes(path, largest=largest), path, required, known)
+
+
+def sheet_of(data: bytes, path: Path, required: Sequence[str] = (), known: Sequence[str] = ()) -> Sheet:
+    """The bytes of a CSV as a sheet; `path` is how its faults call it. Raises UserError as `read` does."""
     _check_encoding(data, path)
     if not data.removeprefix(_BOM).strip():
         raise UserError("the file is empty", place=Place(path), remedy="its first line names the columns")

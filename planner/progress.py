@@ -52,6 +52,11 @@ def remark(text: str) -> None:
     _State.remarked[text] = None
 
 
+def warnings() -> list[str]:
+    """What `warn` kept, for who says it otherwise than on stderr."""
+    return list(_State.warned)
+
+
 def say_warnings() -> None:
     """Say on stderr what `remark` and `warn` kept: at a command's end, so that one which fails says its fault alone."""
     clear()

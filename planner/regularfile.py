@@ -1,4 +1,4 @@
-"""A user's file read whole: a regular file of at most so many bytes, whatever else a path may lead to."""
+"""A user's file: a regular one of at most so many bytes, whatever a path leads to, read whole; or one yet to come."""
 
 from __future__ import annotations
 
@@ -47,3 +47,16 @@ def _name(mode: int) -> str:
 def _too_large(path: Path, kind: str, largest: int) -> UserError:
     size = f"{largest >> 30} GiB" if largest >= 1 << 30 else f"{largest >> 20} MiB"
     return UserError(f"larger than {size}, the most that is read of {kind}", place=Place(path))
+
+
+def refuse_existing(output: Path, *, force: bool) -> None:
+    """Raise UserError for an output that exists, unless it is to be replaced."""
+    if output.exists() and not force:
+        remedy = "choose another with -o, or replace it with --force"
+        raise UserError("the file exists", place=Place(output), remedy=remedy)
+
+
+def refuse_other(output: Path, ending: str, kind: str) -> None:
+    """Raise UserError for the name of an output of some kind (`a workbook`) that doesn't end as it should."""
+    if output.suffix.lower() != ending:
+        raise UserError(f"{kind}'s name ends in {ending}", place=Place(output), remedy="name the output so")

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import planner
 from planner.errors import UserError
 from planner.report.bar_chart import PARTS
 from planner.report.contents import FigureTable, Picture
+from planner.report.gather import gather
 from planner.report.jinja_pages import page
 from planner.report.svg import PALETTE, Drawing
 from planner.report.write import alone, write, written_beside
@@ -44,7 +46,7 @@ def test_markdown_has_its_pictures(tmp_path: Path) -> None:
     links = re.findall(r"^!\[(.+)\]\(a%20plan_files/([\w-]+\.svg)\)$", target.read_text(encoding="utf-8"), re.MULTILINE)
     assert "a plan_files" in line
     assert sorted(name for _, name in links) == sorted(path.name for path in (tmp_path / "a plan_files").iterdir())
-    assert len(links) == 6
+    assert len(links) == 10
     assert all(words for words, _ in links)
 
 
@@ -55,8 +57,8 @@ def test_a_house_style_may_show_them_its_own_way(tmp_path: Path) -> None:
     (line,) = write(small_workbook(), target, style)
     links = re.findall('src="plan_files/(.+?)"', target.read_text())
     assert sorted(links) == sorted(path.name for path in (tmp_path / "plan_files").iterdir())
-    assert len(links) == 4
-    assert "4 pictures in plan_files" in line
+    assert len(links) == 5
+    assert "5 pictures in plan_files" in line
     style.write_text("{{ report.title }}, in words alone.")
     (line,) = write(small_workbook(), tmp_path / "bare.md", style)
     assert "picture" not in line
@@ -145,3 +147,15 @@ def test_texts_can_be_read() -> None:
             assert contrast(theme[ink], theme[ground]) >= READABLE, (ink, ground)
     for colour in (*PARTS, *PALETTE):
         assert contrast(colour, "#ffffff") >= READABLE, colour
+
+
+def test_a_tornado_for_each_scenario() -> None:
+    """Each scenario's first headline has a picture of its largest elasticities, whose table has them to be read."""
+    found = [each for each in gather(small_workbook()).pictures if each.id.startswith("depends-")]
+    frame = planner.sensitivity(small_workbook())
+    for picture in found:
+        labels = [row[0].text for row in picture.table.rows]
+        told = frame[frame.label.isin(labels)]
+        assert list(told.label) == labels
+        assert [row[3].value for row in picture.table.rows] == pytest.approx(list(told.elasticity_more), nan_ok=True)
+    assert len(found) == frame.scenario.nunique() == 1

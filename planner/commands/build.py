@@ -35,11 +35,11 @@ def command(
 
     --template book writes the workbook that teaches: the worked problems of the field's sources, each a live formula.
     """
-    from planner.errors import Place, UserError
+    from planner.errors import UserError
+    from planner.regularfile import refuse_other
     from planner.xlsx.atomic import write_atomically
 
-    if output.suffix.lower() != ".xlsx":
-        raise UserError("a workbook's name ends in .xlsx", place=Place(output), remedy="name the output so")
+    refuse_other(output, ".xlsx", "a workbook")
     refuse_existing(output, force=force)
     if BOOK in templates:
         if len(templates) > 1 or models or hardware or scenarios_csv or settings:

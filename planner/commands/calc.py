@@ -16,10 +16,11 @@ SENSES = "no more of a time, cost or memory, no less of a rate; say which with '
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from planner.api.calculation import Calculation
     from planner.catalog import Value
     from planner.catalog.databases import Databases
     from planner.formulas.evaluation import Facts, Results
-    from planner.formulas.template import Row, Template
+    from planner.formulas.template import Template
 
 
 @click.command("calc", cls=Greedy, context_settings={"show_default": True})
@@ -51,56 +52,39 @@ def command(
 
     Numbers are printed where a check of the template fails too, and stderr names the check.
     """
-    from planner.commands import leading
+    from planner.api import leading
+    from planner.api.calculation import Plan
     from planner.formulas import asking, library
-    from planner.formulas import explanation as trace
-    from planner.formulas.evaluation import evaluate
-    from planner.formulas.following import with_followers
-    from planner.formulas.input_values import check_together, values, wholes
-    from planner.formulas.lookups import facts
+    from planner.formulas.input_values import values
 
     if depth is not None and not whys:
         raise UserError("--depth says how far --why goes down", remedy="write --why NAME --depth 2")
     loaded = library.load(template)
-    found = facts(loaded, model, hardware, databases)
+    plan = Plan.of(loaded, model, hardware, databases)
     given = values(loaded, settings)
     names = asking.named(loaded, wanted)
-    _warn_untaken(loaded, found, {"model": model, "hardware": hardware}, given)
+    plan.warn_of_untaken(given)
     if unknown is not None or target is not None:
-        _solve(loaded, found, given, unknown, target, names, as_json)
+        _solve(loaded, plan.facts, given, unknown, target, names, as_json)
         return
-    results = evaluate(loaded, found, with_followers(loaded, given))
-    check_together(given, {name: results.value(name) for name in (*given, *wholes(given)) if name in loaded.by_name})
+    calculation = plan.calculated(given)
     everything = None if in_full or as_json else leading.asked(loaded)
     _warn_unread(loaded, given, asking.named(loaded, whys) or names or everything)
     if whys:
-        click.echo(trace.explain(results, whys, _with_origins(found, databases), depth))
+        click.echo(calculation.why(*whys, depth=depth))
     elif as_json:
-        numbers = {name: results.value(name) for name in names or loaded.by_name}
-        click.echo(jsonlib.dumps(numbers if names else _told(results) | numbers, indent=2))
+        numbers = {name: calculation[name] for name in names or calculation}
+        click.echo(jsonlib.dumps(numbers if names else _told(calculation) | numbers, indent=2))
         if names:
-            _say_missing(results, names)
+            _say_missing(calculation.results, names)
     else:
-        _say_failed(results)
+        _say_failed(calculation)
         if not names:
-            click.echo("\n".join(leading.lines(results, model, hardware, databases, in_full=in_full)))
+            click.echo("\n".join(calculation.lines(in_full=in_full)))
         if names or in_full:
-            _print(results, names or list(loaded.by_name))
+            _print(calculation.results, names or list(calculation))
     if whys or (as_json and names):
-        _say_failed(results)
-
-
-def _warn_untaken(
-    template: Template, found: Facts, named: Mapping[str, str | None], given: Mapping[str, Value]
-) -> None:
-    """Say that a model or a chip is named that the template doesn't take."""
-    from planner import progress
-    from planner.formulas.asking import untaken
-
-    for kind, record in (("model", found.model), ("hardware", found.hardware)):
-        identifier = named[kind]
-        if identifier and record and (warning := untaken(template, kind, identifier, record, given)):
-            progress.warn(warning)
+        _say_failed(calculation)
 
 
 def _warn_unread(template: Template, given: Mapping[str, Value], asked: Sequence[str] | None) -> None:
@@ -117,24 +101,10 @@ def _warn_unread(template: Template, given: Mapping[str, Value], asked: Sequence
         progress.warn(warning)
 
 
-def _told(results: Results) -> dict[str, Any]:
+def _told(calculation: Calculation) -> dict[str, Any]:
     """For a program that asks for all rows: the checks that fail, and why numbers are N/A, where there are any."""
-    from planner.formulas import explanation as trace
-
-    failed = {row.name: f"{row.label}{f': {numbers}' if numbers else ''}" for row, numbers in _failed(results)}
-    missing = trace.reasons(results, results.template.by_name)
-    return {key: said for key, said in (("failed_checks", failed), ("missing", missing)) if said}
-
-
-def _with_origins(found: Facts, databases: Databases) -> Facts:
-    """The facts, and where each number of a calibration is from."""
-    from dataclasses import replace
-
-    from planner.catalog.calibration_origins import calibration_origins
-
-    said = calibration_origins(databases.calibrations_csv, only=databases.only)
-    fitted = {("calibration", f"{identifier}.{name}"): text for (identifier, name), text in said.items()}
-    return replace(found, origins={**found.origins, **fitted})
+    told = {"failed_checks": calculation.failed_checks, "missing": calculation.missing}
+    return {key: said for key, said in told.items() if said}
 
 
 def _print(results: Results, names: Sequence[str]) -> None:
@@ -161,24 +131,10 @@ def _say_missing(results: Results, names: Sequence[str]) -> None:
         click.echo(f"N/A because {', '.join(missing)}: --set a value", err=True)
 
 
-def _say_failed(results: Results) -> None:
+def _say_failed(calculation: Calculation) -> None:
     """Name the checks that fail, on stderr, each with the numbers that it compares."""
-    for row, numbers in _failed(results):
-        click.echo(f"Check failed: {row.label} ({row.name}){f': {numbers}' if numbers else ''}", err=True)
-
-
-def _failed(results: Results) -> list[tuple[Row, str]]:
-    """The checks that fail, each with the numbers that it compares."""
-    from planner.formulas import explanation as trace
-    from planner.formulas.comparisons import Compared, in_numbers
-
-    def compared(name: str) -> Compared:
-        row = results.template.row(name)
-        return Compared(row.label, row.unit, results.value(name))
-
-    return [
-        (row, in_numbers(row.formula, compared).replace("\N{NO-BREAK SPACE}", " ")) for row in trace.failed(results)
-    ]
+    for line in calculation.failures:
+        click.echo(line, err=True)
 
 
 def _solve(

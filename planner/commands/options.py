@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from planner.errors import Place, UserError
+from planner.regularfile import refuse_existing as refuse_existing
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
@@ -35,13 +35,6 @@ def databases(command: Command) -> Command:
     ):
         with_databases = option(with_databases)
     return cast(Command, with_databases)
-
-
-def refuse_existing(output: Path, *, force: bool) -> None:
-    """Raise UserError for an output that exists, unless it is to be replaced."""
-    if output.exists() and not force:
-        remedy = "choose another with -o, or replace it with --force"
-        raise UserError("the file exists", place=Place(output), remedy=remedy)
 
 
 def settings(command: Command) -> Command:

@@ -69,10 +69,10 @@ class Results(Mapping[str, Any]):
         return self.arrays[self.template.row(name).name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.arrays)
+        return iter(self.template.by_name)
 
     def __len__(self) -> int:
-        return len(self.arrays)
+        return len(self.template.by_name)
 
     def value(self, name: str) -> Value:
         """A single plan's value: a number, a text, or None for N/A."""
@@ -95,14 +95,22 @@ def evaluate(template: Template, facts: Facts, values: Given | None = None, *, b
     Raises UserError for a name that the template hasn't, a text where a number is wanted, an unknown column.
     """
     given = dict(values or {})
-    for name in given:
-        template.row(name)
     spelling: dict[float, str] = {}
-    leaves = {row.name: leaf(row, facts, given, spelling) for row in template.rows if is_leaf(row, given)}
+    leaves = leaves_of(template, facts, given, spelling)
     if backend == "jax":
         return Results(template, _on_jax(template, facts, leaves), given, spelling)
     with np.errstate(all="ignore"):
         return Results(template, _run(template, facts, leaves, _NUMPY), given, spelling)
+
+
+def leaves_of(template: Template, facts: Facts, given: Given, spelling: dict[float, str]) -> dict[str, Array]:
+    """The rows that are made of no other, and those that are given, by name; `spelling` learns how texts are written.
+
+    Raises UserError as `evaluate` does.
+    """
+    for name in given:
+        template.row(name)
+    return {row.name: leaf(row, facts, given, spelling) for row in template.rows if is_leaf(row, given)}
 
 
 def _on_jax(template: Template, facts: Facts, leaves: Mapping[str, Array]) -> Mapping[str, Array]:
@@ -166,15 +174,18 @@ def encoded(row: Row, value: Any, spelling: dict[float, str] | None = None) -> A
 
 
 def _run(template: Template, facts: Facts, leaves: Mapping[str, Array], arithmetic: Arithmetic) -> dict[str, Array]:
-    arrays: dict[str, Array] = {}
+    arrays = dict(leaves)
     for row in template.rows:
-        if row.name in leaves:
-            arrays[row.name] = leaves[row.name]
-        elif row.kind in CALCULATED:
-            arrays[row.name] = run(row.expression, arrays, arithmetic)
-        else:
-            arrays[row.name] = looked_up_by(row, facts, arithmetic)(arrays)
+        if row.name not in leaves:
+            arrays[row.name] = computed(row, facts, arrays, arithmetic)
     return arrays
+
+
+def computed(row: Row, facts: Facts, arrays: Mapping[str, Array], arithmetic: Arithmetic = _NUMPY) -> Array:
+    """A row that is made of others, given the arrays of those that it reads."""
+    if row.kind in CALCULATED:
+        return run(row.expression, arrays, arithmetic)
+    return looked_up_by(row, facts, arithmetic)(arrays)
 
 
 def looked_up_by(row: Row, facts: Facts, arithmetic: Arithmetic) -> Callable[[Mapping[str, Array]], Array]:

@@ -60,6 +60,17 @@ def _fitted_on(results: Results, row: Row, facts: Facts) -> str:
     return origin or facts.said(row.kind, identifier)
 
 
+def origin(results: Results, row: Row, facts: Facts) -> str:
+    """Where a row is from: a looked-up number its database and source, any other the source of its formula."""
+    if row.name in results.given:
+        return "given"
+    if row.kind in BY_ID:
+        return _fitted_on(results, row, facts)
+    if row.kind in LOOKUPS:
+        return facts.origin(row.kind, _column(results, row))
+    return table.joined(row.source, row.note)
+
+
 def missing(results: Results, names: Iterable[str]) -> list[str]:
     """The inputs and lookups that make any of these rows N/A, each as a phrase that says what to do.
 
@@ -142,8 +153,7 @@ class _Tree:
             return
         self.told.add(row.name)
         self.cut.pop(row.name, None)
-        origin = table.joined(row.source, row.note)
-        self.lines.append(f"{head}  ({row.label}{'; ' if origin else ''}{origin})")
+        self.lines.append(f"{head}  ({table.joined(row.label, row.source, row.note)})")
         self.lines += [f"{indent}  {line}" for line in self.made(row)]
         reads = () if row.name in self.results.given else row.reads
         for name in reads if level != self.depth else ():
@@ -163,10 +173,8 @@ class _Tree:
         if row.kind in CALCULATED:
             yield f"= {_in_numbers(self.results, row)}"
             yield from (f"bound by {words}" for words in _bound(self.results, row))
-        elif row.kind in ("model", "hardware"):
-            yield f"= {self.facts.origin(row.kind, _column(self.results, row))}"
-        elif row.kind in BY_ID and row.kind != "dtype":
-            yield f"= {_fitted_on(self.results, row, self.facts)}"
+        elif row.kind in LOOKUPS and row.kind != "dtype":
+            yield f"= {origin(self.results, row, self.facts)}"
 
 
 def _bound(results: Results, row: Row) -> Iterator[str]:

@@ -6,6 +6,7 @@ Which do is data, in templates/sweep.csv, so that the command line, a workbook's
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from planner.formulas.sweeps import Axis, followed, sweeps
 from planner.formulas.template import Template
 from planner.formulas.text import Formula
 
+KEPT = 32  # templates whose axes are kept
 FAR = 2.0**40  # of the leading input, where what follows it is in proportion to it
 
 
@@ -85,6 +87,6 @@ def step(template: Template, name: str, values: Mapping[str, Value]) -> float:
     return max([1.0, *(FAR / float(each[0]) for each in found if each[0] > 0)])
 
 
-def _axes(template: Template) -> Iterator[Axis]:
-    for sweep in sweeps([template]):
-        yield from sweep.axes
+@lru_cache(maxsize=KEPT)
+def _axes(template: Template) -> tuple[Axis, ...]:
+    return tuple(axis for sweep in sweeps([template]) for axis in sweep.axes)

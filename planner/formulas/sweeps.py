@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from planner import csvfile, data
@@ -107,6 +107,7 @@ def _path() -> Path:
     return data.folder("templates") / "sweep.csv"
 
 
+@cache
 def _records() -> dict[str, list[tuple[int, dict[str, str]]]]:
     """The lines of sweep.csv by template, each with its number."""
     named: dict[str, list[tuple[int, dict[str, str]]]] = {}

@@ -86,9 +86,12 @@ class Row:
         return UserError(f"{self.name}: {what}", place=place, remedy=remedy)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Template:
-    """A template with its includes laid out: rows in evaluation order, and the digest of each file read."""
+    """A template with its includes laid out: rows in evaluation order, and the digest of each file read.
+
+    A template read twice is two, so that what is worked out of one can be kept for it.
+    """
 
     name: str
     path: Path

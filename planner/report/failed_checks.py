@@ -18,7 +18,7 @@ def check_results(cells: CellFigures) -> tuple[tuple[CheckResult, ...], tuple[Ch
             if not is_counted(row, scenario.key) or row.holds(scenario.key):
                 continue
             fails = row.failed(scenario.key)
-            (failed if fails else untold).append(_check(cells, row, scenario.key, fails))
+            (failed if fails else untold).append(check_result(cells, row, scenario.key, fails))
     return tuple(failed), tuple(untold)
 
 
@@ -27,7 +27,8 @@ def is_counted(row: CheckRow, key: str) -> bool:
     return key in row.cells and not isinstance(row.value(key), str)
 
 
-def _check(cells: CellFigures, row: CheckRow, key: str, fails: bool) -> CheckResult:
+def check_result(cells: CellFigures, row: CheckRow, key: str, fails: bool) -> CheckResult:
+    """A check in a scenario, with the numbers that it compares where it fails."""
     figure, scenario = cells.of(row, key), cells.plan.by_key[key]
     meaning = joined(row.text, row.source)
     numbers = in_numbers(row.text, lambda each: _compared(cells, row, each, key)) if fails else ""

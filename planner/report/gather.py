@@ -28,6 +28,7 @@ from planner.report.latency_picture import latency_pictures
 from planner.report.measured_times import compared, measured_pictures
 from planner.report.memory_picture import MEMORIES, memory_pictures
 from planner.report.roofline_picture import roofline_pictures
+from planner.report.sensitivity_picture import sensitivity_pictures
 from planner.report.time_picture import time_pictures
 from planner.table import counted
 from planner.xlsx.address import Spot
@@ -71,6 +72,7 @@ def gather(path: Path) -> ReportData:
                 *memory_pictures(cells),
                 *latency_pictures(cells),
                 *roofline_pictures(cells),
+                *sensitivity_pictures(plans),
                 *measured_pictures(cases),
             ),
             sweeps=sweep_tables.tables(cells),

@@ -17,7 +17,7 @@ from planner.book.plan import Quantity
 from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.evaluation import Facts, Results, evaluate
-from planner.formulas.following import following
+from planner.formulas.following import following, with_followers
 from planner.formulas.sweeps import sweeps
 from planner.formulas.template import CALCULATED, Template
 from planner.xlsx.cellvalue import CellError
@@ -35,6 +35,19 @@ class Replay:
     def at(self, **changed: Any) -> Results:
         """Every row with these inputs, numbers or arrays of them, in the place of the scenario's own."""
         return evaluate(self.template, Facts(), {**self.given, **changed})
+
+    @property
+    def typed(self) -> dict[str, float | str | None]:
+        """What the cells give, without inputs that are what they would be if they were left to follow others."""
+        followers = _followers(self.template.name)
+        own = {name: value for name, value in self.given.items() if name not in followers}
+        left = with_followers(self.template, own)
+        rows = self.template.by_name
+        return own | {
+            name: self.given[name]
+            for name in followers & self.given.keys()
+            if left.get(name, rows[name].default) != self.given[name]
+        }
 
     def along(self, name: str, values: np.ndarray) -> Results:
         """Every row as an input takes each of some values; the inputs that follow it move with it."""

@@ -12,6 +12,7 @@ from planner.book.scenario_columns import identifier
 from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare import comparison_cases as cases
+from planner.csvfile import Sheet
 from planner.errors import Place, UserError, nearest
 from planner.formulas import layer_ops, library
 from planner.formulas.input_values import check_together, parsed, typed, wholes
@@ -43,7 +44,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @library.one_reading()
 def plan_of(
-    models: Sequence[str], chips: Sequence[str], templates: Sequence[str], scenarios_csv: Path | None,
+    models: Sequence[str], chips: Sequence[str], templates: Sequence[str], scenarios_csv: Path | Sheet | None,
     settings: Iterable[str], databases: Databases | None = None,
 ) -> BuildPlan:  # fmt: skip
     """The plan that the options of `planner build` name.
@@ -54,15 +55,16 @@ def plan_of(
     tables = databases.models, databases.hardware
     models, chips, templates = _sorted(models, chips, templates, *tables)
     texts = parsed(settings)
-    named = named_workloads(scenarios_csv, texts.get(WORKLOAD))
+    sheet = csvfile.read(scenarios_csv) if isinstance(scenarios_csv, Path) else scenarios_csv
+    named = named_workloads(sheet, texts.get(WORKLOAD))
     loaded = with_workloads(templates or DEFAULT_TEMPLATES, named)
     meant = workloads(loaded, sweeps(loaded))
     rows = {row.name: row for template in loaded for row in template.rows} | {WORKLOAD: meant.choice}
     known = _Known(rows, *tables, _typed(rows, texts))
-    if scenarios_csv is not None:
+    if sheet is not None:
         if models or chips:
             raise UserError("models and chips stand in the scenarios file", remedy="leave them off the command line")
-        scenarios = list(known.read(scenarios_csv))
+        scenarios = list(known.read(sheet))
     elif not models and not chips and not templates and not databases.own:
         scenarios = [_scenario(m, c, _typed(rows, values) | known.common) for m, c, values in DEFAULTS]
     else:
@@ -208,14 +210,13 @@ class _Known:
         on: list[str | None] = [self.hardware.identify(chip) for chip in chips] or [None]
         return [_scenario(model, chip, self.common) for model in named for chip in on]
 
-    def read(self, path: Path) -> Iterator[BuildScenario]:
+    def read(self, sheet: Sheet) -> Iterator[BuildScenario]:
         """The scenarios of a CSV: columns scenario, name, model, hardware, and any row that a template has.
 
         A blank cell leaves the default. Raises UserError with file, line and column.
         """
         heads = (*ID_COLUMNS, *NAME_COLUMNS, *MODEL_COLUMNS, *HARDWARE_COLUMNS)
-        known = (*heads, *self.rows)
-        sheet = csvfile.read(path, known=known)
+        known, path = (*heads, *self.rows), sheet.path
         for column in sheet.header:
             if column not in known:
                 raise UserError(f"unknown column {column!r}", place=Place(path, 1), remedy=nearest(column, known))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from planner import csvfile, progress
+from planner import progress
+from planner.csvfile import Sheet
 from planner.formulas import library
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import Template
@@ -21,11 +21,11 @@ DEFAULT_TEMPLATES = ("transformer", "training", "inference", "collectives")
 _FEW = 3  # names that one line lists
 
 
-def named_workloads(scenarios_csv: Path | None, setting: str | None) -> set[str]:
-    """What a scenarios CSV and `--set` say of workloads, in small letters. Raises UserError as reading a CSV does."""
+def named_workloads(scenarios: Sheet | None, setting: str | None) -> set[str]:
+    """What a CSV of scenarios and `--set` say of workloads, in small letters. Raises UserError as its records do."""
     texts = {setting or ""}
-    if scenarios_csv is not None:
-        texts |= {cells.get(WORKLOAD, "") for _, cells in csvfile.read(scenarios_csv).records()}
+    if scenarios is not None:
+        texts |= {cells.get(WORKLOAD, "") for _, cells in scenarios.records()}
     return {text.strip().lower() for text in texts}
 
 

@@ -1,0 +1,68 @@
+"""`planner.build`: a table of scenarios becomes a workbook."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from planner import csvfile, progress
+from planner.api.calc import File, databases_of, files_of
+from planner.api.warned import warned
+from planner.collector import still
+from planner.regularfile import refuse_existing, refuse_other
+from planner.workbook import book
+from planner.workbook.scenarios import ID_COLUMNS, plan_of, without
+from planner.xlsx.atomic import write_atomically
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+NAME = Path("the frame")  # what faults call it
+
+
+@warned
+@still()
+def build(
+    frame: DataFrame, path: str | Path, *, templates: Sequence[str | Path] = (), models_csv: File = None,
+    hardware_csv: File = None, calibrations_csv: File = None, only: bool = False, force: bool = False,
+) -> Path:  # fmt: skip
+    """Write a workbook with a scenario for each row of a frame, and return its path.
+
+    Columns are those of the CSV of `planner build --scenarios`: scenario (or the index of that name), name, model,
+    hardware, and any row of a template. What is missing in the frame is left to the template.
+    Raises UserError as the command does, and for a file that exists, unless `force`.
+    """
+    output = Path(path)
+    refuse_other(output, ".xlsx", "a workbook")
+    refuse_existing(output, force=force)
+    databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))
+    sheet = csvfile.sheet_of(_csv(frame).encode(), NAME)
+    plan = plan_of((), (), [str(each) for each in templates], sheet, (), databases)
+    write_atomically(output, book.build(plan))
+    for lack in without(plan):
+        progress.warn(lack)
+    return output
+
+
+def _csv(frame: DataFrame) -> str:
+    if frame.index.name in ID_COLUMNS:
+        frame = frame.reset_index()
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(frame.columns)
+    writer.writerows([_text(value) for value in row] for row in frame.itertuples(index=False, name=None))
+    return stream.getvalue()
+
+
+def _text(value: Any) -> str:
+    """A cell as the CSV has it; blank for what is missing, in whatever way pandas says so."""
+    import pandas
+
+    if isinstance(value, str):
+        return value
+    if pandas.isna(value):
+        return ""
+    return repr(float(value)).removesuffix(".0")

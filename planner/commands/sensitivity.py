@@ -1,0 +1,74 @@
+"""`planner sensitivity`: how much an output depends on each input, as a table and a tornado chart."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from planner.commands import options
+from planner.commands.options import PATH, Greedy, refuse_existing, settings
+from planner.errors import UserError
+from planner.table import counted
+
+if TYPE_CHECKING:
+    from planner.catalog.databases import Databases
+
+TOP = 20
+
+
+@click.command("sensitivity", cls=Greedy)
+@click.argument("template", metavar="TEMPLATE|FILE.xlsx")
+@click.option("-m", "--model", metavar="MODEL", help="A model's id, as `planner models list` shows it.")
+@click.option("-H", "--hardware", metavar="CHIP", help="A chip's id, as `planner hardware list` shows it.")
+@settings
+@click.option(
+    "--of", "name", metavar="NAME", default="", help="A row; by default the first that the template leads with."
+)
+@click.option(
+    "--top", type=click.IntRange(min=0), default=TOP, show_default=True, help="How many are told; 0 tells all."
+)
+@click.option("--json", "as_json", is_flag=True, help="An object; of a workbook one for each scenario.")
+@click.option("-o", "--output", type=PATH, help="A CSV of all of them.")
+@click.option("--force", is_flag=True, help="Replace the output where it exists.")
+@options.databases
+def command(
+    template: str, model: str | None, hardware: str | None, settings: tuple[str, ...], name: str, top: int,
+    as_json: bool, output: Path | None, force: bool, databases: Databases,
+) -> None:  # fmt: skip
+    """How an output of TEMPLATE, or of each scenario of a workbook, depends on the quantities that it is made of.
+
+    An elasticity says by how many percent the output changes for each percent of a quantity. Counts go by whole steps.
+    Flags, stages and texts have none, and are named.
+    """
+    from planner.api import tornado
+    from planner.api.calculation import Plan
+    from planner.api.sensitivity import OWN, of_plan, of_scenarios
+    from planner.formulas import library
+    from planner.formulas.input_values import values
+    from planner.regularfile import refuse_other
+    from planner.xlsx.atomic import write_atomically
+
+    if output is not None:
+        refuse_other(output, ".csv", "a table")
+        refuse_existing(output, force=force)
+    if template.lower().endswith(".xlsx"):
+        if model or hardware or settings:
+            raise UserError(OWN, remedy="change them in the workbook, or name a template")
+        told = of_scenarios(Path(template), name)
+    else:
+        plan = Plan.of(library.load(template), model, hardware, databases)
+        told = {"": of_plan(plan, values(plan.template, settings), name)}
+    if output is not None:
+        write_atomically(output, tornado.as_csv(told).encode())
+        click.echo(f"Wrote {output}: {counted(sum(len(found.elasticities) for found in told.values()), 'row')}.")
+    elif as_json:
+        objects = {scenario: tornado.as_object(found) for scenario, found in told.items()}
+        click.echo(jsonlib.dumps(objects.get("", objects), indent=2))
+    else:
+        pages = (
+            [*([f"{scenario}:"] if scenario else []), *tornado.lines(found, top)] for scenario, found in told.items()
+        )
+        click.echo("\n\n".join("\n".join(page) for page in pages))

@@ -1,0 +1,227 @@
+"""How much a row depends on each quantity that it is made of: elasticities, all of them in one evaluation.
+
+Each quantity has a column where it is a little more and one where it is a little less, and one column is the plan
+itself. An elasticity is by how many percent the row changes for each percent of the quantity, so that a row which goes
+with its square has 2, exactly. A count goes by whole steps, chips of a torus to the next slice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.catalog import Value
+from planner.errors import UserError
+from planner.formulas.arrays import Array
+from planner.formulas.evaluation import Facts, Results, evaluate
+from planner.formulas.following import following, led_by, with_followers
+from planner.formulas.headlines import headlines
+from planner.formulas.input_values import limits
+from planner.formulas.search_space import Space, search_space
+from planner.formulas.template import CALCULATED, Row, Template
+
+QUANTITIES = ("input", "model", "hardware", "calibration", "stack")  # the kinds of rows that are varied
+STEP = 2.0**-13  # of a quantity that is no count: small beside its curvature, and large beside rounding
+NOTHING = 1e-9  # an elasticity below it is rounding's
+KINK, BENT = 0.01, 4.0  # what both sides differ by at a kink at least: of the larger, and by the length of the step
+FOLLOWS, UNFELT = "follows another", "felt nowhere"  # why a quantity is not told
+
+
+class Tried(NamedTuple):
+    """A quantity moved to a value: what the row then is, None for N/A, its elasticity, and checks that fail then.
+
+    `elasticity` is None where the row, or what it was, is N/A or not above 0.
+    """
+
+    at: float
+    result: float | None
+    elasticity: float | None
+    breaks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Elasticity:
+    """A quantity, its value in the plan, and what more and less of it do; None where there is no more or no less."""
+
+    row: Row
+    value: float
+    up: Tried | None
+    down: Tried | None
+    is_count: bool
+
+    @property
+    def sides(self) -> list[float]:
+        """The elasticities that are known: of more, of less."""
+        return [each.elasticity for each in (self.up, self.down) if each is not None and each.elasticity is not None]
+
+    @property
+    def size(self) -> float:
+        """The larger of both, without its sign."""
+        return max((abs(each) for each in self.sides), default=0.0)
+
+    @property
+    def is_kink(self) -> bool:
+        """Whether more of it and less of it are felt differently, by more than a curve bends within such steps."""
+        if len(self.sides) < 2:
+            return False
+        length = max(abs(math.log(each.at / self.value)) for each in (self.up, self.down) if each is not None)
+        return abs(self.sides[0] - self.sides[1]) > max(KINK, BENT * length) * self.size + BENT * STEP
+
+    @property
+    def note(self) -> str:
+        """What is to be said of it: that the row is least or most here, a kink, checks of the plan that it breaks."""
+        said = []
+        if len(self.sides) == 2 and self.sides[0] * self.sides[1] < 0:
+            said.append("least here" if self.sides[0] > 0 else "most here")
+        elif self.is_kink:
+            said.append("kink")
+        for word, each in (("more", self.up), ("less", self.down)):
+            if each is not None and each.breaks:
+                said.append(f"{word} fails {', '.join(each.breaks)}")
+        return "; ".join(said)
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Of a row and its value in a plan the elasticities, the largest first, and the names that have none, by why."""
+
+    row: Row
+    value: float
+    elasticities: tuple[Elasticity, ...]
+    left_out: Mapping[str, tuple[str, ...]]
+
+
+def default_row(template: Template) -> str:
+    """The name of the row that is asked for where nobody names one: the first that the template leads with.
+
+    Raises UserError for a template that leads with nothing.
+    """
+    found = headlines(template)
+    if not found:
+        raise UserError(f"{template.name} has no output", remedy="name a row with --of")
+    return found[0].row.name
+
+
+def sensitivity(template: Template, facts: Facts, values: Mapping[str, Value], name: str) -> Sensitivity:
+    """How a row of a plan depends on the quantities that it is made of. `values` are those that are typed.
+
+    Inputs that follow others where they are left open do so. Raises UserError for a text, and for a row that is N/A
+    or 0 in the plan.
+    """
+    row = template.row(name)
+    if row.unit == "text":
+        raise UserError(f"{name} is a text, and an elasticity is a number's")
+    given = with_followers(template, values)
+    now = evaluate(template, facts, given)
+    value = now.value(name)
+    if not isinstance(value, float) or value == 0:
+        what = f"{name} is {'0' if value == 0 else 'N/A'} in this plan: no change is a percentage of it"
+        raise UserError(what, remedy="choose another with --of, or --set what is missing")
+    left_out: dict[str, list[str]] = {}
+    moves: list[_Moves] = []
+    for each in _quantities(template, name, values):
+        why, found = _moves(each, values, now)
+        if each.name in given.keys() - values.keys():
+            why = FOLLOWS
+        if why:
+            left_out.setdefault(why, []).append(each.name)
+        else:
+            moves.append(found)
+    tried = _elasticities(template, facts, values, moves, now, row)
+    felt = [each for each in tried if each.size > NOTHING]
+    if unfelt := [each.row.name for each in tried if each.size <= NOTHING]:
+        left_out[UNFELT] = unfelt
+    felt.sort(key=lambda each: -each.size)
+    return Sensitivity(row, value, tuple(felt), {why: tuple(names) for why, names in left_out.items()})
+
+
+class _Moves(NamedTuple):
+    """A quantity and the values that it is moved to; N/A where it has none there."""
+
+    row: Row
+    value: float
+    up: float
+    down: float
+    is_count: bool
+
+
+def _quantities(template: Template, name: str, values: Mapping[str, Value]) -> Iterator[Row]:
+    """The rows that a row is made of and that stand at the ends of its formulas, but constants and dtypes."""
+    reached = template.closure([name], values) - {name}
+    reached |= led_by(template, values, reached)
+    for row in template.rows:
+        is_overridden = row.kind in CALCULATED and row.name in values
+        if row.name in reached and (row.kind in QUANTITIES or is_overridden):
+            yield row
+
+
+def _moves(row: Row, values: Mapping[str, Value], now: Results) -> tuple[str, _Moves]:
+    """Why a quantity is left out, or blank, and where it is moved to."""
+    nowhere = _Moves(row, math.nan, math.nan, math.nan, is_count=False)
+    if row.unit == "text":
+        return "texts", nowhere
+    value, allowed = now.value(row.name), limits(row)
+    if allowed.is_flag or allowed.is_stage:
+        return "a yes or a no" if allowed.is_flag else "stages", nowhere
+    if not isinstance(value, float):
+        return "not set", nowhere
+    if value == 0:
+        return "0 now", nowhere
+    try:
+        space = search_space(row, values, now)
+    except UserError as error:
+        return error.what, nowhere
+    up, down = (_moved(value, sign, space) for sign in (1, -1))
+    return "", _Moves(
+        row, value, math.nan if allowed.fault(up) else up, down if down > 0 else math.nan, is_count=space.step > 0
+    )
+
+
+def _moved(value: float, sign: int, space: Space) -> float:
+    """The next value above (`sign` 1) or below; N/A where there is none."""
+    if not space.step:
+        return value * (1 + sign * STEP)
+    if not space.is_listed:
+        return value + sign * space.step
+    others = space.values[space.values * sign > value * sign]
+    return float(others.min() if sign > 0 else others.max()) if len(others) else math.nan
+
+
+def _elasticities(
+    template: Template, facts: Facts, values: Mapping[str, Value], moves: Sequence[_Moves], now: Results, row: Row
+) -> list[Elasticity]:
+    """The elasticities of a row, by a template of 2k+1 columns: the plan, each quantity moved up, each moved down."""
+    count = len(moves)
+    columns: dict[str, Array] = {}
+
+    def put(name: str, at: int, values: Iterable[float]) -> None:
+        base = now.value(name)
+        column = columns.setdefault(name, np.full(2 * count + 1, np.nan if base is None else base))
+        column[[at, at + count]] = values
+
+    for at, each in enumerate(moves, 1):
+        moved = np.array([each.up, each.down])
+        for name, found in following(template, each.row.name, values, moved).items():
+            put(name, at, found)
+        put(each.row.name, at, moved)
+    results = evaluate(template, facts, {**with_followers(template, values), **columns})
+    found = np.broadcast_to(results[row.name], 2 * count + 1)
+    holds = {check.name: np.broadcast_to(results[check.name], 2 * count + 1) for check in template.of_kind("check")}
+
+    def tried(each: _Moves, value: float, at: int) -> Tried | None:
+        if math.isnan(value):
+            return None
+        ratio = float(found[at] / found[0])
+        slope = math.log(ratio) / math.log(value / each.value) if ratio > 0 else None
+        told = holds.items() if each.row.kind == "input" else ()  # a model with other numbers is another model
+        breaks = tuple(name for name, check in told if check[0] == 1 and check[at] == 0)
+        return Tried(value, None if math.isnan(ratio) else float(found[at]), slope, breaks)
+
+    return [
+        Elasticity(each.row, each.value, tried(each, each.up, at), tried(each, each.down, at + count), each.is_count)
+        for at, each in enumerate(moves, 1)
+    ]

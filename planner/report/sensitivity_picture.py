@@ -1,0 +1,95 @@
+"""The picture of what a number depends on: of each scenario a tornado of its largest elasticities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from planner.errors import UserError
+from planner.formulas.sensitivity import Elasticity, Sensitivity, Tried
+from planner.report import svg
+from planner.report.bar_chart import PARTS
+from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
+from planner.report.expectation import Planned
+from planner.report.sensitivities import ScenarioSensitivity, sensitivities
+from planner.report.svg import Drawing, Scale
+from planner.spoken import rounded, shown
+
+MOST, TOP = 4, 12  # scenarios that have a picture, and bars of one
+ROW, BAR, LEFT = 22.0, 8.0, 168.0
+COLUMNS = (
+    FigureColumn("label", "Quantity", "text"), FigureColumn("value", "Now"), FigureColumn("less", "Less of it", "1"),
+    FigureColumn("more", "More of it", "1"), FigureColumn("note", "Note", "text"),
+)  # fmt: skip
+CAPTION = (
+    "By how many percent it changes with 1 % less and 1 % more of each quantity, the largest first; counts go by whole "
+    "steps. Nothing is told of flags and texts."
+)
+SIDES = ("1 % less", "1 % more")
+
+
+def sensitivity_pictures(plans: Sequence[Planned]) -> Iterator[Picture]:
+    """A picture of the first headline of each scenario, of the first few scenarios of which it can be told."""
+    try:
+        told = [each for each in sensitivities(plans) if each.found is not None and each.found.elasticities]
+    except UserError:  # a headline that is N/A
+        return
+    for each in islice(told, MOST):
+        if each.found is not None:
+            yield _picture(each, each.found)
+
+
+def _picture(told: ScenarioSensitivity, found: Sensitivity) -> Picture:
+    scenario = told.scenario.name or told.scenario.id
+    title = f"What the {found.row.label[:1].lower()}{found.row.label[1:]} of {scenario} depends on"
+    shown_ones = found.elasticities[:TOP]
+    said = ", ".join(f"{each.row.label} {rounded(each.size)}" for each in shown_ones)
+    table = FigureTable(COLUMNS, tuple(_row(each) for each in shown_ones))
+    drawing = _drawing(f"{title}. {said}", shown_ones)
+    return Picture(
+        f"depends-{told.template}-{told.scenario.column}", title, drawing, f"{title}: {said}", CAPTION, table
+    )
+
+
+def _row(each: Elasticity) -> tuple[Figure, ...]:
+    value, unit = shown(each.value, each.row.unit), each.row.unit
+    return (
+        Figure(each.row.label, "text", each.row.label),
+        Figure(each.value, unit, value, is_derived=True),
+        _figure(each.down),
+        _figure(each.up),
+        Figure(each.note, "text", each.note),
+    )
+
+
+def _figure(tried: Tried | None) -> Figure:
+    if tried is None or tried.elasticity is None:
+        return Figure(None, "1", "" if tried is None else "N/A", is_derived=True)
+    return Figure(tried.elasticity, "1", f"{tried.elasticity:+.3f}", is_derived=True)
+
+
+def _drawing(alt: str, rows: Sequence[Elasticity]) -> str:
+    drawing = Drawing(0)
+    top = 26.0
+    most = max(each.size for each in rows)
+    scale = Scale(-most, most, LEFT, svg.WIDTH - 8)
+    for kind, (name, x) in enumerate(zip(SIDES, (LEFT, LEFT + 90), strict=True)):
+        drawing.add("rect", x=x, y=4, width=11, height=11, rx=2, fill=PARTS[kind], class_=f"p{kind}")
+        drawing.text(x + 16, 9, name)
+    bottom = top + ROW * len(rows)
+    for value in (-most, 0.0, most):
+        anchor = "start" if value < 0 else "end" if value > 0 else "middle"
+        drawing.line(scale(value), top, scale(value), bottom)
+        drawing.text(scale(value), bottom + 12, f"{value:+.2g} %" if value else "0", anchor)
+    for at, each in enumerate(rows):
+        y = top + ROW * at
+        drawing.text(svg.KEY_LEFT, y + ROW / 2, svg.cut(each.row.label, 28), fill=svg.INK, class_="ink")
+        for kind, (sign, tried) in enumerate(((-1, each.down), (1, each.up))):
+            if tried is not None and tried.elasticity:
+                effect = sign * tried.elasticity
+                left, right = sorted((scale(0.0), scale(effect)))
+                title = f"{each.row.label}\n{SIDES[kind]}: {effect:+.3f} %"
+                drawing.add("rect", title=title, x=left, y=y + 3 + kind * BAR, width=max(right - left, 0.5), height=BAR,
+                            fill=PARTS[kind], class_=f"p{kind} point")  # fmt: skip
+    drawing.height = bottom + 24
+    return drawing.svg(alt)
