@@ -5,7 +5,7 @@ Which do is data, in templates/sweep.csv, so that the command line, a workbook's
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
