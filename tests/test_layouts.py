@@ -138,15 +138,14 @@ def trained(model: str, chips: int, tokens: float, measured: float, source: str,
 def mixtral(model: str, chips: int, tflops: float, **more: float) -> Published:
     """A mapping of Megatron Core's README: 256 sequences of 4,096; it counts attention without its mask."""
     measured = flops_of(model, 2**20, 4096, is_causal=0) / (chips * tflops * 1e12)
-    return trained(
-        model, chips, 2**20, measured, f"Megatron Core MoE, 2025: {model} at {tflops} TFLOP/s", **SHARED, **more
-    )
+    source = f"Megatron Core MoE, 2025: {model} at {tflops} TFLOP/s"
+    return trained(model, chips, 2**20, measured, source, stack="tuned", **SHARED, **more)
 
 
 def qwen(measured: float, name: str, **more: float | str) -> Published:
     """Qwen3 235B on 256 H100: experts lie whole on chips of tensor and data ways."""
     source = f"Megatron MoE Model Zoo, Qwen3 {name}: 2,048 sequences of 4,096 on 256 H100, 2025"
-    plan = {**SHARED, "has_whole_experts": 1, **more}
+    plan = {**SHARED, "has_whole_experts": 1, "stack": "tuned", **more}
     return trained("qwen3-235b-a22b", 256, 2**23, measured, source, **plan)
 
 
