@@ -152,17 +152,16 @@ def trained(model: str, chips: int, tokens: float, measured: float, source: str,
 
 
 def mixtral(model: str, chips: int, tflops: float, **more: float) -> Published:
-    """A mapping of Megatron Core's README: 256 sequences of 4,096; it counts attention without its mask."""
+    """A mapping of Megatron Core's README or of its Model Zoo: 256 sequences; it counts attention without its mask."""
     measured = flops_of(model, 2**20, 4096, is_causal=0) / (chips * tflops * 1e12)
-    return trained(
-        model, chips, 2**20, measured, f"Megatron Core MoE, 2025: {model} at {tflops} TFLOP/s", **SHARED, **more
-    )
+    source = f"Megatron Core MoE, 2025: {model} at {tflops} TFLOP/s"
+    return trained(model, chips, 2**20, measured, source, stack="tuned", **SHARED, **more)
 
 
 def qwen(measured: float, name: str, **more: float | str) -> Published:
     """Qwen3 235B on 256 H100: experts lie whole on chips of tensor and data ways."""
     source = f"Megatron MoE Model Zoo, Qwen3 {name}: 2,048 sequences of 4,096 on 256 H100, 2025"
-    plan = {**SHARED, "has_whole_experts": 1, **more}
+    plan = {**SHARED, "has_whole_experts": 1, "stack": "tuned", **more}
     return trained("qwen3-235b-a22b", 256, 2**23, measured, source, **plan)
 
 
@@ -179,8 +178,8 @@ TRAINED = [
     DEEPSEEK,
     mixtral("mixtral-8x7b", 64, 468, mesh_expert=8, mesh_data=2, mesh_pipeline=4, pipeline_interleave=8,
             n_microbatches=16),
-    mixtral("mixtral-8x22b", 128, 455, mesh_tensor=4, mesh_expert=2, mesh_data=2, mesh_pipeline=8,
-            pipeline_interleave=7, n_microbatches=64),
+    mixtral("mixtral-8x22b", 128, 455, mesh_tensor=2, mesh_expert=4, mesh_data=2, mesh_pipeline=8, n_microbatches=32,
+            has_whole_experts=1),
     qwen(19.7, "EP 32 over nodes", mesh_tensor=2, mesh_expert=16, mesh_pipeline=8, pipeline_interleave=4,
          n_microbatches=128),
     qwen(24.2, "EP 8 and PP 32", mesh_tensor=2, mesh_expert=4, mesh_pipeline=32, pipeline_interleave=3,
@@ -194,7 +193,7 @@ BESIDE_COMPUTE = qwen(17.6, "EP 8 and FSDP", mesh_tensor=2, mesh_expert=4, mesh_
 
 @pytest.mark.parametrize("plan", TRAINED, ids=lambda plan: plan.source.split(": ")[0] + f" {plan.inputs['n_chips']}")
 def test_a_published_step_ends_up_in_the_range_of_what_is_expected(plan: Published) -> None:
-    """The measured step is above its bound, within the range, and within 30 % of the expected one."""
+    """The measured step is above its bound, within the range, and within 25 % of the expected one."""
     found = results(plan)
     bound, low, expected, high = (
         found.value(name)
@@ -207,7 +206,7 @@ def test_a_published_step_ends_up_in_the_range_of_what_is_expected(plan: Publish
     )
     assert bound < plan.measured
     assert low < plan.measured < high
-    assert expected == pytest.approx(plan.measured, rel=0.3)
+    assert expected == pytest.approx(plan.measured, rel=0.25)
     assert found.value("check_mesh") == found.value("check_experts") == found.value("check_stages") == 1
 
 
