@@ -62,7 +62,8 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
     every = "every check and condition" if asked.conditions else "every check"
     yield f"{found.tried:,} plans tried, {found.passed:,} pass {every}."
     for name, count in sorted(found.refused.items(), key=lambda each: -each[1])[:REFUSERS]:
-        yield f"  refused by {template.row(name).label} ({name}): {count:,}"
+        named = "" if name in asked.conditions else f" ({name})"
+        yield f"  refused by {template.row(name).label}{named}: {count:,}"
     if several:
         yield f"No plan is better in all of these than the {found.front:,} of the front; {len(found.plans):,} along it:"
     else:
