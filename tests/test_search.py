@@ -302,6 +302,28 @@ def test_llama_3_405bs_published_recipe_is_within_the_error_bar_of_the_best_plan
     assert published.plans[0].results.value(STEP) <= best.value(f"{STEP}_high")
 
 
+def test_deepseek_v3s_decoding_layout_is_the_best_on_its_144_chips():
+    """Section 3.4: each chip attends alone and the experts lie over all; no other layout decodes more in 50 ms a step."""
+    settings = ["n_chips=144", "context_len=4989", "prompt_len=4489", "generate_len=1000", "weight_dtype=fp8",
+                "compute_dtype=fp8", "dispatch_dtype=fp8", "routed_nodes=4", "redundant_experts=32"]  # fmt: skip
+    overs, wheres = ["batch=256..16384+256"], ["decode_step_time_expected<=50ms"]
+    wanted = asked("inference", "deepseek-v3", ["h800-sxm"], settings, overs, wheres)
+    found = optimum(wanted, [objective(wanted.template, "decode_tokens_per_second", is_least=False)], 3)
+    best = max((plan for plan in found.plans), key=lambda plan: plan.results.value("decode_tokens_per_second"))
+    assert (best.moved["serve_data"], best.moved["serve_expert"], best.moved["serve_pipeline"]) == (144, 144, 1)
+
+
+def test_deepseek_v3s_training_recipe_is_within_the_error_bar_of_the_best_plan():
+    """Section 3.2: pipeline 16 and experts over 64 on 2,048 H800, at the best microbatches and what is kept of them."""
+    settings = ["n_chips=2048", "batch_tokens=62914560", "seq_len=4096", "compute_dtype=fp8"]
+    wanted = asked("training", "deepseek-v3", ["h800-sxm"], settings)
+    aim = [objective(wanted.template, STEP, is_least=True)]
+    best = min((plan.results for plan in optimum(wanted, aim, 5).plans), key=lambda each: each.value(STEP))
+    ways = ["mesh_tensor=1", "mesh_pipeline=16", "mesh_expert=64"]
+    recipe = optimum(asked("training", "deepseek-v3", ["h800-sxm"], settings, ways), aim, 1).plans[0].results
+    assert recipe.value(STEP) <= best.value(f"{STEP}_high")
+
+
 def test_every_layout_of_a_search_makes_the_chips_and_keeps_the_rules():
     """The layouts that are tried multiply to the chips, and none is beyond a node or uneven."""
     from planner.search import sensible
