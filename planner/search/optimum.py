@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +20,7 @@ from planner.search import sensible
 from planner.search.computing import Plans
 from planner.search.ranking import front, within
 from planner.search.request import Request, Subject
-from planner.search.space import Block, Space
+from planner.search.space import Axis, Block, Space
 
 KEPT = 2000  # plans of a block that are kept whether they are near the best or not
 KINDS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context", "serve_tensor",
@@ -56,12 +56,22 @@ class Plan:
     is_tie: bool = False
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """The plans of one subject that are told or on the front: their ranks among all, what moves, and which are ties."""
+
+    subject: Subject
+    ranks: np.ndarray
+    moved: Axis
+    is_tie: np.ndarray
+
+
 @dataclass
 class Found:
     """What a search found: how many plans it tried, how many passed, what refused the others, and the best.
 
     `ties` counts the plans that the error bar of the best holds, itself among them; of several objectives the plans are
-    a front, of which `plans` may be a part.
+    a front, of which `plans` may be a part and `chosen` has all.
     """
 
     objectives: Sequence[Objective]
@@ -72,6 +82,7 @@ class Found:
     ties: int = 0
     front: int = 0
     plans: list[Plan] = field(default_factory=list)
+    chosen: list[Chosen] = field(default_factory=list)
 
 
 @dataclass
@@ -197,6 +208,7 @@ def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], 
         found.front = len(chosen)
         spread = np.unique(np.linspace(0, len(chosen) - 1, min(top, len(chosen))).round().astype(int))
         found.plans = [_plan(asked, pool, spaces, int(place)) for place in chosen[spread]]
+        found.chosen = _grouped(asked, pool, spaces, chosen, set())
         return
     ties = within(pool.costs[:, 0], pool.ends)
     found.ties = len(ties)
@@ -206,6 +218,21 @@ def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], 
     order = [simplest, *(place for place in sorted(first.tolist()) if place != simplest)]
     tied = set(ties.tolist())
     found.plans = [_plan(asked, pool, spaces, place, is_tie=place in tied) for place in order[:top]]
+    found.chosen = _grouped(asked, pool, spaces, np.array(order[:top]), tied)
+
+
+def _grouped(
+    asked: Request, pool: _Pool, spaces: Sequence[Space], places: np.ndarray, tied: Container[int]
+) -> list[Chosen]:  # fmt: skip
+    """Some candidates in their order, by subject."""
+    found = []
+    for at, (subject, space) in enumerate(zip(asked.subjects, spaces, strict=True)):
+        ranks = np.flatnonzero(pool.subjects[places] == at)
+        if len(ranks):
+            axis = Axis(space.plans(pool.numbers[places[ranks]]))
+            ties = np.array([float(int(place) in tied) for place in places[ranks]])
+            found.append(Chosen(subject, ranks, axis, ties))
+    return found
 
 
 def _model_ways(pool: _Pool, spaces: Sequence[Space]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A table as a workbook: the sheet Sweep with a chart, and beside it what is assumed of every line."""
+"""A table as a workbook: a sheet of plans with a chart, and beside it what is assumed of every line."""
 
 from __future__ import annotations
 
@@ -20,14 +20,20 @@ from planner.workbook.scenarios import guarded
 MOST = 200_000  # lines: more take a spreadsheet longer to open than a reader waits
 SERIES = 8  # lines of the chart
 BOLD = Font(bold=True)
-NOTE = "Values of one moment, not formulas: `planner sweep` makes them anew."
+NOTE = "Values of one moment, not formulas: planner makes them anew."
 
 
-def workbook(asked: Request, columns: Sequence[Column], parts: Iterable[Part]) -> tuple[bytes, int]:
-    """The bytes of the workbook, and how many plans it has. Raises UserError for more than `MOST`."""
+def workbook(
+    asked: Request, columns: Sequence[Column], parts: Iterable[Part], title: str = "Sweep", drawn: Sequence[str] = ()
+) -> tuple[bytes, int]:
+    """The bytes of the workbook, and how many plans it has.
+
+    `drawn` are two columns whose points the chart draws; else it draws the first row that is shown over the last axis.
+    Raises UserError for more plans than `MOST`.
+    """
     book = Workbook()
     sheet, assumed = book.active, book.create_sheet("Assumptions")
-    sheet.title = "Sweep"
+    sheet.title = title
     sheet.append([column.name for column in columns])
     sheet.append([column.row.label if column.row else "" for column in columns])
     sheet.append([column.unit if column.unit not in ("1", "text") else "" for column in columns])
@@ -42,7 +48,10 @@ def workbook(asked: Request, columns: Sequence[Column], parts: Iterable[Part]) -
     sheet.freeze_panes = "A4"
     if sheet.max_row > 3:
         sheet.auto_filter.ref = f"A3:{get_column_letter(len(columns))}{sheet.max_row}"
-        _chart(sheet, asked, columns)
+        names = [column.name for column in columns]
+        x, y, others = (names.index(drawn[0]), names.index(drawn[1]), []) if drawn else _axes(asked, columns)
+        if x is not None and y is not None:
+            _chart(sheet, columns, x, y, others)
     _assume(assumed, asked)
     stream = io.BytesIO()
     book.save(stream)
@@ -56,14 +65,17 @@ def _cell(value: object) -> object:
     return guarded(value) if isinstance(value, str) else float(value)  # type: ignore[arg-type]
 
 
-def _chart(sheet: Worksheet, asked: Request, columns: Sequence[Column]) -> None:
-    """The first row that is shown over the last axis: a line for each combination of what moves beside it."""
+def _axes(asked: Request, columns: Sequence[Column]) -> tuple[int | None, int | None, list[int]]:
+    """The columns of the last axis, of the first row that is shown, and of what moves beside."""
     moving = [at for at, column in enumerate(columns) if column.row is None or column.name in asked.moving]
     along = [at for at in moving if columns[at].unit != "text"]
     shown = [at for at in range(len(columns)) if at not in moving and columns[at].unit != "text"]
-    if not along or not shown:
-        return
-    x, y, others = along[-1], shown[0], [at for at in moving if at != along[-1]]
+    x = along[-1] if along else None
+    return x, shown[0] if shown else None, [at for at in moving if at != x]
+
+
+def _chart(sheet: Worksheet, columns: Sequence[Column], x: int, y: int, others: Sequence[int]) -> None:
+    """A column over another: a line for each combination of others."""
     chart = ScatterChart()
     chart.style, chart.height, chart.width = 13, 9, 18
     chart.title = _titled(columns[y])
