@@ -363,6 +363,17 @@ def test_the_best_plans_are_live_scenarios_whose_cells_compute_the_same_numbers(
     assert len(plan.scenarios) == 4
 
 
+def test_a_plan_beyond_what_was_fitted_is_marked():
+    """128 stages are more than any published run has on a switch, and 8 are not."""
+    from planner.search.extrapolated import extrapolated
+    from planner.search.optimum import at
+
+    wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=4096"], ["mesh_pipeline=8,64"])
+    plans = [at(wanted, wanted.subjects[0], {"mesh_pipeline": stages}) for stages in (8.0, 128.0)]
+    assert extrapolated(wanted, plans[0]) == ""
+    assert extrapolated(wanted, plans[1]).startswith("mesh_pipeline 128 > ")
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [

@@ -11,6 +11,7 @@ from planner.catalog import Value
 from planner.formulas.binding import of_headline
 from planner.formulas.headlines import headlines
 from planner.formulas.template import Row
+from planner.search.extrapolated import extrapolated
 from planner.search.optimum import Found, Plan
 from planner.search.request import Request
 from planner.search.sweep import Column, Sweep
@@ -19,7 +20,7 @@ from planner.table import aligned
 
 FIRST = 20  # lines of a table that are printed
 REFUSERS = 4  # checks that are named
-TEXTS = ("model", "hardware", "remat", "what binds", "plan")
+TEXTS = ("model", "hardware", "remat", "extrapolated", "what binds", "plan")
 
 
 def first_lines(sweep: Sweep) -> Iterator[str]:
@@ -113,8 +114,11 @@ def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
     if "memory_bytes_per_chip" in template.by_name and "memory_bytes_per_chip" not in dict(columns):
         row = template.row("memory_bytes_per_chip")
         columns.append(("memory", [_said(row, plan.results.value(row.name)) for plan in plans]))
-    binds = [_binds(asked, found, plan) for plan in plans]
-    return [*columns, ("what binds", binds)] if any(binds) else columns
+    told = {
+        "extrapolated": [extrapolated(asked, plan) for plan in plans],
+        "what binds": [_binds(asked, found, plan) for plan in plans],
+    }
+    return [*columns, *((title, cells) for title, cells in told.items() if any(cells))]
 
 
 def _rank(found: Found, at: int) -> str:
