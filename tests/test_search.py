@@ -363,6 +363,22 @@ def test_the_best_plans_are_live_scenarios_whose_cells_compute_the_same_numbers(
     assert len(plan.scenarios) == 4
 
 
+def test_the_odds_of_two_chips_are_those_of_drawing_from_their_ranges():
+    """The probability that one chip's best plan is cheaper is that of log-normal draws with the told ranges."""
+    from planner.search.odds import better
+
+    wanted = asked("training", "llama3-70b", ["h100-sxm", "tpu-v5p"], ["n_chips=512"])
+    aim = objective(wanted.template, "train_cost_expected", is_least=True)
+    first, second = optimum(wanted, [aim], 1).of_each
+    assert first.results.value(aim.row.name) <= second.results.value(aim.row.name)
+    rng = np.random.default_rng(3)
+    draws = []
+    for plan in (first, second):
+        number, low, high = (plan.results.value(aim.row.name + end) for end in ("", "_low", "_high"))
+        draws.append(number * np.exp(rng.normal(0, math.log(high / low) / 2.5631, 400_000)))
+    assert better(aim, second, first) == pytest.approx(float((draws[1] < draws[0]).mean()), abs=0.005)
+
+
 def test_a_plan_beyond_what_was_fitted_is_marked():
     """128 stages are more than any published run has on a switch, and 8 are not."""
     from planner.search.extrapolated import extrapolated

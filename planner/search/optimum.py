@@ -71,7 +71,8 @@ class Found:
     """What a search found: how many plans it tried, how many passed, what refused the others, and the best.
 
     `ties` counts the plans that the error bar of the best holds, itself among them; of several objectives the plans are
-    a front, of which `plans` may be a part and `chosen` has all.
+    a front, of which `plans` may be a part and `chosen` has all. `of_each` has the best of each model and chip by the
+    one objective, where there are several, best first.
     """
 
     objectives: Sequence[Objective]
@@ -83,6 +84,7 @@ class Found:
     front: int = 0
     plans: list[Plan] = field(default_factory=list)
     chosen: list[Chosen] = field(default_factory=list)
+    of_each: list[Plan] = field(default_factory=list)
 
 
 @dataclass
@@ -138,6 +140,7 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
     ends = objectives[0].range_end(template) if len(objectives) == 1 else ""
     wanted = [*(each.row.name for each in objectives), *checks, *asked.conditions, *([ends] if ends else [])]
     found, pool = Found(objectives), _Pool()
+    leaders: dict[int, tuple[float, int]] = {}  # by subject the least cost, and whose it is
     spaces = [sensible.space(asked, subject, alone=alone) for subject in asked.subjects]
     whole = sum(space.count for space in spaces)
     for at, (subject, space) in enumerate(zip(asked.subjects, spaces, strict=True)):
@@ -154,11 +157,17 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
                 found.refused[name] = found.refused.get(name, 0) + count
             if len(part.numbers):
                 pool.add(at, part.numbers + block.start, part.costs, part.ends)
+                first = int(np.argmin(part.costs[:, 0]))
+                leader = float(part.costs[first, 0]), int(part.numbers[first]) + block.start
+                leaders[at] = min(leader, leaders.get(at, leader))
             progress.step(f"{found.tried:,} of {whole:,} plans")
     progress.clear()
     if not len(pool.numbers):
         raise _none(asked, found, spaces)
     _choose(asked, found, pool, spaces, top, alone=alone)
+    if len(objectives) == 1 and len(asked.subjects) > 1:
+        for place, (_, number) in sorted(leaders.items(), key=lambda each: each[1]):
+            found.of_each.append(_at(asked, spaces, place, number))
     return found
 
 
@@ -269,10 +278,14 @@ def _involved(pool: _Pool, spaces: Sequence[Space]) -> list[np.ndarray]:
 
 
 def _plan(asked: Request, pool: _Pool, spaces: Sequence[Space], place: int, *, is_tie: bool = False) -> Plan:
-    subject = int(pool.subjects[place])
+    return _at(asked, spaces, int(pool.subjects[place]), int(pool.numbers[place]), is_tie=is_tie)
+
+
+def _at(asked: Request, spaces: Sequence[Space], subject: int, number: int, *, is_tie: bool = False) -> Plan:
+    """The plan of a subject by its number."""
     moved = {
         name: text_of(value) if asked.template.row(name).unit == "text" else value
-        for name, value in spaces[subject].plan(int(pool.numbers[place])).items()
+        for name, value in spaces[subject].plan(number).items()
     }
     return at(asked, asked.subjects[subject], moved, is_tie=is_tie)
 

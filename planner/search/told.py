@@ -9,9 +9,10 @@ import numpy as np
 from planner import progress
 from planner.catalog import Value
 from planner.formulas.binding import of_headline
-from planner.formulas.headlines import headlines
+from planner.formulas.headlines import RANGE, headlines
 from planner.formulas.template import Row
 from planner.search.extrapolated import extrapolated
+from planner.search.odds import better
 from planner.search.optimum import Found, Plan
 from planner.search.request import Request
 from planner.search.sweep import Column, Sweep
@@ -80,6 +81,24 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
     alike = [f"{name} {_said(template.row(name), value)}" for name, value in _alike(found).items()]
     if alike:
         yield f"In all of them: {', '.join(alike)}."
+    if found.of_each:
+        yield from _of_each(found)
+
+
+def _of_each(found: Found) -> Iterator[str]:
+    """The best of each model and chip, and how likely it is better than the best of all."""
+    aim, (best, *_) = found.objectives[0], found.of_each
+    rows = []
+    for plan in found.of_each:
+        chance = better(aim, plan, best) if plan is not best else None
+        names = [name for name in (aim.row.name, *(aim.row.name + end for end in RANGE)) if name in plan.results]
+        said = [_said(aim.row, plan.results.value(name)) for name in names]
+        between = f"{said[1]} to {said[2]}" if len(said) == len(RANGE) + 1 else ""
+        rows.append([plan.subject.said, said[0], between, "" if chance is None else percent(chance, 0)])
+    yield ""
+    yield from aligned(
+        ["the best of each", aim.row.name, "80 % of published runs", "better than the first"], rows
+    ).splitlines()
 
 
 def _cost(found: Found, plan: Plan) -> float:
