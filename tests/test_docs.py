@@ -41,6 +41,7 @@ def text_of(page: str) -> str:
         "checking",
         "measurements",
         "report",
+        "search",
     ],
 )
 @pytest.mark.slow

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 @click.option("--top", type=click.IntRange(1, 200), default=5, help="How many plans to tell.")
 @options.databases
 @click.option("--workbook", type=PATH, help="Add the plans to this workbook as live scenarios; it is built if absent.")
-@click.option("-o", "--output", type=PATH, help="A .csv of the plans.")
+@click.option(
+    "-o", "--output", type=PATH, help="The plans as a .csv, .parquet or .xlsx; of several objectives the front."
+)
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
 def command(
     template: str, models: tuple[str, ...], chips: tuple[str, ...], settings: tuple[str, ...], least: tuple[str, ...],
@@ -52,7 +54,7 @@ def command(
 
     if output is not None:
         refuse_existing(output, force=force)
-        tables.check_writable(output, (".csv",))
+        tables.check_writable(output)
     if workbook is not None:
         scenarios.check_writable(workbook)
     asked = request(template, models, chips, settings, overs, wheres, databases)
@@ -65,6 +67,7 @@ def command(
         from planner.search.listed import listed
 
         columns, part = listed(asked, found)
-        click.echo(f"Wrote {output}: {tables.write(output, columns, [part]):,} plans.")
+        drawn = [each.row.name for each in objectives[:2]] if len(objectives) > 1 else ()
+        click.echo(f"Wrote {output}: {tables.write(output, asked, columns, [part], 'Search', drawn):,} plans.")
     if workbook is not None:
         click.echo(scenarios.write(workbook, asked, found.plans, databases))

@@ -14,8 +14,6 @@ from planner.commands.options import PATH, Greedy, refuse_existing, repeatable, 
 if TYPE_CHECKING:
     from planner.catalog.databases import Databases
 
-ENDINGS = (".csv", ".parquet", ".xlsx")
-
 
 @click.command("sweep", cls=Greedy)
 @click.argument("template")
@@ -44,7 +42,7 @@ def command(
 
     if output is not None:
         refuse_existing(output, force=force)
-        tables.check_writable(output, ENDINGS)
+        tables.check_writable(output)
     asked = request(template, models, chips, settings, overs, wheres, databases)
     sweep = Sweep(asked, wanted(asked.template, names))
     if output is None:
@@ -52,13 +50,6 @@ def command(
 
         click.echo("\n".join(first_lines(sweep)))
         return
-    if output.suffix.lower() == ".xlsx":
-        from planner.search.sheet import workbook
-        from planner.xlsx.atomic import write_atomically
-
-        made, count = workbook(asked, sweep.columns, sweep.parts())
-        write_atomically(output, made)
-    else:
-        count = tables.write(output, sweep.columns, sweep.parts())
+    count = tables.write(output, asked, sweep.columns, sweep.parts(), "Sweep")
     of = f" of {sweep.count:,}" if wheres else ""
     click.echo(f"Wrote {output}: {count:,}{of} plans, {len(sweep.columns)} columns.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +20,7 @@ from planner.search import sensible
 from planner.search.computing import Plans
 from planner.search.ranking import front, within
 from planner.search.request import Request, Subject
-from planner.search.space import Block, Space
+from planner.search.space import Axis, Block, Space
 
 KEPT = 2000  # plans of a block that are kept whether they are near the best or not
 KINDS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context", "serve_tensor",
@@ -56,12 +56,23 @@ class Plan:
     is_tie: bool = False
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """The plans of one subject that are told or on the front: their ranks among all, what moves, and which are ties."""
+
+    subject: Subject
+    ranks: np.ndarray
+    moved: Axis
+    is_tie: np.ndarray
+
+
 @dataclass
 class Found:
     """What a search found: how many plans it tried, how many passed, what refused the others, and the best.
 
     `ties` counts the plans that the error bar of the best holds, itself among them; of several objectives the plans are
-    a front, of which `plans` may be a part.
+    a front, of which `plans` may be a part and `chosen` has all. `of_each` has the best of each model and chip by the
+    one objective, where there are several, best first.
     """
 
     objectives: Sequence[Objective]
@@ -72,6 +83,8 @@ class Found:
     ties: int = 0
     front: int = 0
     plans: list[Plan] = field(default_factory=list)
+    chosen: list[Chosen] = field(default_factory=list)
+    of_each: list[Plan] = field(default_factory=list)
 
 
 @dataclass
@@ -127,6 +140,7 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
     ends = objectives[0].range_end(template) if len(objectives) == 1 else ""
     wanted = [*(each.row.name for each in objectives), *checks, *asked.conditions, *([ends] if ends else [])]
     found, pool = Found(objectives), _Pool()
+    leaders: dict[int, tuple[float, int]] = {}  # by subject the least cost, and whose it is
     spaces = [sensible.space(asked, subject, alone=alone) for subject in asked.subjects]
     whole = sum(space.count for space in spaces)
     for at, (subject, space) in enumerate(zip(asked.subjects, spaces, strict=True)):
@@ -143,11 +157,17 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
                 found.refused[name] = found.refused.get(name, 0) + count
             if len(part.numbers):
                 pool.add(at, part.numbers + block.start, part.costs, part.ends)
+                first = int(np.argmin(part.costs[:, 0]))
+                leader = float(part.costs[first, 0]), int(part.numbers[first]) + block.start
+                leaders[at] = min(leader, leaders.get(at, leader))
             progress.step(f"{found.tried:,} of {whole:,} plans")
     progress.clear()
     if not len(pool.numbers):
         raise _none(asked, found, spaces)
     _choose(asked, found, pool, spaces, top, alone=alone)
+    if len(objectives) == 1 and len(asked.subjects) > 1:
+        for place, (_, number) in sorted(leaders.items(), key=lambda each: each[1]):
+            found.of_each.append(_at(asked, spaces, place, number))
     return found
 
 
@@ -197,6 +217,7 @@ def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], 
         found.front = len(chosen)
         spread = np.unique(np.linspace(0, len(chosen) - 1, min(top, len(chosen))).round().astype(int))
         found.plans = [_plan(asked, pool, spaces, int(place)) for place in chosen[spread]]
+        found.chosen = _grouped(asked, pool, spaces, chosen, set())
         return
     ties = within(pool.costs[:, 0], pool.ends)
     found.ties = len(ties)
@@ -206,6 +227,21 @@ def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], 
     order = [simplest, *(place for place in sorted(first.tolist()) if place != simplest)]
     tied = set(ties.tolist())
     found.plans = [_plan(asked, pool, spaces, place, is_tie=place in tied) for place in order[:top]]
+    found.chosen = _grouped(asked, pool, spaces, np.array(order[:top]), tied)
+
+
+def _grouped(
+    asked: Request, pool: _Pool, spaces: Sequence[Space], places: np.ndarray, tied: Container[int]
+) -> list[Chosen]:  # fmt: skip
+    """Some candidates in their order, by subject."""
+    found = []
+    for at, (subject, space) in enumerate(zip(asked.subjects, spaces, strict=True)):
+        ranks = np.flatnonzero(pool.subjects[places] == at)
+        if len(ranks):
+            axis = Axis(space.plans(pool.numbers[places[ranks]]))
+            ties = np.array([float(int(place) in tied) for place in places[ranks]])
+            found.append(Chosen(subject, ranks, axis, ties))
+    return found
 
 
 def _model_ways(pool: _Pool, spaces: Sequence[Space]) -> np.ndarray:
@@ -242,10 +278,14 @@ def _involved(pool: _Pool, spaces: Sequence[Space]) -> list[np.ndarray]:
 
 
 def _plan(asked: Request, pool: _Pool, spaces: Sequence[Space], place: int, *, is_tie: bool = False) -> Plan:
-    subject = int(pool.subjects[place])
+    return _at(asked, spaces, int(pool.subjects[place]), int(pool.numbers[place]), is_tie=is_tie)
+
+
+def _at(asked: Request, spaces: Sequence[Space], subject: int, number: int, *, is_tie: bool = False) -> Plan:
+    """The plan of a subject by its number."""
     moved = {
         name: text_of(value) if asked.template.row(name).unit == "text" else value
-        for name, value in spaces[subject].plan(int(pool.numbers[place])).items()
+        for name, value in spaces[subject].plan(number).items()
     }
     return at(asked, asked.subjects[subject], moved, is_tie=is_tie)
 

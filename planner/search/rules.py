@@ -16,6 +16,7 @@ TRAINING = (
     "pipeline stages whose longest has at most 10 % more layers than the mean",
     "context ways that leave each at least 8,192 tokens of a sequence",
     "as many sequences in every microbatch of every data way; at least as many microbatches as stages",
+    "as few slices of a torus as hold the chips",
     "chunks of a stage's layers that are equal, with microbatches that the stages divide",
 )
 SERVING = (

@@ -1,9 +1,9 @@
-"""A table as a workbook: the sheet Sweep with a chart, and beside it what is assumed of every line."""
+"""A table as a workbook: a sheet of plans with a chart, and beside it what is assumed of every line."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from openpyxl import Workbook
@@ -13,21 +13,29 @@ from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.errors import UserError
+from planner.formulas.following import followers
 from planner.search.request import Request
 from planner.search.sweep import Column, Part
 from planner.workbook.scenarios import guarded
 
-MOST = 200_000  # lines: more take a spreadsheet longer to open than a reader waits
+MOST = 50_000  # plans: more take a spreadsheet longer to open than a reader waits
 SERIES = 8  # lines of the chart
-BOLD = Font(bold=True)
-NOTE = "Values of one moment, not formulas: `planner sweep` makes them anew."
+BOLD = Font(name="Calibri", size=11, bold=True)
+FRACTION, WHOLE = "[>=1000]#,##0;[>=0.001]0.0000;0.00E+00", "#,##0"
+NOTE = "Values of one moment, not formulas: planner makes them anew."
 
 
-def workbook(asked: Request, columns: Sequence[Column], parts: Iterable[Part]) -> tuple[bytes, int]:
-    """The bytes of the workbook, and how many plans it has. Raises UserError for more than `MOST`."""
+def workbook(
+    asked: Request, columns: Sequence[Column], parts: Iterable[Part], title: str = "Sweep", drawn: Sequence[str] = ()
+) -> tuple[bytes, int]:
+    """The bytes of the workbook, and how many plans it has.
+
+    `drawn` are two columns whose points the chart draws; else it draws the first row that is shown over the last axis.
+    Raises UserError for more plans than `MOST`.
+    """
     book = Workbook()
     sheet, assumed = book.active, book.create_sheet("Assumptions")
-    sheet.title = "Sweep"
+    sheet.title = title
     sheet.append([column.name for column in columns])
     sheet.append([column.row.label if column.row else "" for column in columns])
     sheet.append([column.unit if column.unit not in ("1", "text") else "" for column in columns])
@@ -36,14 +44,20 @@ def workbook(asked: Request, columns: Sequence[Column], parts: Iterable[Part]) -
             if sheet.max_row - 3 >= MOST:
                 raise UserError(f"a sheet of more than {MOST:,} plans", remedy="write a .csv, or add a --where")
             sheet.append([_cell(value) for value in cells])
+            for cell in sheet[sheet.max_row]:
+                if isinstance(cell.value, float):
+                    cell.number_format = WHOLE if cell.value == int(cell.value) else FRACTION
     for at, column in enumerate(columns, 1):
         sheet.cell(1, at).font = BOLD
         sheet.column_dimensions[get_column_letter(at)].width = max(12, min(34, len(column.name) + 2))
     sheet.freeze_panes = "A4"
     if sheet.max_row > 3:
         sheet.auto_filter.ref = f"A3:{get_column_letter(len(columns))}{sheet.max_row}"
-        _chart(sheet, asked, columns)
-    _assume(assumed, asked)
+        names = [column.name for column in columns]
+        x, y, others = (names.index(drawn[0]), names.index(drawn[1]), []) if drawn else _axes(asked, columns)
+        if x is not None and y is not None:
+            _chart(sheet, columns, x, y, others)
+    _assume(assumed, asked, [column.name for column in columns])
     stream = io.BytesIO()
     book.save(stream)
     return stream.getvalue(), sheet.max_row - 3
@@ -56,14 +70,17 @@ def _cell(value: object) -> object:
     return guarded(value) if isinstance(value, str) else float(value)  # type: ignore[arg-type]
 
 
-def _chart(sheet: Worksheet, asked: Request, columns: Sequence[Column]) -> None:
-    """The first row that is shown over the last axis: a line for each combination of what moves beside it."""
+def _axes(asked: Request, columns: Sequence[Column]) -> tuple[int | None, int | None, list[int]]:
+    """The columns of the last axis, of the first row that is shown, and of what moves beside."""
     moving = [at for at, column in enumerate(columns) if column.row is None or column.name in asked.moving]
     along = [at for at in moving if columns[at].unit != "text"]
     shown = [at for at in range(len(columns)) if at not in moving and columns[at].unit != "text"]
-    if not along or not shown:
-        return
-    x, y, others = along[-1], shown[0], [at for at in moving if at != along[-1]]
+    x = along[-1] if along else None
+    return x, shown[0] if shown else None, [at for at in moving if at != x]
+
+
+def _chart(sheet: Worksheet, columns: Sequence[Column], x: int, y: int, others: Sequence[int]) -> None:
+    """A column over another: a line for each combination of others."""
     chart = ScatterChart()
     chart.style, chart.height, chart.width = 13, 9, 18
     chart.title = _titled(columns[y])
@@ -98,7 +115,7 @@ def _runs(sheet: Worksheet, others: Sequence[int]) -> Iterator[tuple[int, int, s
         )
 
 
-def _assume(sheet: Worksheet, asked: Request) -> None:
+def _assume(sheet: Worksheet, asked: Request, columns: Container[str]) -> None:
     """What is the same in every line, or says of which plans they are: models, chips, conditions, every input."""
     sheet.append(["Template", asked.template.name, "", asked.template.digests.get(asked.template.name, "")])
     for kind, title in (("model", "Models"), ("hardware", "Chips")):
@@ -111,12 +128,15 @@ def _assume(sheet: Worksheet, asked: Request) -> None:
     sheet.append([])
     sheet.append(["Input", "Value", "Unit", "Name", "Where from"])
     top = sheet.max_row
-    moving = {axis_name: column for axis in asked.axes for axis_name, column in axis.columns.items()}
+    lengths = {name: f"{len(column):,} values" for axis in asked.axes for name, column in axis.columns.items()}
+    following = {each.name for each in followers(asked.template, asked.given, lengths)}
     for row in asked.template.of_kind("input"):
         value = asked.given.get(row.name, row.default)
         source = "typed" if row.name in asked.given else f"default of {row.template}"
-        if row.name in moving:
-            value, source = f"{len(moving[row.name]):,} values", "moves"
+        if row.name in following and row.name not in columns:
+            value, source = "follows", "what moves"
+        elif row.name in columns and row.name not in asked.given:
+            value, source = lengths.get(row.name, "moves"), "a column of the table"
         unit = "" if row.unit in ("1", "text") else row.unit
         sheet.append([row.label, "N/A" if value is None else value, unit, row.name, source])
     for each in [*sheet["A"][: top - 2], *sheet[top]]:

@@ -23,10 +23,12 @@ class Column:
 
     name: str
     row: Row | None = None
+    unit_otherwise: str = "text"
 
     @property
     def unit(self) -> str:
-        return self.row.unit if self.row else "text"
+        """The unit of its row; of what has none, as a model's name, that of its own."""
+        return self.row.unit if self.row else self.unit_otherwise
 
 
 Part = Mapping[str, np.ndarray]  # a part of the table: of each column an array, of texts in objects, NaN for N/A
@@ -82,7 +84,7 @@ class Sweep:
                     part[column.name] = np.full(count, getattr(subject, column.name), dtype=object)
                     continue
                 array = found[column.name] if column.name in found else block.arrays[column.name]
-                flat = block.flat(_texts(array) if column.unit == "text" else array)
+                flat = block.flat(texts(array) if column.unit == "text" else array)
                 part[column.name] = flat if kept is None else flat[kept]
             return part
 
@@ -96,7 +98,7 @@ def met(found: Mapping[str, Array], conditions: Sequence[str], block: Block) -> 
     return block.flat(np.logical_and.reduce(np.broadcast_arrays(*(found[name] == 1 for name in conditions))))
 
 
-def _texts(codes: Array) -> np.ndarray:
+def texts(codes: Array) -> np.ndarray:
     """The texts that codes stand for, in an array of objects; None for N/A."""
     array = np.asarray(codes)
     return np.array([text_of(float(each)) for each in array.reshape(-1)], dtype=object).reshape(array.shape)

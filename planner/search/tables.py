@@ -1,4 +1,4 @@
-"""A table written to a file part by part, in bounded memory, whole or not at all: .csv and .parquet."""
+"""A table written to a file part by part, in bounded memory, whole or not at all: .csv and .parquet; and .xlsx."""
 
 from __future__ import annotations
 
@@ -8,24 +8,37 @@ from pathlib import Path
 import numpy as np
 
 from planner.errors import Place, UserError
+from planner.search.request import Request
 from planner.search.sweep import Column, Part
 from planner.workbook.scenarios import guarded
-from planner.xlsx.atomic import written_atomically
+from planner.xlsx.atomic import write_atomically, written_atomically
 
+ENDINGS = (".csv", ".parquet", ".xlsx")
 TRIED = 1024  # numbers of a column that tell whether they repeat
 EXACT = 1e15  # whole numbers below it are written as such
 
 
-def write(path: Path, columns: Sequence[Column], parts: Iterable[Part]) -> int:
-    """Write the table at `path` by the ending of its name; returns how many rows it has. Raises UserError."""
+def write(
+    path: Path, asked: Request, columns: Sequence[Column], parts: Iterable[Part], title: str, drawn: Sequence[str] = ()
+) -> int:
+    """Write the table at `path` by the ending of its name; returns how many rows it has. Raises UserError.
+
+    `title` and `drawn` are the sheet's name and the two columns that its chart draws, where it is a workbook.
+    """
+    if path.suffix.lower() == ".xlsx":
+        from planner.search.sheet import workbook
+
+        made, count = workbook(asked, columns, parts, title, drawn)
+        write_atomically(path, made)
+        return count
     with written_atomically(path) as temporary:
         return (_csv if path.suffix.lower() == ".csv" else _parquet)(temporary, columns, parts)
 
 
-def check_writable(path: Path, endings: Sequence[str]) -> None:
+def check_writable(path: Path) -> None:
     """Raise UserError for a name of another ending, and where what writes it is not installed."""
-    if path.suffix.lower() not in endings:
-        raise UserError(f"a table's name ends in {', '.join(endings)}", place=Place(path), remedy="name it so")
+    if path.suffix.lower() not in ENDINGS:
+        raise UserError(f"a table's name ends in {', '.join(ENDINGS)}", place=Place(path), remedy="name it so")
     if path.suffix.lower() == ".parquet":
         try:
             import pyarrow.parquet  # noqa: F401

@@ -9,8 +9,10 @@ import numpy as np
 from planner import progress
 from planner.catalog import Value
 from planner.formulas.binding import of_headline
-from planner.formulas.headlines import headlines
+from planner.formulas.headlines import RANGE, headlines
 from planner.formulas.template import Row
+from planner.search.extrapolated import extrapolated
+from planner.search.odds import better
 from planner.search.optimum import Found, Plan
 from planner.search.request import Request
 from planner.search.sweep import Column, Sweep
@@ -19,7 +21,7 @@ from planner.table import aligned
 
 FIRST = 20  # lines of a table that are printed
 REFUSERS = 4  # checks that are named
-TEXTS = ("model", "hardware", "remat", "what binds", "plan")
+TEXTS = ("model", "hardware", "remat", "extrapolated", "what binds", "plan")
 
 
 def first_lines(sweep: Sweep) -> Iterator[str]:
@@ -62,7 +64,8 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
     every = "every check and condition" if asked.conditions else "every check"
     yield f"{found.tried:,} plans tried, {found.passed:,} pass {every}."
     for name, count in sorted(found.refused.items(), key=lambda each: -each[1])[:REFUSERS]:
-        yield f"  refused by {template.row(name).label} ({name}): {count:,}"
+        named = "" if name in asked.conditions else f" ({name})"
+        yield f"  refused by {template.row(name).label}{named}: {count:,}"
     if several:
         yield f"No plan is better in all of these than the {found.front:,} of the front; {len(found.plans):,} along it:"
     else:
@@ -78,6 +81,24 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
     alike = [f"{name} {_said(template.row(name), value)}" for name, value in _alike(found).items()]
     if alike:
         yield f"In all of them: {', '.join(alike)}."
+    if found.of_each:
+        yield from _of_each(found)
+
+
+def _of_each(found: Found) -> Iterator[str]:
+    """The best of each model and chip, and how likely it is better than the best of all."""
+    aim, (best, *_) = found.objectives[0], found.of_each
+    rows = []
+    for plan in found.of_each:
+        chance = better(aim, plan, best) if plan is not best else None
+        names = [name for name in (aim.row.name, *(aim.row.name + end for end in RANGE)) if name in plan.results]
+        said = [_said(aim.row, plan.results.value(name)) for name in names]
+        between = f"{said[1]} to {said[2]}" if len(said) == len(RANGE) + 1 else ""
+        rows.append([plan.subject.said, said[0], between, "" if chance is None else percent(chance, 0)])
+    yield ""
+    yield from aligned(
+        ["the best of each", aim.row.name, "80 % of published runs", "better than the first"], rows
+    ).splitlines()
 
 
 def _cost(found: Found, plan: Plan) -> float:
@@ -112,8 +133,11 @@ def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
     if "memory_bytes_per_chip" in template.by_name and "memory_bytes_per_chip" not in dict(columns):
         row = template.row("memory_bytes_per_chip")
         columns.append(("memory", [_said(row, plan.results.value(row.name)) for plan in plans]))
-    binds = [_binds(asked, found, plan) for plan in plans]
-    return [*columns, ("what binds", binds)] if any(binds) else columns
+    told = {
+        "extrapolated": [extrapolated(asked, plan) for plan in plans],
+        "what binds": [_binds(asked, found, plan) for plan in plans],
+    }
+    return [*columns, *((title, cells) for title, cells in told.items() if any(cells))]
 
 
 def _rank(found: Found, at: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -12,7 +13,7 @@ from planner.search.space import Axis
 WAYS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context")
 SCHEDULE = ("n_microbatches", "pipeline_interleave")
 READ = (
-    "n_chips", "n_slices", "batch_tokens", "seq_len", "n_layers", "n_experts", "n_heads", "topology", "node_size",
+    "n_chips", "batch_tokens", "seq_len", "n_layers", "n_experts", "n_heads", "topology", "node_size",
     "max_chips", "torus_axes", "longest_axis", "slice_x", "tensor_axes",
 )  # fmt: skip
 Values = Mapping[str, float | str | None]
@@ -23,7 +24,7 @@ def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequenc
 
     `values` are the plan's own (`READ`); `fixed` are the values of names that are typed or moved otherwise.
     """
-    names = ["n_chips", *WAYS, *SCHEDULE, "tensor_axes"]
+    names = ["n_chips", "n_slices", *WAYS, *SCHEDULE, "tensor_axes"]
     found = list(_all(values, fixed, chips))
     if not found:
         return None
@@ -37,9 +38,9 @@ def _number(values: Values, name: str, otherwise: float = 0.0) -> float:
 
 
 def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Iterator[tuple[float, ...]]:
-    layers, slices = _number(values, "n_layers", 1.0), _number(values, "n_slices", 1.0)
+    layers = _number(values, "n_layers", 1.0)
     sequences = _number(values, "batch_tokens") / _number(values, "seq_len", 1.0)
-    for count in chips:
+    for count, slices in ((each, slices) for each in chips for slices in _slices(values, fixed, each)):
         each = count / slices
         for axes in _axes(values, fixed):
             allowed = _allowed(values, axes)
@@ -51,7 +52,15 @@ def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[f
                 for number in numbers:
                     chunks = fixed.get("pipeline_interleave") or rules.chunks(layers, int(stages), int(number))
                     for chunk in chunks:
-                        yield (count, *ways, number, chunk, axes)
+                        yield (count, slices, *ways, number, chunk, axes)
+
+
+def _slices(values: Values, fixed: Mapping[str, Sequence[float]], chips: float) -> Sequence[float]:
+    """How many slices: those that are named, else the fewest that are no larger than a torus may be."""
+    if "n_slices" in fixed:
+        return fixed["n_slices"]
+    most = _number(values, "max_chips", chips) if values.get("topology") == "torus" else chips
+    return (float(math.ceil(chips / most)),)
 
 
 def _axes(values: Values, fixed: Mapping[str, Sequence[float]]) -> Sequence[float]:
