@@ -1,4 +1,5 @@
-"""A page of the documentation as a script: files that it shows, cells that a reader types, commands and their output.
+"""A page of the documentation as a script: files that it shows, cells that a reader types, commands and their output,
+and what is typed at Python's prompt.
 
 A comment of Markdown, which no reader sees, says what the text around it asks a reader to do:
 
@@ -9,6 +10,7 @@ A comment of Markdown, which no reader sees, says what the text around it asks a
 from __future__ import annotations
 
 import contextlib
+import doctest
 import os
 import re
 import shlex
@@ -16,6 +18,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from click.testing import CliRunner
 
@@ -39,7 +42,7 @@ def blocks(page: Path, kind: str) -> list[str]:
 
 def follow(page: Path, folder: Path) -> None:
     """Do in `folder` what a page says, in its order; each command must print what stands below it."""
-    name = ""
+    name, session = "", dict[str, Any]()
     for step in STEP.finditer(page.read_text(encoding="utf-8")):
         told, what, kind, body = step.groups()
         if told == "file":
@@ -53,9 +56,21 @@ def follow(page: Path, folder: Path) -> None:
                 line, _, shown = command.partition("\n")
                 printed = run(line, folder)
                 assert matches(printed, shown), f"$ {line}\n{printed}\nbut {page.name} shows\n{shown}"
+        elif kind == "pycon":
+            prompt(body, session, folder, page.name)
         elif name:
             (folder / name).write_text(body, encoding="utf-8")
             name = ""
+
+
+def prompt(body: str, session: dict[str, Any], folder: Path, page: str) -> None:
+    """Type in `folder` what a block of Python has behind its prompts; each must print what stands below it."""
+    test = doctest.DocTestParser().get_doctest(body, session, page, None, None)
+    runner, told = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), list[str]()
+    with contextlib.chdir(folder):
+        failed, _ = runner.run(test, out=told.append, clear_globs=False)
+    session.update(test.globs)
+    assert not failed, "".join(told)
 
 
 def run(line: str, folder: Path) -> str:

@@ -16,6 +16,7 @@ from planner import __version__
 from planner.cli import COMMANDS
 from planner.workbook.cover import COLOURS
 from planner.xlsx.opc import Package
+from tests import notebooks
 from tests.pages import DOCS, ROOT, blocks, environment, follow
 from tests.workbooks import write_plan
 
@@ -42,12 +43,21 @@ def text_of(page: str) -> str:
         "measurements",
         "report",
         "search",
+        "api",
     ],
 )
 @pytest.mark.slow
 def test_commands_print_what_the_page_shows(page: str, tmp_path: Path) -> None:
     """Each console block of the page, run in order in one folder, prints what stands below it."""
     follow(DOCS / f"{page}.md", tmp_path)
+
+
+@pytest.mark.slow
+def test_the_notebook_shows_what_its_cells_give(tmp_path: Path) -> None:
+    """Each cell of the notebook, run in order in one folder, shows what stands below it."""
+    notebook = notebooks.read()
+    cells = notebooks.code_cells(notebook)
+    assert [notebooks.kept(cell) for cell in cells] == list(notebooks.shown(notebook, tmp_path))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -54,6 +54,7 @@ def test_the_wheel_does_the_main_jobs(tmp_path: Path) -> None:
     (wheel,) = wheels.glob("*.whl")
     top = {name.partition("/")[0] for name in ZipFile(wheel).namelist()}
     assert {name for name in top if not name.endswith(".dist-info")} == {"planner"}
+    assert "planner/py.typed" in ZipFile(wheel).namelist()
     assert len(top) == 2
     subprocess.run([*pip, "install", "--no-deps", "--no-index", "--target", str(site), str(wheel)], check=True)
     located = f"import planner.measure.run as m; assert m.__file__.startswith({str(site)!r}); "

@@ -13,6 +13,7 @@ from planner.spoken import shown
 
 WIDTH = 10  # characters of a bar on each side
 LESS, MORE, AXIS = "░", "█", "│"
+BEYOND = {1: "►", -1: "◄"}  # the end of a bar that is longer than there is room
 FEW = 4  # names of what is left out that a line has
 RECORD = (
     "name", "label", "kind", "unit", "value", "less", "more", "elasticity_less", "elasticity_more", "note",
@@ -22,13 +23,12 @@ RECORD = (
 def lines(found: Sensitivity, top: int = 0) -> list[str]:
     """The largest elasticities as a table with a bar for each side, and what is left out; a `top` of 0 has them all."""
     told = found.elasticities[: top or None]
-    most = max((each.size for each in told), default=0.0)
     value = _value(found.value, found.row.unit)
     said = [f"Elasticities of {found.row.name} ({found.row.label}), {value}: its % for each % of a quantity"]
     body = [
         [
-            each.row.name, _value(each.value, each.row.unit), _slope(each.down), _slope(each.up), _bar(each, most),
-            each.note,
+            each.row.name, _value(each.value, each.row.unit), _slope(each.down), _slope(each.up),
+            _bar(each, found.scale), each.note,
         ]
         for each in told
     ]  # fmt: skip
@@ -57,14 +57,19 @@ def _slope(tried: Tried | None) -> str:
 
 
 def _bar(each: Elasticity, most: float) -> str:
-    """What more and less of a quantity do to the row, as a bar on each side of an axis; more is drawn over less."""
+    """What more and less of a quantity do to the row, as a bar on each side of an axis; more is drawn over less.
+
+    `most` is an elasticity whose bar is as long as there is room.
+    """
     cells = [" "] * (2 * WIDTH + 1)
     for sign, tried, mark in ((-1, each.down, LESS), (1, each.up, MORE)):
         effect = sign * (tried.elasticity or 0.0) if tried is not None else 0.0
-        length = round(WIDTH * abs(effect) / most) if most else 0
+        length = round(min(WIDTH, WIDTH * abs(effect) / most))
         way = 1 if effect > 0 else -1
         for step in range(1, length + 1):
             cells[WIDTH + way * step] = mark
+        if abs(effect) > most:
+            cells[WIDTH + way * WIDTH] = BEYOND[way]
     cells[WIDTH] = AXIS
     return "".join(cells)
 

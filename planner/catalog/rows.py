@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as made_field
 
 from planner import plausible, progress
 from planner.catalog.columns import Field, Rule, UnfitCellError, Value, is_own
@@ -61,6 +63,20 @@ class _Texts(dict[str, Value]):
                 self[text]
 
 
+@dataclass
+class _Judged:
+    """Required fields and laws, the places among a reader's names of the columns that decide on them, and the rules.
+
+    `lawful` are the texts of these columns together, of which some were found to be so.
+    """
+
+    places: tuple[int, ...]
+    required: list[str] = made_field(default_factory=list)
+    laws: list[Law] = made_field(default_factory=list)
+    rules: list[tuple[str, Rule]] = made_field(default_factory=list)
+    lawful: set[tuple[str, ...]] = made_field(default_factory=set)
+
+
 class Reader:
     """The rows of one file: its own cells are read and checked at once, the rest is filled in on demand.
 
@@ -76,12 +92,10 @@ class Reader:
         self._shared, self._rules = _completion(fields, self.names)
         self._required = [field.name for field in fields if field.required]
         self._laws = [*(bound(field) for field in fields if field.at_most), *laws]
-        self._at = {name: at for at, name in enumerate(self.names)}
         self._places = [sheet.header.index(name) for name in self._columns]
         self._texts = [_Texts(field) for field in self._columns.values()]
-        self._judged = self._what_is_judged()
         self._told = 0  # numbers of which something was said
-        self._lawful: set[tuple[str, ...]] = set()  # texts of the judged columns that were found to be lawful
+        self._judged = self._what_is_judged()
 
     def read(self) -> Iterator[tuple[int, int, str]]:
         """Each row as (line number, the byte where it begins, its id).
@@ -106,15 +120,22 @@ class Reader:
         for at, header, texts in zip(self._places, self._columns, self._texts, strict=True):
             if texts.telling:
                 self._tell(batch, at, header, texts)
-        judged: list[tuple[str, ...]] = list(zip(*(columns[self._places[at]] for at in self._judged), strict=True))
-        judged = judged or [()] * len(batch)
-        if self._lawful.issuperset(judged) and all(map(str.strip, columns[named])):
-            return
-        for (line, _, cells), key in zip(batch, judged, strict=True):
-            if key not in self._lawful or not cells[named].strip():
+        if not all(map(str.strip, columns[named])) or not all(self._is_lawful(each, columns) for each in self._judged):
+            for line, _, cells in batch:  # one of them is at fault: the first is told
                 self._check(line, self._parsed(cells))
-                if len(self._lawful) < REMEMBERED:
-                    self._lawful.add(key)
+
+    def _is_lawful(self, judged: _Judged, columns: Sequence[Sequence[str]]) -> bool:
+        """Whether nothing of what some columns decide on is at fault in a batch, of which these are all columns."""
+        own = [self._places[at] for at in judged.places]
+        keys = set(zip(*(columns[at] for at in own), strict=True)) if own else {()}
+        fresh = keys - judged.lawful
+        for key in fresh:
+            given = {self.names[at]: self._texts[at][text] for at, text in zip(judged.places, key, strict=True)}
+            if next(self._faults(given, self._filled(given, judged.rules), judged.required, judged.laws), None):
+                return False
+        if len(judged.lawful) < REMEMBERED:
+            judged.lawful |= fresh
+        return True
 
     def _tell(self, batch: Batch, at: int, header: str, texts: _Texts) -> None:
         """Say what there is to say of a column's texts, each at the first line that has it; of very many the first."""
@@ -137,9 +158,11 @@ class Reader:
 
     def complete(self, given: OwnCells) -> dict[str, Value]:
         """The value of every field: the row's own, what stands for a blank, what follows from the others."""
-        own = zip(self.names, given, strict=True)
-        row = self._shared | {name: value for name, value in own if value is not None}
-        for name, rule in self._rules:
+        return self._filled(dict(zip(self.names, given, strict=True)), self._rules)
+
+    def _filled(self, given: Mapping[str, Value], rules: Sequence[tuple[str, Rule]]) -> dict[str, Value]:
+        row = self._shared | {name: value for name, value in given.items() if value is not None}
+        for name, rule in rules:
             if row[name] is None:
                 row[name] = rule(row)
         return row
@@ -155,31 +178,45 @@ class Reader:
             except UnfitCellError as error:
                 raise self._fault(error.what, line, header, error.remedy) from None
 
-    def _what_is_judged(self) -> list[int]:
-        """Where the columns stand that decide whether a row may be: required ones and what laws speak of."""
-        wanted = set(self._required) | {name for law in self._laws for name in law.reads}
-        for name, rule in reversed(self._rules):
-            if name in wanted:
-                wanted.update(rule.inputs)
-        return [at for at, name in enumerate(self.names) if name in wanted and name != "id"]
+    def _what_is_judged(self) -> list[_Judged]:
+        """The required fields and the laws, by the columns of the file that decide on them: few each."""
+        found: dict[tuple[int, ...], _Judged] = {}
+        for required, law in (
+            *((name, None) for name in self._required if name != "id"),
+            *(("", law) for law in self._laws),
+        ):
+            wanted, rules = set((*law.reads, *law.said) if law else (required,)), list[tuple[str, Rule]]()
+            for name, rule in reversed(self._rules):
+                if name in wanted:
+                    wanted.update(rule.inputs)
+                    rules.insert(0, (name, rule))
+            places = tuple(at for at, name in enumerate(self.names) if name in wanted and name != "id")
+            each = found.setdefault(places, _Judged(places))
+            each.rules = [pair for pair in self._rules if pair in rules or pair in each.rules]
+            each.required += [required] if required else []
+            each.laws += [law] if law else []
+        return list(found.values())
 
-    def _check(self, line: int, given: OwnCells) -> None:
-        row = self.complete(given)
-        for name in self._required:
+    def _check(self, line: int, cells: OwnCells) -> None:
+        """Raise the first fault of a row: of what is required, then of the laws."""
+        given = dict(zip(self.names, cells, strict=True))
+        row = self._filled(given, self._rules)
+        for what, column, remedy in self._faults(given, row, self._required, self._laws):
+            raise self._fault(what, line, column, remedy)
+
+    def _faults(
+        self, given: Mapping[str, Value], row: Mapping[str, Value], required: Sequence[str], laws: Sequence[Law]
+    ) -> Iterator[tuple[str, str, str]]:
+        """What is wrong with a row that has these cells of its own, the column at fault, and what to do about it."""
+        for name in required:
             if row[name] is None:
-                raise self._fault(f"{name} is blank", line, name, "every row needs it")
-        for law in self._laws:
-            if not all(self._typed(given, name) for name in law.said):
-                continue
-            values = [row[name] for name in law.reads]
-            if None not in values and (what := law.fault(*values)):
-                typed = next((name for name in law.reads if self._typed(given, name)), law.reads[0])
-                raise self._fault(what, line, self._header(typed), law.remedy)
-
-    def _typed(self, given: OwnCells, name: str) -> bool:
-        """Whether a row's own cell holds a field."""
-        at = self._at.get(name)
-        return at is not None and given[at] is not None
+                yield f"{name} is blank", name, "every row needs it"
+        for law in laws:
+            if all(given.get(name) is not None for name in law.said):
+                values = [row[name] for name in law.reads]
+                if None not in values and (what := law.fault(*values)):
+                    own = next((name for name in law.reads if given.get(name) is not None), law.reads[0])
+                    yield what, self._header(own), law.remedy
 
     def _header(self, name: str) -> str:
         """A field under the name that the file has for it."""

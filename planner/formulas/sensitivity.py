@@ -94,6 +94,11 @@ class Sensitivity:
     elasticities: tuple[Elasticity, ...]
     left_out: Mapping[str, tuple[str, ...]]
 
+    @property
+    def scale(self) -> float:
+        """What a chart shows in full: the largest without a note. A step over a kink may be many times as large."""
+        return max((each.size for each in self.elasticities if not each.note), default=0.0) or self.elasticities[0].size
+
 
 def default_row(template: Template) -> str:
     """The name of the row that is asked for where nobody names one: the first that the template leads with.

@@ -45,10 +45,9 @@ def _picture(told: ScenarioSensitivity, found: Sensitivity) -> Picture:
     shown_ones = found.elasticities[:TOP]
     said = ", ".join(f"{each.row.label} {rounded(each.size)}" for each in shown_ones)
     table = FigureTable(COLUMNS, tuple(_row(each) for each in shown_ones))
-    drawing = _drawing(f"{title}. {said}", shown_ones)
-    return Picture(
-        f"depends-{told.template}-{told.scenario.column}", title, drawing, f"{title}: {said}", CAPTION, table
-    )
+    alt = f"{title}: {said}"
+    name = f"depends-{told.template}-{told.scenario.column}"
+    return Picture(name, title, _drawing(alt, shown_ones, found.scale), alt, CAPTION, table)
 
 
 def _row(each: Elasticity) -> tuple[Figure, ...]:
@@ -68,10 +67,10 @@ def _figure(tried: Tried | None) -> Figure:
     return Figure(tried.elasticity, "1", f"{tried.elasticity:+.3f}", is_derived=True)
 
 
-def _drawing(alt: str, rows: Sequence[Elasticity]) -> str:
+def _drawing(alt: str, rows: Sequence[Elasticity], most: float) -> str:
+    """The tornado; a bar that is longer than `most` is cut there, and its number stands at its end."""
     drawing = Drawing(0)
     top = 26.0
-    most = max(each.size for each in rows)
     scale = Scale(-most, most, LEFT, svg.WIDTH - 8)
     for kind, (name, x) in enumerate(zip(SIDES, (LEFT, LEFT + 90), strict=True)):
         drawing.add("rect", x=x, y=4, width=11, height=11, rx=2, fill=PARTS[kind], class_=f"p{kind}")
@@ -87,9 +86,13 @@ def _drawing(alt: str, rows: Sequence[Elasticity]) -> str:
         for kind, (sign, tried) in enumerate(((-1, each.down), (1, each.up))):
             if tried is not None and tried.elasticity:
                 effect = sign * tried.elasticity
-                left, right = sorted((scale(0.0), scale(effect)))
+                left, right = sorted((scale(0.0), scale(max(-most, min(most, effect)))))
                 title = f"{each.row.label}\n{SIDES[kind]}: {effect:+.3f} %"
                 drawing.add("rect", title=title, x=left, y=y + 3 + kind * BAR, width=max(right - left, 0.5), height=BAR,
                             fill=PARTS[kind], class_=f"p{kind} point")  # fmt: skip
+                if abs(effect) > most:
+                    anchor, end = ("end", right - 3) if effect > 0 else ("start", left + 3)
+                    drawing.text(end, y + 6 + kind * BAR, f"{effect:+.3g} %", anchor, fill="#ffffff", class_="on",
+                                 font_size=8, pointer_events="none")  # fmt: skip
     drawing.height = bottom + 24
     return drawing.svg(alt)
