@@ -121,6 +121,17 @@ def test_memory_says_by_how_much_it_does_not_fit() -> None:
     assert f": {over:.0f} GB too much" in calc(*SERVING, "batch=2000")
 
 
+def test_memory_of_training_leads_with_what_is_expected() -> None:
+    """Beside the expected memory stands its bound, which may fit where the plan doesn't."""
+    few = ["training", "-m", "llama3-8b", "-H", "h100-sxm", "--set", "n_chips=64"]
+    raw = json.loads(calc(*few, "--json"))
+    expected, least = raw["memory_expected_bytes_per_chip"] / 1e9, raw["memory_bytes_per_chip"] / 1e9
+    assert f"Memory: does not fit, {expected:.0f} GB of 85.9 GB on a chip, {least:.1f} GB at least: " in calc(*few)
+    more = [*few, f"n_microbatches={raw['min_microbatches']:g}"]
+    assert "Memory: fits, " in calc(*more)
+    assert "at least" not in calc(*SERVING)
+
+
 def test_get_and_json_have_no_head() -> None:
     """Asked for rows, `calc` prints those alone; JSON is JSON."""
     assert calc(*SERVING, "--get", "batch").splitlines()[0].split() == ["name", "value", "unit", "formula"]

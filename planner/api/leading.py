@@ -13,14 +13,13 @@ from planner.formulas import expected
 from planner.formulas.binding import of_headline
 from planner.formulas.evaluation import Results
 from planner.formulas.explanation import missing
-from planner.formulas.headlines import Headline, headlines, leading, memory_check
+from planner.formulas.headlines import Headline, fit, headlines, leading
 from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
 from planner.spoken import PERCENT, between, percent, shown, spoken
 from planner.validation.nearest import Nearest, nearest
 
 TITLES = ["", "expected", "80 % of published runs", "bound"]
-NEEDED, ROOM = "memory_bytes_per_chip", "hbm_bytes-hbm_reserve_bytes"
 
 
 def lines(
@@ -108,23 +107,33 @@ def _headlines(found: Sequence[Headline[Row]], results: Results) -> list[str]:
 
 def _memory(results: Results) -> Iterator[str]:
     """Whether the memory of a chip is enough, and by how much it is not."""
-    check = memory_check(results.template.name)
-    if not {check, NEEDED, *parse(ROOM).names} <= results.template.by_name.keys():
+    plan = fit(results.template)
+    if plan is None:
         return
-    needed, room = results.number(NEEDED), results.number(ROOM)
+    needed, room = results.number(plan.needed), results.number(plan.room.text)
     if needed is None or room is None:
         yield "Memory: can't be told"
         return
-    each = f"{spoken(needed, 'byte')} of {spoken(room, 'byte')} on a chip"
-    if results.value(check) == 0:
+    each = f"{spoken(needed, 'byte')} of {spoken(room, 'byte')} on a chip{_at_least(plan.needed, results)}"
+    if results.value(plan.check) == 0:
         yield f"Memory: does not fit, {each}: {spoken(needed - room, 'byte')} too much"
     else:
         yield f"Memory: fits, {each}"
 
 
+def _at_least(needed: str, results: Results) -> str:
+    """The bound of the memory that a plan needs, in words behind it; nothing where it has none."""
+    bounds = [each.bound for each in headlines(results.template) if each.row.name == needed]
+    least = results.number(bounds[0].name) if bounds and bounds[0] else None
+    return "" if least is None else f", {spoken(least, 'byte')} at least"
+
+
 def _fitting(results: Results) -> list[str]:
     """Whether the plan fits, and the headlines of which no range is told, such as the largest batch that fits."""
-    others = [each for each in headlines(results.template) if not each.label and each.row.name != NEEDED]
+    plan = fit(results.template)
+    others = [
+        each for each in headlines(results.template) if not each.label and not (plan and each.row.name == plan.needed)
+    ]
     said = [*_memory(results), *_columns([(each.row.label, _said(results, each.row)) for each in others])]
     return ["", *said] if said else []
 

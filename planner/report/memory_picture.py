@@ -37,8 +37,8 @@ MEMORIES = (
     MemoryRows(
         "training", "Memory to train", "training", "optimizer_bytes_per_chip",
         ("weight_bytes_per_chip", "optimizer_bytes_per_chip", "gradient_bytes_per_chip",
-         "activation_bytes_per_chip", "gathered_bytes_per_chip"),
-        "memory_bytes_per_chip", "hbm_bytes", "of a chip",
+         "activation_bytes_per_chip", "gathered_bytes_per_chip", "working_bytes_per_chip"),
+        "memory_expected_bytes_per_chip", "hbm_bytes", "of a chip",
     ),
 )  # fmt: skip
 Meant = list[tuple[int, Scenario]]
