@@ -52,7 +52,7 @@ def test_calc_is_the_commands(tmp_path: Path) -> None:
     why = run(f"{line} --why step_time_expected --depth 1", tmp_path)
     assert why == "\n".join([plan.why("step_time_expected", depth=1), *plan.failures, ""])
     small = planner.calc("training", **PLAN, n_chips=64)
-    assert list(small.failed_checks) == ["fits_memory"]
+    assert list(small.failed_checks) == ["fits_memory_at_work", "fits_memory"]
     assert "TB/chip >" in small.failed_checks["fits_memory"] or "GB/chip >" in small.failed_checks["fits_memory"]
 
 
