@@ -119,7 +119,9 @@ def test_a_condition_is_a_formula_whose_numbers_have_units(where, holds):
         ("decode_step_tme<1", "decode_step_time"),
         ("decode_step_time_expected<80GB", "80GB"),
         ("decode_step_time_expected<n_chips", "units don't agree"),
-        ("n_chips<", "--where"),
+        ("n_chips<", "the formula ends"),
+        ("n_chips>2)", "unexpected ')'"),
+        ("", "the formula is empty"),
         ("n_chips+8GB>2", "8GB"),
     ],
 )
@@ -361,6 +363,24 @@ def test_the_best_plans_are_live_scenarios_whose_cells_compute_the_same_numbers(
             for name in (COST, TOKEN, "memory_bytes_per_chip", "batch"):
                 assert rows[name].value(scenario.key) == pytest.approx(float(line[name]), rel=1e-9)
     assert len(plan.scenarios) == 4
+
+
+def test_a_front_is_written_whole_and_drawn(tmp_path):
+    """The workbook of a front has each of its plans on the sheet Search, none of which another beats, and a chart."""
+    from openpyxl import load_workbook
+
+    path = tmp_path / "front.xlsx"
+    said, code = planner("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "--minimize", COST,
+                         "--and", TOKEN, "--top", "2", "-o", str(path))  # fmt: skip
+    assert code == 0, said
+    sheet = load_workbook(path)["Search"]
+    titles = [cell.value for cell in sheet[1]]
+    points = np.array([[row[titles.index(name)].value for name in (COST, TOKEN)] for row in sheet.iter_rows(min_row=4)])
+    assert f"{len(points):,} of the front" in said
+    assert len(points) > 2
+    assert (np.diff(points[:, 0]) > 0).all()
+    assert (np.diff(points[:, 1]) < 0).all()
+    assert len(sheet._charts) == 1
 
 
 def test_the_odds_of_two_chips_are_those_of_drawing_from_their_ranges():

@@ -43,7 +43,9 @@ class _Condition:
     def rows(self) -> list[Row]:
         """A constant for each number that has a unit, and the condition itself."""
         try:
-            formula = self._parsed(self._marked())
+            marked = self._marked()
+            parse(marked, cells=True)  # a fault is told as it stands in the text, and not in the IF about it
+            formula = self._parsed(marked)
             constants = {name: row for each in walk(formula.root) if isinstance(each, Binary)
                          for name, row in self._compared(formula, each)}  # fmt: skip
             kept = {name: name if name in constants else text for name, text in self.literals.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Container, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 
 from openpyxl import Workbook
 from openpyxl.chart import Reference, ScatterChart, Series
@@ -20,6 +20,7 @@ from planner.workbook.scenarios import guarded
 
 MOST = 50_000  # plans: more take a spreadsheet longer to open than a reader waits
 SERIES = 8  # lines of the chart
+TOP = 3  # rows above the plans
 BOLD = Font(name="Calibri", size=11, bold=True)
 FRACTION, WHOLE = "[>=1000]#,##0;[>=0.001]0.0000;0.00E+00", "#,##0"
 NOTE = "Values of one moment, not formulas: planner makes them anew."
@@ -39,28 +40,30 @@ def workbook(
     sheet.append([column.name for column in columns])
     sheet.append([column.row.label if column.row else "" for column in columns])
     sheet.append([column.unit if column.unit not in ("1", "text") else "" for column in columns])
+    count = 0
     for part in parts:
         for cells in zip(*(part[column.name] for column in columns), strict=True):
-            if sheet.max_row - 3 >= MOST:
+            count += 1
+            if count > MOST:
                 raise UserError(f"a sheet of more than {MOST:,} plans", remedy="write a .csv, or add a --where")
-            sheet.append([_cell(value) for value in cells])
-            for cell in sheet[sheet.max_row]:
+            for at, value in enumerate(cells, 1):
+                cell = sheet.cell(TOP + count, at, _cell(value))
                 if isinstance(cell.value, float):
                     cell.number_format = WHOLE if cell.value == int(cell.value) else FRACTION
     for at, column in enumerate(columns, 1):
         sheet.cell(1, at).font = BOLD
         sheet.column_dimensions[get_column_letter(at)].width = max(12, min(34, len(column.name) + 2))
-    sheet.freeze_panes = "A4"
-    if sheet.max_row > 3:
-        sheet.auto_filter.ref = f"A3:{get_column_letter(len(columns))}{sheet.max_row}"
+    sheet.freeze_panes = f"A{TOP + 1}"
+    if count:
+        sheet.auto_filter.ref = f"A{TOP}:{get_column_letter(len(columns))}{TOP + count}"
         names = [column.name for column in columns]
         x, y, others = (names.index(drawn[0]), names.index(drawn[1]), []) if drawn else _axes(asked, columns)
         if x is not None and y is not None:
-            _chart(sheet, columns, x, y, others)
+            _chart(sheet, columns, x, y, others, count)
     _assume(assumed, asked, [column.name for column in columns])
     stream = io.BytesIO()
     book.save(stream)
-    return stream.getvalue(), sheet.max_row - 3
+    return stream.getvalue(), count
 
 
 def _cell(value: object) -> object:
@@ -79,14 +82,16 @@ def _axes(asked: Request, columns: Sequence[Column]) -> tuple[int | None, int | 
     return x, shown[0] if shown else None, [at for at in moving if at != x]
 
 
-def _chart(sheet: Worksheet, columns: Sequence[Column], x: int, y: int, others: Sequence[int]) -> None:
-    """A column over another: a line for each combination of others."""
+def _chart(
+    sheet: Worksheet, columns: Sequence[Column], x: int, y: int, others: Sequence[int], count: int
+) -> None:  # fmt: skip
+    """A column over another in so many lines: a series for each combination of others."""
     chart = ScatterChart()
     chart.style, chart.height, chart.width = 13, 9, 18
     chart.title = _titled(columns[y])
     chart.x_axis.title, chart.y_axis.title = _titled(columns[x]), _titled(columns[y])
     chart.x_axis.delete = chart.y_axis.delete = False
-    for first, last, title in list(_runs(sheet, others))[:SERIES]:
+    for first, last, title in islice(_runs(sheet, others, count), SERIES):
         values = Reference(sheet, min_col=y + 1, min_row=first, max_row=last)
         series = Series(values, Reference(sheet, min_col=x + 1, min_row=first, max_row=last), title=title or None)
         series.marker.symbol = "circle" if last - first < 40 else "none"
@@ -100,13 +105,13 @@ def _titled(column: Column) -> str:
     return label if column.unit in ("1", "text") else f"{label}, {column.unit}"
 
 
-def _runs(sheet: Worksheet, others: Sequence[int]) -> Iterator[tuple[int, int, str]]:
+def _runs(sheet: Worksheet, others: Sequence[int], count: int) -> Iterator[tuple[int, int, str]]:
     """The lines from one to another in which nothing else than the last axis moves, and what stands there."""
 
     def key(row: int) -> tuple[object, ...]:
         return tuple(sheet.cell(row, at + 1).value for at in others)
 
-    for values, rows in groupby(range(4, sheet.max_row + 1), key):
+    for values, rows in groupby(range(TOP + 1, TOP + 1 + count), key):
         lines = list(rows)
         yield (
             lines[0],
