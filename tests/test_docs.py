@@ -43,6 +43,7 @@ def text_of(page: str) -> str:
         "measurements",
         "report",
         "api",
+        "search",
     ],
 )
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from planner import table
 from planner.catalog.databases import Databases
 from planner.formulas import expected
-from planner.formulas.binding import constraint, told
+from planner.formulas.binding import of_headline
 from planner.formulas.evaluation import Results
 from planner.formulas.explanation import missing
 from planner.formulas.headlines import Headline, headlines, leading, memory_check
@@ -131,13 +131,7 @@ def _fitting(results: Results) -> list[str]:
 
 def _binding(found: Sequence[Headline[Row]], results: Results) -> list[str]:
     """What binds each headline, and how far the next part is."""
-    said = []
-    for each in found:
-        row = each.binds or each.bound
-        parts = constraint(row, results.template.by_name) if row else None
-        binds = told(parts, results.number) if parts else None
-        if parts and binds:
-            said.append((each.label, binds.words("above" if parts.is_largest else "below")))
+    said = [(each.label, words) for each in found if (words := of_headline(each, results))]
     return ["", "What binds", *_columns(said)] if said else []
 
 

@@ -13,9 +13,12 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 Array = Any  # a numpy or a JAX array: neither types the other
 EQUAL = 2.0**-48  # as LibreOffice compares
 SNAP = 5e-15  # spreadsheets round to 15 significant digits before they cut
+LARGE = 256  # numbers from which an array is looked at before it is copied
 WHOLE = 2.0**52  # float64 has no fractions from here on
 
 
@@ -113,9 +116,15 @@ class Arithmetic:
 
     def _finite(self, a: Array) -> Array:
         """The same numbers, and NaN for an infinite one; 0 times that is NaN."""
-        return a + 0.0 * a
+        return a if self._large(a) and np.isfinite(a).all() else a + 0.0 * a
+
+    def _large(self, a: Array) -> bool:
+        """Whether it is quicker to look first whether there is anything to do."""
+        return self.xp is np and getattr(a, "size", 0) > LARGE
 
     def _known(self, result: Array, *operands: Array) -> Array:
         """The result as a number, N/A wherever an operand is."""
         missing = functools.reduce(lambda a, b: a | b, [self.xp.isnan(operand) for operand in operands])
+        if self._large(missing) and not missing.any():
+            return result * 1.0
         return self.xp.where(missing, self.xp.nan, result * 1.0)

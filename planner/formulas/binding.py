@@ -14,6 +14,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from planner.formulas import thresholds
 from planner.formulas.evaluation import Results
+from planner.formulas.headlines import Headline
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.formulas.text import Binary, Call, Formula, Name, Node, children, parse, walk
 from planner.formulas.units import parse_unit, unit_of
@@ -83,6 +84,14 @@ def told(each: Constraint, value: Callable[[str], float | None]) -> Told | None:
     first, second = ranked[:2]
     small, large = sorted((known[first], known[second]))
     return Told(each.parts[first], each.parts[second], large / small if small > 0 else None)
+
+
+def of_headline(each: Headline[Row], results: Results) -> str:
+    """What binds a headline in a plan and how far the next part is, in words; blank where nothing competes."""
+    row = each.binds or each.bound
+    parts = constraint(row, results.template.by_name) if row else None
+    binds = told(parts, results.number) if parts else None
+    return binds.words("above" if parts.is_largest else "below") if parts and binds else ""
 
 
 def constraint(row: Row, rows: Mapping[str, Row]) -> Constraint | None:

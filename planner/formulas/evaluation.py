@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,7 +110,7 @@ def leaves_of(template: Template, facts: Facts, given: Given, spelling: dict[flo
     """
     for name in given:
         template.row(name)
-    return {row.name: _leaf(row, facts, given, spelling) for row in template.rows if _is_leaf(row, given)}
+    return {row.name: leaf(row, facts, given, spelling) for row in template.rows if is_leaf(row, given)}
 
 
 def _on_jax(template: Template, facts: Facts, leaves: Mapping[str, Array]) -> Mapping[str, Array]:
@@ -122,12 +122,14 @@ def _on_jax(template: Template, facts: Facts, leaves: Mapping[str, Array]) -> Ma
         return {name: np.asarray(array) for name, array in compiled(dict(leaves)).items()}
 
 
-def _is_leaf(row: Row, given: Given) -> bool:
+def is_leaf(row: Row, given: Container[str]) -> bool:
+    """Whether a row's value is typed, a constant, or looked up in the one model or chip, and no formula's."""
     is_plain_hardware = row.kind == "hardware" and row.column[1] is None
     return row.name in given or row.kind in ("input", "constant", "model") or is_plain_hardware
 
 
-def _leaf(row: Row, facts: Facts, given: Given, spelling: dict[float, str]) -> Array:
+def leaf(row: Row, facts: Facts, given: Given, spelling: dict[float, str] | None = None) -> Array:
+    """The array of such a row. Raises UserError as `evaluate` does."""
     if row.name in given:
         return encoded(row, given[row.name], spelling)
     if row.kind in ("input", "constant"):
@@ -183,9 +185,14 @@ def computed(row: Row, facts: Facts, arrays: Mapping[str, Array], arithmetic: Ar
     """A row that is made of others, given the arrays of those that it reads."""
     if row.kind in CALCULATED:
         return run(row.expression, arrays, arithmetic)
+    return looked_up_by(row, facts, arithmetic)(arrays)
+
+
+def looked_up_by(row: Row, facts: Facts, arithmetic: Arithmetic) -> Callable[[Mapping[str, Array]], Array]:
+    """A lookup by the text of another row, as a function of that row's array."""
     column, selector = row.column
     table = _column(row, facts, column) if row.kind in BY_ID else _family(row, facts, column)
-    return _selected(arrays[str(selector)], table, arithmetic)
+    return lambda arrays: _selected(arrays[str(selector)], table, arithmetic)
 
 
 def _column(row: Row, facts: Facts, column: str) -> dict[str, Any]:
@@ -219,7 +226,7 @@ def run(formula: Formula, arrays: Mapping[str, Array], arithmetic: Arithmetic) -
     key = formula.text, formula.root.start, formula.root.end
     function = arithmetic.compiled.get(key)
     if function is None:
-        function = arithmetic.compiled[key] = _compiled(formula.root, arithmetic)
+        function = arithmetic.compiled[key] = compiled(formula.root, arithmetic)
     return function(arrays)
 
 
@@ -230,7 +237,8 @@ def number_of(formula: Formula, values: Mapping[str, float | str]) -> float:
         return float(run(formula, arrays, Arithmetic(np)))
 
 
-def _compiled(node: Node, arithmetic: Arithmetic) -> Callable[[Mapping[str, Array]], Array]:
+def compiled(node: Node, arithmetic: Arithmetic) -> Callable[[Mapping[str, Array]], Array]:
+    """A formula's tree as a function of the array of every name in it."""
     match node:
         case Number(value=value):
             constant = np.float64(value)
@@ -241,17 +249,17 @@ def _compiled(node: Node, arithmetic: Arithmetic) -> Callable[[Mapping[str, Arra
         case Name(name=name):
             return lambda arrays: arrays[name]
         case Unary(op=op, operand=operand):
-            inner = _compiled(operand, arithmetic)
+            inner = compiled(operand, arithmetic)
             if op in ("()", "+"):
                 return inner
             factor = np.float64(-1.0)
             return (lambda arrays: factor * inner(arrays)) if op == "-" else (lambda arrays: inner(arrays) / 100.0)
         case Binary(op=op, left=left, right=right):
             operator = arithmetic.operators[op]
-            first, second = _compiled(left, arithmetic), _compiled(right, arithmetic)
+            first, second = compiled(left, arithmetic), compiled(right, arithmetic)
             return lambda arrays: operator(first(arrays), second(arrays))
         case Call(function=function, args=args):
             called = arithmetic.functions[function]
-            pieces = [_compiled(arg, arithmetic) for arg in args]
+            pieces = [compiled(arg, arithmetic) for arg in args]
             return lambda arrays: called(*(piece(arrays) for piece in pieces))
     raise TypeError(node)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from planner.formulas.arrays import Arithmetic
 from planner.formulas.evaluation import run
 from planner.formulas.sweeps import Axis, followed, sweeps
 from planner.formulas.template import Template
+from planner.formulas.text import Formula
 
 KEPT = 32  # templates whose axes are kept
 FAR = 2.0**40  # of the leading input, where what follows it is in proportion to it
@@ -32,6 +34,24 @@ def with_followers(template: Template, values: Mapping[str, Value], unknown: str
             if name not in found and number is not None and number != template.row(name).default:
                 found[name] = number
     return found
+
+
+class Follower(NamedTuple):
+    """An input that follows others: by a formula, where that gives a whole number of at least 1; else its default."""
+
+    name: str
+    formula: Formula
+    default: float
+
+
+def followers(template: Template, given: Collection[str], moving: Collection[str]) -> list[Follower]:
+    """The inputs that follow some that move, where neither they nor what is given say otherwise."""
+    return [
+        Follower(name, formula, float(template.row(name).default or 0))
+        for axis in _axes(template)
+        for name, formula in axis.follows.items()
+        if name not in given and name not in moving and not set(moving).isdisjoint(formula.names)
+    ]
 
 
 def following(template: Template, name: str, values: Mapping[str, Value], inputs: np.ndarray) -> dict[str, np.ndarray]:

@@ -1,16 +1,112 @@
-"""A template computed again and again for other values of a few of its rows: only what depends on them is."""
+"""A template computed again and again for other values of a few of its rows: only what depends on them is.
+
+Of the rows that the wanted ones are made of, those that no changing row reaches are computed once. In the formulas of
+the others what is known by then is a number, and of an IF whose condition is known the branch that it takes is left;
+what nothing reads any more is left out. Every operation that is left is the one that `evaluate` would do.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from planner.formulas.arrays import Arithmetic, Array
-from planner.formulas.evaluation import run
-from planner.formulas.template import CALCULATED, Template
+from planner.formulas.evaluation import Facts, compiled, is_leaf, leaf, looked_up_by
+from planner.formulas.template import CALCULATED, Row, Template
+from planner.formulas.text import Binary, Call, Name, Node, Number, Text, Unary, walk
 
 Recompute = Callable[[Mapping[str, Array]], dict[str, Array]]
+Step = Callable[[Mapping[str, Array]], Array]
+
+
+@dataclass(frozen=True)
+class Partial:
+    """What is left to compute: the arrays that are `fixed`, and what gives each row that changes, in order."""
+
+    wanted: tuple[str, ...]
+    fixed: Mapping[str, Array]
+    steps: tuple[tuple[str, Step], ...]
+
+    def __call__(self, values: Mapping[str, Array]) -> dict[str, Array]:
+        """The wanted rows for new arrays of the changing ones, which broadcast together."""
+        known = {**self.fixed, **values}
+        with np.errstate(all="ignore"):
+            for name, step in self.steps:
+                known[name] = step(known)
+        return {name: known[name] for name in self.wanted}
+
+
+def partial(
+    template: Template, facts: Facts, given: Mapping[str, Array], changing: Iterable[str], wanted: Iterable[str]
+) -> Partial:
+    """What is left of a template for the `wanted` rows where only the `changing` ones take other values.
+
+    `given` are the arrays of rows that stay; any other row has its default, what is looked up, or its formula's value.
+    Raises UserError for a lookup of a model or a chip that isn't named, where it is needed.
+    """
+    arithmetic = Arithmetic(np)
+    names, changes, known = tuple(wanted), set(changing), dict(given)
+    needed = template.closure(names, {*known, *changes})
+    steps: list[tuple[str, Node | None, Row]] = []
+
+    def step(tree: Node | None, row: Row) -> Step:
+        return looked_up_by(row, facts, arithmetic) if tree is None else compiled(tree, arithmetic)
+
+    with np.errstate(all="ignore"):
+        for row in template.rows:
+            if row.name not in needed or row.name in known or row.name in changes:
+                continue
+            if is_leaf(row, ()):
+                known[row.name] = leaf(row, facts, {})
+            elif changes.isdisjoint(row.reads):
+                compute = step(row.expression.root if row.kind in CALCULATED else None, row)
+                known[row.name] = compute(known)
+            else:
+                tree = _folded(row.expression.root, known, arithmetic) if row.kind in CALCULATED else None
+                if isinstance(tree, Number):
+                    known[row.name] = np.float64(tree.value)
+                else:
+                    changes.add(row.name)
+                    steps.append((row.name, tree, row))
+    read, left = set(names), []
+    for name, tree, row in reversed(steps):
+        if name in read:
+            read.update(row.reads if tree is None else (each.name for each in walk(tree) if isinstance(each, Name)))
+            left.append((name, step(tree, row)))
+    return Partial(names, {name: known[name] for name in read & known.keys()}, tuple(reversed(left)))
+
+
+def _folded(node: Node, known: Mapping[str, Array], arithmetic: Arithmetic) -> Node:
+    """The tree with what is known as numbers: names of one number, what is made of these alone, branches not taken."""
+    match node:
+        case Name(name=name):
+            return Number(node.start, node.end, float(known[name])) if np.ndim(known.get(name, ())) == 0 else node
+        case Unary(operand=operand):
+            inner = _folded(operand, known, arithmetic)
+            return inner if node.op in ("()", "+") else _counted(replace(node, operand=inner), [inner], arithmetic)
+        case Binary(left=left, right=right):
+            pair = [_folded(left, known, arithmetic), _folded(right, known, arithmetic)]
+            return _counted(replace(node, left=pair[0], right=pair[1]), pair, arithmetic)
+        case Call(function="IF", args=(condition, then, other)):
+            decided = _folded(condition, known, arithmetic)
+            if isinstance(decided, Number):
+                is_unknown = decided.value != decided.value
+                return decided if is_unknown else _folded(then if decided.value else other, known, arithmetic)
+            branches = _folded(then, known, arithmetic), _folded(other, known, arithmetic)
+            return replace(node, args=(decided, *branches))
+        case Call(args=args):
+            pieces = [_folded(each, known, arithmetic) for each in args]
+            return _counted(replace(node, args=tuple(pieces)), pieces, arithmetic)
+    return node
+
+
+def _counted(node: Node, below: Iterable[Node], arithmetic: Arithmetic) -> Node:
+    """The node, as a number where all below it are known."""
+    if all(isinstance(each, (Number, Text)) for each in below):
+        return Number(node.start, node.end, float(compiled(node, arithmetic)({})))
+    return node
 
 
 def recomputed(
@@ -20,20 +116,9 @@ def recomputed(
 
     A changed row must be a typed or looked-up one. Shapes are those of the given arrays.
     """
-    changes, names = set(changing), list(wanted)
-    needed = template.closure(names)
-    rows = []
+    changes, reached = set(changing), set(changing)
     for row in template.rows:
-        if row.kind in CALCULATED and row.name in needed and not changes.isdisjoint(row.reads):
-            changes.add(row.name)
-            rows.append(row)
-    arithmetic = Arithmetic(np)
-
-    def compute(values: Mapping[str, Array]) -> dict[str, Array]:
-        known = {**arrays, **values}
-        with np.errstate(all="ignore"):
-            for row in rows:
-                known[row.name] = run(row.expression, known, arithmetic)
-        return {name: known[name] for name in names}
-
-    return compute
+        if row.kind in CALCULATED and not reached.isdisjoint(row.reads):
+            reached.add(row.name)
+    stays = {name: array for name, array in arrays.items() if name not in reached}
+    return partial(template, Facts(), stays, changes, wanted)

@@ -27,12 +27,20 @@ def write_atomically(path: Path, data: bytes, *, check: Callable[[Path], None] |
 
     Raises UserError when the file is open in a spreadsheet, is read-only, or can't be written.
     """
+    with written_atomically(path, check=check) as temporary:
+        _write_through(temporary, data)
+
+
+@contextlib.contextmanager
+def written_atomically(path: Path, *, check: Callable[[Path], None] | None = None) -> Iterator[Path]:
+    """A temporary file to be written within it, which is then put at `path` as `write_atomically` puts its data."""
     target = target_of(path)
     refuse_if_unwritable(path)
     with failures_named(path):
         _clear_left_over(target)
         with _temporary(target) as temporary:
-            _write_through(temporary, data)
+            yield temporary
+            _flush(temporary)
             if target.exists():
                 temporary.chmod(target.stat().st_mode & 0o7777)
                 _warn_of_other_names(path, target.stat().st_nlink - 1)
@@ -137,7 +145,10 @@ def _warn_of_other_names(path: Path, others: int) -> None:
 def _write_through(path: Path, data: bytes) -> None:
     with path.open("r+b") as file:
         file.write(data)
-        file.flush()
+
+
+def _flush(path: Path) -> None:
+    with path.open("r+b") as file:
         os.fsync(file.fileno())
 
 

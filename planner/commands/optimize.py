@@ -1,0 +1,73 @@
+"""`planner optimize`: the best plans of a template."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from planner.commands import options
+from planner.commands.options import PATH, Greedy, refuse_existing, repeatable, settings
+from planner.errors import UserError
+
+if TYPE_CHECKING:
+    from planner.catalog.databases import Databases
+
+
+@click.command("optimize", cls=Greedy, context_settings={"show_default": True})
+@click.argument("template")
+@repeatable("-m", "--model", "models", metavar="MODEL", help="A model's id; of several the best of all.")
+@repeatable("-H", "--hardware", "chips", metavar="CHIP", help="A chip's id; of several the best of all.")
+@settings
+@repeatable("--minimize", "least", metavar="NAME", help="A row of which the least is best. Several give a front.")
+@repeatable("--maximize", "most", metavar="NAME", help="A row of which the most is best. Several give a front.")
+@repeatable("--and", "others", metavar="NAME", help="A further objective, in the direction of the first.")
+@repeatable("--over", "overs", metavar="NAME=SPEC", help="What moves beside the layouts, or which ways: 1..8*2.")
+@click.option("--alone", is_flag=True, help="Only what --over names moves, and no layout beside it.")
+@repeatable("--where", "wheres", metavar="EXPR", help="Only plans that meet it: 'train_time_expected<=90days'.")
+@click.option("--top", type=click.IntRange(1, 200), default=5, help="How many plans to tell.")
+@options.databases
+@click.option("--workbook", type=PATH, help="Add the plans to this workbook as live scenarios; it is built if absent.")
+@click.option(
+    "-o", "--output", type=PATH, help="The plans as a .csv, .parquet or .xlsx; of several objectives the front."
+)
+@click.option("--force", is_flag=True, help="Replace the output where it exists.")
+def command(
+    template: str, models: tuple[str, ...], chips: tuple[str, ...], settings: tuple[str, ...], least: tuple[str, ...],
+    most: tuple[str, ...], others: tuple[str, ...], overs: tuple[str, ...], alone: bool, wheres: tuple[str, ...],
+    top: int, databases: Databases, workbook: Path | None, output: Path | None, force: bool,
+) -> None:  # fmt: skip
+    """Find the plans of TEMPLATE that are the best and pass every check.
+
+    Training is searched over the ways of its mesh, microbatches, chunks of stages, remat and ZeRO stages; serving over
+    chips, layouts and batch. What --set types stays as it is, and so do precision, batch tokens and lengths unless
+    --over names them. Layouts that practice avoids are left out (docs/search.md), unless --over names their ways.
+    Plans within the error bar of the best are ties, and the simplest of them comes first.
+    """
+    if not least and not most:
+        raise UserError("nothing says what is best", remedy="write --minimize step_time_expected")
+    from planner.search import scenarios, tables
+    from planner.search.optimum import objective, optimum
+    from planner.search.request import request
+    from planner.search.told import of_search
+
+    if output is not None:
+        refuse_existing(output, force=force)
+        tables.check_writable(output)
+    if workbook is not None:
+        scenarios.check_writable(workbook)
+    asked = request(template, models, chips, settings, overs, wheres, databases)
+    named = [(name, True) for name in least] + [(name, False) for name in most]
+    named += [(name, bool(least)) for name in others]
+    objectives = [objective(asked.template, name, is_least=is_least) for name, is_least in dict(named).items()]
+    found = optimum(asked, objectives, top, alone=alone)
+    click.echo("\n".join(of_search(asked, found)))
+    if output is not None:
+        from planner.search.listed import listed
+
+        columns, part = listed(asked, found)
+        drawn = [each.row.name for each in objectives[:2]] if len(objectives) > 1 else ()
+        click.echo(f"Wrote {output}: {tables.write(output, asked, columns, [part], 'Search', drawn):,} plans.")
+    if workbook is not None:
+        click.echo(scenarios.write(workbook, asked, found.plans, databases))

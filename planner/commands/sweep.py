@@ -1,0 +1,55 @@
+"""`planner sweep`: every combination of some values as a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from planner.collector import still
+from planner.commands import options
+from planner.commands.options import PATH, Greedy, refuse_existing, repeatable, settings
+
+if TYPE_CHECKING:
+    from planner.catalog.databases import Databases
+
+
+@click.command("sweep", cls=Greedy)
+@click.argument("template")
+@repeatable("-m", "--model", "models", metavar="MODEL", help="A model's id; several give a line for each.")
+@repeatable("-H", "--hardware", "chips", metavar="CHIP", help="A chip's id; several give a line for each.")
+@settings
+@repeatable("--over", "overs", metavar="NAME=SPEC", help="What moves: 1,2,8 or 1..64 or 2^7..2^16 or 8..4096*2.")
+@repeatable("--where", "wheres", metavar="EXPR", help="Only plans that meet it: 'memory_bytes_per_chip<=70GB'.")
+@repeatable("--get", "names", metavar="NAME", help="Rows to show; 'kv_*' is all such. Else the headlines.")
+@options.databases
+@click.option("-o", "--output", type=PATH, help="A .csv, .parquet or .xlsx; else the first lines are printed.")
+@click.option("--force", is_flag=True, help="Replace the output where it exists.")
+@still()
+def command(
+    template: str, models: tuple[str, ...], chips: tuple[str, ...], settings: tuple[str, ...], overs: tuple[str, ...],
+    wheres: tuple[str, ...], names: tuple[str, ...], databases: Databases, output: Path | None, force: bool,
+) -> None:  # fmt: skip
+    """Calculate TEMPLATE for every combination of the values of --over; the last named moves quickest.
+
+    --over model=a,b and --over hardware=a,b move models and chips. What follows an input, as FSDP ways follow the
+    chips, follows it here too. A --where is a formula over any row of the template.
+    """
+    from planner.search import tables
+    from planner.search.request import request, wanted
+    from planner.search.sweep import Sweep
+
+    if output is not None:
+        refuse_existing(output, force=force)
+        tables.check_writable(output)
+    asked = request(template, models, chips, settings, overs, wheres, databases)
+    sweep = Sweep(asked, wanted(asked.template, names))
+    if output is None:
+        from planner.search.told import first_lines
+
+        click.echo("\n".join(first_lines(sweep)))
+        return
+    count = tables.write(output, asked, sweep.columns, sweep.parts(), "Sweep")
+    of = f" of {sweep.count:,}" if wheres else ""
+    click.echo(f"Wrote {output}: {count:,}{of} plans, {len(sweep.columns)} columns.")

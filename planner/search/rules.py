@@ -1,0 +1,78 @@
+"""What layouts make sense: where practice doesn't go a search doesn't either, unless --over names it.
+
+Each rule keeps a search from plans of which the formulas say too little that is bad. What a template's checks refuse
+needs no rule here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from planner.formulas import thresholds
+
+TRAINING = (
+    "tensor ways within a node of a switch, or along the torus axes that they may use",
+    "pipeline stages whose longest has at most 10 % more layers than the mean",
+    "context ways that leave each at least 8,192 tokens of a sequence",
+    "as many sequences in every microbatch of every data way; at least as many microbatches as stages",
+    "as few slices of a torus as hold the chips",
+    "chunks of a stage's layers that are equal, with microbatches that the stages divide",
+)
+SERVING = (
+    "tensor ways within a node of a switch, or along the torus axes that they may use",
+    "pipeline stages whose longest has at most 10 % more layers than the mean",
+    "experts over all chips of a stage, or on each group's own",
+    "chips in powers of two, up to 512 or the largest slice; a batch of at least a sequence for each group",
+)
+
+
+def divisors(number: int) -> list[int]:
+    """What divides a whole number, in rising order."""
+    small = [each for each in range(1, math.isqrt(number) + 1) if number % each == 0]
+    return sorted({*small, *(number // each for each in small)})
+
+
+def is_even(layers: float, stages: int) -> bool:
+    """Whether so many pipeline stages have nearly as many layers each."""
+    mean = layers / stages
+    return mean >= 1 and math.ceil(mean) / mean <= thresholds.number("most_stage_imbalance")
+
+
+def most_context_ways(seq_len: float) -> float:
+    """The most ways that a sequence is split."""
+    return seq_len / thresholds.number("context_way_tokens")
+
+
+def most_tensor_ways(values: Mapping[str, float | str | None], axes: float) -> float:
+    """The chips of a node of a switch; on a torus those along so many axes of a pod, or of a slice of known shape.
+
+    `values` are a plan's: its topology, and what that is described by.
+    """
+    node, most, torus = (values.get(name) for name in ("node_size", "max_chips", "torus_axes"))
+    if values.get("topology") != "torus":
+        return node if isinstance(node, float) else 1.0
+    if not (isinstance(most, float) and isinstance(torus, float)):
+        return 1.0
+    given, longest = values.get("slice_x"), values.get("longest_axis")
+    is_given = isinstance(given, float) and given > 0 and isinstance(longest, float)
+    side = longest if is_given else most ** (1 / torus) * (1 + 1e-9)
+    return float(side**axes)  # type: ignore[operator]
+
+
+def microbatches(sequences: float, data_ways: int, stages: int) -> list[int]:
+    """How a data way's sequences may be shared out: as many in each microbatch, and no fewer of these than stages.
+
+    Where the batch is no whole number of sequences, a part of one is left over.
+    """
+    each = sequences / data_ways
+    if each < 1 or (each != int(each) and sequences == int(sequences)):
+        return []
+    return [number for number in divisors(int(each)) if number >= stages]
+
+
+def chunks(layers: float, stages: int, number: int) -> list[int]:
+    """The chunks of a stage's layers in an interleaved schedule of so many microbatches; 1 is none."""
+    if stages == 1 or number % stages:
+        return [1]
+    return divisors(math.ceil(layers / stages))

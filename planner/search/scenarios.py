@@ -1,0 +1,120 @@
+"""The best plans as live scenarios of a workbook, new or edited: what is typed, what moves, and what follows."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from planner.book.scenario_columns import identifier
+from planner.book.workbook import Book
+from planner.catalog import Value
+from planner.catalog.databases import Databases
+from planner.collector import still
+from planner.errors import Place, UserError
+from planner.formulas.sweeps import swept_templates
+from planner.scenario.add import Request as Addition
+from planner.scenario.add import add
+from planner.scenario.which import free_identifier
+from planner.search.optimum import KINDS, Plan
+from planner.search.request import Request
+from planner.table import counted
+from planner.workbook.book import build
+from planner.workbook.build_plan import WORKLOAD
+from planner.workbook.scenarios import plan_of
+from planner.xlsx.atomic import kept_beside, locked, write_atomically
+from planner.xlsx.opc import Package
+
+MISSING = "N/A"
+LONGEST = 76  # characters of a name, which leaves room for a number behind it
+
+
+def write(path: Path, asked: Request, plans: Sequence[Plan], databases: Databases) -> str:
+    """Put the plans into the workbook at `path`, which is built where there is none; returns what was done, in words.
+
+    An edited workbook is replaced whole or not at all. Raises UserError as building and adding scenarios do.
+    """
+    check_writable(path)
+    done = _added(path, asked, plans) if path.exists() else _built(path, asked, plans, databases)
+    return f"{path}: {done}"
+
+
+def check_writable(path: Path) -> None:
+    """Raise UserError for a name that is no workbook's."""
+    if path.suffix.lower() != ".xlsx":
+        raise UserError("a workbook's name ends in .xlsx", place=Place(path), remedy="name it so")
+
+
+@still()
+def _built(path: Path, asked: Request, plans: Sequence[Plan], databases: Databases) -> str:
+    """A new workbook of the plans, through the CSV that `planner build --scenarios` reads."""
+    workload = {WORKLOAD: asked.template.name} if asked.template.name in swept_templates() else {}
+    rows = []
+    for name, plan in zip(_names(plans), plans, strict=True):
+        subject = {"model": plan.subject.model or "", "hardware": plan.subject.hardware or ""}
+        rows.append({"scenario": identifier(name), "name": name, **subject, **workload, **_typed(asked, plan)})
+    with tempfile.TemporaryDirectory() as folder:
+        listed = Path(folder) / "plans.csv"
+        with listed.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)), restval="")
+            writer.writeheader()
+            writer.writerows(rows)
+        templates = [] if workload else [str(asked.template.path)]
+        made = build(plan_of([], [], templates, listed, [], databases))
+    write_atomically(path, made)
+    return f"wrote {counted(len(plans), 'scenario')}"
+
+
+def _added(path: Path, asked: Request, plans: Sequence[Plan]) -> str:
+    """The plans as further scenarios of a workbook. Every input of the template is set, whatever the others have."""
+    with locked(path), still():
+        package, ids, updated = Package.read(path), [], False
+        for name, plan in zip(_names(plans), plans, strict=True):
+            inputs = {row.name: _text(row.default) for row in asked.template.of_kind("input")}
+            settings = {**inputs, **_typed(asked, plan)}
+            workload = asked.template.name if asked.template.name in swept_templates() else None
+            addition = Addition(
+                _free(Book(package), name), plan.subject.model, plan.subject.hardware, settings, workload=workload
+            )
+            added = add(package, addition)
+            ids.append(added.id)
+            updated = updated or added.updated is not None
+        backup = kept_beside(path) if updated else None
+        package.write(path)
+    return f"added {', '.join(ids)}{f'; the file as it was: {backup}' if backup else ''}"
+
+
+def _typed(asked: Request, plan: Plan) -> dict[str, str]:
+    """What is typed for a plan: what the command was given, what moves, and what follows."""
+    known = {**asked.given, **plan.moved, **plan.results.given}
+    return {name: _text(value) for name, value in known.items()}
+
+
+def _text(value: Value) -> str:
+    if value is None:
+        return MISSING
+    return value if isinstance(value, str) else repr(value).removesuffix(".0")
+
+
+def _free(book: Book, name: str) -> str:
+    """The name, with a number behind it where a scenario of the workbook has it already."""
+    return f"{name} {free_identifier(book, name).removeprefix(identifier(name)).strip('_')}".strip()
+
+
+def _names(plans: Sequence[Plan]) -> list[str]:
+    """What each plan is called: its model, chips and ways, and a number where two are called alike."""
+    found: list[str] = []
+    for plan in plans:
+        ways = [
+            f"{name.partition('_')[2]} {value:g}" for name in KINDS
+            if isinstance(value := plan.moved.get(name), float) and value > 1
+        ]  # fmt: skip
+        chips = plan.results.value("n_chips") if "n_chips" in plan.results else None
+        on = f"{chips:g} {plan.subject.hardware}" if isinstance(chips, float) and plan.subject.hardware else ""
+        name = (
+            ", ".join(part for part in (f"{plan.subject.model or ''} {on}".strip(), *ways) if part)[:LONGEST] or "plan"
+        )
+        alike = sum(other == name or other.startswith(f"{name} #") for other in found)
+        found.append(f"{name} #{alike + 1}" if alike else name)
+    return found

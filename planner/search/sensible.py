@@ -1,0 +1,100 @@
+"""The space of a search: what --over names, and with it every layout that makes sense."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+import numpy as np
+
+from planner.catalog import Value
+from planner.errors import UserError
+from planner.formulas.evaluation import code, encoded, text_of
+from planner.formulas.partial import partial
+from planner.formulas.template import Template
+from planner.search import rules, serving_layouts, training_layouts
+from planner.search.request import Request, Subject
+from planner.search.space import Axis, Space
+
+TRAINING, SERVING = {*training_layouts.WAYS, *training_layouts.SCHEDULE}, set(serving_layouts.NAMES)
+BATCH = "batch"
+
+
+def is_training(template: Template) -> bool:
+    """Whether a template plans a training run."""
+    return template.by_name.keys() >= TRAINING
+
+
+def is_serving(template: Template) -> bool:
+    """Whether a template plans serving."""
+    return template.by_name.keys() >= SERVING
+
+
+def rules_of(template: Template) -> Sequence[str]:
+    """The rules that the layouts of a template keep, in words."""
+    return rules.TRAINING if is_training(template) else rules.SERVING if is_serving(template) else ()
+
+
+def space(asked: Request, subject: Subject, *, alone: bool) -> Space:
+    """The plans of a model on a chip: every combination of what --over names and, unless `alone`, of sensible layouts.
+
+    What is typed stays. Raises UserError where nothing moves, and where no layout makes sense.
+    """
+    template = asked.template
+    if alone or not (is_training(template) or is_serving(template)):
+        if not asked.axes:
+            raise UserError("nothing moves", remedy="name what does, as in --over n_chips=1..64")
+        return Space(asked.axes)
+    made = training_layouts if is_training(template) else serving_layouts
+    own = {*made.WAYS, *made.SCHEDULE, "n_chips", "n_slices", "tensor_axes"} if made is training_layouts else SERVING
+    moved = {name: axis.columns[name] for axis in asked.axes for name in axis.columns}
+    typed = {name: [value] for name, value in asked.given.items() if isinstance(value, float)}
+    fixed: dict[str, Sequence[float]] = {
+        **typed,
+        **{name: [float(each) for each in column] for name, column in moved.items()},
+    }
+    values = _values(template, subject, asked.given, made.READ)
+    chips = fixed.get("n_chips") or (serving_layouts.chip_counts(values) if made is serving_layouts else [])
+    if not chips:
+        raise UserError("how many chips is not said", remedy="write --set n_chips=512, or --over n_chips=256..1024*2")
+    read = [name for name in moved if name in made.READ and name not in own]  # what layouts depend on moves with them
+    layouts: list[dict[str, np.ndarray]] = []
+    for combination in product(*(moved[name].tolist() for name in read)):
+        here = dict(zip(read, combination, strict=True))
+        if axis := made.layouts({**values, **here}, {name: fixed[name] for name in own & fixed.keys()}, chips):
+            layouts.append({**{name: np.full(len(axis), value) for name, value in here.items()}, **axis.columns})
+    if not layouts:
+        raise UserError(
+            f"no layout of {' or '.join(f'{each:,.0f}' for each in chips[:4])} chips makes sense for {subject.said}",
+            remedy="other chips or a larger batch, or name the ways with --over and --alone",
+        )
+    joined = Axis({name: np.concatenate([each[name] for each in layouts]) for name in layouts[0]})
+    rest = [axis for axis in asked.axes if not set(axis.columns) & (own | set(read))]
+    return Space([joined, *rest, *_beside(template, fixed, asked.given)])
+
+
+def _beside(template: Template, fixed: Mapping[str, object], given: Mapping[str, Value]) -> list[Axis]:
+    """What a search moves beside layouts, where it isn't typed or named."""
+    free = [name for name in ("remat", "zero_stage", BATCH) if name in template.by_name]
+    found = []
+    for name in free:
+        row = template.row(name)
+        if name in fixed or name in given or (name == BATCH and is_training(template)):
+            continue
+        if name == BATCH:
+            found.append(Axis({name: serving_layouts.BATCHES}))
+        else:
+            choices = [code(each) for each in row.choices] if row.unit == "text" else [0.0, 1.0, 2.0, 3.0]
+            found.append(Axis({name: np.array(choices)}))
+    return found
+
+
+def _values(
+    template: Template, subject: Subject, given: Mapping[str, Value], names: Sequence[str]
+) -> dict[str, float | str | None]:
+    """The numbers and texts of some rows in the plan that is typed; those alone that the template has."""
+    known = [name for name in names if name in template.by_name]
+    typed = {name: encoded(template.row(name), value, {}) for name, value in given.items()}
+    found = partial(template, subject.facts, typed, (), known)({})
+    return {name: text_of(float(found[name])) if template.row(name).unit == "text" else float(found[name])
+            for name in known}  # fmt: skip

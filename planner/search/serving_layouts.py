@@ -1,0 +1,66 @@
+"""The layouts of serving: how so many chips share a model, its sequences and its experts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from planner.search import rules
+from planner.search.space import Axis
+
+NAMES = ("n_chips", "serve_tensor", "serve_data", "serve_expert", "serve_pipeline", "tensor_axes")
+READ = ("n_chips", "n_layers", "n_experts", "topology", "node_size", "max_chips", "torus_axes", "longest_axis",
+        "slice_x", "tensor_axes")  # fmt: skip
+MOST_CHIPS = 512  # that are tried where nobody says how many
+BATCHES = np.unique(
+    np.concatenate([2.0 ** np.arange(17), 3 * 2.0 ** np.arange(15)])
+)  # that are tried where none is named
+Values = Mapping[str, float | str | None]
+
+
+def chip_counts(values: Values) -> list[float]:
+    """How many chips are tried: powers of two, of a torus up to its largest slice."""
+    most = values.get("max_chips") if values.get("topology") == "torus" else None
+    limit = min(MOST_CHIPS, most) if isinstance(most, float) else MOST_CHIPS
+    return [2.0**power for power in range(int(np.log2(limit)) + 1)]
+
+
+def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Axis | None:
+    """The layouts on each number of chips; all chips as tensor ways is 0 tensor ways, the template's own default."""
+    found = list(dict.fromkeys(_all(values, fixed, chips)))
+    if not found:
+        return None
+    return Axis(dict(zip(NAMES, np.array(found, dtype=np.float64).T.copy(), strict=True)))
+
+
+def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Iterator[tuple[float, ...]]:
+    def number(name: str, otherwise: float) -> float:
+        value = values.get(name)
+        return value if isinstance(value, float) else otherwise
+
+    layers, experts = number("n_layers", 1.0), number("n_experts", 1.0)
+    torus = range(1, int(number("torus_axes", 1.0)) + 1) if values.get("topology") == "torus" else range(1, 2)
+    for count in chips:
+        for axes in fixed.get("tensor_axes", torus):
+            most = rules.most_tensor_ways(values, axes)
+            for stages in fixed.get("serve_pipeline") or rules.divisors(int(count)):
+                if "serve_pipeline" not in fixed and not rules.is_even(layers, int(stages)):
+                    continue
+                chips_of_stage = count / stages
+                for data in fixed.get("serve_data") or rules.divisors(int(chips_of_stage)):
+                    ways = chips_of_stage / data
+                    if ways != int(ways) or (axes > 1 and ways == 1):
+                        continue
+                    if "serve_tensor" not in fixed and ways > most:
+                        continue
+                    experts_over = {1.0, _spread(chips_of_stage, experts)}
+                    for expert in fixed.get("serve_expert") or sorted(experts_over):
+                        is_plain = stages == data == expert == 1
+                        for tensor in fixed.get("serve_tensor") or [0.0 if is_plain else ways]:
+                            yield (count, tensor, data, expert, stages, axes)
+
+
+def _spread(chips: float, experts: float) -> float:
+    """The expert ways where experts lie over all chips of a stage; 1 where there are too few."""
+    return chips if 1 < chips <= experts else 1.0

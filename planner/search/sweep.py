@@ -1,0 +1,104 @@
+"""Every combination of some values as a table, streamed: so many columns, a part of their rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner import progress
+from planner.errors import UserError
+from planner.formulas.arrays import Array
+from planner.formulas.evaluation import text_of
+from planner.formulas.template import Row
+from planner.search.computing import Plans
+from planner.search.request import Request, Subject
+from planner.search.space import Block, Space
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table; of a model or a chip there is no row."""
+
+    name: str
+    row: Row | None = None
+    unit_otherwise: str = "text"
+
+    @property
+    def unit(self) -> str:
+        """The unit of its row; of what has none, as a model's name, that of its own."""
+        return self.row.unit if self.row else self.unit_otherwise
+
+
+Part = Mapping[str, np.ndarray]  # a part of the table: of each column an array, of texts in objects, NaN for N/A
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The plans of a request in the order of its axes, models and chips first, and the rows that are shown of each."""
+
+    asked: Request
+    wanted: Sequence[str]
+
+    def __post_init__(self) -> None:
+        if not self.asked.axes and len(self.asked.subjects) < 2:
+            raise UserError("nothing moves", remedy="name what does, as in --over batch=1..64")
+
+    @property
+    def count(self) -> int:
+        """How many plans are computed."""
+        return Space(self.asked.axes).count * len(self.asked.subjects)
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns: model and chip where there are several, what moves, what is shown."""
+        template = self.asked.template
+        several = [
+            kind for kind in ("model", "hardware") if len({getattr(each, kind) for each in self.asked.subjects}) > 1
+        ]
+        names = dict.fromkeys([*Space(self.asked.axes).names, *self.wanted])
+        return [*map(Column, several), *(Column(name, template.row(name)) for name in names)]
+
+    def parts(self) -> Iterator[Part]:
+        """The table's rows in order, those alone that meet the conditions."""
+        done = 0
+        for subject in self.asked.subjects:
+            for block, part in self._of(subject):
+                done += block.count
+                progress.step(f"{done:,} of {self.count:,} plans")
+                yield part
+        progress.clear()
+
+    def _of(self, subject: Subject) -> Iterator[tuple[Block, Part]]:
+        asked, columns = self.asked, self.columns
+        rows = [*self.wanted, *asked.conditions]
+        plans = Plans(asked.template, subject.facts, asked.given, Space(asked.axes), rows)
+
+        def table(block: Block, found: dict[str, Array]) -> Part:
+            kept = met(found, asked.conditions, block)
+            part: dict[str, np.ndarray] = {}
+            for column in columns:
+                if column.row is None:
+                    count = block.count if kept is None else int(kept.sum())
+                    part[column.name] = np.full(count, getattr(subject, column.name), dtype=object)
+                    continue
+                array = found[column.name] if column.name in found else block.arrays[column.name]
+                flat = block.flat(texts(array) if column.unit == "text" else array)
+                part[column.name] = flat if kept is None else flat[kept]
+            return part
+
+        return plans.each(table)
+
+
+def met(found: Mapping[str, Array], conditions: Sequence[str], block: Block) -> np.ndarray | None:
+    """For each plan of a block whether all conditions hold; None where there are none. What is N/A doesn't hold."""
+    if not conditions:
+        return None
+    return block.flat(np.logical_and.reduce(np.broadcast_arrays(*(found[name] == 1 for name in conditions))))
+
+
+def texts(codes: Array) -> np.ndarray:
+    """The texts that codes stand for, in an array of objects; None for N/A."""
+    array = np.asarray(codes)
+    return np.array([text_of(float(each)) for each in array.reshape(-1)], dtype=object).reshape(array.shape)

@@ -1,0 +1,104 @@
+"""A table written to a file part by part, in bounded memory, whole or not at all: .csv and .parquet; and .xlsx."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from planner.errors import Place, UserError
+from planner.search.request import Request
+from planner.search.sweep import Column, Part
+from planner.workbook.scenarios import guarded
+from planner.xlsx.atomic import write_atomically, written_atomically
+
+ENDINGS = (".csv", ".parquet", ".xlsx")
+TRIED = 1024  # numbers of a column that tell whether they repeat
+EXACT = 1e15  # whole numbers below it are written as such
+
+
+def write(
+    path: Path, asked: Request, columns: Sequence[Column], parts: Iterable[Part], title: str, drawn: Sequence[str] = ()
+) -> int:
+    """Write the table at `path` by the ending of its name; returns how many rows it has. Raises UserError.
+
+    `title` and `drawn` are the sheet's name and the two columns that its chart draws, where it is a workbook.
+    """
+    if path.suffix.lower() == ".xlsx":
+        from planner.search.sheet import workbook
+
+        made, count = workbook(asked, columns, parts, title, drawn)
+        write_atomically(path, made)
+        return count
+    with written_atomically(path) as temporary:
+        return (_csv if path.suffix.lower() == ".csv" else _parquet)(temporary, columns, parts)
+
+
+def check_writable(path: Path) -> None:
+    """Raise UserError for a name of another ending, and where what writes it is not installed."""
+    if path.suffix.lower() not in ENDINGS:
+        raise UserError(f"a table's name ends in {', '.join(ENDINGS)}", place=Place(path), remedy="name it so")
+    if path.suffix.lower() == ".parquet":
+        try:
+            import pyarrow.parquet  # noqa: F401
+        except ImportError:
+            remedy = "pip install 'llm-planner[parquet]', or write a .csv"
+            raise UserError("Parquet needs pyarrow, which is not installed", place=Place(path), remedy=remedy) from None
+
+
+def _csv(path: Path, columns: Sequence[Column], parts: Iterable[Part]) -> int:
+    count = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(",".join(column.name for column in columns) + "\n")
+        for part in parts:
+            cells = [_cells(part[column.name]) for column in columns]
+            count += len(cells[0])
+            if cells[0]:
+                file.write("\n".join(map(",".join, zip(*cells, strict=True))) + "\n")
+    return count
+
+
+def _cells(array: np.ndarray) -> list[str]:
+    """The numbers or texts of a column as cells: to the last digit, whole numbers as such."""
+    if array.dtype == object:
+        return ["N/A" if text is None else _quoted(guarded(text)) for text in array]
+    if len(array) > TRIED and len(np.unique(array[:TRIED])) < TRIED // 2:  # what repeats is said once
+        few, places = np.unique(array, return_inverse=True)
+        if len(few) < len(array) // 2:
+            texts = _cells(few)
+            return [texts[place] for place in places.tolist()]
+    whole = (array == np.rint(array)) & (np.abs(array) < EXACT)
+    if whole.all():
+        return list(map(str, array.astype(np.int64).tolist()))
+    numbers = array.tolist()
+    if whole.any() or np.isnan(array).any():
+        return ["N/A" if each != each else str(int(each)) if at else repr(each)
+                for each, at in zip(numbers, whole.tolist(), strict=True)]  # fmt: skip
+    return list(map(repr, numbers))
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\r\n') else text
+
+
+def _parquet(path: Path, columns: Sequence[Column], parts: Iterable[Part]) -> int:
+    import pyarrow
+    import pyarrow.parquet
+
+    kinds = {column.name: pyarrow.string() if column.unit == "text" else pyarrow.float64() for column in columns}
+    fields = [
+        pyarrow.field(column.name, kinds[column.name], metadata={"unit": column.unit, "label": _label(column)})
+        for column in columns
+    ]
+    schema, count = pyarrow.schema(fields), 0
+    with pyarrow.parquet.ParquetWriter(path, schema) as writer:
+        for part in parts:
+            arrays = [pyarrow.array(part[field.name], type=field.type, from_pandas=True) for field in fields]
+            writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
+            count += len(arrays[0])
+    return count
+
+
+def _label(column: Column) -> str:
+    return column.row.label if column.row else column.name

@@ -1,0 +1,133 @@
+"""What a sweep or a search tells on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from planner import progress
+from planner.catalog import Value
+from planner.formulas.binding import of_headline
+from planner.formulas.headlines import headlines
+from planner.formulas.template import Row
+from planner.search.optimum import Found, Plan
+from planner.search.request import Request
+from planner.search.sweep import Column, Sweep
+from planner.spoken import PERCENT, percent, shown
+from planner.table import aligned
+
+FIRST = 20  # lines of a table that are printed
+REFUSERS = 4  # checks that are named
+TEXTS = ("model", "hardware", "remat", "what binds", "plan")
+
+
+def first_lines(sweep: Sweep) -> Iterator[str]:
+    """The first lines of a table with units, and how many plans there are."""
+    rows: list[list[str]] = []
+    for part in sweep.parts():
+        columns = [part[column.name] for column in sweep.columns]
+        rows += [
+            list(cells) for cells in zip(*map(cells_of, sweep.columns, [each[:FIRST] for each in columns]), strict=True)
+        ]
+        if len(rows) >= FIRST:
+            break
+    progress.clear()
+    yield from table(sweep.columns, rows[:FIRST])
+    if not rows:
+        yield f"None of {sweep.count:,} plans meets the conditions."
+    elif sweep.count > FIRST <= len(rows):
+        yield f"The first {FIRST} of {sweep.count:,} plans; -o table.csv writes all."
+
+
+def cells_of(column: Column, values: Sequence[object] | np.ndarray) -> list[str]:
+    """A column's values as they are read: `4.39 s`, `85.9 GB`."""
+    unit = PERCENT if column.row is not None and column.row.display == PERCENT else column.unit
+    return [
+        shown(None if value is None or value != value else value if isinstance(value, str) else float(value), unit)  # type: ignore[arg-type]
+        .replace("\N{NO-BREAK SPACE}", " ")
+        for value in values
+    ]  # fmt: skip
+
+
+def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
+    """An aligned table with the names of its columns above."""
+    names = [column.name for column in columns]
+    return aligned(names, rows, right=[column.name for column in columns if column.unit != "text"]).splitlines()
+
+
+def of_search(asked: Request, found: Found) -> Iterator[str]:
+    """What a search found: how much it tried and refused, the best plans with what binds them, the rules it kept."""
+    template, several = asked.template, len(found.objectives) > 1
+    every = "every check and condition" if asked.conditions else "every check"
+    yield f"{found.tried:,} plans tried, {found.passed:,} pass {every}."
+    for name, count in sorted(found.refused.items(), key=lambda each: -each[1])[:REFUSERS]:
+        named = "" if name in asked.conditions else f" ({name})"
+        yield f"  refused by {template.row(name).label}{named}: {count:,}"
+    if several:
+        yield f"No plan is better in all of these than the {found.front:,} of the front; {len(found.plans):,} along it:"
+    else:
+        best = min(found.plans, key=lambda plan: _cost(found, plan))
+        each = found.objectives[0]
+        said = _said(each.row, best.results.value(each.row.name))
+        yield f"Best {each.row.name}: {said}; {found.ties:,} plans are within its error bar, the simplest first:"
+    columns = _columns(asked, found)
+    yield ""
+    titles = [title for title, _ in columns]
+    rows = list(zip(*(cells for _, cells in columns), strict=True))
+    yield from aligned(titles, rows, right=[title for title in titles if title not in TEXTS]).splitlines()
+    alike = [f"{name} {_said(template.row(name), value)}" for name, value in _alike(found).items()]
+    if alike:
+        yield f"In all of them: {', '.join(alike)}."
+
+
+def _cost(found: Found, plan: Plan) -> float:
+    return float(found.objectives[0].cost(plan.results[found.objectives[0].row.name]))
+
+
+def _alike(found: Found) -> dict[str, Value]:
+    """What moves in the search and is the same in all plans that are told, but for ways of one."""
+    first = found.plans[0].moved
+    return {
+        name: value for name, value in first.items()
+        if value != 1 and all(plan.moved.get(name) == value for plan in found.plans)
+    }  # fmt: skip
+
+
+def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
+    """The columns of the table of plans, each with its title."""
+    template, plans = asked.template, found.plans
+    best = min(_cost(found, plan) for plan in plans)
+    columns = [("plan", [_rank(found, at) for at in range(len(plans))])]
+    columns += [
+        (kind, [getattr(plan.subject, kind) for plan in plans]) for kind in ("model", "hardware")
+        if len({getattr(subject, kind) for subject in asked.subjects}) > 1
+    ]  # fmt: skip
+    differing = [name for name in plans[0].moved if len({plan.moved.get(name) for plan in plans}) > 1]
+    columns += [
+        (name, [_said(template.row(name), plan.results.value(name)) for plan in plans])
+        for name in dict.fromkeys([*differing, *(each.row.name for each in found.objectives)])
+    ]
+    if len(found.objectives) == 1:
+        columns.append(("off the best", [percent(_cost(found, plan) / best - 1, signed=True) for plan in plans]))
+    if "memory_bytes_per_chip" in template.by_name and "memory_bytes_per_chip" not in dict(columns):
+        row = template.row("memory_bytes_per_chip")
+        columns.append(("memory", [_said(row, plan.results.value(row.name)) for plan in plans]))
+    binds = [_binds(asked, found, plan) for plan in plans]
+    return [*columns, ("what binds", binds)] if any(binds) else columns
+
+
+def _rank(found: Found, at: int) -> str:
+    """`simplest` for the first of one objective, else the number of a plan."""
+    return "simplest" if at == 0 and len(found.objectives) == 1 and found.ties > 1 else str(at + 1)
+
+
+def _binds(asked: Request, found: Found, plan: Plan) -> str:
+    """What binds a plan: of its objective, or of the first headline that says."""
+    led = headlines(asked.template)
+    own = [each for each in led if each.row.name == found.objectives[0].row.name]
+    return next((words for each in (*own, *led) if (words := of_headline(each, plan.results))), "")
+
+
+def _said(row: Row, value: Value) -> str:
+    return cells_of(Column(row.name, row), [value])[0]

@@ -1,0 +1,111 @@
+"""The layouts of a training run: every way to share the chips out that makes sense, with its microbatches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from planner.search import rules
+from planner.search.space import Axis
+
+WAYS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context")
+SCHEDULE = ("n_microbatches", "pipeline_interleave")
+READ = (
+    "n_chips", "batch_tokens", "seq_len", "n_layers", "n_experts", "n_heads", "topology", "node_size",
+    "max_chips", "torus_axes", "longest_axis", "slice_x", "tensor_axes",
+)  # fmt: skip
+Values = Mapping[str, float | str | None]
+
+
+def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Axis | None:
+    """The layouts on each number of chips: ways, microbatches, chunks, and torus axes of the tensor ways.
+
+    `values` are the plan's own (`READ`); `fixed` are the values of names that are typed or moved otherwise.
+    """
+    names = ["n_chips", "n_slices", *WAYS, *SCHEDULE, "tensor_axes"]
+    found = list(_all(values, fixed, chips))
+    if not found:
+        return None
+    columns = dict(zip(names, np.array(found, dtype=np.float64).T, strict=True))
+    return Axis({name: np.ascontiguousarray(column) for name, column in columns.items()})
+
+
+def _number(values: Values, name: str, otherwise: float = 0.0) -> float:
+    value = values.get(name)
+    return value if isinstance(value, float) else otherwise
+
+
+def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Iterator[tuple[float, ...]]:
+    layers = _number(values, "n_layers", 1.0)
+    sequences = _number(values, "batch_tokens") / _number(values, "seq_len", 1.0)
+    for count, slices in ((each, slices) for each in chips for slices in _slices(values, fixed, each)):
+        each = count / slices
+        for axes in _axes(values, fixed):
+            allowed = _allowed(values, axes)
+            for ways in _shared_out(int(each), fixed, allowed) if each == int(each) else ():
+                data, fsdp, _, expert, stages, _ = ways
+                numbers = fixed.get("n_microbatches") or rules.microbatches(
+                    sequences, int(data * fsdp * expert * slices), int(stages)
+                )  # fmt: skip
+                for number in numbers:
+                    chunks = fixed.get("pipeline_interleave") or rules.chunks(layers, int(stages), int(number))
+                    for chunk in chunks:
+                        yield (count, slices, *ways, number, chunk, axes)
+
+
+def _slices(values: Values, fixed: Mapping[str, Sequence[float]], chips: float) -> Sequence[float]:
+    """How many slices: those that are named, else the fewest that are no larger than a torus may be."""
+    if "n_slices" in fixed:
+        return fixed["n_slices"]
+    most = _number(values, "max_chips", chips) if values.get("topology") == "torus" else chips
+    return (float(math.ceil(chips / most)),)
+
+
+def _axes(values: Values, fixed: Mapping[str, Sequence[float]]) -> Sequence[float]:
+    """How many torus axes the tensor ways may lie along."""
+    if "tensor_axes" in fixed:
+        return fixed["tensor_axes"]
+    return range(1, int(_number(values, "torus_axes", 1.0)) + 1) if values.get("topology") == "torus" else (1,)
+
+
+def _allowed(values: Values, axes: float) -> dict[str, Callable[[int], bool]]:
+    """By name whether so many ways make sense."""
+    tensor = rules.most_tensor_ways(values, axes)
+    fewest = 1 if axes == 1 else 2  # on one way there is nothing to lie along more axes
+    heads, experts = _number(values, "n_heads", 1.0), _number(values, "n_experts", 1.0)
+    layers, context = _number(values, "n_layers", 1.0), rules.most_context_ways(_number(values, "seq_len"))
+    return {
+        "mesh_tensor": lambda ways: fewest <= ways <= tensor and heads % ways == 0,
+        "mesh_expert": lambda ways: experts % ways == 0,
+        "mesh_pipeline": lambda ways: rules.is_even(layers, ways),
+        "mesh_context": lambda ways: ways == 1 or ways <= context,
+    }
+
+
+def _shared_out(
+    chips: int, fixed: Mapping[str, Sequence[float]], allowed: Mapping[str, Callable[[int], bool]]
+) -> Iterator[tuple[float, ...]]:  # fmt: skip
+    """Every choice of ways whose product is so many chips; those of `fixed` among their values alone."""
+    divisors = rules.divisors(chips)
+    order = sorted(WAYS, key=lambda name: (name not in fixed, name in ("mesh_data", "mesh_fsdp")))
+    choices = {
+        name: [int(each) for each in fixed[name]] if name in fixed
+        else [each for each in divisors if name not in allowed or allowed[name](each)]
+        for name in WAYS
+    }  # fmt: skip
+
+    def rest(at: int, left: int) -> Iterator[dict[str, int]]:
+        name = order[at]
+        if at == len(order) - 1:
+            if left in choices[name]:
+                yield {name: left}
+            return
+        for ways in choices[name]:
+            if left % ways == 0:
+                for others in rest(at + 1, left // ways):
+                    yield {name: ways, **others}
+
+    for found in rest(0, chips):
+        yield tuple(float(found[name]) for name in WAYS)

@@ -1,0 +1,411 @@
+"""Many plans at once: what moves, what must hold, tables of every combination, and the best of them."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from planner.catalog.databases import Databases
+from planner.cli import group
+from planner.errors import UserError
+from planner.formulas import library
+from planner.formulas.evaluation import evaluate
+from planner.formulas.following import with_followers
+from planner.formulas.lookups import facts
+from planner.search import rules
+from planner.search.conditions import with_conditions
+from planner.search.optimum import objective, optimum
+from planner.search.ranking import front, within
+from planner.search.request import request
+from planner.search.space import Axis, Space
+from planner.search.sweep import Sweep
+from planner.search.values import values
+
+STEP, COST, TOKEN = "step_time_expected", "cost_per_million_tokens_expected", "time_per_output_token_expected"
+
+
+def asked(template, model, chips, settings=(), overs=(), wheres=()):
+    """A request as the command makes it."""
+    return request(template, [model] if model else [], chips, settings, overs, wheres, Databases())
+
+
+def planner(*args):
+    """What a command prints on either stream, and its exit code."""
+    done = CliRunner().invoke(group, [*args])
+    return done.output, done.exit_code
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("batch", "1,2,8", [1, 2, 8]),
+        ("batch", "1..5", [1, 2, 3, 4, 5]),
+        ("batch", "2^3..2^6", [8, 16, 32, 64]),
+        ("batch", "8..64*2", [8, 16, 32, 64]),
+        ("batch", "1,8..32*2,1", [1, 8, 16, 32]),
+        ("n_chips", "16..64+16", [16, 32, 48, 64]),
+        ("context_len", "8k..32k*2", [8000, 16000, 32000]),
+        ("prefix_hit_rate", "0..0.3+0.1", [0, 0.1, 0.2, 0.3]),
+        ("draft_time", "1ms..4ms*2", [0.001, 0.002, 0.004]),
+    ],
+)
+def test_a_spec_is_read_as_the_values_that_it_says(name, text, expected):
+    """Lists, ranges by 1, by a step, by a factor and by powers give their values in order, each once, with units."""
+    found = values(library.load("inference").row(name), text)
+    assert found.tolist() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("batch", "8..1", "ends before it begins"),
+        ("batch", "1,,2", "a value is missing"),
+        ("batch", "1..1e9", "more than 10,000,000 values"),
+        ("prefix_hit_rate", "0..1*2", "has no end"),
+        ("prefix_hit_rate", "0..1", "the step isn't said"),
+        ("draft_time", "1GB..2GB*2", "draft_time=1GB"),
+        ("weight_dtype", "bf17", "bf17"),
+    ],
+)
+def test_a_spec_that_says_no_values_is_refused(name, text, said):
+    """A falling, an endless, a too long range, one without a step and a wrong unit are each said."""
+    with pytest.raises(UserError, match=said):
+        values(library.load("inference").row(name), text)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 7, 24, 100])
+def test_blocks_hold_every_plan_once_and_in_order(size):
+    """The blocks of a space, whatever their size, are its plans in the order of their numbers, none of them larger."""
+    space = Space([Axis({"a": np.arange(3.0), "b": np.arange(3.0) * 10}), Axis({"c": np.arange(2.0)}),
+                   Axis({"d": np.arange(4.0)})])  # fmt: skip
+    found, start = [], 0
+    for block in space.blocks(size):
+        assert block.start == start
+        assert block.count <= size
+        start += block.count
+        found += zip(*(block.flat(block.arrays[name]).tolist() for name in "abcd"), strict=True)
+    assert found == [(a, 10 * a, c, d) for a in range(3) for c in range(2) for d in range(4)]
+    assert [tuple(space.plan(at).values()) for at in range(24)] == found
+
+
+@pytest.mark.parametrize(
+    ("where", "holds"),
+    [
+        ("decode_step_time_expected<20ms", True),
+        ("decode_step_time_expected<0.005", False),
+        ("memory_bytes_per_chip<=80GB", True),
+        ("n_chips*2<=16chips", True),
+        ("AND(n_chips>=8, batch<4)", True),
+        ('OR(weight_dtype="int8",n_chips=16)', False),
+        ("check_fits_memory", True),
+        ("100ms>decode_step_time_expected", True),
+    ],
+)
+def test_a_condition_is_a_formula_whose_numbers_have_units(where, holds):
+    """A number alone on a side of a comparison has the other side's unit or its own; the rest is the grammar."""
+    template, names = with_conditions(library.load("inference"), [where])
+    results = evaluate(template, facts(template, "llama3-70b", "h100-sxm"), {"n_chips": 8.0})
+    assert (results.value(names[0]) == 1) is holds
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("decode_step_tme<1", "decode_step_time"),
+        ("decode_step_time_expected<80GB", "80GB"),
+        ("decode_step_time_expected<n_chips", "units don't agree"),
+        ("n_chips<", "--where"),
+        ("n_chips+8GB>2", "8GB"),
+    ],
+)
+def test_a_condition_with_a_fault_is_refused_in_one_line(where, said):
+    """A wrong name, a wrong unit and a broken formula are each one line that shows what is wrong."""
+    with pytest.raises(UserError) as error:
+        with_conditions(library.load("inference"), [where])
+    assert said in error.value.line()
+
+
+def test_a_sweep_gives_the_bits_of_each_single_plan_with_what_follows(tmp_path):
+    """Each line of the CSV is to the last digit what `calc` computes, FSDP ways that follow the chips among it."""
+    output = tmp_path / "table.csv"
+    said, code = planner(
+        "sweep", "training", "-m", "llama3-8b", "-H", "h100-sxm", "tpu-v5p", "--over", "n_chips=8,12,24",
+        "mesh_tensor=1,8", "remat=block,none", "--get", STEP, "mesh_fsdp", "memory_bytes_per_chip", "-o", str(output),
+    )  # fmt: skip
+    assert code == 0, said
+    template = library.load("training")
+    lines = list(csv.DictReader(output.open()))
+    assert len(lines) == 2 * 3 * 2 * 2
+    for line in lines:
+        given = {"n_chips": float(line["n_chips"]), "mesh_tensor": float(line["mesh_tensor"]), "remat": line["remat"]}
+        plan = evaluate(template, facts(template, "llama3-8b", line["hardware"]), with_followers(template, given))
+        for name in (STEP, "mesh_fsdp", "memory_bytes_per_chip"):
+            expected = plan.value(name)
+            assert (line[name] == "N/A") if expected is None else float(line[name]) == expected, (line, name)
+
+
+def test_a_table_in_parquet_and_in_a_workbook_holds_the_numbers_of_the_csv(tmp_path):
+    """The three files of one sweep hold the same numbers; the workbook has its assumptions and a chart beside them."""
+    arrow = pytest.importorskip("pyarrow.parquet")
+    from openpyxl import load_workbook
+
+    args = [
+        "sweep",
+        "inference",
+        "-m",
+        "llama3-70b",
+        "-H",
+        "h100-sxm",
+        "--over",
+        "n_chips=8,16",
+        "batch=1..4",
+        "--get",
+        COST,
+    ]
+    for ending in ("csv", "parquet", "xlsx"):
+        said, code = planner(*args, "-o", str(tmp_path / f"table.{ending}"))
+        assert code == 0, said
+    plain = [[float(cell) for cell in line] for line in list(csv.reader((tmp_path / "table.csv").open()))[1:]]
+    table = arrow.read_table(tmp_path / "table.parquet")
+    assert [list(line.values()) for line in table.to_pylist()] == plain
+    assert table.schema.field(COST).metadata[b"unit"] == b"USD"
+    book = load_workbook(tmp_path / "table.xlsx")
+    cells = [[cell.value for cell in row] for row in book["Sweep"].iter_rows(min_row=4)]
+    assert np.allclose(cells, plain, rtol=1e-15, atol=0)
+    assert len(book["Sweep"]._charts) == 1
+    assumed = {row[3].value: row[1].value for row in book["Assumptions"].iter_rows() if row[3].value}
+    assert assumed["context_len"] == 8192
+    assert assumed["batch"] == "4 values"
+
+
+def test_a_condition_leaves_the_plans_that_meet_it():
+    """With --where the table has exactly the combinations that meet it, in their order."""
+    over = ["batch=1..64", "n_chips=8,16"]
+    every = Sweep(asked("inference", "llama3-70b", ["h100-sxm"], (), over), [TOKEN])
+    some = Sweep(asked("inference", "llama3-70b", ["h100-sxm"], (), over, [f"{TOKEN}<15ms"]), [TOKEN])
+    whole = {name: np.concatenate([part[name] for part in every.parts()]) for name in ("batch", "n_chips", TOKEN)}
+    met = {name: np.concatenate([part[name] for part in some.parts()]) for name in whole}
+    kept = whole[TOKEN] < 0.015
+    assert 0 < kept.sum() < len(kept)
+    assert all(np.array_equal(met[name], whole[name][kept]) for name in whole)
+
+
+def test_the_best_of_a_small_space_is_what_trying_each_plan_finds():
+    """Tried, passed, refused by each check, ties, and the best are what a loop over single plans counts and finds."""
+    moves = {
+        "mesh_tensor": [1, 2, 4, 8],
+        "mesh_pipeline": [1, 2, 3, 4],
+        "n_microbatches": [1, 4, 8],
+        "remat": ["block", "none"],
+    }
+    settings = ["n_chips=256", "batch_tokens=2097152", "seq_len=8192"]
+    over = [f"{name}={','.join(map(str, found))}" for name, found in moves.items()]
+    wanted = asked("training", "llama3-70b", ["h100-sxm"], settings, over)
+    found = optimum(wanted, [objective(wanted.template, STEP, is_least=True)], 3, alone=True)
+    checks = wanted.template.of_kind("check")
+    refused, passing = {}, []
+    for combination in itertools.product(*moves.values()):
+        moved = dict(zip(moves, (each if isinstance(each, str) else float(each) for each in combination), strict=True))
+        plan = evaluate(
+            wanted.template, wanted.subjects[0].facts, with_followers(wanted.template, {**wanted.given, **moved})
+        )
+        failing = [row.name for row in checks if plan.value(row.name) == 0]
+        for name in failing:
+            refused[name] = refused.get(name, 0) + 1
+        if not failing:
+            passing.append((plan.value(STEP), plan.value(f"{STEP}_high"), moved))
+    best = min(passing, key=lambda each: each[0])
+    assert (found.tried, found.passed, found.refused) == (96, len(passing), refused)
+    assert found.ties == sum(each[0] <= best[1] for each in passing)
+    assert min(plan.results.value(STEP) for plan in found.plans) == best[0]
+    listed = sorted({each[0] for each in passing})[:3]
+    assert set(listed[:2]) <= {plan.results.value(STEP) for plan in found.plans}
+    simplest = found.plans[0]
+    kinds = [
+        sum(value > 1 for name, value in each[2].items() if name.startswith("mesh_"))
+        for each in passing
+        if each[0] <= best[1]
+    ]
+    assert simplest.is_tie
+    assert sum(simplest.moved[name] > 1 for name in ("mesh_tensor", "mesh_pipeline")) == min(kinds)
+
+
+def test_a_front_is_the_plans_that_none_beats():
+    """Of random points in two and three objectives those stay that no other is as good as in all and better in one."""
+    rng = np.random.default_rng(7)
+    for objectives in (2, 3):
+        costs = rng.integers(0, 12, (300, objectives)).astype(float)
+        kept = {tuple(costs[at]) for at in front(costs)}
+        expected = {
+            tuple(each) for each in costs
+            if not any((other <= each).all() and (other < each).any() for other in costs)
+        }  # fmt: skip
+        assert kept == expected
+
+
+def test_ties_are_what_the_best_plans_error_bar_holds():
+    """The bar counts that is the best plan's own, and a best plan without one ties with its equals alone."""
+    assert within(np.array([3.0, 2.0, 2.5]), np.array([9.0, 2.6, 2.5])).tolist() == [1, 2]
+    assert within(np.array([3.0, 2.0, 2.0]), np.array([np.nan] * 3)).tolist() == [1, 2]
+
+
+def test_the_books_best_ways_of_fsdp_and_tensor_parallelism_are_found(tmp_path):
+    """How to Scale Your Model ch. 5: 64 chips, B=48,000, F=32,768 have X_opt 13.9, so 16 FSDP and 4 tensor ways."""
+    rows = [
+        "name,label,unit,kind,formula,source,note",
+        "n_chips,Chips,1,input,64,ch. 5,", "batch,Tokens,1,input,48000,ch. 5,", "d_ff,F,1,input,32768,ch. 5,",
+        "tensor_ways,Tensor ways,1,input,1,ch. 5,", "fsdp_axes,Axes,1,input,2,ch. 5,",
+        "fsdp_ways,FSDP ways,1,calc,n_chips/tensor_ways,ch. 5,",
+        "fsdp_time,FSDP communication,1,calc,d_ff/(tensor_ways*fsdp_axes),ch. 5,over the same constants",
+        "tensor_time,Tensor communication,1,calc,batch/fsdp_ways,ch. 5,over one axis",
+        'comm_time,Communication,1,output,"MAX(fsdp_time,tensor_time)",ch. 5,',
+    ]  # fmt: skip
+    path = tmp_path / "ways.csv"
+    path.write_text("\n".join(rows) + "\n")
+    wanted = asked(str(path), None, [], (), ["tensor_ways=1..64*2"])
+    found = optimum(wanted, [objective(wanted.template, "comm_time", is_least=True)], 1)
+    assert found.plans[0].results.value("fsdp_ways") == 16
+    assert math.sqrt(48000 / 32768 * 2 / 1 * 64) == pytest.approx(13.7, abs=0.3)
+
+
+@pytest.mark.parametrize(("dtype", "chips"), [("bf16", 16), ("int8", 8), ("int4", 4)])
+def test_the_books_smallest_slices_for_llama_3_70b_on_v5e_are_found(dtype, chips):
+    """How to Scale Your Model ch. 8: LLaMA 3-70B's weights need a 4x4 in bf16, a 4x2 in int8, a 2x2 in int4."""
+    wanted = asked("inference", "llama3-70b", ["tpu-v5e"], [f"weight_dtype={dtype}"], ["n_chips=1..256*2"])
+    found = optimum(wanted, [objective(wanted.template, "n_chips", is_least=True)], 1, alone=True)
+    assert found.plans[0].results.value("n_chips") == chips
+
+
+def test_the_largest_batch_of_a_search_is_the_largest_that_memory_holds():
+    """Maximising the batch finds the template's own largest batch by memory."""
+    wanted = asked("inference", "llama3-70b", ["tpu-v5e"], ["n_chips=16"], ["batch=1..400"])
+    found = optimum(wanted, [objective(wanted.template, "batch", is_least=False)], 1, alone=True)
+    best = found.plans[0].results
+    assert best.value("batch") == best.value("max_batch")
+
+
+@pytest.mark.parametrize("chips", [8192, 16384])
+def test_llama_3_405bs_published_recipe_is_within_the_error_bar_of_the_best_plan(chips):
+    """Tensor 8, pipeline 16 on H100, with nothing of it a constraint: the best plan's error bar holds what it takes."""
+    settings = [f"n_chips={chips}", "batch_tokens=16777216", "seq_len=8192"]
+    wanted = asked("training", "llama3.1-405b", ["h100-sxm"], settings)
+    found = optimum(wanted, [objective(wanted.template, STEP, is_least=True)], 5)
+    best = min((plan.results for plan in found.plans), key=lambda each: each.value(STEP))
+    ways = ["mesh_tensor=8", "mesh_pipeline=16", "n_microbatches=1..64", "remat=none,matmuls,block"]
+    recipe = asked("training", "llama3.1-405b", ["h100-sxm"], settings, ways)
+    published = optimum(recipe, [objective(wanted.template, STEP, is_least=True)], 5).plans
+    assert min(plan.results.value(STEP) for plan in published) <= best.value(f"{STEP}_high")
+
+
+def test_deepseek_v3s_decoding_layout_is_the_best_on_its_144_chips():
+    """Section 3.4: each chip attends alone, the experts lie over all; no layout decodes more at 50 ms a step."""
+    settings = ["n_chips=144", "context_len=4989", "prompt_len=4489", "generate_len=1000", "weight_dtype=fp8",
+                "compute_dtype=fp8", "dispatch_dtype=fp8", "routed_nodes=4", "redundant_experts=32"]  # fmt: skip
+    overs, wheres = ["batch=256..16384+256"], ["decode_step_time_expected<=50ms"]
+    wanted = asked("inference", "deepseek-v3", ["h800-sxm"], settings, overs, wheres)
+    found = optimum(wanted, [objective(wanted.template, "decode_tokens_per_second", is_least=False)], 3)
+    best = max((plan for plan in found.plans), key=lambda plan: plan.results.value("decode_tokens_per_second"))
+    assert (best.moved["serve_data"], best.moved["serve_expert"], best.moved["serve_pipeline"]) == (144, 144, 1)
+
+
+def test_deepseek_v3s_training_recipe_is_within_the_error_bar_of_the_best_plan():
+    """Section 3.2: pipeline 16 and experts over 64 on 2,048 H800, at the best microbatches and what is kept of them."""
+    settings = ["n_chips=2048", "batch_tokens=62914560", "seq_len=4096", "compute_dtype=fp8"]
+    wanted = asked("training", "deepseek-v3", ["h800-sxm"], settings)
+    aim = [objective(wanted.template, STEP, is_least=True)]
+    best = min((plan.results for plan in optimum(wanted, aim, 5).plans), key=lambda each: each.value(STEP))
+    ways = ["mesh_tensor=1", "mesh_pipeline=16", "mesh_expert=64"]
+    recipe = optimum(asked("training", "deepseek-v3", ["h800-sxm"], settings, ways), aim, 5).plans
+    assert min(plan.results.value(STEP) for plan in recipe) <= best.value(f"{STEP}_high")
+
+
+def test_every_layout_of_a_search_makes_the_chips_and_keeps_the_rules():
+    """The layouts that are tried multiply to the chips, and none is beyond a node or uneven."""
+    from planner.search import sensible
+
+    wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=1024", "batch_tokens=8388608", "seq_len=32768"])
+    space = sensible.space(wanted, wanted.subjects[0], alone=False)
+    ways = space.axes[0].columns
+    assert (np.prod([ways[name] for name in ways if name.startswith("mesh_")], axis=0) == 1024).all()
+    assert ways["mesh_tensor"].max() == 8
+    assert ways["mesh_context"].max() == 4
+    assert (ways["n_microbatches"] >= ways["mesh_pipeline"]).all()
+    assert all(rules.is_even(126, int(stages)) for stages in set(ways["mesh_pipeline"]))
+    more = asked(
+        "training", "llama3.1-405b", ["h100-sxm"], ["n_chips=1024", "batch_tokens=8388608"], ["mesh_tensor=16"]
+    )
+    assert set(sensible.space(more, more.subjects[0], alone=False).axes[0].columns["mesh_tensor"]) == {16}
+
+
+def test_the_best_plans_are_live_scenarios_whose_cells_compute_the_same_numbers(tmp_path):
+    """In a new workbook, and added to it a second time, its cells give what the search told to 1e-9."""
+    from planner.book.reading import read_plan
+
+    book, table = tmp_path / "plan.xlsx", tmp_path / "plans.csv"
+    search = ["optimize", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "tpu-v6e", "--minimize", COST,
+              "--and", TOKEN, "--top", "2", "--workbook", str(book), "-o", str(table), "--force"]  # fmt: skip
+    for context in ("8192", "4096"):
+        said, code = planner(*search, "--set", f"context_len={context}")
+        assert code == 0, said
+        plan = read_plan(book)
+        scenarios = plan.scenarios[-2:]
+        rows = {row.name: row for row in plan.tables["Inference"]}
+        lines = list(csv.DictReader(table.open()))
+        for scenario in scenarios:
+            line = min(lines, key=lambda each: abs(float(each[COST]) - rows[COST].value(scenario.key)))
+            for name in (COST, TOKEN, "memory_bytes_per_chip", "batch"):
+                assert rows[name].value(scenario.key) == pytest.approx(float(line[name]), rel=1e-9)
+    assert len(plan.scenarios) == 4
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("sweep", "inference", "-m", "llama3-70b", "-H", "h100-sxm"), "nothing moves"),
+        (("sweep", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--over", "bach=1..4"), "batch"),
+        (("sweep", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--over", "batch"), "is not name=values"),
+        (("sweep", "inference", "--set", "batch=1", "--over", "batch=1..4"), "is set and moves"),
+        (("sweep", "inference", "--over", "batch=1..4", "-o", "table.txt"), "ends in .csv"),
+        (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm"), "nothing says what is best"),
+        (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--minimize", STEP), "how many chips"),
+        (("optimize", "matmul", "-H", "h100-sxm", "--minimize", "expected_time"), "nothing moves"),
+        (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--minimize", "step_tme"), "step_time"),
+        (("optimize", "training", "-m", "llama3.1-405b", "-H", "h100-sxm", "--set", "n_chips=8",
+          "--minimize", STEP), "none of"),
+        (("optimize", "training", "-m", "llama3-70b", "-H", "h20", "--set", "n_chips=512", "price_per_chip_hour=N/A",
+          "--minimize", "train_cost_expected"), "price_per_chip_hour"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_searched_is_one_line_and_exit_code_2(args, said):
+    """Wrong names and specs, empty and impossible searches, and a missing price: one line and exit code 2."""
+    output, code = planner(*args)
+    assert code == 2
+    assert said in output
+    assert output.strip().count("\n") == 0
+    assert "Traceback" not in output
+
+
+def test_an_output_that_exists_stays_without_force(tmp_path):
+    """Without --force a table that exists is refused and kept to the byte."""
+    path = tmp_path / "table.csv"
+    path.write_text("mine")
+    output, code = planner(
+        "sweep", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--over", "batch=1..4", "-o", str(path)
+    )
+    assert code == 2
+    assert "--force" in output
+    assert path.read_text() == "mine"
+
+
+def test_a_bound_as_objective_is_said_to_be_one():
+    """Who minimises a bound is told which row is what to expect."""
+    output, code = planner("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512",
+                           "--minimize", "step_time_lower_bound", "--top", "1")  # fmt: skip
+    assert code == 0
+    assert "step_time_lower_bound is a bound" in output
+    assert STEP in output
