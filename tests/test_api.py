@@ -175,7 +175,7 @@ def test_a_sweep_is_its_plans() -> None:
 
 
 def test_the_best_plan_passes_and_is_none_worse(tmp_path: Path) -> None:
-    """The plans of a search are the template's, pass its checks, and stand in the workbook; an objective must be named."""
+    """The plans of a search are the template's, pass its checks, and stand in the workbook; something must be best."""
     asked = {"model": "llama3-8b", "hardware": "h100-sxm", "n_chips": 64}
     path = tmp_path / "best.xlsx"
     best = planner.optimize("training", minimize="step_time_expected", top=2, workbook=path, **asked)
