@@ -18,6 +18,7 @@ from planner.catalog import Value
 from planner.errors import UserError
 from planner.formulas.arrays import Array
 from planner.formulas.evaluation import Facts, Results, evaluate
+from planner.formulas.explanation import missing
 from planner.formulas.following import following, led_by, with_followers
 from planner.formulas.headlines import headlines
 from planner.formulas.input_values import limits
@@ -123,9 +124,11 @@ def sensitivity(template: Template, facts: Facts, values: Mapping[str, Value], n
     given = with_followers(template, values)
     now = evaluate(template, facts, given)
     value = now.value(name)
+    if value is None:
+        lacking = ", ".join(missing(now, [name])) or "its formula says so"
+        raise UserError(f"{name} is N/A because {lacking}", remedy="--set a value, or choose another row with --of")
     if not isinstance(value, float) or value == 0:
-        what = f"{name} is {'0' if value == 0 else 'N/A'} in this plan: no change is a percentage of it"
-        raise UserError(what, remedy="choose another with --of, or --set what is missing")
+        raise UserError(f"{name} is 0 in this plan: no change is a percentage of it", remedy="choose another with --of")
     left_out: dict[str, list[str]] = {}
     moves: list[_Moves] = []
     for each in _quantities(template, name, values):
