@@ -10,12 +10,24 @@ if TYPE_CHECKING:
     from planner.api.build import build
     from planner.api.calc import calc
     from planner.api.read import read
+    from planner.api.search import optimize, sweep
     from planner.api.sensitivity import sensitivity
     from planner.api.tables import hardware, models
     from planner.errors import UserError
 
 __version__ = "0.1.0"
-__all__ = ["UserError", "__version__", "build", "calc", "hardware", "models", "read", "sensitivity"]
+__all__ = [
+    "UserError",
+    "__version__",
+    "build",
+    "calc",
+    "hardware",
+    "models",
+    "optimize",
+    "read",
+    "sensitivity",
+    "sweep",
+]
 
 _ROOMS = {
     "UserError": "planner.errors",
@@ -23,8 +35,10 @@ _ROOMS = {
     "calc": "planner.api.calc",
     "hardware": "planner.api.tables",
     "models": "planner.api.tables",
+    "optimize": "planner.api.search",
     "read": "planner.api.read",
     "sensitivity": "planner.api.sensitivity",
+    "sweep": "planner.api.search",
 }
 """Where each public name is from; its room is imported when the name is first used."""
 

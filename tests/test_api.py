@@ -156,6 +156,41 @@ def test_own_tables_are_read_again_when_they_change(tmp_path: Path) -> None:
     assert planner.calc("inference", model="gpt2", hardware="mychip", hardware_csv=mine)["hbm_bytes"] == 128e9
 
 
+def test_a_sweep_is_its_plans() -> None:
+    """Each row of a sweep has the numbers of that plan alone, models and chips among what moves; units stand beside."""
+    name = "time_per_output_token_expected"
+    over: dict[str, Any] = {"n_chips": [8, 16], "weight_dtype": ["bf16", "fp8"], "batch": "1..2"}
+    chips = ["h100-sxm", "tpu-v5e"]
+    frame = planner.sweep("inference", model="llama3-8b", hardware=chips, over=over, get=[name], where="batch>1")
+    assert list(frame.columns) == ["hardware", *over, name]
+    assert len(frame) == 8
+    assert frame.attrs["units"][name] == "s"
+    for row in frame.to_dict("records"):
+        assert (
+            planner.calc("inference", model="llama3-8b", **{key: row[key] for key in row if key != name})[name]
+            == row[name]
+        )
+    with pytest.raises(planner.UserError, match="nothing moves"):
+        planner.sweep("inference", model="llama3-8b", hardware="tpu-v5e", over={})
+
+
+def test_the_best_plan_passes_and_is_none_worse(tmp_path: Path) -> None:
+    """The plans of a search are the template's, pass its checks, and stand in the workbook; something must be best."""
+    asked = {"model": "llama3-8b", "hardware": "h100-sxm", "n_chips": 64}
+    path = tmp_path / "best.xlsx"
+    best = planner.optimize("training", minimize="step_time_expected", top=2, workbook=path, **asked)
+    moved = list(best.columns[list(best.columns).index("is_tie") + 1 : list(best.columns).index("step_time_expected")])
+    for _, row in best.iterrows():
+        plan = planner.calc("training", **asked | {name: row[name] for name in moved})
+        assert plan["step_time_expected"] == row.step_time_expected
+        assert not plan.failed_checks
+    assert best.attrs["tried"] >= best.attrs["passed"] >= best.attrs["ties"] >= 1
+    told = planner.read(path).headlines.step_time_expected
+    assert list(told) == pytest.approx(list(best.step_time_expected))
+    with pytest.raises(planner.UserError, match="nothing says what is best"):
+        planner.optimize("training", **asked)
+
+
 def test_databases_as_frames() -> None:
     """Models and chips come as frames by their ids, with units and sources."""
     models, chips = planner.models(), planner.hardware()

@@ -1,0 +1,105 @@
+"""`planner.sweep` and `planner.optimize`: many plans of a template as a frame, a row for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from planner.api.calc import File, Setting, databases_of, files_of, texts
+from planner.api.warned import warned
+from planner.errors import UserError
+from planner.search import scenarios
+from planner.search.listed import listed
+from planner.search.optimum import objective, optimum
+from planner.search.request import request, wanted
+from planner.search.sweep import Column, Part, Sweep
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Names = str | Sequence[str] | None  # one, or several
+Over = Mapping[str, str | Iterable[Setting]]  # what moves: values, or a text as `--over` takes it, `1..64`
+
+
+@warned
+def sweep(
+    template: str | Path, /, *, over: Over, model: Names = None, hardware: Names = None, get: Names = None,
+    where: Names = None, models_csv: File = None, hardware_csv: File = None, calibrations_csv: File = None,
+    only: bool = False, **settings: Setting,
+) -> DataFrame:  # fmt: skip
+    """Every combination of the values of `over`, the last named moving quickest: a row for each plan.
+
+    `get` names the rows that are columns, by default the headlines; `where` are formulas over any row of the template
+    which plans must meet. Of several models and chips each is swept. `attrs["units"]` has the units.
+    Raises UserError as `planner sweep` does.
+    """
+    databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))
+    asked = request(str(template), _several(model), _several(hardware), texts(settings), _overs(over), _several(where),
+                    databases)  # fmt: skip
+    found = Sweep(asked, wanted(asked.template, _several(get)))
+    return _frame(found.columns, list(found.parts()))
+
+
+@warned
+def optimize(
+    template: str | Path, /, *, minimize: Names = None, maximize: Names = None, over: Over | None = None,
+    alone: bool = False, model: Names = None, hardware: Names = None, where: Names = None, top: int = 5,
+    workbook: File = None, models_csv: File = None, hardware_csv: File = None, calibrations_csv: File = None,
+    only: bool = False, **settings: Setting,
+) -> DataFrame:  # fmt: skip
+    """The best plans, a row for each and the best first; of several objectives the whole front.
+
+    Searched are the layouts that make sense, as `planner optimize` does, and what `over` names beside them; `alone`
+    what it names and nothing else. `workbook` adds the `top` plans to a workbook as live scenarios. In `attrs` are the
+    `units`, how many plans were `tried` and `passed`, what `refused` the others, and how many are `ties` of the best.
+    Raises UserError where no plan passes every check, and as `planner optimize` does.
+    """
+    least, most = _several(minimize), _several(maximize)
+    if not least and not most:
+        raise UserError("nothing says what is best", remedy="name a row: minimize='step_time_expected'")
+    if workbook is not None:
+        scenarios.check_writable(Path(workbook))
+    databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))
+    asked = request(str(template), _several(model), _several(hardware), texts(settings), _overs(over or {}),
+                    _several(where), databases)  # fmt: skip
+    objectives = [objective(asked.template, name, is_least=True) for name in least]
+    objectives += [objective(asked.template, name, is_least=False) for name in most]
+    found = optimum(asked, objectives, top, alone=alone)
+    columns, part = listed(asked, found)
+    if workbook is not None:
+        scenarios.write(Path(workbook), asked, found.plans, databases)
+    frame = _frame(columns, [part])
+    frame.attrs |= {"tried": found.tried, "passed": found.passed, "refused": dict(found.refused), "ties": found.ties}
+    return frame
+
+
+def _several(names: Names) -> list[str]:
+    return [] if names is None else [names] if isinstance(names, str) else list(names)
+
+
+def _overs(over: Over) -> Iterator[str]:
+    """What moves as `--over` takes it: `batch=1.0,2.0`."""
+    for name, values in over.items():
+        spec = values if isinstance(values, str) else ",".join(text.partition("=")[2] for text in _each(name, values))
+        yield f"{name}={spec}"
+
+
+def _each(name: str, values: Iterable[Setting]) -> Iterator[str]:
+    for value in values:
+        yield from texts({name: value})
+
+
+def _frame(columns: Sequence[Column], parts: Sequence[Part]) -> DataFrame:
+    import pandas
+
+    made: dict[str, Any] = {
+        column.name: np.concatenate([np.empty(0, object if column.unit == "text" else float), *found])
+        for column in columns
+        for found in [[part[column.name] for part in parts]]
+    }
+    frame = pandas.DataFrame(made)
+    frame.attrs["units"] = {column.name: column.unit for column in columns}
+    return frame
