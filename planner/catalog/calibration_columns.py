@@ -54,6 +54,7 @@ PARAMETERS = (
     Parameter("hbm_efficiency", "Share of the HBM bandwidth that reads reach", "1", 0.3, 1),
     Parameter("layer_overhead", "Time of a layer in which nothing is computed or read", "s", 0, 1e-3),
     Parameter("collective_overhead", "Start-up time of an all-reduce while serving", "s", 0, 1e-4),
+    Parameter("fabric_collective_overhead", "Start-up time of an all-reduce between nodes while serving", "s", 0, 1e-3),
     Parameter("serve_activation_passes", "Passes over a layer's activations while serving", "1", 0, 20),
     Parameter("serve_exposure", "All-reduces while serving, over bytes by bandwidth", "1", 0, 10),
     Parameter("exchange_exposure", "Exchanges for experts while serving, over bytes by bandwidth", "1", 0, 10),

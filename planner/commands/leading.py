@@ -33,7 +33,8 @@ def lines(
         return [*_results(results, model, hardware), *more]
     near = nearest(results.template, results.value, hardware or "", databases)
     said = [_plan("What to expect of ", results, model, hardware), *_headlines(found, results)]
-    said += expected.notes(results.value, near.own if near else None)
+    rows = results.template.by_name
+    said += expected.notes(lambda name: results.value(name) if name in rows else None, near.own if near else None)
     said += [*_fitting(results), *_binding(found, results)]
     if results.value("stack") != expected.IDEAL:
         said += _made([each for each in found if each.parts], results)
