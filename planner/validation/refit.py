@@ -54,7 +54,7 @@ def calibrations_csv(found: Fitted, far: Mapping[Key, Reach]) -> str:
             may_be_left_out = owner != COMMON and (reach or _is_range(each.name))
             if value is not None and not (may_be_left_out and value == values[COMMON, each.name]):
                 cells = [_digits(value), each.unit, f"{each.lower:g}", f"{each.upper:g}"]
-                told = _reached(reach) if reach else _told(found, owner, each.name)
+                told = _reached(found, each.name, reach) if reach else _told(found, owner, each.name)
                 lines.append([owner, each.name, *cells, *told])
     return _csv([list(COLUMNS), *lines])
 
@@ -84,11 +84,12 @@ def _told(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
     return str(len(runs)), " ".join(sorted(set(runs))), f"{group.error:.3f}"
 
 
-def _reached(reach: Reach) -> tuple[str, str, str]:
-    """The runs that tell how far they go."""
+def _reached(found: Fitted, name: str, reach: Reach) -> tuple[str, str, str]:
+    """The runs that tell how far they go, with the error of the group that they are fitted in."""
     if not reach.sources:
         return "", "prior: no run is published", ""
-    return str(len(reach.sources)), " ".join(sorted(set(reach.sources))), ""
+    group = next(each for each in found.groups if each.group.name.startswith(name.split("_")[0].removesuffix("e")))
+    return str(len(reach.sources)), " ".join(sorted(set(reach.sources))), f"{group.error:.3f}"
 
 
 def _runs(found: Fitted, owner: str, name: str) -> tuple[LeftOut, list[str]]:
