@@ -19,8 +19,8 @@ BEYOND = {
 def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
     """What a reader must know of a plan's numbers, in sentences.
 
-    `value` gives the plan's rows by name, None for one that it lacks, `own_runs` is how many published runs of its chip's calibration there are for
-    this template.
+    `value` gives the plan's rows by name, None for one that it lacks, `own_runs` is how many published runs of its
+    chip's calibration there are for this template.
     """
     calibration = value("calibration_id")
     if value("stack") == IDEAL:
