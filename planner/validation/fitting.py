@@ -55,7 +55,7 @@ class Fitter:
         self.unknown = _unknown(group, sorted(chips))
 
     def fit(self, mask: NDArray[np.bool_]) -> Fit:
-        """The parameters that fit the runs of the mask best; those of experts fit mixtures of experts, after the rest."""
+        """The parameters that fit the runs of the mask best; those of experts fit such models alone, after the rest."""
         numbers = np.array([each.start for each in self.unknown])
         is_of_experts = np.array([each.name in self.group.of_experts for each in self.unknown])
         if not is_of_experts.any():
