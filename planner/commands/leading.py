@@ -125,7 +125,8 @@ def _memory(results: Results) -> Iterator[str]:
 
 def _fitting(results: Results) -> list[str]:
     """Whether the plan fits, and the headlines of which no range is told, such as the largest batch that fits."""
-    others = [each for each in headlines(results.template) if not each.label and each.row.name != NEEDED]
+    told_elsewhere = (NEEDED, expected.EXTRAPOLATED)
+    others = [each for each in headlines(results.template) if not each.label and each.row.name not in told_elsewhere]
     said = [*_memory(results), *_columns([(each.row.label, _said(results, each.row)) for each in others])]
     return ["", *said] if said else []
 

@@ -9,6 +9,8 @@ from planner.catalog import Value
 IDEAL = "ideal"
 FAMILIES = {"gpu": "GPUs", "tpu": "TPUs"}
 """Calibrations that stand for chips of which no run is published, and of which chips they are the median."""
+EXTRAPOLATED = "is_extrapolated"
+"""The row that is 1 where a plan lies outside of the fitted runs; `notes` says where."""
 BEYOND = {
     "beyond_chips": "so many chips", "beyond_tensor": "so many tensor ways", "beyond_pipeline": "so many stages",
     "beyond_context": "so many context ways", "beyond_tokens": "so small a microbatch", "beyond_kind": "experts",
@@ -30,7 +32,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
         yield f"{how_many} published runs of this chip: the median of {FAMILIES[calibration]}, with a wider range."
     elif own_runs == 0:
         yield "No published runs of this kind on this chip: fitted to other chips' runs, with a wider range."
-    if value("is_extrapolated") == 1:
+    if value(EXTRAPOLATED) == 1:
         beyond = " or ".join(words for name, words in BEYOND.items() if value(name) == 1)
         kind = "TPUs" if str(calibration).startswith("tpu") else "GPUs"
         yield f"Extrapolated: no run of {kind} that the expected numbers are fitted to has {beyond}."
