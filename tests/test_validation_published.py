@@ -10,6 +10,8 @@ import pytest
 from planner import data
 from planner.catalog.databases import Databases
 from planner.validation.judged import Judged
+from planner.validation.prediction import predicted
+from planner.validation.runs import models_of, read, shipped
 from planner.validation.validate import validated
 
 
@@ -77,3 +79,18 @@ def test_a_parameter_names_the_runs_that_tell_of_it(published: list[Judged]) -> 
         assert of_all[name]["sources"].split() == sorted({row.run.source for row in experts})
     assert of_all["fabric_latency"]["rows"] == ""
     assert of_all["fabric_latency"]["sources"].startswith("prior: ")
+
+
+def test_no_fitted_run_is_extrapolated() -> None:
+    """A run that the fit has seen lies within the fitted runs, but for the one mixture of experts that was served."""
+    databases = Databases()
+    models = models_of(databases)
+    runs = [run for run in read(shipped(), databases, models) if run.is_fitted]
+    beyond = [
+        run.id
+        for part in predicted(runs, databases, models)
+        if "is_extrapolated" in part.template.by_name
+        for run, is_beyond in zip(part.runs, part.of("is_extrapolated"), strict=True)
+        if is_beyond
+    ]
+    assert beyond == [run.id for run in runs if run.source == "infersim" and run.model == "qwen3-30b-a3b"]

@@ -35,4 +35,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
     if value(EXTRAPOLATED) == 1:
         beyond = " or ".join(words for name, words in BEYOND.items() if value(name) == 1)
         kind = "TPUs" if str(calibration).startswith("tpu") else "GPUs"
-        yield f"Extrapolated: no run of {kind} that the expected numbers are fitted to has {beyond}."
+        if value("serve_most_chips") == 0:
+            yield f"Extrapolated: no run that serves on {kind} is published."
+        else:
+            yield f"Extrapolated: no run of {kind} that the expected numbers are fitted to has {beyond}."
