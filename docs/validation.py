@@ -53,6 +53,8 @@ class Without:
     one_for_all: str = ""
 
 
+WIDE = 8
+"""Tensor ways from which on they are wide: of serving all chips of a run are."""
 ABLATIONS = (
     Without("attention apart (it runs at the peak)", "training", {"train_attention_efficiency": 1.0},
             stacks={("tuned", "train_attention_factor"): 1.0}),
@@ -69,11 +71,15 @@ ABLATIONS = (
     Without("FSDP communication that no work hides", "training", {"fsdp_exposure": 0.0}),
     Without("pipeline communication that no work hides", "training", {"pipeline_exposure": 0.0}),
     Without("expert communication that no work hides", "training", {"expert_exposure": 0.0}),
-    Without("passes over a token's copies for its experts", "training", {"train_expert_passes": 0.0}),
-    Without("the width of experts", "training", {"expert_width_scale": 0.0}),
+    Without("context communication that no work hides", "training", {}, rows={"context_exposed_time": 0.0}),
+    Without("time that a layer with experts adds to a microbatch", "training", {"expert_layer_overhead": 0.0}),
+    Without("narrow experts", "training", {"expert_width_scale": 0.0}),
+    Without("the ramp of small matmuls", "training", {"matmul_ramp": 0.0}),
+    Without("starting the layers of each microbatch", "training", {"layer_overhead": 0.0}),
+    Without("narrow heads", "training", {}, rows={"head_dim_qk": 128.0}),
     Without("the ramp of small matmuls", "serving", {"matmul_ramp": 0.0}),
     Without("overhead of a layer", "serving", {"layer_overhead": 0.0}),
-    Without("start of an all-reduce", "serving", {"collective_overhead": 0.0}),
+    Without("start of an all-reduce", "serving", {"collective_overhead": 0.0, "fabric_collective_overhead": 0.0}),
     Without("all-reduces by their bytes", "serving", {"serve_exposure": 0.0}),
     Without("activations moved between matmuls", "serving", {"serve_activation_passes": 0.0}),
     Without("older stacks: as any other", "serving", {}, stacks={
@@ -139,6 +145,11 @@ def table_of_kinds(of: Found) -> str:
     mixed = [row for row in of.left_out if row.run.kind == "train"]
     names = {"dense": "train, dense", "moe": "train, mixture of experts"}
     rows[1:1] = [told.cells(names[mix], each) for mix, each in by(mixed, lambda row: row.mix).items()]
+    wide = {"train": "mesh_tensor", "serving": "n_chips"}
+    for name, setting in wide.items():
+        kinds = SERVING if name == "serving" else (name,)
+        beyond = [row for row in of.left_out if row.run.kind in kinds and float(row.run.values.get(setting, 1)) > WIDE]
+        rows.append(told.cells(f"{name}, over {WIDE} tensor ways", summary(beyond)))
     rows.append(told.cells("serving, all four", summary([row for row in of.left_out if row.run.kind in SERVING])))
     header = [
         "kind",

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from planner.catalog.databases import Databases
 from planner.formulas import library
 from planner.formulas.evaluation import Results, evaluate
+from planner.formulas.expected import notes
 from planner.formulas.headlines import headlines
 from planner.formulas.lookups import facts
 from planner.validation.prediction import bound_of
@@ -138,3 +139,35 @@ def test_hops_are_whole():
     """Half of a ring of 4, the cube root of 64, is 2 hops on each axis, though that root is one digit short of 4."""
     found = results("placement", None, "tpu-v5p", axis_size=64 ** (1 / 3), n_axes=3)
     assert found.value("torus_hops") == 6
+
+
+def test_what_lies_beyond_the_runs_is_told():
+    """A plan on 64 tensor ways of H100s, and one that serves on TPUs, is extrapolated and says why; a usual one not."""
+    mesh = {"n_chips": 512, "mesh_fsdp": 8, "mesh_tensor": 64}
+    wide = results("training", "llama3-70b", "h100-sxm", **mesh)
+    usual = results("training", "llama3-70b", "h100-sxm", n_chips=512, mesh_fsdp=512)
+    served = results("inference", "llama3-70b", "tpu-v5e", n_chips=16)
+    told = [
+        list(notes(lambda name, each=each: each.value(name) if name in each.template.by_name else None, 1))
+        for each in (wide, usual, served)
+    ]
+    assert told == [
+        ["Extrapolated: no run of GPUs that the expected numbers are fitted to has so many tensor ways."], [],
+        ["Extrapolated: no run that serves on TPUs is published."],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("usual", "corner"),
+    [
+        ({"mesh_fsdp": 64, "mesh_tensor": 8}, {"mesh_fsdp": 8, "mesh_tensor": 64}),
+        ({"mesh_fsdp": 512, "n_microbatches": 1}, {"mesh_fsdp": 512, "zero_stage": 1, "n_microbatches": 4096}),
+        ({"mesh_fsdp": 512}, {"mesh_fsdp": 8, "mesh_context": 64}),
+    ],
+)
+def test_a_corner_that_practice_avoids_costs_time(usual, corner):
+    """Tensor ways over eight nodes, microbatches of two tokens and 64 context ways are expected to take longer."""
+    plan = {"n_chips": 512, "seq_len": 8192, "batch_tokens": 4194304}
+    times = [results("training", "llama3-70b", "h100-sxm", **plan, **mesh).number("step_time_expected")
+             for mesh in (usual, corner)]  # fmt: skip
+    assert times[1] > 1.05 * times[0]

@@ -76,13 +76,15 @@ def test_a_training_step_by_hand(planner: Planner, fitted: dict[str, float]) -> 
     tokens, length, chips, microbatches = 131072, 4096, 8, 2
     layers = 6 * tokens * LAYERS * LAYER_MATRICES
     matmuls = layers * (1 + fitted["recompute_cost"] / 3) / (chips * PEAK * fitted["train_matmul_efficiency"])
+    matmuls *= 1 + fitted["matmul_ramp"] / min(WIDTH, tokens / chips / microbatches)
     head = 6 * tokens * WIDTH * VOCAB / (chips * PEAK * fitted["train_matmul_efficiency"])
     scores = 4 * WIDTH * (length / 2) * LAYERS * tokens  # forward, half of them masked
     attention = scores * (3.5 + 1) / (chips * PEAK * fitted["train_attention_efficiency"])
     passed = 4 * 2 * tokens * LAYERS * fitted["train_activation_passes"] * MOVED / (chips * HBM)
     weights = 2 * (LAYERS * (LAYER_MATRICES + 2 * WIDTH) + 2 * WIDTH * VOCAB + WIDTH)
     gathers = 3 * microbatches * weights * 7 / 8 / LINK * fitted["fsdp_exposure"]
-    by_hand = matmuls + head + attention + passed + gathers
+    starts = 3 * microbatches * LAYERS * fitted["layer_overhead"]
+    by_hand = matmuls + head + attention + passed + starts + gathers
     (row,) = rows_of(planner(line(), options=("--json",)))
     assert row["expected"] == pytest.approx(by_hand, rel=1e-9)
     assert row["low"] == pytest.approx(by_hand * fitted["train_dense_low"], rel=1e-9)
@@ -295,9 +297,10 @@ def test_json_is_as_promised(planner: Planner) -> None:
         for each in found[group].values():
             assert keys <= set(each)
             assert 0 <= each["in_range"] <= 1
-            assert 0 < each["median_error"] < each["p90_error"] < 1.5
+            assert 0 < each["median_error"] <= each["p90_error"] < 1.5
+            assert each["n"] == 1 or each["median_error"] < each["p90_error"]
     assert set(found["kinds"]) == {"train", "static", "prefill", "decode", "tpot", "matmul", "collective"}
-    assert sum(each["n"] for each in found["kinds"].values()) == 598
+    assert sum(each["n"] for each in found["kinds"].values()) == 687
     with (data.folder("hardware_db") / "published_runs.csv").open(encoding="utf-8") as file:
         runs = list(csv.DictReader(file))
     assert [row["id"] for row in found["rows"]] == [run["id"] for run in runs]
@@ -307,7 +310,7 @@ def test_json_is_as_promised(planner: Planner) -> None:
 def test_text_has_a_table_for_kinds_mixes_and_sources(planner: Planner) -> None:
     """The text has each kind, dense models and mixtures of experts apart, and each source."""
     told = planner().stdout
-    for words in ("598 runs of the published runs", "train, mixture of experts", "mpt ", "collective ", "in range"):
+    for words in ("687 runs of the published runs", "train, mixture of experts", "mpt ", "collective ", "in range"):
         assert words in told
     assert "Nothing is expected" not in told
 

@@ -32,7 +32,8 @@ def lines(
         return [*_results(results, model, hardware), *more]
     near = nearest(results.template, results.value, hardware or "", databases)
     said = [_plan("What to expect of ", results, model, hardware), *_headlines(found, results)]
-    said += expected.notes(results.value, near.own if near else None)
+    rows = results.template.by_name
+    said += expected.notes(lambda name: results.value(name) if name in rows else None, near.own if near else None)
     said += [*_fitting(results), *_binding(found, results)]
     if results.value("stack") != expected.IDEAL:
         said += _made([each for each in found if each.parts], results)
@@ -131,9 +132,8 @@ def _at_least(needed: str, results: Results) -> str:
 def _fitting(results: Results) -> list[str]:
     """Whether the plan fits, and the headlines of which no range is told, such as the largest batch that fits."""
     plan = fit(results.template)
-    others = [
-        each for each in headlines(results.template) if not each.label and not (plan and each.row.name == plan.needed)
-    ]
+    told_elsewhere = {expected.EXTRAPOLATED, *([plan.needed] if plan else [])}
+    others = [each for each in headlines(results.template) if not each.label and each.row.name not in told_elsewhere]
     said = [*_memory(results), *_columns([(each.row.label, _said(results, each.row)) for each in others])]
     return ["", *said] if said else []
 

@@ -42,8 +42,10 @@ PARAMETERS = (
     Parameter("train_matmul_efficiency", "Share of the peak that training matmuls reach", "1", 0.3, 1),
     Parameter("train_attention_efficiency", "Share of the 16-bit peak that training attention reaches", "1", 0.05, 1),
     Parameter("train_activation_passes", "Passes over a layer's activations outside its matmuls", "1", 0, 15),
-    Parameter("train_expert_passes", "Passes over a token's copies for its experts", "1", 0, 200),
-    Parameter("expert_width_scale", "Width of an expert at which its matmuls take twice as long", "1", 0, 5000),
+    Parameter(
+        "expert_width_scale", "Smallest dimension at which the work of experts takes twice as long", "1", 0, 5000
+    ),
+    Parameter("expert_layer_overhead", "Time that a layer with experts adds to a microbatch", "s", 0, 0.02),
     Parameter("recompute_cost", "Time of repeated matmuls over that of the first", "1", 0.3, 1),
     Parameter("tensor_exposure", "Tensor communication that no work hides, over its bound", "1", 0, 3),
     Parameter("fsdp_exposure", "FSDP and data-parallel communication that no work hides, over its bound", "1", 0, 2),
@@ -54,6 +56,7 @@ PARAMETERS = (
     Parameter("hbm_efficiency", "Share of the HBM bandwidth that reads reach", "1", 0.3, 1),
     Parameter("layer_overhead", "Time of a layer in which nothing is computed or read", "s", 0, 1e-3),
     Parameter("collective_overhead", "Start-up time of an all-reduce while serving", "s", 0, 1e-4),
+    Parameter("fabric_collective_overhead", "Start-up time of an all-reduce between nodes while serving", "s", 0, 1e-3),
     Parameter("serve_activation_passes", "Passes over a layer's activations while serving", "1", 0, 20),
     Parameter("serve_exposure", "All-reduces while serving, over bytes by bandwidth", "1", 0, 10),
     Parameter("exchange_exposure", "Exchanges for experts while serving, over bytes by bandwidth", "1", 0, 10),
@@ -62,6 +65,14 @@ PARAMETERS = (
     Parameter("collective_efficiency", "Share of the bandwidth that collectives reach", "1", 0.2, 1),
     Parameter("gemm_efficiency", "Share of the peak that one large matmul reaches", "1", 0.3, 1),
     Parameter("operation_overhead", "Time to start an operation", "s", 0, 1e-4),
+    Parameter("train_most_chips", "Most chips of the fitted training runs", "chip", 0, 1e9),
+    Parameter("train_most_tensor", "Most tensor ways of the fitted training runs", "1", 0, 1e9),
+    Parameter("train_most_pipeline", "Most pipeline stages of the fitted training runs", "1", 0, 1e9),
+    Parameter("train_most_context", "Most context ways of the fitted training runs", "1", 0, 1e9),
+    Parameter("train_least_tokens", "Fewest tokens of a microbatch on a model shard of the fitted runs", "1", 0, 1e9),
+    Parameter("train_tells_moe", "Fitted training runs tell of mixtures of experts (1 or 0)", "1", 0, 1),
+    Parameter("serve_most_chips", "Most chips of the fitted serving runs", "chip", 0, 1e9),
+    Parameter("serve_tells_moe", "Fitted serving runs tell of mixtures of experts (1 or 0)", "1", 0, 1),
     *_ranges(),
 )
 BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}

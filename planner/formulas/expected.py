@@ -1,4 +1,4 @@
-"""What a reader must know of expected numbers: that they are bounds, or of a chip of which few runs are published."""
+"""What one must know of expected numbers: that they are bounds, of a chip with few published runs, or extrapolated."""
 
 from __future__ import annotations
 
@@ -9,13 +9,20 @@ from planner.catalog import Value
 IDEAL = "ideal"
 FAMILIES = {"gpu": "GPUs", "tpu": "TPUs"}
 """Calibrations that stand for chips of which no run is published, and of which chips they are the median."""
+EXTRAPOLATED = "is_extrapolated"
+"""The row that is 1 where a plan lies outside of the fitted runs; `notes` says where."""
+BEYOND = {
+    "beyond_chips": "so many chips", "beyond_tensor": "so many tensor ways", "beyond_pipeline": "so many stages",
+    "beyond_context": "so many context ways", "beyond_tokens": "so small a microbatch", "beyond_kind": "experts",
+}  # fmt: skip
+"""Rows that are 1 where a plan lies outside of the fitted runs, and what it has that none of them has."""
 
 
 def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
     """What a reader must know of a plan's numbers, in sentences.
 
-    `value` gives the plan's rows by name, `own_runs` is how many published runs of its chip's calibration there are for
-    this template.
+    `value` gives the plan's rows by name, None for one that it lacks, `own_runs` is how many published runs of its
+    chip's calibration there are for this template.
     """
     calibration = value("calibration_id")
     if value("stack") == IDEAL:
@@ -25,3 +32,10 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
         yield f"{how_many} published runs of this chip: the median of {FAMILIES[calibration]}, with a wider range."
     elif own_runs == 0:
         yield "No published runs of this kind on this chip: fitted to other chips' runs, with a wider range."
+    if value(EXTRAPOLATED) == 1:
+        beyond = " or ".join(words for name, words in BEYOND.items() if value(name) == 1)
+        kind = "TPUs" if str(calibration).startswith("tpu") else "GPUs"
+        if value("serve_most_chips") == 0:
+            yield f"Extrapolated: no run that serves on {kind} is published."
+        else:
+            yield f"Extrapolated: no run of {kind} that the expected numbers are fitted to has {beyond}."

@@ -50,26 +50,44 @@ class Fitter:
         self.is_fitted = np.array([run.is_fitted for part in self.parts for run in part.runs])
         self.measured = np.concatenate([part.measured for part in self.parts])
         self.is_rate = np.concatenate([part.is_rate for part in self.parts])
+        self.is_moe = np.concatenate([part.is_moe for part in self.parts])
         chips = {name for part in self.parts for name in part.calibrations}
         self.unknown = _unknown(group, sorted(chips))
 
     def fit(self, mask: NDArray[np.bool_]) -> Fit:
-        """The parameters that fit the runs of the mask best."""
+        """The parameters that fit the runs of the mask best; those of experts fit such models alone, after the rest."""
+        numbers = np.array([each.start for each in self.unknown])
+        is_of_experts = np.array([each.name in self.group.of_experts for each in self.unknown])
+        if not is_of_experts.any():
+            return self.as_fit(self._solved(mask, ~is_of_experts, numbers))
+        for rows, moving in ((mask & ~self.is_moe, ~is_of_experts), (mask & self.is_moe, is_of_experts)):
+            if rows.any():
+                numbers = self._solved(rows, moving, numbers)
+        return self.as_fit(numbers)
+
+    def _solved(self, mask: NDArray[np.bool_], moving: NDArray[np.bool_], numbers: Numbers) -> Numbers:
+        """The numbers with the moving ones fitted to the runs of the mask."""
         counts = Counter(self.sources[mask])
         weights = np.array([counts[name] ** -SHARE if counts[name] else 0.0 for name in self.sources])
-        start = np.array([each.start for each in self.unknown])
-        drawn = [(at, each.prior) for at, each in enumerate(self.unknown) if each.prior is not None]
+        unknown = [each for each, moves in zip(self.unknown, moving, strict=True) if moves]
+        start = numbers[moving]
+        drawn = [(at, each.prior) for at, each in enumerate(unknown) if each.prior is not None]
 
-        def residuals(numbers: Numbers) -> Numbers:
-            found = np.log(self.expected(self.as_fit(numbers)) / self.measured) * weights
-            towards = [prior.weight * np.log(max(numbers[at], 1e-12) / prior.value) for at, prior in drawn]
-            return np.concatenate([found[mask], towards])
+        def whole(found: Numbers) -> Numbers:
+            changed = numbers.copy()
+            changed[moving] = found
+            return changed
 
-        found = least_squares(
-            residuals, start, bounds=([each.lower for each in self.unknown], [each.upper for each in self.unknown]),
+        def residuals(found: Numbers) -> Numbers:
+            errors = np.log(self.expected(self.as_fit(whole(found))) / self.measured) * weights
+            towards = [prior.weight * np.log(max(found[at], 1e-12) / prior.value) for at, prior in drawn]
+            return np.concatenate([errors[mask], towards])
+
+        solution = least_squares(
+            residuals, start, bounds=([each.lower for each in unknown], [each.upper for each in unknown]),
             loss="soft_l1", f_scale=OUTLYING, x_scale=np.maximum(np.abs(start), 1e-7),
         )  # fmt: skip
-        return self.as_fit(found.x)
+        return whole(solution.x)
 
     def expected(self, fit: Fit) -> Numbers:
         """What is expected of every run with these parameters."""

@@ -28,7 +28,8 @@ class Group:
     """Parameters that are fitted together, to the runs of some kinds.
 
     `common` are one number for all chips, `of_families` one for GPUs and one for TPUs, `of_chips` one for each
-    calibration; `stacks` the factors that are fitted for a stack, with their bounds.
+    calibration; `of_experts` of them are told by mixtures of experts alone, the rest by dense models; `stacks` the
+    factors that are fitted for a stack, with their bounds.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Group:
     of_families: tuple[str, ...] = ()
     of_chips: tuple[str, ...] = ()
     stacks: tuple[tuple[str, str, float, float], ...] = ()
+    of_experts: tuple[str, ...] = ()
     drawn: float = 0.1  # how much a calibration's deviation is drawn towards 1
 
 
@@ -50,7 +52,7 @@ GROUPS = (
         "serving", SERVING,
         common=(
             "serve_matmul_efficiency", "matmul_ramp", "hbm_efficiency", "layer_overhead", "collective_overhead",
-            "serve_activation_passes", "serve_exposure",
+            "fabric_collective_overhead", "serve_activation_passes", "serve_exposure",
         ),
         stacks=(("unfused", "serve_overhead_factor", 1.0, 6.0), ("unfused", "cache_reads_power", 0.0, 1.0)),
     ),
@@ -58,10 +60,11 @@ GROUPS = (
     Group(
         "training", ("train",),
         common=(
-            "train_attention_efficiency", "train_activation_passes", "train_expert_passes", "expert_width_scale",
-            "recompute_cost", "tensor_exposure", "fsdp_exposure", "expert_exposure", "pipeline_exposure",
+            "train_attention_efficiency", "train_activation_passes", "expert_width_scale", "recompute_cost",
+            "tensor_exposure", "fsdp_exposure", "expert_exposure", "pipeline_exposure",
         ),
-        of_chips=("train_matmul_efficiency",),
+        of_families=("expert_layer_overhead",), of_chips=("train_matmul_efficiency",),
+        of_experts=("expert_width_scale", "expert_exposure", "expert_layer_overhead"),
         stacks=(
             ("tuned", "train_matmul_factor", 1.0, 1.8), ("tuned", "train_attention_factor", 0.8, 4.0),
             ("unfused", "train_matmul_factor", 0.3, 1.0),
@@ -71,9 +74,10 @@ GROUPS = (
 
 START = {
     "train_matmul_efficiency": 0.7, "train_attention_efficiency": 0.22, "train_activation_passes": 4.0,
-    "train_expert_passes": 33.0, "expert_width_scale": 500.0, "recompute_cost": 0.4, "tensor_exposure": 1.2,
+    "expert_width_scale": 500.0, "expert_layer_overhead": 1e-3, "recompute_cost": 0.4, "tensor_exposure": 1.2,
     "fsdp_exposure": 1.0, "expert_exposure": 0.3, "pipeline_exposure": 1.0, "serve_matmul_efficiency": 0.84,
     "matmul_ramp": 83.0, "hbm_efficiency": 0.91, "layer_overhead": 42e-6, "collective_overhead": 6.7e-6,
+    "fabric_collective_overhead": 20e-6,
     "serve_activation_passes": 4.0, "serve_exposure": 3.1, "exchange_exposure": 1.0, "node_latency": 30e-6,
     "fabric_latency": 380e-6,
     "collective_efficiency": 0.6, "gemm_efficiency": 0.82, "operation_overhead": 4e-6, "train_matmul_factor": 1.0,
@@ -82,8 +86,10 @@ START = {
 """Where a fit begins."""
 
 PRIORS: dict[str | tuple[str, str], Prior] = {
+    ("tpu", "expert_layer_overhead"): Prior(0.2e-3, 1.0, "a compiled program: no host between router and experts"),
     "layer_overhead": Prior(40e-6, 0.3, "ten launches of 4 us in a layer"),
     "collective_overhead": Prior(6.7e-6, 0.1, "one-shot all-reduces over NVLink take 5 to 10 us"),
+    "fabric_collective_overhead": Prior(20e-6, 0.03, "NCCL all-reduces of a few bytes: 15 us more between two nodes"),
     "serve_overhead_factor": Prior(2.5, 0.3, "host-bound serving of 2023"),
     "serve_matmul_efficiency": Prior(0.8, 0.3, "mamf-finder: 0.80 to 0.87 of the peak on large matmuls"),
     "hbm_efficiency": Prior(0.9, 0.3, "STREAM-like kernels reach 0.85 to 0.95"),

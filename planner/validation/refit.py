@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +14,11 @@ from planner import data
 from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS
 from planner.catalog.calibrations import COLUMNS
 from planner.catalog.databases import Databases
-from planner.validation.fitting import Fit
+from planner.validation.fitting import Fit, Key
 from planner.validation.left_out import Fitted, LeftOut, fitted, ranges
 from planner.validation.parameters import FAMILIES, UNMEASURED, Prior, prior_of
 from planner.validation.prediction import predicted
+from planner.validation.reach import Reach, reaches
 from planner.validation.runs import models_of, read, shipped
 from planner.xlsx.atomic import write_atomically
 
@@ -31,24 +32,30 @@ def refit(folder: Path | None = None) -> Fitted:
     folder = folder or data.folder("hardware_db")
     databases = Databases()
     models = models_of(databases)
-    found = fitted(predicted(read(shipped(), databases, models), databases, models), databases.hardware)
-    write_atomically(folder / "calibrations.csv", calibrations_csv(found).encode())
+    together = predicted(read(shipped(), databases, models), databases, models)
+    found = fitted(together, databases.hardware)
+    far = reaches(together, found.families)
+    write_atomically(folder / "calibrations.csv", calibrations_csv(found, far).encode())
     write_atomically(folder / "stacks.csv", stacks_csv(found).encode())
     return found
 
 
-def calibrations_csv(found: Fitted) -> str:
-    """The lines of calibrations.csv."""
+def calibrations_csv(found: Fitted, far: Mapping[Key, Reach]) -> str:
+    """The lines of calibrations.csv; `far` is how far the runs of each kind of chip go."""
     values = {**{key: prior.value for key, prior in UNMEASURED.items()}, **found.fit.calibrations, **ranges(found)}
+    values |= {key: each.value for key, each in far.items()}
+    values |= {(COMMON, name): values["gpu", name] for _, name in far}
     lines: list[list[str]] = []
     for owner in (COMMON, *found.owners()):
         kind = "gpu" if owner == COMMON else found.families[owner]  # a chip of no kind counts as a GPU
         for each in PARAMETERS:
             value = values.get((owner, each.name), values.get((kind, each.name)))
-            is_told = _is_range(each.name) and owner != COMMON and value == values[COMMON, each.name]
-            if value is not None and not is_told:
+            reach = far.get((kind, each.name))
+            may_be_left_out = owner != COMMON and (reach or _is_range(each.name))
+            if value is not None and not (may_be_left_out and value == values[COMMON, each.name]):
                 cells = [_digits(value), each.unit, f"{each.lower:g}", f"{each.upper:g}"]
-                lines.append([owner, each.name, *cells, *_told(found, owner, each.name)])
+                told = _reached(found, each.name, reach) if reach else _told(found, owner, each.name)
+                lines.append([owner, each.name, *cells, *told])
     return _csv([list(COLUMNS), *lines])
 
 
@@ -75,6 +82,14 @@ def _told(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
         prior = prior_of(owner, name) or Prior(0, 0, "the range of chips with runs, wider")
         return "", f"prior: {prior.source}", ""
     return str(len(runs)), " ".join(sorted(set(runs))), f"{group.error:.3f}"
+
+
+def _reached(found: Fitted, name: str, reach: Reach) -> tuple[str, str, str]:
+    """The runs that tell how far they go, with the error of the group that they are fitted in."""
+    if not reach.sources:
+        return "", "prior: no run is published", ""
+    group = next(each for each in found.groups if each.group.name.startswith(name.split("_")[0].removesuffix("e")))
+    return str(len(reach.sources)), " ".join(sorted(set(reach.sources))), f"{group.error:.3f}"
 
 
 def _runs(found: Fitted, owner: str, name: str) -> tuple[LeftOut, list[str]]:
@@ -111,6 +126,8 @@ def _names(each: LeftOut) -> Iterator[str]:
 
 
 def _digits(value: float) -> str:
+    if value.is_integer():
+        return str(int(value))
     return f"{float(f'{value:.{DIGITS}g}'):g}" if value < 1e-3 or value >= 1e4 else f"{value:.{DIGITS}g}"
 
 

@@ -1,0 +1,68 @@
+"""How far the fitted runs go: the most chips, ways and stages and the smallest microbatch, of GPUs and of TPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.validation.fitting import Key
+from planner.validation.left_out import FEWEST_RUNS
+from planner.validation.parameters import FAMILIES
+from planner.validation.prediction import Together
+
+MOST: Mapping[str, Mapping[str, str]] = {
+    "training": {
+        "train_most_chips": "n_chips", "train_most_tensor": "mesh_tensor", "train_most_pipeline": "mesh_pipeline",
+        "train_most_context": "mesh_context",
+    },
+    "inference": {"serve_most_chips": "n_chips"},
+}  # fmt: skip
+"""By template the parameters that are the most of a row over the fitted runs."""
+LEAST = {"training": {"train_least_tokens": "microbatch_tokens"}}
+TELLS_MOE = {"training": "train_tells_moe", "inference": "serve_tells_moe"}
+"""By template whether enough fitted runs are of mixtures of experts."""
+
+
+class Reach(NamedTuple):
+    """How far runs go: a number, and the source of each run that tells it."""
+
+    value: float
+    sources: tuple[str, ...]
+
+
+def reaches(together: Sequence[Together], families: Mapping[str, str]) -> dict[Key, Reach]:
+    """By kind of chip, `gpu` or `tpu`, and parameter how far the fitted runs go; 0 where there are none."""
+    found: dict[Key, Reach] = {}
+    for template in MOST:
+        parts = [each for each in together if each.template.name == template]
+        for family in FAMILIES:
+            masks = [_fitted_on(part, family, families) for part in parts]
+            sources = tuple(_sources(parts, masks))
+            for parameter, row in MOST[template].items():
+                found[family, parameter] = Reach(_over(parts, masks, row, max), sources)
+            for parameter, row in LEAST.get(template, {}).items():
+                found[family, parameter] = Reach(_over(parts, masks, row, min), sources)
+            experts = [mask & part.is_moe for part, mask in zip(parts, masks, strict=True)]
+            told = tuple(_sources(parts, experts))
+            found[family, TELLS_MOE[template]] = Reach(float(len(told) >= FEWEST_RUNS), told)
+    return found
+
+
+def _fitted_on(part: Together, family: str, families: Mapping[str, str]) -> np.ndarray:
+    """Which runs are fitted to and of such chips."""
+    chips = [families.get(part.calibration(at), "") for at in range(len(part.runs))]
+    return np.array([run.is_fitted and chip == family for run, chip in zip(part.runs, chips, strict=True)], bool)
+
+
+def _over(
+    parts: Sequence[Together], masks: Sequence[np.ndarray], row: str, of: Callable[[list[float]], float]
+) -> float:
+    """The most or the least of a row over the chosen runs; 0 where there are none."""
+    numbers = [float(each) for part, mask in zip(parts, masks, strict=True) for each in part.of(row)[mask]]
+    return of(numbers) if numbers else 0.0
+
+
+def _sources(parts: Sequence[Together], masks: Sequence[np.ndarray]) -> list[str]:
+    return [part.runs[at].source for part, mask in zip(parts, masks, strict=True) for at in np.flatnonzero(mask)]
