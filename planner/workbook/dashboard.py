@@ -53,6 +53,7 @@ class Board:
     def choose(self, has_roofline: bool) -> None:
         """Write the choices that the sheets of one scenario follow; only a roofline has phases."""
         followers = ["Roofline"] * has_roofline + ["Sweep"] * bool(self.plan.sweeps)
+        followers += ["Sensitivity"] * bool(self.plan.what_ifs)
         if not followers:
             return
         told = f"{', '.join(followers)} and the charts below"
