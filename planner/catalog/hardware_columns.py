@@ -13,6 +13,7 @@ from functools import partial
 from planner.catalog.columns import Field, Value, with_rules
 
 _TORUS_AXES = {"ring": 1.0, "2d_torus": 2.0, "3d_torus": 3.0}
+_NETWORKS = (*_TORUS_AXES, "switch", "mesh", "pcie", "dragonfly", "boardfly", "wafer")
 _CUBE = 4.0  # a TPU slice in three dimensions is made of 4 x 4 x 4 cubes, whose axes optical switches close
 
 
@@ -51,7 +52,7 @@ _FIELDS = (
     _chip("sram_bytes", "On-chip memory", unit="byte/chip", aliases=("on_chip_sram_bytes",)),
     _chip("tdp_watts", "Design power", unit="W/chip", aliases=("tdp_W",), only_on="price_basis=owned"),
     # The scale-up network: a torus of links, or a switch
-    _text("network", "Network in its maker's words", aliases=("ici_topology",)),
+    _text("network", "Network in its maker's words", aliases=("ici_topology",), choices=_NETWORKS),
     _text("topology", "Topology", choices=("torus", "switch")),
     _network("torus_axes", "Axes of the torus", kind="count", only_on="topology=torus"),
     _network("n_links", "Links of a chip", kind="count", aliases=("ici_links",)),
