@@ -12,7 +12,7 @@ from planner.catalog.databases import Databases
 from planner.formulas import expected
 from planner.formulas.binding import constraint, told
 from planner.formulas.evaluation import Results
-from planner.formulas.explanation import missing
+from planner.formulas.explanation import missing, reasons
 from planner.formulas.headlines import Headline, headlines, leading, memory_check
 from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
@@ -91,7 +91,8 @@ def _said(results: Results, row: Row) -> str:
 
 def _lacking(results: Results, rows: Sequence[Row]) -> list[str]:
     """Why some of the rows are N/A, as a line; none where all are known."""
-    lacking = missing(results, [row.name for row in rows])
+    names = [row.name for row in rows]
+    lacking = missing(results, names) or dict.fromkeys(reasons(results, names).values())
     return [f"N/A because {', '.join(lacking)}: --set a value"] if lacking else []
 
 

@@ -63,12 +63,10 @@ def _fitted_on(results: Results, row: Row, facts: Facts) -> str:
 def missing(results: Results, names: Iterable[str]) -> list[str]:
     """The inputs and lookups that make any of these rows N/A, each as a phrase that says what to do.
 
-    What only chips of another network, or another way to pay, have is none of them. Where there are no others, the
-    formulas that say N/A.
+    What only chips of another network, or another way to pay, have is none of them.
     """
-    causes = [row for row in _causes(results, names) if not _elsewhere(results, row)]
-    leaves = [row for row in causes if row.kind in ("input", *LOOKUPS)]
-    return list(dict.fromkeys(_missing(results, row) for row in leaves or causes))
+    leaves = [row for row in _causes(results, names) if row.kind in ("input", *LOOKUPS)]
+    return list(dict.fromkeys(_missing(results, row) for row in leaves if not _elsewhere(results, row)))
 
 
 def _elsewhere(results: Results, row: Row) -> str:
