@@ -6,7 +6,9 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+from click.testing import CliRunner
 
+from planner import cli
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
@@ -68,7 +70,7 @@ def test_no_efficiency_is_below_the_bound(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_libreoffice_agrees(fleet: Path, tmp_path: Path) -> None:
     """Every number of the sheet is the same in LibreOffice."""
-    theirs = cached(recalculated(fleet, tmp_path))["Sensitivity"]
+    theirs = recalculated(fleet, tmp_path)["Sensitivity"]
     for cell, value in cached(fleet)["Sensitivity"].items():
         if isinstance(value, float):
             assert theirs[cell] == pytest.approx(value, rel=1e-12), cell
@@ -82,3 +84,13 @@ def test_every_what_if_is_of_a_template() -> None:
         cost = found[template.name].rows["what_if_cost"]
         assert "price_factor" in cost.reads
         assert cost.unit == "USD"
+
+
+def test_a_report_has_the_table(fleet: Path, tmp_path: Path) -> None:
+    """A Markdown report has a row for each factor of the efficiency, and a column for each of the price."""
+    page = tmp_path / "fleet.md"
+    assert CliRunner().invoke(cli.group, ["report", str(fleet), "-o", str(page)]).exit_code == 0
+    lines = page.read_text(encoding="utf-8").splitlines()
+    titles = next(line for line in lines if line.startswith(f"| {TITLE} |"))
+    assert "| Price times 0.5 | Price times 0.75 |" in titles
+    assert sum(line.count("|") == titles.count("|") for line in lines[lines.index(titles) :]) >= 10
