@@ -80,7 +80,7 @@ def test_defined_names(plan: Seeded) -> None:
 
 def test_a_name_in_a_formula(plan: Seeded) -> None:
     """A formula of planner's that reads a defined name."""
-    names = '<definedNames><definedName name="my_rate">Inputs!$F$10</definedName>'
+    names = '<definedNames><definedName name="my_rate">Inputs!$F$14</definedName>'
     plan.edit(plan.package.workbook_part(), "<definedNames>", names)
     plan.formula("Roofline", "B30", "my_rate*1")
     assert rules(plan.recalculated()) == {19}
