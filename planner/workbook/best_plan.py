@@ -25,15 +25,14 @@ def write(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
     if not each.cost or not each.fits or not problem(each.template):
         return at
     sheet, columns = each.sheet, writer.plan.columns
-    key, passes, cost, cheaper, best, beside = range(at, at + 6)
+    key, passes, cost, cheaper, best, least, beside = range(at, at + 7)
 
     def over(row: int) -> str:
         return columns.across("", row).removeprefix("!")
 
     asked = "&".join(f'" "&{sheet.here(name)}' for name in problem(each.template) if name in sheet.template.by_name)
     same = f"{over(key)}={HERE}{key}"
-    least = f"(SUMPRODUCT(({same})*{over(best)}*{over(cost)})/SUMPRODUCT(({same})*{over(best)}))"
-    times = f'FIXED({HERE}{cost}/{least},2)&"x the cheapest\'s cost"'
+    times = f'FIXED({HERE}{cost}/{HERE}{least},2)&"x the cheapest\'s cost"'
     lines = (
         (key, "what is asked for", "text", "", f'IFERROR({HERE}{layout.MODEL_ROW}&{asked},"")'),
         (passes, "passes", "1", "passes",
@@ -42,6 +41,8 @@ def write(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
         (cheaper, "that pass and are cheaper", "1", "cheaper",
          f"SUMPRODUCT(({same})*{over(passes)}*({over(cost)}<{HERE}{cost}))"),
         (best, "is the cheapest that passes", "1", "best", f"IF({HERE}{passes}=1,IF({HERE}{cheaper}=0,1,0),0)"),
+        (least, "cost of the cheapest that passes", "1", "least",
+         f"IFERROR(SUMPRODUCT(({same})*{over(best)}*{over(cost)})/SUMPRODUCT(({same})*{over(best)}),0)"),
         (beside, "beside the others", "text", "beside",
          f'IF(SUMPRODUCT(({same})*1)<2,"",IF({HERE}{passes}=0,"{FAILS}",IF({HERE}{best}=1,"{BEST}",{times})))'),
     )  # fmt: skip
