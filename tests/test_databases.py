@@ -156,9 +156,17 @@ def test_conflicts_are_settled(chip: str, column: str, value: Value) -> None:
 
 
 def test_a_price_says_when_and_where() -> None:
-    """Each price has its date and its region, or says that it is one for all; 29 chips have one."""
+    """Each price has its date and its region, or says that it is one for all; 29 chips have one.
+
+    A longer term is cheaper, and the source says from where a reserved price is.
+    """
     priced = {name: row["source_price"] for name, row in HARDWARE.rows.items() if row["price_per_chip_hour"]}
     assert len(priced) == 29
+    for name, row in HARDWARE.rows.items():
+        terms = [row[column] for column in ("price_per_chip_hour", "price_reserved_1y", "price_reserved_3y")]
+        known = [price for price in terms if isinstance(price, float)]
+        assert known == sorted(known, reverse=True), name
+        assert ("reserved" in str(row["source_price"])) == (len(known) > 1), name
     for name, source in priced.items():
         assert re.search(r"20\d\d-\d\d-\d\d| in 2026", str(source)), name
         assert re.search(r"\bUS\b|(us|europe)-\w+|nyc2|North America|worldwide|all regions", str(source)), name
@@ -166,7 +174,7 @@ def test_a_price_says_when_and_where() -> None:
 
 BOUNDS = {
     "FLOP/s/chip": (1e11, 2e17), "byte/chip": (4e6, 1e12), "byte/s/chip": (1e9, 1e17), "byte/s": (1e9, 1e13),
-    "USD/h/chip": (0.5, 20), "W/chip": (50, 30_000), "1/s": (1e8, 1e10), "chip": (1, 1e4), "1": (0, 1e4),
+    "USD/h/chip": (0.3, 20), "W/chip": (50, 30_000), "1/s": (1e8, 1e10), "chip": (1, 1e4), "1": (0, 1e4),
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from planner.catalog.databases import Databases
 from planner.formulas import expected
 from planner.formulas.binding import of_headline
 from planner.formulas.evaluation import Results
-from planner.formulas.explanation import missing
+from planner.formulas.explanation import missing, reasons
 from planner.formulas.headlines import Headline, fit, headlines, leading
 from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
@@ -44,7 +44,8 @@ def asked(template: Template) -> list[str]:
     """The names of the rows that the first screen is made of."""
     if not leading(template.name, template.by_name):
         return [row.name for row in _shown(template)]
-    found = [row.name for each in headlines(template) for row in (*each.rows, *([each.binds] if each.binds else []))]
+    told = [(*each.rows, each.binds, each.target) for each in headlines(template)]
+    found = [row.name for rows in told for row in rows if row]
     parts = [name for each in headlines(template) for part in each.parts for name in parse(part.text).names]
     return [*found, *parts]
 
@@ -90,20 +91,24 @@ def _said(results: Results, row: Row) -> str:
 
 def _lacking(results: Results, rows: Sequence[Row]) -> list[str]:
     """Why some of the rows are N/A, as a line; none where all are known."""
-    lacking = missing(results, [row.name for row in rows])
+    names = [row.name for row in rows]
+    lacking = missing(results, names) or dict.fromkeys(reasons(results, names).values())
     return [f"N/A because {', '.join(lacking)}: --set a value"] if lacking else []
 
 
 def _headlines(found: Sequence[Headline[Row]], results: Results) -> list[str]:
     """What to expect, its range and the bound, a line each; below them why one is N/A."""
-    rows = []
+    rows, has_targets = [], any(each.target for each in found)
     for each in found:
         number, low, high, bound = (results.number(row.name) for row in each.rows)
         is_ideal = results.value("stack") == expected.IDEAL  # of what is no run there is no range
         said = "" if is_ideal else between(low, high, each.unit, number), spoken(bound, each.unit, number)
-        rows.append([each.label, spoken(number, each.unit), *said])
+        asked = [spoken(results.number(each.target.name), each.unit, number) if each.target else ""]
+        rows.append([each.label, spoken(number, each.unit), *said, *(asked if has_targets else [])])
     told_of = [each.row for each in found]
-    return [*table.aligned(TITLES, rows, right=("expected", "bound")).splitlines(), *_lacking(results, told_of)]
+    titles = [*TITLES, "asked"] if has_targets else TITLES
+    right = ("expected", "bound", "asked")
+    return [*table.aligned(titles, rows, right=right).splitlines(), *_lacking(results, told_of)]
 
 
 def _memory(results: Results) -> Iterator[str]:

@@ -22,7 +22,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.pattern import Pattern
 from planner.xlsx.workbook_part import parse_sheets
 
-CASE_SHEETS = ("Operations", "Roofline", "Sweep", "Comparison")
+CASE_SHEETS = ("Operations", "Roofline", "Sweep", "Sensitivity", "Comparison")
 MISSING = "missing."
 """How Checks names a row that asks whether a number is missing."""
 DATABASES = tuple(table.capitalize() for table in TABLES.values())

@@ -48,7 +48,7 @@ def load_hardware(path: Path | None = None, *, only: bool = True) -> Table:
 
 
 def only_on(column: str) -> str:
-    """The topology that alone has the number of a column of the accelerators; blank where any chip may have it."""
+    """The choice with which alone a number of the accelerators is wanted, `topology=torus`; blank: always."""
     return next((field.only_on for field in HARDWARE_FIELDS if field.name == column), "")
 
 

@@ -25,7 +25,7 @@ ColumnKind = Literal["text", "number", "count", "flag"]  # a count is a whole nu
 class Column:
     """A column of a table as the workbook shows it; `source` is the column that says where it is from.
 
-    `only_on` is the topology that alone has such a number: on another one it isn't missing.
+    `only_on` is the choice with which alone such a number is wanted, `topology=torus`: else it isn't missing.
     """
 
     name: str

@@ -13,6 +13,7 @@ from functools import partial
 from planner.catalog.columns import Field, Value, with_rules
 
 _TORUS_AXES = {"ring": 1.0, "2d_torus": 2.0, "3d_torus": 3.0}
+_NETWORKS = (*_TORUS_AXES, "switch", "mesh", "pcie", "dragonfly", "boardfly", "wafer")
 _CUBE = 4.0  # a TPU slice in three dimensions is made of 4 x 4 x 4 cubes, whose axes optical switches close
 
 
@@ -24,6 +25,7 @@ _peak = partial(_chip, unit="FLOP/s/chip")
 _vector = partial(_figure, source="source_vector")
 _hbm = partial(_figure, source="source_hbm")
 _network = partial(_figure, source="source_interconnect")
+_price = partial(Field, kind="number", unit="USD/h/chip", source="source_price")
 
 # In the order in which the rules run.
 _FIELDS = (
@@ -48,11 +50,11 @@ _FIELDS = (
     _hbm("hbm_bytes", "HBM capacity", unit="byte/chip"),
     _hbm("hbm_bandwidth", "HBM bandwidth", unit="byte/s/chip", aliases=("hbm_Bps",)),
     _chip("sram_bytes", "On-chip memory", unit="byte/chip", aliases=("on_chip_sram_bytes",)),
-    _chip("tdp_watts", "Design power", unit="W/chip", aliases=("tdp_W",)),
+    _chip("tdp_watts", "Design power", unit="W/chip", aliases=("tdp_W",), only_on="price_basis=owned"),
     # The scale-up network: a torus of links, or a switch
-    _text("network", "Network in its maker's words", aliases=("ici_topology",)),
+    _text("network", "Network in its maker's words", aliases=("ici_topology",), choices=_NETWORKS),
     _text("topology", "Topology", choices=("torus", "switch")),
-    _network("torus_axes", "Axes of the torus", kind="count", only_on="torus"),
+    _network("torus_axes", "Axes of the torus", kind="count", only_on="topology=torus"),
     _network("n_links", "Links of a chip", kind="count", aliases=("ici_links",)),
     _natural("ici_link_Bps_unidirectional", "One link, one-way", kind="number", unit="byte/s", positive=True),
     _network(
@@ -69,22 +71,22 @@ _FIELDS = (
         unit="chip",
         aliases=("scaleup_domain_max_chips",),
     ),
-    _network("node_size", "Chips of a switch domain", kind="count", only_on="switch"),
-    _network("wrap_multiple", "Multiple at which an axis wraps", kind="count", only_on="torus"),
-    _network("wrap_needs_all", "Wraps only if all axes do (1 or 0)", kind="flag", only_on="torus"),
+    _network("node_size", "Chips of a switch domain", kind="count", only_on="topology=switch"),
+    _network("wrap_multiple", "Multiple at which an axis wraps", kind="count", only_on="topology=torus"),
+    _network("wrap_needs_all", "Wraps only if all axes do (1 or 0)", kind="flag", only_on="topology=torus"),
     # The scale-out network and the host
     _network("dcn_bandwidth", "Scale-out egress of a chip, one-way", unit="byte/s/chip", aliases=("dcn_Bps_per_chip",)),
-    _network("node_bandwidth", "Scale-out egress of a node, one-way", unit="byte/s", only_on="switch"),
+    _network("node_bandwidth", "Scale-out egress of a node, one-way", unit="byte/s", only_on="topology=switch"),
     _network("pcie_bandwidth", "Host to chip, one-way", unit="byte/s/chip", aliases=("host_pcie_Bps_unidirectional",)),
     _network("chips_per_host", "Chips of a host", kind="count", unit="chip"),
-    Field(
+    _price(
         "price_per_chip_hour",
-        "Price",
-        kind="number",
-        unit="USD/h/chip",
-        source="source_price",
+        "Price on demand",
         aliases=("price_usd_per_chip_hour",),
+        only_on="price_basis=on_demand",
     ),
+    _price("price_reserved_1y", "Price, reserved for a year", only_on="price_basis=reserved_1y"),
+    _price("price_reserved_3y", "Price, reserved for three years", only_on="price_basis=reserved_3y"),
     _text("jax_device_kind", "Device kind that JAX reports"),
     _text("calibration", "Calibration of its expected times"),
     _natural("source", "Source", kind="text"),

@@ -22,8 +22,8 @@ OVERRIDES = "Overrides"
 """How the headings of Inputs begin below which the cells take the place of looked-up or calculated numbers."""
 OWN = "checks."
 """How the names of the rows of Checks begin that are of Checks itself: what it counts, and what fails first."""
-GUARD = "topology"
-"""What decides whether some numbers can be missing: only a switch has nodes, only a torus axes."""
+GUARDS = ("topology", "price_basis")
+"""What decides whether some numbers can be missing: only a switch has nodes, only what is rented a list price."""
 BOOLEANS = {"TRUE", "FALSE"}  # as LibreOffice writes them: TRUE()
 ALLOWED = frozenset(FUNCTIONS) | BOOLEANS | {
     "INDEX", "MATCH", "COUNTA", "COUNTIF", "FIXED", "SUMPRODUCT", "IFERROR", "SUM",
@@ -244,9 +244,9 @@ def _linked(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]:
         if source is None:
             continue
         row, named = reference.area(line.row, table.columns[0]).top, source.by_name.get(name)
-        guard = source.by_name.get(GUARD)
-        if line.name.startswith(MISSING) and guard is not None and row == guard.row:
-            continue  # it asks whether this topology has such a number at all
+        guards = [source.by_name[guard].row for guard in GUARDS if guard in source.by_name]
+        if line.name.startswith(MISSING) and row in guards:
+            continue  # it asks whether such a number is wanted at all
         if named is None or row != named.row:
             what = f"{line.name} reads row {row} of {source.sheet.name}, which is not the row {name}"
             yield Fault(table.sheet.name, address(line.row, table.columns[0]), what, "point it at the row of that name")

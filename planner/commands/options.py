@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from planner.errors import UserError
 from planner.regularfile import refuse_existing as refuse_existing
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -27,14 +28,23 @@ def databases(command: Command) -> Command:
 
         return command(databases=Databases(models_csv, hardware_csv, calibrations_csv, only), **others)
 
+    own = partial(click.option, type=PATH, multiple=True, callback=_once)
     for option in (
         click.option("--only", is_flag=True, help="Your CSVs in place of the shipped rows, not beside them."),
-        click.option("--calibrations", "calibrations_csv", type=PATH, help="A CSV of calibrations of your own."),
-        click.option("--hardware-csv", type=PATH, help="A CSV of accelerators of your own, beside the shipped ones."),
-        click.option("--models", "models_csv", type=PATH, help="A CSV of models of your own, beside the shipped ones."),
+        own("--calibrations", "calibrations_csv", help="A CSV of calibrations of your own."),
+        own("--hardware-csv", help="A CSV of accelerators of your own, beside the shipped ones."),
+        own("--models", "models_csv", help="A CSV of models of your own, beside the shipped ones."),
     ):
         with_databases = option(with_databases)
     return cast(Command, with_databases)
+
+
+def _once(_: click.Context, option: click.Parameter, paths: tuple[Path, ...]) -> Path | None:
+    """The one file that an option names, None for none. Raises UserError for a second, of which none would be read."""
+    if len(paths) > 1:
+        said = " and ".join(map(str, paths))
+        raise UserError(f"{option.opts[0]} is given twice: {said}", remedy="put their rows into one CSV")
+    return paths[0] if paths else None
 
 
 def settings(command: Command) -> Command:

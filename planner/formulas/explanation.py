@@ -74,16 +74,17 @@ def origin(results: Results, row: Row, facts: Facts) -> str:
 def missing(results: Results, names: Iterable[str]) -> list[str]:
     """The inputs and lookups that make any of these rows N/A, each as a phrase that says what to do.
 
-    What only chips of another network have is none of them.
+    What only chips of another network, or another way to pay, have is none of them.
     """
     leaves = [row for row in _causes(results, names) if row.kind in ("input", *LOOKUPS)]
     return list(dict.fromkeys(_missing(results, row) for row in leaves if not _elsewhere(results, row)))
 
 
 def _elsewhere(results: Results, row: Row) -> str:
-    """The network that alone has the number which a lookup reads, where the plan's chip is of another."""
-    network = results.value("topology") if "topology" in results.template.by_name else None
-    return "" if only_on(row) in ("", network) else only_on(row)
+    """The choice with which alone the number of a lookup is wanted, where the plan's is another."""
+    setting, text = only_on(row)
+    chosen = results.value(setting) if setting in results.template.by_name else None
+    return "" if text in ("", chosen) else text
 
 
 def reasons(results: Results, names: Iterable[str]) -> dict[str, str]:
@@ -118,7 +119,8 @@ def _missing(results: Results, row: Row) -> str:
     if row.name in results.given:
         return f"{row.name} is set to N/A"
     if row.kind in CALCULATED:
-        return f"{row.name} is N/A by its formula ({row.formula})"
+        _, said, why = row.note.partition("N/A ")
+        return f"{row.name} is {said}{why}" if said else f"{row.name} is N/A by its formula ({row.formula})"
     if row.kind in BY_ID and row.column[1]:  # their tables have no blanks: it is the row that is not there
         return f"there is no {row.kind} {results.value(row.column[1])!r}"
     return f"{row.name} is not in the {row.kind} table"

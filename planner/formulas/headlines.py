@@ -6,6 +6,8 @@ is what they call it. `part`, a part of the headline above it, all of which make
 rows with a label of its own. `check`, the check that a whole plan fits in memory, which a part of a plan such as a
 collective hasn't; with it come `needed` and `room`, the row and the formula that it compares, and each `change`, a row
 that says what would make it fit. `lever`, an input that one changes first where a plan doesn't fit or costs too much.
+`problem`, an input that says what is asked for: plans are compared where these, and the model, are alike; a `target` of
+a headline is the input that it is asked to stay below.
 The unit to say a row in is its template's `display`.
 
 Rows are those of a template or of a workbook on disk, so that both lead with the same.
@@ -24,7 +26,7 @@ from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
 from planner.spoken import PERCENT
 
-COLUMNS = ("template", "name", "kind", "label", "bound", "binds")
+COLUMNS = ("template", "name", "kind", "label", "bound", "binds", "target")
 RANGE = ("_low", "_high")  # how the names of a headline's range end, which holds 80 % of published runs
 FITTING = ("check", "needed", "room", "change")  # the kinds that tell whether a plan fits in memory
 MOST = 12  # headlines of a template that names none
@@ -77,6 +79,7 @@ class Headline(Generic[AnyRow]):
     range: tuple[AnyRow, ...] = ()
     bound: AnyRow | None = None
     binds: AnyRow | None = None
+    target: AnyRow | None = None
     parts: tuple[Part, ...] = ()
 
     @property
@@ -142,7 +145,13 @@ def shown(template: Template) -> list[Row]:
     found = headlines(template)
     parts = [template.by_name[part.text] for each in found for part in each.parts if part.text in template.by_name]
     told = fit(template)
-    return [*(row for each in found for row in each.rows), *parts, *([template.row(told.needed)] if told else [])]
+    asked = [each.target for each in found if each.target]
+    return [
+        *(row for each in found for row in each.rows),
+        *asked,
+        *parts,
+        *([template.row(told.needed)] if told else []),
+    ]
 
 
 def leading(template: str, rows: Mapping[str, AnyRow]) -> list[Headline[AnyRow]]:
@@ -160,6 +169,11 @@ def memory_check(template: str) -> str:
 def levers(template: str) -> list[str]:
     """The names of the inputs that one changes first of a template's plan."""
     return [cells["name"] for cells in _named(template, "lever")]
+
+
+def problem(template: str) -> list[str]:
+    """The names of the inputs that say what a template's plan is asked for."""
+    return [cells["name"] for cells in _named(template, "problem")]
 
 
 def leaders() -> dict[str, str]:
@@ -188,10 +202,10 @@ def _headlines(template: str, rows: Mapping[str, AnyRow]) -> list[Headline[AnyRo
 def _headline(template: str, cells: dict[str, str], rows: Mapping[str, AnyRow]) -> Headline[AnyRow]:
     row = rows[cells["name"]]
     spread = tuple(rows[row.name + end] for end in RANGE if row.name + end in rows)
-    bound, binds = (rows.get(cells[name]) for name in ("bound", "binds"))
+    bound, binds, target = (rows.get(cells[name]) for name in ("bound", "binds", "target"))
     binding = binds or (None if bound else row)
     unit = PERCENT if row.name in _shares(template) else row.unit
-    return Headline(row, unit, cells["label"], spread, bound, binding)
+    return Headline(row, unit, cells["label"], spread, bound, binding, target)
 
 
 def _named(template: str, kind: str) -> list[dict[str, str]]:

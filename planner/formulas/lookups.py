@@ -37,6 +37,7 @@ def by_id(template: Template, databases: Databases) -> dict[str, Mapping[str, Ma
     return {kind: databases.of_kinds([kind])[0].rows for kind in BY_ID if template.of_kind(kind)}
 
 
-def only_on(row: Row) -> str:
-    """The topology that alone has the number that a lookup reads; blank where any chip may have it."""
-    return catalog.only_on(row.column[0]) if row.kind == "hardware" else ""
+def only_on(row: Row) -> tuple[str, str]:
+    """The text row and the text with which alone the number of a lookup is wanted; blank ones where it always is."""
+    setting, _, text = (catalog.only_on(row.column[0]) if row.kind == "hardware" else "").partition("=")
+    return setting, text

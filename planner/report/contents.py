@@ -241,6 +241,7 @@ class ReportData:
     headlines: tuple[Section, ...]
     pictures: tuple[Picture, ...]
     sweeps: tuple[FigureTable, ...]
+    what_ifs: tuple[FigureTable, ...]  # if price or efficiency moves
     swept: str  # the scenario that the sweeps are of
     comparison: FigureTable | None
     accuracy: str  # the comparison in a sentence

@@ -94,7 +94,7 @@ def _records(report: ReportData) -> Iterator[CsvRecord]:
         yield from _section(report, "headlines", section)
     for runs in report.near:
         yield from _near(runs)
-    for sweep in report.sweeps:
+    for sweep in (*report.sweeps, *report.what_ifs):
         yield from _table(f"sweep {sweep.title}".strip(), sweep, report.swept)
     if report.comparison:
         yield from _table("comparison", report.comparison, "")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from planner.book.plan import Entry, Plan, Quantity, Scenario
+from planner.catalog import only_on
 from planner.report.contents import Figure, FigureColumn, FigureRow, FigureTable
 from planner.spoken import shown, spoken
 from planner.xlsx.address import Spot, coordinates
@@ -175,11 +176,19 @@ def _first(plan: Plan, spot: Spot) -> Spot:
     seen = {spot}
     while True:
         ahead = (read for read in _reads(plan, spot) if read not in seen)
-        found = next((read for read in ahead if isinstance(plan.at(*read), CellError)), None)
+        missing = (read for read in ahead if isinstance(plan.at(*read), CellError))
+        found = next((read for read in missing if _is_wanted(plan, read)), None)
         if found is None:
             return spot
         seen.add(found)
         spot = found
+
+
+def _is_wanted(plan: Plan, spot: Spot) -> bool:
+    """Whether a cell's number is one that the scenario's choices ask for: of a way to pay, or of a network."""
+    row, key = _row_of(plan, spot)
+    setting, _, text = only_on(row.name if row else "").partition("=")
+    return not text or key is None or plan.value(setting, key) in (None, text)
 
 
 def _reads(plan: Plan, spot: Spot) -> Iterator[Spot]:

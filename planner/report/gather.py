@@ -10,7 +10,7 @@ from planner import __version__
 from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
 from planner.errors import Place, UserError
-from planner.report import assumptions, changes, expectation, sweep_tables
+from planner.report import assumptions, changes, expectation, sweep_tables, what_if_tables
 from planner.report.contents import (
     Figure,
     FigureRow,
@@ -76,6 +76,7 @@ def gather(path: Path) -> ReportData:
                 *measured_pictures(cases),
             ),
             sweeps=sweep_tables.tables(cells),
+            what_ifs=tuple(what_if_tables.tables(cells)),
             swept=sweep_tables.chosen(cells),
             comparison=cases.table() if cases and cases.measured else None,
             accuracy=cases.accuracy if cases else "",

@@ -30,6 +30,12 @@ def chosen(cells: CellFigures) -> str:
     return names.get(said, said)
 
 
+def chosen_key(cells: CellFigures) -> str | None:
+    """The key of the scenario that is chosen; None where the sheet doesn't say."""
+    said = _chosen(cells)
+    return next((scenario.key for scenario in cells.plan.scenarios if scenario.id == said), None)
+
+
 def _chosen(cells: CellFigures) -> str:
     """The id of the scenario that is swept; blank where the sheet doesn't say."""
     sheet = cells.plan.book.designed.get(SHEET)
@@ -39,8 +45,7 @@ def _chosen(cells: CellFigures) -> str:
 
 
 def _tables(cells: CellFigures) -> Iterator[FigureTable]:
-    sheet, swept = cells.plan.book.designed.get(SHEET), _chosen(cells)
-    key = next((scenario.key for scenario in cells.plan.scenarios if scenario.id == swept), None)
+    sheet, key = cells.plan.book.designed.get(SHEET), chosen_key(cells)
     for case in cells.plan.book.cases if sheet else ():
         first = case.columns[min(case.columns)]
         if case.sheet is not sheet or len(case.columns) < ENOUGH or not MACHINE_NAME.fullmatch(first):

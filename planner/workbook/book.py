@@ -25,6 +25,7 @@ from planner.workbook import (
     remembering,
     roofline_sheet,
     saving,
+    sensitivity_sheet,
     sweep_sheet,
 )
 from planner.workbook.build_plan import BuildPlan
@@ -132,6 +133,9 @@ def _case_pages(
         found = [(each, by_template[each.template.name]) for each in plan.sweeps]
         cases.charts.sweeps = sweep_sheet.write(book, plan, found, typed, board.selectors["scenario"])
         cases.pages.append(cases.charts.sweeps.page)
+    if plan.what_ifs:
+        asked = [(each, by_template[each.template.name]) for each in plan.what_ifs]
+        cases.pages.append(sensitivity_sheet.write(book, plan, asked, typed, board.selectors["scenario"]))
     if plan.comparison:
         chosen = board.selectors.get("scenario", "")
         cases.pages.append(comparison_writer.write(book, plan, plan.comparison, typed, tables, chosen).page)

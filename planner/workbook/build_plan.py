@@ -22,6 +22,7 @@ from planner.formulas.headlines import bounds, leaders
 from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, sweeps
 from planner.formulas.template import Row, Template
+from planner.formulas.what_ifs import what_ifs
 from planner.spoken import PERCENT
 from planner.workbook import display_units
 from planner.workbook.layout import ScenarioColumns, sheet_name
@@ -85,6 +86,11 @@ class BuildPlan:
         return sweeps(self.templates)
 
     @cached_property
+    def what_ifs(self) -> list[Sweep]:
+        """What is asked of the templates if price or efficiency moves, by templates/what_if.csv."""
+        return what_ifs(self.templates)
+
+    @cached_property
     def constraints(self) -> dict[str, list[Constraint]]:
         """Template name -> what binds on the way to its headlines, but for what is a yes or a no.
 
@@ -120,7 +126,7 @@ class BuildPlan:
             "sweep": self.sweeps, "roofline": self.layer_ops,
         }  # fmt: skip
         rows = [*self._rows(), *(row for template in templates for row in template.rows)]
-        shown = [sweep.rows[name] for sweep in self.sweeps for name in sweep.shown]
+        shown = [sweep.rows[name] for sweep in (*self.sweeps, *self.what_ifs) for name in sweep.shown]
         shown += library.load(RESULTS).rows if self.comparison else ()
         led = [row for template in self.templates for row in headlines.shown(template)]
         shown += led

@@ -19,6 +19,7 @@ from planner.workbook.formula_texts import DatabaseSheets, calculated, looked_up
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import BROWN, GREY, ORANGE, Page
 from planner.workbook.template_rows import TYPED, Shares
+from planner.workbook.unused_rows import unused
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -72,6 +73,7 @@ def write(
     writer = _RowWriter(plan, sheet, inputs, databases, matched)
     for row in shares.shown:
         writer.write(row)
+    page.close_rows(sorted(places[name] for name in unused(plan, template) if name in places))
     page.scenario_widths(plan.columns, (36, 11, 25, 34, 30))
     _colours(sheet, plan, inputs)
     return sheet

@@ -88,9 +88,9 @@ def _missing(writer: _CheckWriter, inputs: Inputs, sheet: Calculation, counted: 
 
 def _told(row: Row, where: str) -> str:
     """What a row of missing numbers means: the column, and where no number is wanted."""
-    only_on = facts.only_on(row)
+    setting, text = facts.only_on(row)
     column = f"column of {where}" if row.kind in ("model", "hardware") else where
-    return f"{column}; only a {only_on} has one" if only_on else column
+    return f"{column}; counts where {setting} is {text}" if text else column
 
 
 def _counted(plan: BuildPlan, inputs: Inputs, sheet: Calculation, name: str) -> str:
@@ -101,11 +101,11 @@ def _counted(plan: BuildPlan, inputs: Inputs, sheet: Calculation, name: str) -> 
 
 
 def _is_missing(plan: BuildPlan, inputs: Inputs, sheet: Calculation, name: str) -> str:
-    """1 where a number is missing; what only another topology has is not."""
+    """1 where a number is missing; what only another topology has, or another way to pay, is not."""
     missing = f'IFERROR(IF({sheet.here(name)}="",1,0),1)'
-    only_on = facts.only_on(sheet.template.row(name))
-    if only_on and "topology" in sheet.rows:
-        missing = f'IFERROR(IF({sheet.here("topology")}="{only_on}",{missing},0),0)'
+    setting, text = facts.only_on(sheet.template.row(name))
+    if setting in sheet.rows:
+        missing = f'IFERROR(IF({sheet.here(setting)}="{text}",{missing},0),0)'
     meant = plan.workloads.having(name) if sheet.template in plan.workloads.templates else []
     return plan.workloads.guarded(meant, _workload(inputs), missing, "0")
 

@@ -22,11 +22,10 @@ from planner.workbook.dashboard_lines import Lines, LineWriter
 from planner.workbook.display_units import shown_format
 from planner.workbook.layout import within
 from planner.workbook.page import Page
-from planner.workbook.verdict import Verdict
+from planner.workbook.verdict import COST, Verdict
 from planner.xlsx.grid import HERE
 
 EXPECTED, BOUND, THERE = "1F4FBF", "C9CED6", "C9CED6"
-COST = "USD"
 
 
 def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict, at: int) -> int:

@@ -16,7 +16,7 @@ from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.headlines import shown
 from planner.formulas.layer_ops import PHASES
-from planner.workbook import charts, comparing_charts, expected_parts, inputs_sheet, layout
+from planner.workbook import best_plan, charts, comparing_charts, expected_parts, inputs_sheet, layout
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.cell_styles import row_format
@@ -53,6 +53,7 @@ class Board:
     def choose(self, has_roofline: bool) -> None:
         """Write the choices that the sheets of one scenario follow; only a roofline has phases."""
         followers = ["Roofline"] * has_roofline + ["Sweep"] * bool(self.plan.sweeps)
+        followers += ["Sensitivity"] * bool(self.plan.what_ifs)
         if not followers:
             return
         told = f"{', '.join(followers)} and the charts below"
@@ -81,6 +82,8 @@ class Board:
         self.page.sheet.print_area = f"A1:{column_letters(self._reach())}{self.at}"
         told, self.at = write_words(self.writer, self.verdict, self.made, self.at)
         words = write_failures(self.writer, self.made, self.at)
+        if told.cost and any(each.beside for each in self.made):
+            best_plan.tell(self.writer, self.verdict.at + self.verdict.BESIDE, told.cost)
         self.verdict.write(self.made, failed, words)
         return told
 
@@ -113,6 +116,7 @@ def write(
         lines = writer.write(sheet, at)
         made.append(lines)
         at = comparing_charts.write_costs(writer, lines, write_changes(writer, lines, lines.last + 1))
+        at = best_plan.write(writer, lines, verdict.at + verdict.FAILED, at)
         if sheet.template.name not in writer.used:
             writer.close(range(lines.first + 1, at))
     at = comparing_charts.draw(writer, made, verdict, at + 1)

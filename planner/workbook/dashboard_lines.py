@@ -25,7 +25,7 @@ from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.layout import within
-from planner.workbook.page import PALE_GREY, Live, Page
+from planner.workbook.page import PALE_GREY, RED, Live, Page
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -74,7 +74,7 @@ class Lines:
     `digits` are the rows that say how many digits a headline is told with; its range in words stands below each.
 
     `told` says how its memory fits, in the rows `fits` (1 or 0) and `room`; `binds` has the words of what binds first,
-    `change` those of what to change, `cost` those that charts draw.
+    `change` those of what to change, `cost` those that charts draw, `beside` those of which is the cheapest.
     """
 
     sheet: Calculation
@@ -89,6 +89,7 @@ class Lines:
     binds: int = 0
     change: int = 0
     cost: int = 0
+    beside: int = 0
     leads: list[Headline[Row]] = field(default_factory=list)
 
     @property
@@ -189,7 +190,8 @@ class LineWriter:
             lines.rows[row.name] = at
             self._number(sheet, each, row, at, row.name in proved)
             at += 1
-        at = self._bound(lines, each, at)
+        asked = self._asked(lines, each, at)
+        at = self._bound(lines, each, at + bool(asked))
         if not each.has_range or not (lines.told or sheet.template.name in self.used):
             return at
         digits = f"IFERROR(MAX(0,2-ROUNDDOWN(LOG({{0}},{self.units.ten}),0)+IF({{0}}<1,1,0)),0)"
@@ -199,14 +201,28 @@ class LineWriter:
         self.across(at, digits.format(self.units.in_words(each.row, f"{HERE}{first}")), "plan_formula", "0")
         self.close(range(first + 1, at + 1))
         self.texts(at + 1, f"{each.said}: 80 % of runs", f"{name}.said", "in words", "plan_aside_label")
-        self.across(at + 1, self._said(lines, each, first, at), "plan_aside", "@")
+        self.across(at + 1, self._said(lines, each, first, at, asked), "plan_aside", "@")
         return at + 2
 
-    def _said(self, lines: Lines, each: Headline[Row], first: int, digits: int) -> str:
-        """`28.1 to 35.9; bound 20.7`, of the lines of a headline from `first` on."""
+    def _asked(self, lines: Lines, each: Headline[Row], at: int) -> int:
+        """A line of what a headline is asked to stay below, whose number is red beyond it; 0 where there is none."""
+        row, first = each.target, lines.rows[each.row.name]
+        if row is None:
+            return 0
+        lines.rows[row.name] = at
+        self._number(lines.sheet, each, row, at, is_proved=True)
+        area = self.plan.columns.area(first, first)
+        number, target = (address(place, layout.FIRST_SCENARIO) for place in (first, at))
+        self.page.colour(area, f"{number}>{target}", ink=RED, bold=True)
+        return at
+
+    def _said(self, lines: Lines, each: Headline[Row], first: int, digits: int, asked: int) -> str:
+        """`28.1 to 35.9; bound 20.7; asked 40.0`, of the lines of a headline from `first` on."""
         cells = (self.units.in_words(each.row, f"{HERE}{first + place}") for place in range(1, len(each.rows)))
         low, high, *bound = (f"FIXED({cell},{HERE}{digits})" for cell in cells)
         words = f'{low}&" to "&{high}' + "".join(f'&"; bound "&{cell}' for cell in bound)
+        if asked and each.target:
+            words += f'&"; asked "&FIXED({self.units.in_words(each.target, f"{HERE}{asked}")},{HERE}{digits})'
         return self.guarded(lines.sheet, f'IFERROR({words},"")', '""')
 
     def _number(self, sheet: Calculation, each: Headline[Row], row: Row, at: int, is_proved: bool) -> None:

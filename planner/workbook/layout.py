@@ -21,7 +21,7 @@ HEADERS = {  # what each row above the scenarios says of them: its name and its 
 TABLE_HEADER_ROW, TABLE_FIRST_ROW = 5, 6  # of a database sheet
 RESERVED = {
     "cover", "dashboard", "inputs", "models", "hardware", "dtypes", "operations", "roofline", "sweep", "comparison",
-    "calibration", "stacks", "checks", "log", "history", "constraints",
+    "calibration", "stacks", "checks", "log", "history", "constraints", "sensitivity",
 }  # fmt: skip
 SPARE_ROWS = 100  # of a database sheet, for an analyst's own models and chips
 UNPROVED = "not cross-checked"  # said of a headline that no check computes another way

@@ -24,6 +24,7 @@ from planner.xlsx.grid import HERE
 
 MOST_LINES = 3  # of what binds, which may be longer than most
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
+COST = "USD"
 CROSS_CHECK = "Cross-check"  # the source of a check of our own formulas, which no plan can fail
 USED, THERE = "memory.used", "memory.room"
 IN_WORDS = "What leads, in words for Cover"
@@ -37,8 +38,9 @@ class Verdict:
     writer: LineWriter
     at: int
 
-    WORDS, FAILED, MISSING = 2, 3, 4  # the places of the first failure, and of the lines that Checks counts
-    LINES = 9
+    BESIDE = 1  # the place of what a plan costs beside the others
+    WORDS, FAILED, MISSING = 3, 4, 5  # the places of the first failure, and of the lines that Checks counts
+    LINES = 10
 
     @property
     def rows(self) -> range:
@@ -48,12 +50,12 @@ class Verdict:
     @property
     def used(self) -> int:
         """The row of the memory that a plan uses."""
-        return self.at + 7
+        return self.at + 8
 
     @property
     def there(self) -> int:
         """The row of the memory that there is."""
-        return self.at + 8
+        return self.at + 9
 
     def write(self, made: Sequence[Lines], failed: Mapping[str, int], words: int) -> None:
         """Write the lines. `failed` is where Checks counts; `words` is the row of the first failed check in words."""
@@ -70,7 +72,10 @@ class Verdict:
         unit = told[0].sheet.template.row(told[0].told.needed).said_in if told and told[0].told else ""
         left = f'IF({used}>{room},FIXED({used}-{room},1)&" over",FIXED({room}-{used},1)&" left")'
         said = f'IFERROR(FIXED({used},1)&" of "&FIXED({room},1)&" {unit}, "&{left},"{UNTOLD}")' if told else '""'
-        self._text(1, "Memory of a chip: used", "verdict.memory", "of what there is for the plan", said)
+        beside = [f"{HERE}{each.beside}" if each.beside else '""' for each in told]
+        self._text(self.BESIDE, "Beside the other scenarios", "verdict.beside", "of one model and asked for the same",
+                   self.meant(told, beside) if told else '""')  # fmt: skip
+        self._text(2, "Memory of a chip: used", "verdict.memory", "of what there is for the plan", said)
         self._text(self.WORDS, "First check that fails", "verdict.failed", "the first with both its numbers",
                    self._failed(n_failed, words))  # fmt: skip
         for place, (label, row) in zip((self.FAILED, self.MISSING), failed.items(), strict=True):
@@ -79,17 +84,17 @@ class Verdict:
         change, binds = ([f"{HERE}{row}" if row else '""' for row in rows]
                          for rows in ([each.change for each in leading], [each.binds for each in leading]))  # fmt: skip
         failing = f'{HERE}{at}="{FAILS}",{HERE}{at + self.WORDS}'
-        self._text(5, "What to change first", "verdict.change", "what would fit, fails, or takes most of the step",
+        self._text(6, "What to change first", "verdict.change", "what would fit, fails, or takes most of the step",
                    f"IF({failing},{self.meant(leading, change)})")  # fmt: skip
-        self._text(6, "Bound by", "verdict.binds", "what binds the first bound below, and how far the next part is",
+        self._text(7, "Bound by", "verdict.binds", "what binds the first bound below, and how far the next part is",
                    f'IFERROR({self.meant(leading, binds)},"{UNTOLD}")')  # fmt: skip
         for place, name, label, rows in (
-            (7, USED, "Memory of a chip that the plan uses", [self._used(each) for each in told]),
-            (8, THERE, "Memory of a chip that there is", [f"{HERE}{each.room}" for each in told]),
+            (8, USED, "Memory of a chip that the plan uses", [self._used(each) for each in told]),
+            (9, THERE, "Memory of a chip that there is", [f"{HERE}{each.room}" for each in told]),
         ):
             self.writer.describe(at + place, (label, unit or "1", name, "", "as the charts draw it"))
             self.writer.across(at + place, self.meant(told, rows), "plan_formula", SAID)
-        self.writer.close([at + self.FAILED, at + self.MISSING, at + 7, at + 8])
+        self.writer.close([at + self.FAILED, at + self.MISSING, at + 8, at + 9])
         self._heights(made)
         self._colours(at)
 
@@ -127,10 +132,10 @@ class Verdict:
     def _heights(self, made: Sequence[Lines]) -> None:
         """Texts have room for two lines, and what binds for as many as it may take."""
         rows = self.writer.page.sheet.row_dimensions
-        for place in (self.WORDS, 5):
+        for place in (self.WORDS, 6):
             rows[self.at + place].height = 2 * LINE_HEIGHT + 2
         binding = (rows[each.binds].height for each in made if each.binds)
-        rows[self.at + 6].height = min(max(binding, default=0), MOST_LINES * LINE_HEIGHT) + 2
+        rows[self.at + 7].height = min(max(binding, default=0), MOST_LINES * LINE_HEIGHT) + 2
         rows[self.at].height = 20
 
     def _colours(self, at: int) -> None:
@@ -236,14 +241,15 @@ class Told:
 
     titles: tuple[str, ...] = ()
     rows: tuple[int, ...] = ()
+    cost: int = 0  # the row of the first cost in words
 
 
 def write_words(writer: LineWriter, verdict: Verdict, made: Sequence[Lines], at: int) -> tuple[Told, int]:
     """The closed block of what leads, in words, of the workload that a scenario is meant for; the row below it."""
     told = [each for each in made if each.told] or list(made[:1])
     leads = [[lead for lead in each.leads if lead.label and each.digits.get(lead.row.name)] for each in told]
-    titles, rows = ["Verdict", "Memory of a chip"], [verdict.at, verdict.at + 1]
-    lines = list(zip_longest(*leads))
+    titles, rows = ["Verdict", "Memory of a chip"], [verdict.at, verdict.at + 2]
+    lines, cost = list(zip_longest(*leads)), 0
     if lines:
         writer.page.section(at, IN_WORDS, writer.plan.columns.last_filled)
         writer.close([at])
@@ -255,7 +261,9 @@ def write_words(writer: LineWriter, verdict: Verdict, made: Sequence[Lines], at:
         writer.close([at + place])
         titles.append(title)
         rows.append(at + place)
-    told_last = Told((*titles, "What to change first"), (*rows, verdict.at + 5))
+        if any(lead and lead.row.unit == COST for lead in line):
+            cost = cost or at + place
+    told_last = Told((*titles, "What to change first"), (*rows, verdict.at + 6), cost)
     return told_last, at + len(lines) + 2
 
 

@@ -1,0 +1,122 @@
+"""Which rows of a calculation sheet a plan makes no use of: those of a layout that no scenario has.
+
+An input that every scenario leaves at its default is taken for that number where the default is 0 or 1, which is a
+layout without it, or where it stands in a closed section of Inputs; so is a 0 or 1 that all models have, as dense ones
+have of experts. A row is unused then if it is the same number in every plan, if it repeats another row, or if nothing
+reads it any longer, as the branch of an IF that is never taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from planner.formulas.evaluation import number_of
+from planner.formulas.template import CALCULATED, Template
+from planner.formulas.text import Binary, Call, Formula, Name, Node, Number, Text, Unary, children
+from planner.workbook.build_plan import BuildPlan
+from planner.workbook.input_sections import sections
+
+RESULTS = ("output", "check")
+NEUTRAL = (0, 1)
+KEEPS = {("*", "left", 1), ("*", "right", 1), ("/", "right", 1), ("+", "left", 0), ("+", "right", 0), ("-", "right", 0)}
+"""What leaves the other operand as it is: the operator, the side and the number."""
+
+
+def unused(plan: BuildPlan, template: Template) -> set[str]:
+    """The names of the rows that no result of the template is made of in this plan."""
+    known: dict[str, Number | Text | Name] = {**dict(_at_default(plan)), **dict(_of_all_models(plan, template))}
+    live: dict[str, set[str]] = {}
+    typed = {name for scenario in plan.scenarios for name in scenario.values}
+    for row in template.rows:
+        if row.kind in CALCULATED and row.name not in typed:
+            value, live[row.name] = _folded(row.expression, row.expression.root, known)
+            if value is not None:
+                known[row.name] = value
+        elif row.name not in known:
+            live[row.name] = {_meant(name, known) for name in row.reads}
+    waiting = [row.name for row in template.rows if row.kind in RESULTS and not _is_number(known.get(row.name))]
+    reached: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += live.get(name, ())
+    return {row.name for row in template.rows} - reached
+
+
+def _at_default(plan: BuildPlan) -> Iterator[tuple[str, Number | Text]]:
+    """The inputs that count as their defaults."""
+    for section in sections(plan.inputs.values()):
+        for row in section.rows:
+            default = row.default
+            counts = section.is_closed or default in NEUTRAL
+            if default is not None and counts and all(
+                scenario.values.get(row.name, default) == default for scenario in plan.scenarios
+            ):  # fmt: skip
+                yield row.name, Text(0, 0, default) if isinstance(default, str) else Number(0, 0, default)
+
+
+def _of_all_models(plan: BuildPlan, template: Template) -> Iterator[tuple[str, Number]]:
+    """What is the same 0 or 1 of the models of all scenarios, and typed for none."""
+    models = [plan.databases.models.rows.get(scenario.model or "", {}) for scenario in plan.scenarios]
+    for row in template.of_kind("model"):
+        found = {model.get(row.column[0]) for model in models}
+        value = found.pop() if len(found) == 1 else None
+        if value in NEUTRAL and not any(row.name in scenario.values for scenario in plan.scenarios):
+            yield row.name, Number(0, 0, float(value or 0))
+
+
+def _is_number(value: Node | None) -> bool:
+    return isinstance(value, Number | Text)
+
+
+def _meant(name: str, known: Mapping[str, Number | Text | Name]) -> str:
+    """The row that a name repeats; itself where it repeats none."""
+    value = known.get(name)
+    return value.name if isinstance(value, Name) else name
+
+
+def _folded(
+    formula: Formula, node: Node, known: Mapping[str, Number | Text | Name]
+) -> tuple[Number | Text | Name | None, set[str]]:  # fmt: skip
+    """The number, text or other row that a part of a formula comes to, None for none; and the names that it reads."""
+    match node:
+        case Number() | Text():
+            return node, set()
+        case Name(name=name):
+            value = known.get(name, node)
+            return value, {value.name} if isinstance(value, Name) else set()
+        case Unary(op="()", operand=operand):
+            return _folded(formula, operand, known)
+        case Call(function="IF", args=(condition, then, other)):
+            truth, names = _folded(formula, condition, known)
+            if isinstance(truth, Number):
+                return _folded(formula, then if truth.value else other, known)
+            return None, names.union(*(_folded(formula, each, known)[1] for each in (then, other)))
+    parts = [_folded(formula, each, known) for each in children(node)]
+    names = set[str]().union(*(names for _, names in parts))
+    if isinstance(node, Binary):
+        (left, left_names), (right, right_names) = parts
+        if node.op == "*" and any(isinstance(each, Number) and each.value == 0 for each in (left, right)):
+            return Number(0, 0, 0.0), set()
+        if isinstance(left, Number) and (node.op, "left", left.value) in KEEPS:
+            return right, right_names
+        if isinstance(right, Number) and (node.op, "right", right.value) in KEEPS:
+            return left, left_names
+    numbers = tuple(value for value, _ in parts if isinstance(value, Number | Text))
+    if len(numbers) < len(parts):
+        return None, names
+    number = number_of(replace(formula, root=_over(node, numbers)), {})
+    return (Number(0, 0, number), set()) if number == number else (None, set())
+
+
+def _over(node: Node, parts: tuple[Node, ...]) -> Node:
+    """The node over other parts."""
+    match node:
+        case Binary():
+            return replace(node, left=parts[0], right=parts[1])
+        case Unary():
+            return replace(node, operand=parts[0])
+    assert isinstance(node, Call), "a leaf has no parts"
+    return replace(node, args=parts)
