@@ -43,7 +43,8 @@ def test_a_hidden_sheet_and_a_hidden_row(plan: Seeded) -> None:
     change(plan, plan.package.workbook_part(), r'(<sheet [^>]*name="Models"[^>]*?)state="visible"', r'\1state="hidden"')
     row = plan.at("Inference", "batch", "")
     change(plan, plan.part("Inference"), rf'<row r="{row}"', f'<row hidden="1" r="{row}"')
-    change(plan, plan.part("Inference"), r'<row r="60"', '<row hidden="1" outlineLevel="1" r="60"')
+    grouped = plan.at("Inference", "kv_time", "")
+    change(plan, plan.part("Inference"), rf'<row r="{grouped}"', f'<row hidden="1" outlineLevel="1" r="{grouped}"')
     found = plan.found()
     assert rules(found) == {4}
     assert places(found) == {"Models", f"Inference!A{row}"}

@@ -70,9 +70,6 @@ _FIELDS = (
     _text("attention", "Attention"),
     _size("max_context", "Longest context"),
     _natural("n_global_layers", "Layers without a window", at_most="n_layers"),
-    _count(
-        "global_cache_elements", "Cached numbers of a token in a layer without a window, where it differs", blank=0.0
-    ),
     _count("n_local_layers", "Layers that attend within a window", at_most="n_full_attention_layers"),
     _size("window", "Window of the local layers", aliases=("sliding_window",)),
     # Small parameters

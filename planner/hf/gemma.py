@@ -96,24 +96,18 @@ def by_layer(
         whole, linear = linear_sum(config, row)
         return (matrices % number + vectors + (whole % linear if linear else 0)) or None
 
-    def global_cache(config: Config, row: ModelRow) -> ColumnValue:
-        """What layers without a window cache of a token, where all of them cache the same, and others the columns'."""
-        marks = [kind for kind in kinds(config, row) if kind != "linear"]
-        found = of_kind(config, row, linear=False)
-        sizes = {(kind, each.kv_heads * each.width) for kind, each in zip(marks, found, strict=True)}
-        cached, usual = dict(sizes), row.count("n_kv_heads") * row.count("head_dim")
-        return 2 * cached["full"] if len(sizes) == 2 and cached.get("local") == usual != cached.get("full") else None
-
     return {
         **attention(kinds, window, linear_params, whole=True),
-        "extra_params_per_layer": each, "extra_params_total": rest, "global_cache_elements": global_cache,
+        "extra_params_per_layer": each, "extra_params_total": rest,
     }  # fmt: skip
 
 
 def _tell(config: Config, usual: Layer, different: list[Layer], number: int) -> None:
+    cached, counted = different[0].kv_heads * different[0].width, usual.kv_heads * usual.width
     config.note(
         f"{len(different)} of {number} layers have heads of {different[0].width} where the others have {usual.width}: "
-        f"their parameters and their cache are exact; their attention work is counted with heads of {usual.width}"
+        f"their parameters are exact; their cache is counted with {2 * counted:,} numbers of a token, not "
+        f"{2 * cached:,}, and their attention work with heads of {usual.width}"
     )
 
 
