@@ -1,4 +1,4 @@
-"""What the documentation's commands print now, written into its pages: `python -m tests.refresh_pages docs/guide.md ...`.
+"""What the documentation's commands print now, written into its pages: `python -m tests.refresh_pages docs/guide.md`.
 
 For whoever changed a number on purpose: read the difference before it is committed.
 """
@@ -54,7 +54,8 @@ def _prompt(body: str, session: dict[str, Any], folder: Path) -> str:
     found: list[tuple[str, str]] = []
 
     class Told(doctest.DocTestRunner):
-        def report_failure(self, out: Any, test: doctest.DocTest, example: doctest.Example, got: str) -> None:
+        def report_failure(self, *told: Any) -> None:
+            *_, example, got = told
             found.append((example.want, got))
 
     test = doctest.DocTestParser().get_doctest(body, session, "page", None, None)

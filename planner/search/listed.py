@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.formulas.headlines import RANGE
+from planner.formulas.headlines import RANGE, fit
 from planner.search.computing import Plans
 from planner.search.optimum import Found
 from planner.search.request import Request
 from planner.search.space import Space
 from planner.search.sweep import Column, Part, texts
 
-ALWAYS = "memory_bytes_per_chip"
 TIE = "is_tie"  # the column that says 1 of a plan within the error bar of the best
 
 
@@ -24,7 +23,8 @@ def listed(asked: Request, found: Found) -> tuple[list[Column], Part]:
     objectives = [each.row.name for each in found.objectives]
     ranges = [name + end for name in objectives for end in RANGE]
     moved = [name for name in found.plans[0].moved if name not in objectives]
-    shown = [*objectives, *(name for name in (*ranges, ALWAYS) if name in template.by_name)]
+    memory = fit(template)
+    shown = [*objectives, *(name for name in ranges if name in template.by_name), *([memory.needed] if memory else [])]
     columns = [Column(name) for name in ("model", "hardware")]
     columns += [Column(name, template.row(name)) for name in dict.fromkeys([*moved, *shown])]
     count = sum(len(each.ranks) for each in found.chosen)

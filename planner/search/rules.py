@@ -18,7 +18,13 @@ TRAINING = (
     "as many sequences in every microbatch of every data way; at least as many microbatches as stages",
     "as few slices of a torus as hold the chips",
     "chunks of a stage's layers that are equal, with microbatches that the stages divide",
+    "activations kept as frameworks keep them, part by part, and none of them on the host",
 )
+REMATS = ("block", "save_dot_except_mlp", "minimal", "selective", "none")
+"""What a search keeps for backward, the least first.
+
+The book's counts `mlp` and `matmuls` are less than frameworks hold, and what the host's link takes is in no expected time.
+"""
 SERVING = (
     "tensor ways within a node of a switch, or along the torus axes that they may use",
     "pipeline stages whose longest has at most 10 % more layers than the mean",

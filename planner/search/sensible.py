@@ -84,7 +84,7 @@ def _beside(template: Template, fixed: Mapping[str, object], given: Mapping[str,
         if name == BATCH:
             found.append(Axis({name: serving_layouts.BATCHES}))
         else:
-            choices = [code(each) for each in row.choices] if row.unit == "text" else [0.0, 1.0, 2.0, 3.0]
+            choices = [code(each) for each in rules.REMATS] if row.unit == "text" else [0.0, 1.0, 2.0, 3.0]
             found.append(Axis({name: np.array(choices)}))
     return found
 

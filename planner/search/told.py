@@ -9,7 +9,7 @@ import numpy as np
 from planner import progress
 from planner.catalog import Value
 from planner.formulas.binding import of_headline
-from planner.formulas.headlines import RANGE, headlines
+from planner.formulas.headlines import RANGE, fit, headlines
 from planner.formulas.template import Row
 from planner.search.extrapolated import extrapolated
 from planner.search.odds import better
@@ -130,8 +130,9 @@ def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
     ]
     if len(found.objectives) == 1:
         columns.append(("off the best", [percent(_cost(found, plan) / best - 1, signed=True) for plan in plans]))
-    if "memory_bytes_per_chip" in template.by_name and "memory_bytes_per_chip" not in dict(columns):
-        row = template.row("memory_bytes_per_chip")
+    memory = fit(template)
+    if memory and memory.needed not in dict(columns):
+        row = template.row(memory.needed)
         columns.append(("memory", [_said(row, plan.results.value(row.name)) for plan in plans]))
     told = {
         "extrapolated": [extrapolated(asked, plan) for plan in plans],
