@@ -41,9 +41,9 @@ def test_sheets_in_another_order(plan: Seeded) -> None:
 def test_a_hidden_sheet_and_a_hidden_row(plan: Seeded) -> None:
     """Rule 4: a hidden sheet, and a hidden row; a collapsed group is fine."""
     change(plan, plan.package.workbook_part(), r'(<sheet [^>]*name="Models"[^>]*?)state="visible"', r'\1state="hidden"')
-    row = plan.at("Inference", "batch", "")
+    row = plan.at("Inference", "kv_time", "")
     change(plan, plan.part("Inference"), rf'<row r="{row}"', f'<row hidden="1" r="{row}"')
-    grouped = plan.at("Inference", "kv_time", "")
+    grouped = plan.at("Inference", "decode_step_time", "")
     change(plan, plan.part("Inference"), rf'<row r="{grouped}"', f'<row hidden="1" outlineLevel="1" r="{grouped}"')
     found = plan.found()
     assert rules(found) == {4}
