@@ -84,8 +84,8 @@ def test_sheets_are_the_designs(default_book: openpyxl.Workbook) -> None:
     """The sheets stand in the design's order."""
     assert default_book.sheetnames == [
         "Cover", "Dashboard", "Inputs", "Models", "Hardware", "Dtypes", "Calibration", "Stacks", "Transformer",
-        "Training", "Inference", "Collectives", "Constraints", "Operations", "Roofline", "Sweep", "Comparison",
-        "Checks", "Log",
+        "Training", "Inference", "Collectives", "Constraints", "Operations", "Roofline", "Sweep", "Sensitivity",
+            "Comparison", "Checks", "Log",
     ]  # fmt: skip
 
 

@@ -23,7 +23,7 @@ TRAINING = (
 REMATS = ("block", "save_dot_except_mlp", "minimal", "selective", "none")
 """What a search keeps for backward, the least first.
 
-The book's counts `mlp` and `matmuls` are less than frameworks hold, and what the host's link takes is in no expected time.
+The counts `mlp` and `matmuls` are less than frameworks hold; what the link to the host takes is in no expected time.
 """
 SERVING = (
     "tensor ways within a node of a switch, or along the torus axes that they may use",
