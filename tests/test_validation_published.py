@@ -41,8 +41,10 @@ def test_no_run_is_faster_than_its_bound(published: list[Judged]) -> None:
 
 
 def test_published_runs_pass_the_checks(published: list[Judged]) -> None:
-    """At least 95 % of the training runs whose recomputation is stated, and one that a name says, pass every check, memory
-    among them; a check is N/A where a price or a published count of parameters is not known."""
+    """At least 95 % of the training runs whose settings say what they repeat pass every check, memory among them.
+
+    A check is N/A where a price or a published count of parameters is not known.
+    """
     from planner.validation.prediction import predicted
     from planner.validation.runs import models_of
 
