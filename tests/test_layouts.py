@@ -184,6 +184,12 @@ TRAINED = [
          n_microbatches=512),
     qwen(29.0, "EP 8 and TP 4", mesh_tensor=4, mesh_expert=2, mesh_data=4, mesh_pipeline=8, pipeline_interleave=4,
          n_microbatches=256),
+    trained("palm-540b", 6144, 2**22, 2**22 / 238.3e3,
+            "PaLM, section 4: 238.3k tokens a second of two pods of 3,072 TPU v4", chip="tpu-v4", n_slices=2,
+            mesh_tensor=12, mesh_fsdp=256, seq_len=2048, remat="block", optimizer="adam"),
+    trained("gpt3-175b", 12288, 6144 * 2048, 6.34, "MegaScale, table 2: 6.34 s of 12,288 A100", chip="a100-sxm-80",
+            mesh_tensor=8, mesh_pipeline=8, mesh_data=192, n_microbatches=32, pipeline_interleave=6, seq_len=2048,
+            remat="selective", zero_stage=1, stack="tuned"),
 ]  # fmt: skip
 TOO_SLOW = [
     # FSDP over nodes hides nearly all of its gathers.
