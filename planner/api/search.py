@@ -28,7 +28,7 @@ Over = Mapping[str, str | Iterable[Setting]]  # what moves: values, or a text as
 def sweep(
     template: str | Path, /, *, over: Over, model: Names = None, hardware: Names = None, get: Names = None,
     where: Names = None, models_csv: File = None, hardware_csv: File = None, calibrations_csv: File = None,
-    only: bool = False, **settings: Setting,
+    only: bool = False, backend: str = "numpy", **settings: Setting,
 ) -> DataFrame:  # fmt: skip
     """Every combination of the values of `over`, the last named moving quickest: a row for each plan.
 
@@ -38,7 +38,7 @@ def sweep(
     """
     databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))
     asked = request(str(template), _several(model), _several(hardware), texts(settings), _overs(over), _several(where),
-                    databases)  # fmt: skip
+                    databases, backend)  # fmt: skip
     found = Sweep(asked, wanted(asked.template, _several(get)))
     return _frame(found.columns, list(found.parts()))
 
@@ -48,7 +48,7 @@ def optimize(
     template: str | Path, /, *, minimize: Names = None, maximize: Names = None, over: Over | None = None,
     alone: bool = False, model: Names = None, hardware: Names = None, where: Names = None, top: int = 5,
     workbook: File = None, models_csv: File = None, hardware_csv: File = None, calibrations_csv: File = None,
-    only: bool = False, **settings: Setting,
+    only: bool = False, backend: str = "numpy", **settings: Setting,
 ) -> DataFrame:  # fmt: skip
     """The best plans, a row for each and the best first; of several objectives the whole front.
 
@@ -64,7 +64,7 @@ def optimize(
         scenarios.check_writable(Path(workbook))
     databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))
     asked = request(str(template), _several(model), _several(hardware), texts(settings), _overs(over or {}),
-                    _several(where), databases)  # fmt: skip
+                    _several(where), databases, backend)  # fmt: skip
     objectives = [objective(asked.template, name, is_least=True) for name in least]
     objectives += [objective(asked.template, name, is_least=False) for name in most]
     found = optimum(asked, objectives, top, alone=alone)

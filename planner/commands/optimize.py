@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @repeatable("--where", "wheres", metavar="EXPR", help="Only plans that meet it: 'train_time_expected<=90days'.")
 @click.option("--top", type=click.IntRange(1, 200), default=5, help="How many plans to tell.")
 @options.databases
+@options.backend
 @click.option("--workbook", type=PATH, help="Add the plans to this workbook as live scenarios; it is built if absent.")
 @click.option(
     "-o", "--output", type=PATH, help="The plans as a .csv, .parquet or .xlsx; of several objectives the front."
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 def command(
     template: str, models: tuple[str, ...], chips: tuple[str, ...], settings: tuple[str, ...], least: tuple[str, ...],
     most: tuple[str, ...], others: tuple[str, ...], overs: tuple[str, ...], alone: bool, wheres: tuple[str, ...],
-    top: int, databases: Databases, workbook: Path | None, output: Path | None, force: bool,
+    top: int, databases: Databases, backend: str, workbook: Path | None, output: Path | None, force: bool,
 ) -> None:  # fmt: skip
     """Find the plans of TEMPLATE that are the best and pass every check.
 
@@ -57,7 +58,7 @@ def command(
         tables.check_writable(output)
     if workbook is not None:
         scenarios.check_writable(workbook)
-    asked = request(template, models, chips, settings, overs, wheres, databases)
+    asked = request(template, models, chips, settings, overs, wheres, databases, backend)
     named = [(name, True) for name in least] + [(name, False) for name in most]
     named += [(name, bool(least)) for name in others]
     objectives = [objective(asked.template, name, is_least=is_least) for name, is_least in dict(named).items()]

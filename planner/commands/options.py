@@ -84,3 +84,10 @@ def _spread(args: list[str], repeatable: set[str], single: set[str]) -> list[str
             option, has_argument = "", True
         spread.append(arg)
     return spread
+
+
+def backend(command: Command) -> Command:
+    """--backend, which computes many plans."""
+    text = "What computes the plans; jax uses all its devices, and is for accelerators."
+    chosen = click.Choice(["numpy", "jax"])
+    return click.option("--backend", type=chosen, default="numpy", show_default=True, help=text)(command)

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 @repeatable("--where", "wheres", metavar="EXPR", help="Only plans that meet it: 'memory_bytes_per_chip<=70GB'.")
 @repeatable("--get", "names", metavar="NAME", help="Rows to show; 'kv_*' is all such. Else the headlines.")
 @options.databases
+@options.backend
 @click.option("-o", "--output", type=PATH, help="A .csv, .parquet or .xlsx; else the first lines are printed.")
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
 @still()
 def command(
     template: str, models: tuple[str, ...], chips: tuple[str, ...], settings: tuple[str, ...], overs: tuple[str, ...],
-    wheres: tuple[str, ...], names: tuple[str, ...], databases: Databases, output: Path | None, force: bool,
+    wheres: tuple[str, ...], names: tuple[str, ...], databases: Databases, backend: str, output: Path | None,
+    force: bool,
 ) -> None:  # fmt: skip
     """Calculate TEMPLATE for every combination of the values of --over; the last named moves quickest.
 
@@ -43,7 +45,7 @@ def command(
     if output is not None:
         refuse_existing(output, force=force)
         tables.check_writable(output)
-    asked = request(template, models, chips, settings, overs, wheres, databases)
+    asked = request(template, models, chips, settings, overs, wheres, databases, backend)
     sweep = Sweep(asked, wanted(asked.template, names))
     if output is None:
         from planner.search.told import first_lines

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import ModuleType
 
 import numpy as np
 
@@ -39,11 +40,13 @@ class Partial:
 
 
 def partial(
-    template: Template, facts: Facts, given: Mapping[str, Array], changing: Iterable[str], wanted: Iterable[str]
-) -> Partial:
+    template: Template, facts: Facts, given: Mapping[str, Array], changing: Iterable[str], wanted: Iterable[str],
+    *, xp: ModuleType = np,
+) -> Partial:  # fmt: skip
     """What is left of a template for the `wanted` rows where only the `changing` ones take other values.
 
     `given` are the arrays of rows that stay; any other row has its default, what is looked up, or its formula's value.
+    What is left is computed by `xp`: `numpy` or `jax.numpy`.
     Raises UserError for a lookup of a model or a chip that isn't named, where it is needed.
     """
     arithmetic = Arithmetic(np)
@@ -51,7 +54,7 @@ def partial(
     needed = template.closure(names, {*known, *changes})
     steps: list[tuple[str, Node | None, Row]] = []
 
-    def step(tree: Node | None, row: Row) -> Step:
+    def step(tree: Node | None, row: Row, arithmetic: Arithmetic = arithmetic) -> Step:
         return looked_up_by(row, facts, arithmetic) if tree is None else compiled(tree, arithmetic)
 
     with np.errstate(all="ignore"):
@@ -70,11 +73,11 @@ def partial(
                 else:
                     changes.add(row.name)
                     steps.append((row.name, tree, row))
-    read, left = set(names), []
+    read, left, later = set(names), [], Arithmetic(xp)
     for name, tree, row in reversed(steps):
         if name in read:
             read.update(row.reads if tree is None else (each.name for each in walk(tree) if isinstance(each, Name)))
-            left.append((name, step(tree, row)))
+            left.append((name, step(tree, row, later)))
     return Partial(names, {name: known[name] for name in read & known.keys()}, tuple(reversed(left)))
 
 

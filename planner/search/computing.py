@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from types import ModuleType
 from typing import TypeVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from planner.formulas.evaluation import Facts, encoded, run
 from planner.formulas.following import Follower, followers, with_followers
 from planner.formulas.partial import Partial, partial
 from planner.formulas.template import Template
+from planner.search import devices
 from planner.search.space import Block, Space
 
 Found = TypeVar("Found")
@@ -28,7 +30,8 @@ THREADS = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity"
 class Plans:
     """The plans of a space: a template, what its lookups read, what is typed, and what moves.
 
-    `wanted` are the rows that are computed of each. What follows an input that moves, moves with it.
+    `wanted` are the rows that are computed of each. What follows an input that moves, moves with it. `backend` is
+    `numpy`, or `jax`: all its devices.
     """
 
     template: Template
@@ -36,6 +39,7 @@ class Plans:
     given: Mapping[str, Value]
     space: Space
     wanted: Sequence[str]
+    backend: str = "numpy"
 
     @cached_property
     def _moving(self) -> list[Follower]:
@@ -54,17 +58,18 @@ class Plans:
     def left(self) -> Partial:
         """What is to be computed of each plan."""
         moving = [*self.space.names, *(each.name for each in self._moving)]
-        return partial(self.template, self.facts, self._stays, moving, dict.fromkeys(self.wanted))
+        wanted = dict.fromkeys(self.wanted)
+        return partial(self.template, self.facts, self._stays, moving, wanted, xp=_library(self.backend))
 
-    def computed(self, block: Block) -> dict[str, Array]:
-        """The wanted rows of a block's plans, arrays that broadcast to its shape."""
+    def _values(self, block: Block) -> dict[str, Array]:
+        """What moves in a block, and what follows it: arrays that broadcast to its shape."""
         arrays, arithmetic = dict(block.arrays), Arithmetic(np)
         for each in self._moving:
             names = {name: self._value(name, arrays) for name in each.formula.names}
             with np.errstate(all="ignore"):
                 number = run(each.formula, names, arithmetic)
                 arrays[each.name] = np.where((number >= 1) & (number == np.round(number)), number, each.default)
-        return self.left(arrays)
+        return arrays
 
     def _value(self, name: str, arrays: Mapping[str, Array]) -> Array:
         if name in arrays:
@@ -74,10 +79,13 @@ class Plans:
     def each(self, reduce: Callable[[Block, dict[str, Array]], Found]) -> Iterator[tuple[Block, Found]]:
         """What `reduce` makes of each block and its rows, in order; a few blocks are under way at a time."""
         _ = self.left, self._moving  # before threads ask for it
+        if self.backend != "numpy":
+            yield from devices.each(self.space, self._values, self.left, reduce)
+            return
 
         def work(block: Block) -> tuple[Block, Found]:
             with np.errstate(all="ignore"):
-                return block, reduce(block, self.computed(block))
+                return block, reduce(block, self.left(self._values(block)))
 
         under_way: deque[Future[tuple[Block, Found]]] = deque()
         with ThreadPoolExecutor(THREADS) as pool:
@@ -91,3 +99,12 @@ class Plans:
             finally:
                 for waiting in under_way:
                     waiting.cancel()
+
+
+def _library(backend: str) -> ModuleType:
+    """The array library of a backend. JAX is loaded where it is asked for alone: that takes longer than most sweeps."""
+    if backend == "numpy":
+        return np
+    import jax.numpy as jnp
+
+    return jnp

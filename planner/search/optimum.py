@@ -144,7 +144,7 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
     spaces = [sensible.space(asked, subject, alone=alone) for subject in asked.subjects]
     whole = sum(space.count for space in spaces)
     for at, (subject, space) in enumerate(zip(asked.subjects, spaces, strict=True)):
-        plans = Plans(template, subject.facts, asked.given, space, wanted)
+        plans = Plans(template, subject.facts, asked.given, space, wanted, asked.backend)
 
         def reduced(block: Block, rows: dict[str, Array]) -> _Reduced:
             return _reduce(block, rows, checks, asked.conditions, objectives, ends)

@@ -44,6 +44,7 @@ class Request:
     given: Mapping[str, Value]
     axes: Sequence[Axis]
     conditions: Sequence[str]
+    backend: str = "numpy"
 
     @property
     def moving(self) -> set[str]:
@@ -53,9 +54,9 @@ class Request:
 
 def request(
     template: str, models: Sequence[str], chips: Sequence[str], settings: Iterable[str], overs: Iterable[str],
-    wheres: Sequence[str], databases: Databases,
+    wheres: Sequence[str], databases: Databases, backend: str = "numpy",
 ) -> Request:  # fmt: skip
-    """What the options of a command ask for.
+    """What the options of a command ask for. `backend` is what computes it: `numpy` or `jax`.
 
     Raises UserError for unknown names, values and units, and for what is both typed and moved.
     """
@@ -77,7 +78,7 @@ def request(
         for model in dict.fromkeys(models) or (None,)
         for chip in dict.fromkeys(chips) or (None,)
     ]
-    return Request(loaded, subjects, given, axes, conditions)
+    return Request(loaded, subjects, given, axes, conditions, backend)
 
 
 def _named(overs: Iterable[str]) -> dict[str, str]:

@@ -73,7 +73,7 @@ class Sweep:
     def _of(self, subject: Subject) -> Iterator[tuple[Block, Part]]:
         asked, columns = self.asked, self.columns
         rows = [*self.wanted, *asked.conditions]
-        plans = Plans(asked.template, subject.facts, asked.given, Space(asked.axes), rows)
+        plans = Plans(asked.template, subject.facts, asked.given, Space(asked.axes), rows, asked.backend)
 
         def table(block: Block, found: dict[str, Array]) -> Part:
             kept = met(found, asked.conditions, block)
