@@ -404,7 +404,7 @@ def test_a_plan_beyond_what_was_fitted_is_marked():
     from planner.search.extrapolated import extrapolated
     from planner.search.optimum import at
 
-    wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=4096"], ["mesh_pipeline=8,64"])
+    wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=2048"], ["mesh_pipeline=8,64"])
     plans = [at(wanted, wanted.subjects[0], {"mesh_pipeline": stages}) for stages in (8.0, 128.0)]
     assert extrapolated(wanted, plans[0]) == ""
     assert extrapolated(wanted, plans[1]).startswith("mesh_pipeline 128 > ")

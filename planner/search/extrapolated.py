@@ -7,13 +7,18 @@ from functools import cache
 
 from planner import csvfile
 from planner.catalog.databases import Databases
+from planner.formulas.expected import BEYOND
 from planner.formulas.input_values import parsed
 from planner.search import sensible
-from planner.search.optimum import KINDS, Plan
+from planner.search.optimum import Plan
 from planner.search.request import Request
 from planner.validation.runs import COLUMNS, shipped
 
-WATCHED = (*KINDS, "pipeline_interleave", "n_chips")
+WATCHED = {
+    "n_chips": "beyond_chips", "mesh_tensor": "beyond_tensor", "mesh_pipeline": "beyond_pipeline",
+    "mesh_context": "beyond_context", "serve_pipeline": "", "serve_tensor": "",
+}  # fmt: skip
+"""What is told with its number, and the template's row that says of it that it is beyond."""
 
 
 def extrapolated(asked: Request, plan: Plan) -> str:
@@ -24,9 +29,11 @@ def extrapolated(asked: Request, plan: Plan) -> str:
     most = _most(name, str((plan.subject.facts.hardware or {}).get("topology")))
     beyond = [
         f"{each} {value:g} > {most.get(each, 1.0):g}" for each in WATCHED
-        if isinstance(value := plan.moved.get(each), float) and value > most.get(each, 1.0)
+        if each in asked.template.by_name
+        and isinstance(value := plan.results.value(each), float) and value > most.get(each, 1.0)
     ]  # fmt: skip
-    return ", ".join(beyond)
+    others = BEYOND.keys() & asked.template.by_name.keys() - set(WATCHED.values())
+    return ", ".join([*beyond, *(BEYOND[name] for name in BEYOND if name in others and plan.results.value(name) == 1)])
 
 
 @cache

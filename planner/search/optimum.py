@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -72,7 +73,7 @@ class Found:
 
     `ties` counts the plans that the error bar of the best holds, itself among them; of several objectives the plans are
     a front, of which `plans` may be a part and `chosen` has all. `of_each` has the best of each model and chip by the
-    one objective, where there are several, best first.
+    one objective, where there are several, best first. `best` is the least cost of all plans, listed or not.
     """
 
     objectives: Sequence[Objective]
@@ -81,6 +82,7 @@ class Found:
     refused: dict[str, int] = field(default_factory=dict)
     unknown: int = 0
     ties: int = 0
+    best: float = math.nan
     front: int = 0
     plans: list[Plan] = field(default_factory=list)
     chosen: list[Chosen] = field(default_factory=list)
@@ -220,7 +222,7 @@ def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], 
         found.chosen = _grouped(asked, pool, spaces, chosen, set())
         return
     ties = within(pool.costs[:, 0], pool.ends)
-    found.ties = len(ties)
+    found.ties, found.best = len(ties), float(pool.costs[:, 0].min())
     simplest = int(ties[np.lexsort([*(key[ties] for key in _involved(pool, spaces)[::-1])])[0]])
     alike = pool.costs[:, 0] if alone else _model_ways(pool, spaces)
     _, first = np.unique(np.column_stack([pool.subjects, alike]), axis=0, return_index=True)

@@ -57,13 +57,17 @@ def most_tensor_ways(values: Mapping[str, float | str | None], axes: float) -> f
     """
     node, most, torus = (values.get(name) for name in ("node_size", "max_chips", "torus_axes"))
     if values.get("topology") != "torus":
-        return node if isinstance(node, float) else 1.0
-    if not (isinstance(most, float) and isinstance(torus, float)):
-        return 1.0
+        return _known(node)
+    most, torus = _known(most), _known(torus)
     given, longest = values.get("slice_x"), values.get("longest_axis")
     is_given = isinstance(given, float) and given > 0 and isinstance(longest, float)
     side = longest if is_given else most ** (1 / torus) * (1 + 1e-9)
     return float(side**axes)  # type: ignore[operator]
+
+
+def _known(value: float | str | None) -> float:
+    """A number; 1 where there is none, as of a chip without a network."""
+    return value if isinstance(value, float) and value == value else 1.0
 
 
 def microbatches(sequences: float, data_ways: int, stages: int) -> list[int]:

@@ -66,12 +66,14 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
     for name, count in sorted(found.refused.items(), key=lambda each: -each[1])[:REFUSERS]:
         named = "" if name in asked.conditions else f" ({name})"
         yield f"  refused by {template.row(name).label}{named}: {count:,}"
+    if found.unknown:
+        names = " or ".join(each.row.name for each in found.objectives)
+        yield f"  left out, as {names} is N/A: {found.unknown:,}"
     if several:
         yield f"No plan is better in all of these than the {found.front:,} of the front; {len(found.plans):,} along it:"
     else:
-        best = min(found.plans, key=lambda plan: _cost(found, plan))
         each = found.objectives[0]
-        said = _said(each.row, best.results.value(each.row.name))
+        said = _said(each.row, found.best if each.is_least else -found.best)
         yield f"Best {each.row.name}: {said}; {found.ties:,} plans are within its error bar, the simplest first:"
     columns = _columns(asked, found)
     yield ""
@@ -117,7 +119,6 @@ def _alike(found: Found) -> dict[str, Value]:
 def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
     """The columns of the table of plans, each with its title."""
     template, plans = asked.template, found.plans
-    best = min(_cost(found, plan) for plan in plans)
     columns = [("plan", [_rank(found, at) for at in range(len(plans))])]
     columns += [
         (kind, [getattr(plan.subject, kind) for plan in plans]) for kind in ("model", "hardware")
@@ -129,7 +130,7 @@ def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
         for name in dict.fromkeys([*differing, *(each.row.name for each in found.objectives)])
     ]
     if len(found.objectives) == 1:
-        columns.append(("off the best", [percent(_cost(found, plan) / best - 1, signed=True) for plan in plans]))
+        columns.append(("off the best", [percent(_cost(found, plan) / found.best - 1, signed=True) for plan in plans]))
     memory = fit(template)
     if memory and memory.needed not in dict(columns):
         row = template.row(memory.needed)

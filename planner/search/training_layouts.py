@@ -14,7 +14,7 @@ WAYS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline",
 SCHEDULE = ("n_microbatches", "pipeline_interleave")
 READ = (
     "n_chips", "batch_tokens", "seq_len", "n_layers", "n_experts", "n_heads", "topology", "node_size",
-    "max_chips", "torus_axes", "longest_axis", "slice_x", "tensor_axes",
+    "max_chips", "torus_axes", "longest_axis", "slice_x", "tensor_axes", "slices_are",
 )  # fmt: skip
 Values = Mapping[str, float | str | None]
 
@@ -42,12 +42,16 @@ def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[f
     sequences = _number(values, "batch_tokens") / _number(values, "seq_len", 1.0)
     for count, slices in ((each, slices) for each in chips for slices in _slices(values, fixed, each)):
         each = count / slices
+        joined = slices if values.get("slices_are") == "pipeline" else 1.0  # slices that are stages of one pipeline
         for axes in _axes(values, fixed):
             allowed = _allowed(values, axes)
             for ways in _shared_out(int(each), fixed, allowed) if each == int(each) else ():
                 data, fsdp, _, expert, stages, _ = ways
+                stages *= joined
+                if stages > 1 and not rules.is_even(layers, int(stages)) and "mesh_pipeline" not in fixed:
+                    continue
                 numbers = fixed.get("n_microbatches") or rules.microbatches(
-                    sequences, int(data * fsdp * expert * slices), int(stages)
+                    sequences, int(data * fsdp * expert * slices / joined), int(stages)
                 )  # fmt: skip
                 for number in numbers:
                     chunks = fixed.get("pipeline_interleave") or rules.chunks(layers, int(stages), int(number))
