@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from planner.cli import group
-from planner.formulas import library
+from planner.formulas import expected, library
 from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.following import with_followers
 from planner.formulas.headlines import leading
@@ -248,3 +248,12 @@ def test_why_goes_down_as_far_as_asked() -> None:
     ]  # fmt: skip
     both = calc(*SERVING, "--why", "decode_step_time", "kv_time", "--depth", "1")
     assert both.endswith(calc(*SERVING, "--why", "kv_time", "--depth", "1"))
+
+
+def test_a_prompt_longer_than_the_context_is_told() -> None:
+    """Memory is that of the context: where the prompt is longer, a line says so; where it isn't, none does."""
+    known = {"stack": "default", "prompt_len": 9000.0, "context_len": 8192.0}
+    assert list(expected.notes(known.get, None)) == [
+        "Memory is that of a context of 8,192 tokens, and the prompt has 9,000: set context_len."
+    ]
+    assert list(expected.notes({**known, "context_len": 9000.0}.get, None)) == []
