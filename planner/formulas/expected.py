@@ -32,9 +32,9 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
         yield f"{how_many} published runs of this chip: the median of {FAMILIES[calibration]}, with a wider range."
     elif own_runs == 0:
         yield "No published runs of this kind on this chip: fitted to other chips' runs, with a wider range."
-    prompt, context = value("prompt_len"), value("context_len")
-    if isinstance(prompt, float) and isinstance(context, float) and prompt > context:
-        yield f"Memory is that of a context of {context:,.0f} tokens, and the prompt has {prompt:,.0f}: set context_len."
+    prompt, held = value("prompt_len"), value("context_len")
+    if isinstance(prompt, float) and isinstance(held, float) and prompt > held:
+        yield f"Memory is that of a context of {held:,.0f} tokens, and the prompt has {prompt:,.0f}: set context_len."
     if value(EXTRAPOLATED) == 1:
         beyond = " or ".join(words for name, words in BEYOND.items() if value(name) == 1)
         kind = "TPUs" if str(calibration).startswith("tpu") else "GPUs"
