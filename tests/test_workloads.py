@@ -152,7 +152,8 @@ def test_checks_of_another_workload_are_not_counted(tmp_path: Path) -> None:
     grid = cached(path)
     assert value(grid, "Checks", "training.fits_memory") == 0
     assert value(grid, "Checks", "inference.check_fits_memory") == "-"
-    assert value(grid, "Checks", "checks.failed") == 1
+    assert value(grid, "Training", "fits_memory_at_work") == 0
+    assert value(grid, "Checks", "checks.failed") == 2
 
 
 @pytest.fixture(scope="module", name="both")

@@ -6,6 +6,7 @@ listed, and so are notes that stood in its columns and cells that say its id. Wh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -79,7 +80,10 @@ def remove(package: Package, scenario: str) -> Removed:
     progress.step("taking it out")
     remarks += map(str, drop_series(package, moves))
     drawn = {sheet: _drawn_to(package, sheet) for sheet in columns}
-    sheets, parts = parse_sheets(package), package.sheets()  # once more, for the notes are taken out of them
+    parts = package.sheets()
+    for sheet, column in columns.items():
+        package.replace(parts[sheet], _carried(package.parts[parts[sheet]], column))
+    sheets = parse_sheets(package)  # once more, for the notes are taken out of them
     for sheet in columns:
         package.replace(parts[sheet], _narrower(sheets[sheet], sheet, moves, remarks))
     remarks += map(str, move(package, moves, columns))
@@ -91,6 +95,15 @@ def remove(package: Package, scenario: str) -> Removed:
     removed = Removed(name, columns, remarks, recalculate(package))
     progress.clear()
     return removed
+
+
+def _carried(xml: bytes, column: int) -> bytes:
+    """The sheet with what stands in the row of the title above a scenario's column above the next one: it is of all."""
+    here, there = (address(1, each).encode() for each in (column, column + 1))
+    title, end, rest = xml.partition(b"</row>")
+    bare = re.sub(rb'<c r="%b"(?: s="\d+")?\s*/>' % there, b"", title)
+    moved = title if b'r="%b"' % there in bare else bare.replace(b'<c r="%b"' % here, b'<c r="%b"' % there)
+    return moved + end + rest
 
 
 def _narrower(old: SheetXml, name: str, moves: Moves, remarks: list[str]) -> bytes:
