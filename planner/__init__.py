@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from planner.api.tables import hardware, models
     from planner.errors import UserError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "UserError",
     "__version__",

@@ -37,6 +37,7 @@ def text_of(page: str) -> str:
         "../README",
         "guide",
         "layouts",
+        "index",
         "tutorial",
         "extending",
         "checking",
