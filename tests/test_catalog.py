@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import subprocess
 import sys
 import tracemalloc
@@ -18,6 +19,9 @@ from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import UserError
 from tests.catalogs import DENSE, HEADER, LOADERS, TINY, csv_of, load_csv, pairs, row_of_csv
+
+with (Path(__file__).parent / "cases/data_sheets.csv").open(encoding="utf-8", newline="") as _file:
+    DATA_SHEETS = list(csv.DictReader(_file))
 
 
 def test_dense_is_the_special_case(tmp_path: Path) -> None:
@@ -188,3 +192,12 @@ def test_the_catalog_starts_quickly() -> None:
     script = "import sys; from planner import catalog; catalog.load_models(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert not {"pandas", "numpy", "openpyxl", "jax", "click"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("line", DATA_SHEETS, ids=lambda line: f"{line['chip']} {line['column']}")
+def test_chips_have_the_numbers_of_their_data_sheets(line: dict[str, str]) -> None:
+    """A number of a chip, rounded as its data sheet prints it, is what the data sheet prints."""
+    value = load_hardware().row(line["chip"])[line["column"]]
+    assert isinstance(value, float)
+    digits = len(line["printed"].partition(".")[2])
+    assert round(value / float(line["unit"]), digits) == float(line["printed"])
