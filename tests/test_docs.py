@@ -38,6 +38,7 @@ def text_of(page: str) -> str:
         "guide",
         "layouts",
         "index",
+        "peers",
         "tutorial",
         "extending",
         "checking",
