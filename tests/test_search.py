@@ -24,6 +24,7 @@ from planner.search.ranking import front, within
 from planner.search.request import request
 from planner.search.space import Axis, Space
 from planner.search.sweep import Sweep
+from planner.search.ties import share_errors, unshared
 from planner.search.values import values
 
 STEP, COST, TOKEN = "step_time_expected", "cost_per_million_tokens_expected", "time_per_output_token_expected"
@@ -220,19 +221,18 @@ def test_the_best_of_a_small_space_is_what_trying_each_plan_finds():
         for name in failing:
             refused[name] = refused.get(name, 0) + 1
         if not failing:
-            passing.append((plan.value(STEP), plan.value(f"{STEP}_high"), moved))
+            passing.append((plan.value(STEP), moved))
     best = min(passing, key=lambda each: each[0])
+    bar = best[0] * Databases().calibration.rows["h100"]["train_dense_tie"]
+    ties = [each for each in passing if each[0] <= bar]
     assert (found.tried, found.passed, found.refused) == (96, len(passing), refused)
-    assert found.ties == sum(each[0] <= best[1] for each in passing)
+    assert found.ties == len(ties) < len(passing)
+    assert found.bar == pytest.approx(bar, rel=1e-12)
     assert min(plan.results.value(STEP) for plan in found.plans) == best[0]
     listed = sorted({each[0] for each in passing})[:3]
     assert set(listed[:2]) <= {plan.results.value(STEP) for plan in found.plans}
     simplest = found.plans[0]
-    kinds = [
-        sum(value > 1 for name, value in each[2].items() if name.startswith("mesh_"))
-        for each in passing
-        if each[0] <= best[1]
-    ]
+    kinds = [sum(value > 1 for name, value in moved.items() if name.startswith("mesh_")) for _, moved in ties]
     assert simplest.is_tie
     assert sum(simplest.moved[name] > 1 for name in ("mesh_tensor", "mesh_pipeline")) == min(kinds)
 
@@ -254,6 +254,37 @@ def test_ties_are_what_the_best_plans_error_bar_holds():
     """The bar counts that is the best plan's own, and a best plan without one ties with its equals alone."""
     assert within(np.array([3.0, 2.0, 2.5]), np.array([9.0, 2.6, 2.5])).tolist() == [1, 2]
     assert within(np.array([3.0, 2.0, 2.0]), np.array([np.nan] * 3)).tolist() == [1, 2]
+
+
+def test_two_plans_share_errors_on_one_chip_and_on_chips_of_one_calibration():
+    """A tie of one model is narrower than a range on a chip and on one of its calibration, and else as wide."""
+    chips = ["h100-sxm", "h200-sxm", "b200-sxm", "mi300x", "h20"]
+    wanted = asked("training", "llama3-70b", chips, ["n_chips=512"])
+    first, *others = wanted.subjects
+    assert [share_errors(first, other) for other in others] == [True, False, False, False]
+    assert not share_errors(*others[2:])  # both are of no runs of their own
+    plan = evaluate(wanted.template, first.facts, with_followers(wanted.template, wanted.given))
+    shared, cells = unshared(first, plan), Databases().calibration.rows["h100"]
+    assert shared.value(STEP) == plan.value(STEP)
+    assert shared.value(f"{STEP}_high") == pytest.approx(plan.value(STEP) * cells["train_dense_tie"], rel=1e-12)
+    assert shared.value(f"{STEP}_high") < plan.value(f"{STEP}_high")
+
+
+def test_plans_on_another_chip_are_ties_within_the_whole_range():
+    """Of two chips with calibrations of their own each plan of the other counts up to the range's end."""
+    settings, ways = ["n_chips=512", "price_per_chip_hour=2"], ["mesh_tensor=1,2,4,8", "remat=block,minimal,none"]
+    names = ["h100-sxm", "b200-sxm"]
+    both = asked("training", "llama3-70b", names, settings, ways)
+    aim = [objective(both.template, "train_cost_expected", is_least=True)]
+    found = optimum(both, aim, 3, alone=True)
+    sweep = Sweep(both, [aim[0].row.name, *(row.name for row in both.template.of_kind("check"))])
+    ties = dict.fromkeys(names, 0)
+    for part in sweep.parts():
+        passes = np.all([part[row.name] != 0 for row in both.template.of_kind("check")], axis=0)
+        for chip, cost in zip(part["hardware"][passes], part[aim[0].row.name][passes], strict=True):
+            ties[chip] += cost <= (found.bar if chip == found.plans[0].subject.hardware else found.end)
+    assert found.bar < found.end
+    assert found.ties == sum(ties.values())
 
 
 def test_the_books_best_ways_of_fsdp_and_tensor_parallelism_are_found(tmp_path):

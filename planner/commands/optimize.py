@@ -44,7 +44,7 @@ def command(
     Training is searched over the ways of its mesh, microbatches, chunks of stages, remat and ZeRO stages; serving over
     chips, layouts and batch. What --set types stays as it is, and so do precision, batch tokens and lengths unless
     --over names them. Layouts that practice avoids are left out (docs/search.md), unless --over names their ways.
-    Plans within the error bar of the best are ties, and the simplest of them comes first.
+    Plans so near the best that no published runs tell them apart are ties, and the simplest of them comes first.
     """
     if not least and not most:
         raise UserError("nothing says what is best", remedy="write --minimize step_time_expected")

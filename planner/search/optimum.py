@@ -22,6 +22,7 @@ from planner.search.computing import Plans
 from planner.search.ranking import front, within
 from planner.search.request import Request, Subject
 from planner.search.space import Axis, Block, Space
+from planner.search.ties import share_errors, unshared
 
 KEPT = 2000  # plans of a block that are kept whether they are near the best or not
 KINDS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context", "serve_tensor",
@@ -49,7 +50,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Plan:
-    """One of the best: what moves in it, all its rows, and whether the error bar of the best holds it."""
+    """One of the best: what moves in it, all its rows, and whether no published run tells it from the best."""
 
     subject: Subject
     moved: Mapping[str, Value]
@@ -71,9 +72,11 @@ class Chosen:
 class Found:
     """What a search found: how many plans it tried, how many passed, what refused the others, and the best.
 
-    `ties` counts the plans that the error bar of the best holds, itself among them; of several objectives the plans are
-    a front, of which `plans` may be a part and `chosen` has all. `of_each` has the best of each model and chip by the
-    one objective, where there are several, best first. `best` is the least cost of all plans, listed or not.
+    `best` is the least cost of all plans, listed or not. `ties` counts the plans that can't be told from it, itself
+    among them: those up to the cost `bar` that share its error, and those of another model or chip up to `end`, the end
+    of its range; both are NaN where the objective has no range. Of several objectives the plans are a front, of which
+    `plans` may be a part and `chosen` has all. `of_each` has the best of each model and chip by the one objective,
+    where there are several, best first.
     """
 
     objectives: Sequence[Objective]
@@ -83,6 +86,8 @@ class Found:
     unknown: int = 0
     ties: int = 0
     best: float = math.nan
+    bar: float = math.nan
+    end: float = math.nan
     front: int = 0
     plans: list[Plan] = field(default_factory=list)
     chosen: list[Chosen] = field(default_factory=list)
@@ -210,6 +215,8 @@ def _reduce(
 def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], top: int, *, alone: bool) -> None:
     """Put the best plans into what was found: of one objective the simplest tie first, then by their numbers.
 
+    Of the ties with the fewest ways and chips the best is the simplest: how the batch is cut adds nothing to run.
+
     Of layouts that differ in how the batch is shared out, or in the schedule alone, the best stands for all.
     """
     assert pool.costs is not None
@@ -221,15 +228,31 @@ def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], 
         found.plans = [_plan(asked, pool, spaces, int(place)) for place in chosen[spread]]
         found.chosen = _grouped(asked, pool, spaces, chosen, set())
         return
-    ties = within(pool.costs[:, 0], pool.ends)
-    found.ties, found.best = len(ties), float(pool.costs[:, 0].min())
-    simplest = int(ties[np.lexsort([*(key[ties] for key in _involved(pool, spaces)[::-1])])[0]])
+    ties = _ties(asked, found, pool, spaces)
+    kinds, degree, chips, *rest = (key[ties] for key in _involved(pool, spaces))
+    simplest = int(ties[np.lexsort([*rest[::-1], pool.costs[ties, 0], chips, degree, kinds])[0]])
     alike = pool.costs[:, 0] if alone else _model_ways(pool, spaces)
     _, first = np.unique(np.column_stack([pool.subjects, alike]), axis=0, return_index=True)
     order = [simplest, *(place for place in sorted(first.tolist()) if place != simplest)]
     tied = set(ties.tolist())
     found.plans = [_plan(asked, pool, spaces, place, is_tie=place in tied) for place in order[:top]]
     found.chosen = _grouped(asked, pool, spaces, np.array(order[:top]), tied)
+
+
+def _ties(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space]) -> np.ndarray:
+    """The places of the plans that can't be told from the best; puts the best and the ends of the ties into `found`."""
+    assert pool.costs is not None
+    costs, aim = pool.costs[:, 0], found.objectives[0]
+    least = int(costs.argmin())
+    found.best = float(costs[least])
+    places = within(costs, pool.ends)
+    if end := aim.range_end(asked.template):
+        best = _plan(asked, pool, spaces, least)
+        found.end, found.bar = float(pool.ends[least]), float(aim.cost(unshared(best.subject, best.results)[end]))
+        shares = np.array([share_errors(each, best.subject) for each in asked.subjects])[pool.subjects[places]]
+        places = places[~shares | (costs[places] <= max(found.bar, found.best))]
+    found.ties = len(places)
+    return places
 
 
 def _grouped(

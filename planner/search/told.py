@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -72,9 +73,7 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
     if several:
         yield f"No plan is better in all of these than the {found.front:,} of the front; {len(found.plans):,} along it:"
     else:
-        each = found.objectives[0]
-        said = _said(each.row, found.best if each.is_least else -found.best)
-        yield f"Best {each.row.name}: {said}; {found.ties:,} plans are within its error bar, the simplest first:"
+        yield _best(asked, found)
     columns = _columns(asked, found)
     yield ""
     titles = [title for title, _ in columns]
@@ -85,6 +84,21 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
         yield f"In all of them: {', '.join(alike)}."
     if found.of_each:
         yield from _of_each(found)
+
+
+def _best(asked: Request, found: Found) -> str:
+    """The best number, how many plans can't be told from it, and up to how much more."""
+    aim = found.objectives[0]
+    said = f"Best {aim.row.name}: {_said(aim.row, found.best if aim.is_least else -found.best)}"
+    if math.isnan(found.bar):
+        return f"{said}; " + (
+            "no other plan has it:" if found.ties == 1 else f"{found.ties:,} plans have it, the simplest first:"
+        )
+    bar, end = (percent(abs(each / found.best - 1)) for each in (found.bar, found.end))
+    within = f"within {bar} of it{f', or {end} on another chip or model' if len(asked.subjects) > 1 else ''}"
+    if found.ties == 1:
+        return f"{said}; no other plan is {within}:"
+    return f"{said}; {found.ties:,} plans are {within}, which published runs can't tell apart, the simplest first:"
 
 
 def _of_each(found: Found) -> Iterator[str]:
