@@ -17,7 +17,7 @@ from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.following import with_followers
 from planner.formulas.lookups import facts
-from planner.search import rules
+from planner.search import rules, sensible
 from planner.search.conditions import with_conditions
 from planner.search.optimum import objective, optimum
 from planner.search.ranking import front, within
@@ -357,10 +357,32 @@ def test_deepseek_v3s_training_recipe_is_within_the_error_bar_of_the_best_plan()
     assert min(plan.results.value(STEP) for plan in recipe) <= best.value(f"{STEP}_high")
 
 
+def test_a_search_of_serving_finds_the_chips_that_prefill_alone():
+    """At 20 ms a token 4 H100 that prefill beside 4 that decode are the cheapest; the cost is that by hand."""
+    wheres = ["time_per_output_token_expected<=20ms"]
+    free, shared = (
+        asked("inference", "llama3-70b", ["h100-sxm"], settings, (), wheres) for settings in ((), ["prefill_chips=0"])
+    )
+    aim = [objective(free.template, COST, is_least=True)]
+    best = optimum(free, aim, 3).plans[0].results
+    assert [best.value(name) for name in ("n_chips", "prefill_chips", "prefill_tensor", "batch")] == [4, 4, 4, 16]
+    prompts = 16 * best.value("prefill_time_expected")  # one group reads them one after the other
+    answers = best.value("generate_len") * best.value("mean_step_time_expected")
+    tokens = 16 * best.value("generate_len")
+    dollars = 8 * best.value("price_per_chip_hour") * max(prompts, answers) / 3600 / tokens * 1e6
+    assert best.value(COST) == pytest.approx(dollars, rel=1e-12)
+    assert optimum(shared, aim, 3).best > 1.02 * best.value(COST)
+    chips = asked("inference", "llama3-70b", ["h100-sxm"], ["n_chips=8"])
+    assert not sensible.space(chips, chips.subjects[0], alone=False).axes[0].columns["prefill_chips"].any()
+    ways = sensible.space(free, free.subjects[0], alone=False).axes[0].columns
+    assert (ways["n_chips"] + ways["prefill_chips"]).max() == 512
+    apart = ways["prefill_chips"] > 0
+    assert set(ways["prefill_chips"][apart] / ways["n_chips"][apart]) == {0.25, 0.5, 1, 2, 4}
+    assert not (ways["prefill_chips"][apart] % ways["prefill_tensor"][apart]).any()
+
+
 def test_every_layout_of_a_search_makes_the_chips_and_keeps_the_rules():
     """The layouts that are tried multiply to the chips, and none is beyond a node or uneven."""
-    from planner.search import sensible
-
     wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=1024", "batch_tokens=8388608", "seq_len=32768"])
     space = sensible.space(wanted, wanted.subjects[0], alone=False)
     ways = space.axes[0].columns

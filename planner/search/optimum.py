@@ -28,6 +28,7 @@ KEPT = 2000  # plans of a block that are kept whether they are near the best or 
 KINDS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context", "serve_tensor",
          "serve_data", "serve_expert", "serve_pipeline")  # fmt: skip
 BATCH_WAYS = ("mesh_data", "mesh_fsdp", "serve_data")  # whose number says nothing of how involved a layout is
+APART = "prefill_chips"
 THEN = ("n_chips", "n_microbatches", "pipeline_interleave", "tensor_axes", "zero_stage", "batch")
 
 
@@ -271,7 +272,7 @@ def _grouped(
 
 def _model_ways(pool: _Pool, spaces: Sequence[Space]) -> np.ndarray:
     """Of each candidate the chips and the ways that a copy of the model lies over; its number where none moves."""
-    names = [name for name in ("n_chips", *KINDS) if name not in BATCH_WAYS]
+    names = [name for name in ("n_chips", APART, *KINDS) if name not in BATCH_WAYS]
     found = np.zeros((len(pool.numbers), len(names) + 1))
     for at, space in enumerate(spaces):
         places = np.flatnonzero(pool.subjects == at)
@@ -297,6 +298,7 @@ def _involved(pool: _Pool, spaces: Sequence[Space]) -> list[np.ndarray]:
             if name in values:
                 kinds[places] += values[name] > 1
                 degree[places] *= 1 if name in BATCH_WAYS else np.maximum(values[name], 1)
+        kinds[places] += values.get(APART, np.zeros(1)) > 0
         for name in THEN:
             rest[name][places] = values.get(name, rest[name][places])
     return [kinds, degree, *rest.values()]

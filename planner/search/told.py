@@ -60,7 +60,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]
 
 
 def of_search(asked: Request, found: Found) -> Iterator[str]:
-    """What a search found: how much it tried and refused, the best plans with what binds them, the rules it kept."""
+    """What a search found: how much it tried and refused, the best plans with what binds them."""
     template, several = asked.template, len(found.objectives) > 1
     every = "every check and condition" if asked.conditions else "every check"
     yield f"{found.tried:,} plans tried, {found.passed:,} pass {every}."
@@ -122,11 +122,13 @@ def _cost(found: Found, plan: Plan) -> float:
 
 
 def _alike(found: Found) -> dict[str, Value]:
-    """What moves in the search and is the same in all plans that are told, but for ways of one."""
-    first = found.plans[0].moved
+    """What moves in the search and is the same in all plans that are told, but for ways of one and chips of none."""
+    first = found.plans[0]
+    row = first.results.template.row
     return {
-        name: value for name, value in first.items()
-        if value != 1 and all(plan.moved.get(name) == value for plan in found.plans)
+        name: value for name, value in first.moved.items()
+        if not (value == row(name).default and value in (0, 1))
+        and all(plan.moved.get(name) == value for plan in found.plans)
     }  # fmt: skip
 
 
