@@ -490,6 +490,29 @@ def test_what_cannot_be_searched_is_one_line_and_exit_code_2(args, said):
     assert "Traceback" not in output
 
 
+def test_plans_whose_objective_is_unknown_are_told_with_what_is_missing():
+    """Of two chips one has no price: its plans are left out, and which number is missing is said with them."""
+    search = ["optimize", "training", "-m", "llama3-8b", "--set", "n_chips=64", "mesh_pipeline=1",
+              "--minimize", "train_cost_expected", "--over", "mesh_tensor=2", "mesh_context=1", "zero_stage=3",
+              "remat=block", "n_microbatches=2", "mesh_data=1,2,4"]  # fmt: skip
+    output, code = planner(*search, "-H", "h100-sxm", "h800-sxm")
+    assert code == 0
+    said = "left out, as train_cost_expected is N/A: 3; price_per_chip_hour is not in the hardware table (h800-sxm)"
+    assert said in output
+    output, code = planner(*search, "-H", "h800-sxm")
+    assert code == 2
+    assert "price_per_chip_hour is not in the hardware table; type --set price_per_chip_hour=2$/h" in output
+
+
+def test_an_objective_without_a_range_has_no_bar():
+    """Of an input no published run says how far off it is: the plans that have the best are told, and nothing else."""
+    output, code = planner("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "--maximize", "batch",
+                           "--set", "n_chips=1", "--top", "1")  # fmt: skip
+    assert code == 0
+    assert "; no other plan has it:" in output
+    assert "published runs" not in output
+
+
 def test_an_output_that_exists_stays_without_force(tmp_path):
     """Without --force a table that exists is refused and kept to the byte."""
     path = tmp_path / "table.csv"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from planner import progress
+from planner import progress, typed_numbers
 from planner.catalog import Value
 from planner.errors import UserError
 from planner.formulas import explanation
@@ -73,6 +73,7 @@ class Chosen:
 class Found:
     """What a search found: how many plans it tried, how many passed, what refused the others, and the best.
 
+    `unknown` plans pass but have an objective that is N/A; `why` says of each thing that is missing for which subjects.
     `best` is the least cost of all plans, listed or not. `ties` counts the plans that can't be told from it, itself
     among them: those up to the cost `bar` that share its error, and those of another model or chip up to `end`, the end
     of its range; both are NaN where the objective has no range. Of several objectives the plans are a front, of which
@@ -85,6 +86,7 @@ class Found:
     passed: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     unknown: int = 0
+    why: dict[str, list[Subject]] = field(default_factory=dict)
     ties: int = 0
     best: float = math.nan
     bar: float = math.nan
@@ -149,6 +151,7 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
     wanted = [*(each.row.name for each in objectives), *checks, *asked.conditions, *([ends] if ends else [])]
     found, pool = Found(objectives), _Pool()
     leaders: dict[int, tuple[float, int]] = {}  # by subject the least cost, and whose it is
+    unknown: dict[int, int] = {}  # by subject the first plan of which an objective is N/A
     spaces = [sensible.space(asked, subject, alone=alone) for subject in asked.subjects]
     whole = sum(space.count for space in spaces)
     for at, (subject, space) in enumerate(zip(asked.subjects, spaces, strict=True)):
@@ -161,6 +164,8 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
             found.tried += block.count
             found.passed += part.passed
             found.unknown += part.unknown
+            if part.unknown:
+                unknown.setdefault(at, part.unknown_at + block.start)
             for name, count in part.refused.items():
                 found.refused[name] = found.refused.get(name, 0) + count
             if len(part.numbers):
@@ -170,8 +175,12 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
                 leaders[at] = min(leader, leaders.get(at, leader))
             progress.step(f"{found.tried:,} of {whole:,} plans")
     progress.clear()
+    plans_without = [_at(asked, spaces, at, number) for at, number in unknown.items()]
+    for plan in plans_without:
+        for why in explanation.missing(plan.results, [each.row.name for each in objectives]):
+            found.why.setdefault(why, []).append(plan.subject)
     if not len(pool.numbers):
-        raise _none(asked, found, spaces)
+        raise _none(asked, found, plans_without)
     _choose(asked, found, pool, spaces, top, alone=alone)
     if len(objectives) == 1 and len(asked.subjects) > 1:
         for place, (_, number) in sorted(leaders.items(), key=lambda each: each[1]):
@@ -183,6 +192,7 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
 class _Reduced:
     passed: int
     unknown: int
+    unknown_at: int
     refused: Mapping[str, int]
     numbers: np.ndarray
     costs: np.ndarray
@@ -207,10 +217,12 @@ def _reduce(
     known = ~np.isnan(costs).any(axis=1)
     ending = block.flat(rows[ends])[places] if ends else costs[:, 0]
     ending = ending if not ends or objectives[0].is_least else -ending
-    unknown = int(len(known) - known.sum())
+    unknown = places[~known]
     places, costs, ending = places[known], costs[known], ending[known]
     kept = _best(costs, ending) if len(places) else np.empty(0, np.int64)
-    return _Reduced(len(places) + unknown, unknown, refused, places[kept], costs[kept], ending[kept])
+    first = int(unknown[0]) if len(unknown) else 0
+    passed = len(places) + len(unknown)
+    return _Reduced(passed, len(unknown), first, refused, places[kept], costs[kept], ending[kept])
 
 
 def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], top: int, *, alone: bool) -> None:
@@ -323,14 +335,16 @@ def at(asked: Request, subject: Subject, moved: Mapping[str, Value], *, is_tie: 
     return Plan(subject, moved, evaluate(asked.template, subject.facts, values), is_tie)
 
 
-def _none(asked: Request, found: Found, spaces: Sequence[Space]) -> UserError:
-    """Why there is no best plan."""
-    if found.unknown:
-        plan = {name: value for name, value in spaces[0].plan(0).items() if asked.template.row(name).unit != "text"}
-        results = at(asked, asked.subjects[0], plan).results
+def _none(asked: Request, found: Found, unknown: Sequence[Plan]) -> UserError:
+    """Why there is no best plan; `unknown` are plans that pass, one of each subject, of which an objective is N/A."""
+    if unknown:
         names = [each.row.name for each in found.objectives]
-        why = ", ".join(explanation.missing(results, names)) or "their formulas have no number"
-        return UserError(f"{' and '.join(names)} N/A in every plan that passes: {why}", remedy="--set a value")
+        lacking = explanation.blanks(unknown[0].results, names)
+        remedy = " ".join(f"--set {row.name}={typed_numbers.such_as(row.unit)}" for row in lacking)
+        why = ", ".join(found.why) or "their formulas have no number"
+        return UserError(
+            f"{' and '.join(names)} N/A in every plan that passes: {why}", remedy=f"type {remedy}" if remedy else ""
+        )
     most = sorted(found.refused.items(), key=lambda each: -each[1])[:3]
     said = ", ".join(f"{asked.template.row(name).label} ({name}) refuses {count:,}" for name, count in most)
     return UserError(f"none of {found.tried:,} plans passes: {said}", remedy="more chips, or name others with --over")

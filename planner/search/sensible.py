@@ -62,7 +62,7 @@ def space(asked: Request, subject: Subject, *, alone: bool) -> Space:
             layouts.append({**{name: np.full(len(axis), value) for name, value in here.items()}, **axis.columns})
     if not layouts:
         raise UserError(
-            f"no layout of {' or '.join(f'{each:,.0f}' for each in chips[:4])} chips makes sense for {subject.said}",
+            f"no layout of {' or '.join(f'{each:,g}' for each in chips[:4])} chips makes sense for {subject.said}",
             remedy="other chips or a larger batch, or name the ways with --over and --alone",
         )
     joined = Axis({name: np.concatenate([each[name] for each in layouts]) for name in layouts[0]})

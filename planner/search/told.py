@@ -15,7 +15,7 @@ from planner.formulas.template import Row
 from planner.search.extrapolated import extrapolated
 from planner.search.odds import better
 from planner.search.optimum import Found, Plan
-from planner.search.request import Request
+from planner.search.request import Request, Subject
 from planner.search.sweep import Column, Sweep
 from planner.spoken import PERCENT, percent, shown
 from planner.table import aligned
@@ -69,7 +69,8 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
         yield f"  refused by {template.row(name).label}{named}: {count:,}"
     if found.unknown:
         names = " or ".join(each.row.name for each in found.objectives)
-        yield f"  left out, as {names} is N/A: {found.unknown:,}"
+        why = "; ".join(f"{why} ({_subjects(asked, subjects)})" for why, subjects in found.why.items())
+        yield f"  left out, as {names} is N/A: {found.unknown:,}{f'; {why}' if why else ''}"
     if several:
         yield f"No plan is better in all of these than the {found.front:,} of the front; {len(found.plans):,} along it:"
     else:
@@ -84,6 +85,12 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
         yield f"In all of them: {', '.join(alike)}."
     if found.of_each:
         yield from _of_each(found)
+
+
+def _subjects(asked: Request, some: Sequence[Subject]) -> str:
+    """The chips of some subjects; where several models are asked for, these with them."""
+    has_models = len({each.model for each in asked.subjects}) > 1
+    return ", ".join(each.said if has_models or not each.hardware else each.hardware for each in some)
 
 
 def _best(asked: Request, found: Found) -> str:
