@@ -178,7 +178,7 @@ def test_a_table_in_parquet_and_in_a_workbook_holds_the_numbers_of_the_csv(tmp_p
     assert table.schema.field(COST).metadata[b"unit"] == b"USD"
     book = load_workbook(tmp_path / "table.xlsx")
     sheet = book["Sweep"]
-    assert [sheet["C4"].value, sheet["C5"].value] == ["Expected cost of a million tokens, USD", COST]
+    assert [sheet["C4"].value, sheet["C5"].value] == ["Expected cost of a million tokens (USD)", COST]
     cells = [[cell.value for cell in row] for row in sheet.iter_rows(min_row=6, max_col=3)]
     assert np.allclose(cells, plain, rtol=1e-15, atol=0)
     assert len(book["Sweep"]._charts) == 1

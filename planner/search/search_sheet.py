@@ -196,10 +196,10 @@ class _Table:
             return
         column = len(self.columns) + 1
         found = column_letters(self.place[row.name] + 1)
-        mine = own._replace(label=f"{own.label}: now, in its scenario", name=f"{row.name} now")
+        mine = own._replace(label=f"Now: {own.label}", name=f"{row.name} now")
         self._add(mine, lambda _, at: Live(now(row, at)))
         off = f'IFERROR({column_letters(column)}{{0}}/{found}{{0}}-1,"")'
-        moved = Head(f"{row.label}: now against found", f"{row.name} off", "+0.0%;-0.0%;0.0%")
+        moved = Head(f"Now off what was found: {row.label}", f"{row.name} off", "+0.0%;-0.0%;0.0%")
         self._add(moved, lambda _, at: Live(off.format(at)))
 
     def _off_best(self) -> None:

@@ -57,7 +57,7 @@ def head(row: Row) -> Head:
         return Head(row.label, row.name)
     form, scale = shown_format(row), 1.0 if row.display in ("", PERCENT) else factor(row.display, row.unit)
     says_unit = '"' in form or row.unit == "chip" or row.said_in in ("1", PERCENT)
-    return Head(row.label if says_unit else f"{row.label}, {row.said_in}", row.name, form, scale)
+    return Head(row.label if says_unit else f"{row.label} ({row.said_in})", row.name, form, scale)
 
 
 def put_table(page: Page, at: int, heads: Sequence[Head], rows: Iterable[Sequence[object]]) -> int:
