@@ -65,10 +65,6 @@ def command(
     found = optimum(asked, objectives, top, alone=alone)
     click.echo("\n".join(of_search(asked, found)))
     if output is not None:
-        from planner.search.listed import listed
-
-        columns, part = listed(asked, found)
-        drawn = [each.row.name for each in objectives[:2]] if len(objectives) > 1 else ()
-        click.echo(f"Wrote {output}: {tables.write(output, asked, columns, [part], 'Search', drawn):,} plans.")
+        click.echo(f"Wrote {output}: {tables.write_found(output, asked, found):,} plans.")
     if workbook is not None:
-        click.echo(scenarios.write(workbook, asked, found.plans, databases))
+        click.echo(scenarios.write(workbook, asked, found, databases))

@@ -52,6 +52,6 @@ def command(
 
         click.echo("\n".join(first_lines(sweep)))
         return
-    count = tables.write(output, asked, sweep.columns, sweep.parts(), "Sweep")
+    count = tables.write(output, asked, sweep.columns, sweep.parts())
     of = f" of {sweep.count:,}" if wheres else ""
     click.echo(f"Wrote {output}: {count:,}{of} plans, {len(sweep.columns)} columns.")
