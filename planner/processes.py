@@ -164,7 +164,12 @@ def join(clean: Callable[[], None] = lambda: None) -> Processes:
     if not jax.distributed.is_initialized():
         _unwatch()
         return ALONE
-    found = Processes(jax.process_count(), jax.process_index())
+    try:
+        found = Processes(jax.process_count(), jax.process_index())
+    except RuntimeError as error:  # each waits to hear of the devices of all
+        _leave()
+        what = f"another process {LOST}" if "oordination" in str(error) else str(error).splitlines()[0]
+        raise UserError(what, remedy=AGAIN) from None
     if not found.is_first:
         progress.be_silent()
     return found

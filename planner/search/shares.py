@@ -35,7 +35,7 @@ def write(folder: Path, among: Processes, columns: Sequence[Column], parts: Iter
     path = folder / f"part-{among.index:05d}-of-{among.count:05d}.parquet"
     try:
         with among.agreed():
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(exist_ok=True)
             with written_atomically(path) as temporary:
                 with among.agreed():
                     count = tables.write_parquet(temporary, columns, parts)
