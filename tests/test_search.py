@@ -446,6 +446,23 @@ def test_the_best_plans_are_live_scenarios_whose_cells_compute_the_same_numbers(
     assert len(plan.scenarios) == 4
 
 
+def test_plans_that_a_workbook_has_are_not_added_again(tmp_path):
+    """A second time the same search adds nothing; with another length it adds its plans; what was there is said."""
+    from planner.book.reading import read_plan
+
+    book = tmp_path / "plan.xlsx"
+    search = ["optimize", "training", "-m", "llama3-8b", "-H", "h100-sxm", "--minimize", STEP, "--top", "2",
+              "--workbook", str(book), "--set", "n_chips=64"]  # fmt: skip
+    for more, count in (((), 2), ((), 2), (("seq_len=2048",), 4)):
+        said, code = planner(*search, *more)
+        assert code == 0, said
+        scenarios = read_plan(book).scenarios
+        assert len(scenarios) == count
+    said, code = planner(*search)
+    assert "there already" in said
+    assert len(read_plan(book).scenarios) == 4
+
+
 def test_the_odds_of_two_chips_are_those_of_drawing_from_their_ranges():
     """The probability that one chip's best plan is cheaper is that of log-normal draws with the told ranges."""
     from planner.search.odds import better

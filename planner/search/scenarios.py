@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from planner.book.scenario_columns import identifier
@@ -14,9 +14,10 @@ from planner.catalog.databases import Databases
 from planner.collector import still
 from planner.errors import Place, UserError
 from planner.formulas.sweeps import swept_templates
+from planner.formulas.template import LOOKUPS
 from planner.scenario.add import Request as Addition
 from planner.scenario.add import add
-from planner.scenario.which import free_identifier
+from planner.scenario.which import CHIP, ID, MODEL, free_identifier
 from planner.search.live import put_search
 from planner.search.optimum import KINDS, Found, Plan
 from planner.search.request import Request
@@ -70,12 +71,19 @@ def _built(path: Path, asked: Request, found: Found, databases: Databases) -> st
 
 
 def _added(path: Path, asked: Request, found: Found) -> str:
-    """The plans as further scenarios of a workbook. Every input of the template is set, whatever the others have."""
+    """The plans as further scenarios of a workbook, but for those that are there with just these inputs.
+
+    Every input of the template is set, whatever the others have.
+    """
     with locked(path), still():
-        package, ids, updated = Package.read(path), [], False
+        package, ids, there, updated = Package.read(path), list[str](), list[str](), False
         for name, plan in zip(_names(found.plans), found.plans, strict=True):
             inputs = {row.name: _text(row.default) for row in asked.template.of_kind("input")}
             settings = {**inputs, **_typed(asked, plan)}
+            if same := _same(Book(package), asked, plan, settings):
+                ids.append(same)
+                there.append(same)
+                continue
             workload = asked.template.name if asked.template.name in swept_templates() else None
             addition = Addition(
                 _free(Book(package), name), plan.subject.model, plan.subject.hardware, settings, workload=workload
@@ -86,7 +94,32 @@ def _added(path: Path, asked: Request, found: Found) -> str:
         sheet = put_search(package, asked, found, ids)
         backup = kept_beside(path) if updated else None
         package.write(path)
-    return f"added {', '.join(ids)} and the sheet {sheet}{f'; the file as it was: {backup}' if backup else ''}"
+    new = [each for each in ids if each not in there]
+    told = [
+        f"added {', '.join([*new, f'the sheet {sheet}'])}",
+        *([f"{', '.join(there)} there already"] if there else []),
+    ]
+    return "; ".join([*told, *([f"the file as it was: {backup}"] if backup else [])])
+
+
+def _same(book: Book, asked: Request, plan: Plan, settings: Mapping[str, str]) -> str:
+    """The id of the scenario that has a plan's model, chip and inputs, and overrides nothing else; blank for none."""
+    wanted = {MODEL: plan.subject.model or "", CHIP: plan.subject.hardware or "", **settings}
+    read = [row.name for kind in LOOKUPS for row in asked.template.of_kind(kind)]
+    rows = {name: line.row for name, line in book.inputs.by_name.items() if name in {*read, *wanted}}
+    for column in book.inputs.columns:
+        cells = ((book.inputs.sheet.value(row, column), wanted.get(name, "")) for name, row in rows.items())
+        if all(_alike(value, text) for value, text in cells):
+            return book.said(ID, column)
+    return ""
+
+
+def _alike(value: object, text: str) -> bool:
+    """Whether a cell has what a setting says; a blank one has nothing."""
+    try:
+        return value == float(text)
+    except ValueError:
+        return ("" if value is None else value) == text
 
 
 def _typed(asked: Request, plan: Plan) -> dict[str, str]:
