@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from planner.book.scenario_columns import identifier
@@ -14,10 +14,12 @@ from planner.catalog.databases import Databases
 from planner.collector import still
 from planner.errors import Place, UserError
 from planner.formulas.sweeps import swept_templates
+from planner.formulas.template import LOOKUPS
 from planner.scenario.add import Request as Addition
 from planner.scenario.add import add
-from planner.scenario.which import free_identifier
-from planner.search.optimum import KINDS, Plan
+from planner.scenario.which import CHIP, ID, MODEL, free_identifier
+from planner.search.live import put_search
+from planner.search.optimum import KINDS, Found, Plan
 from planner.search.request import Request
 from planner.table import counted
 from planner.workbook.book import build
@@ -30,13 +32,14 @@ MISSING = "N/A"
 LONGEST = 76  # characters of a name, which leaves room for a number behind it
 
 
-def write(path: Path, asked: Request, plans: Sequence[Plan], databases: Databases) -> str:
-    """Put the plans into the workbook at `path`, which is built where there is none; returns what was done, in words.
+def write(path: Path, asked: Request, found: Found, databases: Databases) -> str:
+    """Put the plans into the workbook at `path`, which is built where there is none, and the sheet Search beside them.
 
-    An edited workbook is replaced whole or not at all. Raises UserError as building and adding scenarios do.
+    Returns what was done, in words. An edited workbook is replaced whole or not at all. Raises UserError as building
+    and adding scenarios do.
     """
     check_writable(path)
-    done = _added(path, asked, plans) if path.exists() else _built(path, asked, plans, databases)
+    done = _added(path, asked, found) if path.exists() else _built(path, asked, found, databases)
     return f"{path}: {done}"
 
 
@@ -47,11 +50,11 @@ def check_writable(path: Path) -> None:
 
 
 @still()
-def _built(path: Path, asked: Request, plans: Sequence[Plan], databases: Databases) -> str:
+def _built(path: Path, asked: Request, found: Found, databases: Databases) -> str:
     """A new workbook of the plans, through the CSV that `planner build --scenarios` reads."""
     workload = {WORKLOAD: asked.template.name} if asked.template.name in swept_templates() else {}
     rows = []
-    for name, plan in zip(_names(plans), plans, strict=True):
+    for name, plan in zip(_names(found.plans), found.plans, strict=True):
         subject = {"model": plan.subject.model or "", "hardware": plan.subject.hardware or ""}
         rows.append({"scenario": identifier(name), "name": name, **subject, **workload, **_typed(asked, plan)})
     with tempfile.TemporaryDirectory() as folder:
@@ -61,18 +64,26 @@ def _built(path: Path, asked: Request, plans: Sequence[Plan], databases: Databas
             writer.writeheader()
             writer.writerows(rows)
         templates = [] if workload else [str(asked.template.path)]
-        made = build(plan_of([], [], templates, listed, [], databases))
-    write_atomically(path, made)
-    return f"wrote {counted(len(plans), 'scenario')}"
+        package = Package.from_bytes(build(plan_of([], [], templates, listed, [], databases)), str(path))
+    name = put_search(package, asked, found, [row["scenario"] for row in rows])
+    write_atomically(path, package.to_bytes())
+    return f"wrote {counted(len(rows), 'scenario')} and the sheet {name}"
 
 
-def _added(path: Path, asked: Request, plans: Sequence[Plan]) -> str:
-    """The plans as further scenarios of a workbook. Every input of the template is set, whatever the others have."""
+def _added(path: Path, asked: Request, found: Found) -> str:
+    """The plans as further scenarios of a workbook, but for those that are there with just these inputs.
+
+    Every input of the template is set, whatever the others have.
+    """
     with locked(path), still():
-        package, ids, updated = Package.read(path), [], False
-        for name, plan in zip(_names(plans), plans, strict=True):
+        package, ids, there, updated = Package.read(path), list[str](), list[str](), False
+        for name, plan in zip(_names(found.plans), found.plans, strict=True):
             inputs = {row.name: _text(row.default) for row in asked.template.of_kind("input")}
             settings = {**inputs, **_typed(asked, plan)}
+            if same := _same(Book(package), asked, plan, settings):
+                ids.append(same)
+                there.append(same)
+                continue
             workload = asked.template.name if asked.template.name in swept_templates() else None
             addition = Addition(
                 _free(Book(package), name), plan.subject.model, plan.subject.hardware, settings, workload=workload
@@ -80,9 +91,35 @@ def _added(path: Path, asked: Request, plans: Sequence[Plan]) -> str:
             added = add(package, addition)
             ids.append(added.id)
             updated = updated or added.updated is not None
+        sheet = put_search(package, asked, found, ids)
         backup = kept_beside(path) if updated else None
         package.write(path)
-    return f"added {', '.join(ids)}{f'; the file as it was: {backup}' if backup else ''}"
+    new = [each for each in ids if each not in there]
+    told = [
+        f"added {', '.join([*new, f'the sheet {sheet}'])}",
+        *([f"{', '.join(there)} there already"] if there else []),
+    ]
+    return "; ".join([*told, *([f"the file as it was: {backup}"] if backup else [])])
+
+
+def _same(book: Book, asked: Request, plan: Plan, settings: Mapping[str, str]) -> str:
+    """The id of the scenario that has a plan's model, chip and inputs, and overrides nothing else; blank for none."""
+    wanted = {MODEL: plan.subject.model or "", CHIP: plan.subject.hardware or "", **settings}
+    read = [row.name for kind in LOOKUPS for row in asked.template.of_kind(kind)]
+    rows = {name: line.row for name, line in book.inputs.by_name.items() if name in {*read, *wanted}}
+    for column in book.inputs.columns:
+        cells = ((book.inputs.sheet.value(row, column), wanted.get(name, "")) for name, row in rows.items())
+        if all(_alike(value, text) for value, text in cells):
+            return book.said(ID, column)
+    return ""
+
+
+def _alike(value: object, text: str) -> bool:
+    """Whether a cell has what a setting says; a blank one has nothing."""
+    try:
+        return value == float(text)
+    except ValueError:
+        return ("" if value is None else value) == text
 
 
 def _typed(asked: Request, plan: Plan) -> dict[str, str]:
