@@ -179,7 +179,7 @@ def test_a_workbook_that_another_program_saved(built: bytes, tmp_path: Path) -> 
 
 
 def test_what_is_added_is_shown_as_in_a_new_workbook(tmp_path: Path) -> None:
-    """With a person's own models, Cover names their CSV still and hides its memory; the new section's lines are open."""
+    """With a person's own models, Cover still names their CSV and hides its memory; the new section is open."""
     titles, *lines = (ROOT / "model_db" / "models.csv").read_text(encoding="utf-8").splitlines()
     mine = next(line for line in lines if line.startswith("llama3-8b,")).replace("llama3-8b", "mine", 1)
     (tmp_path / "my_models.csv").write_text(f"{titles}\n{mine}\n", encoding="utf-8")
