@@ -30,7 +30,7 @@ from planner.search.sheet import (
 )
 from planner.search.space import Space
 from planner.search.sweep import texts
-from planner.search.told import alike, binds, worded
+from planner.search.told import alike, binds, left_out, tied, worded
 from planner.workbook import cell_styles, charts
 from planner.workbook.cell_styles import COUNT, PERCENT, YES_NO
 from planner.workbook.page import Live, Page
@@ -135,11 +135,11 @@ def _told(asked: Request, found: Found, plans: Sequence[Plan]) -> list[tuple[str
     for name, count in sorted(found.refused.items(), key=lambda each: -each[1])[:REFUSERS]:
         lines.append(("Refused by", f"{template.row(name).label}: {count:,}"))
     if found.unknown:
-        lines.append(("Left out", f"{found.unknown:,}, of which an objective is N/A"))
+        lines.append(("Left out", f"an objective is N/A: {left_out(asked, found)}"))
     if several:
         lines.append(("Front", f"{found.front:,} plans; none is better in all objectives than any of these"))
     elif found.ties > 1:
-        lines.append(("Ties", f"{found.ties:,} plans are within the error bar of the best; the simplest comes first"))
+        lines.append(("Ties", tied(asked, found)))
     same = ", ".join(f"{name} {worded(template.row(name), value)}" for name, value in alike(plans).items())
     return [*lines, *([("In all listed", same)] if same else [])]
 
@@ -206,9 +206,7 @@ class _Table:
         aim, best = self.found.objectives[0], self.found.best
         costs = [float(aim.cost(plan.results[aim.row.name])) for plan in self.plans]
         self._add(Head("Off the best", "off the best", PERCENT), lambda at, _: costs[at] / best - 1)
-        self._add(
-            Head("Within the error bar of the best", "is_tie", YES_NO), lambda at, _: float(self.plans[at].is_tie)
-        )
+        self._add(Head("Can't be told from the best", "is_tie", YES_NO), lambda at, _: float(self.plans[at].is_tie))
 
     def _words(self, label: str, name: str, said: Sequence[str]) -> None:
         """A column of words, left out where none are said."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -59,7 +60,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]
 
 
 def of_search(asked: Request, found: Found) -> Iterator[str]:
-    """What a search found: how much it tried and refused, the best plans with what binds them, the rules it kept."""
+    """What a search found: how much it tried and refused, the best plans with what binds them."""
     template, several = asked.template, len(found.objectives) > 1
     every = "every check and condition" if asked.conditions else "every check"
     yield f"{found.tried:,} plans tried, {found.passed:,} pass {every}."
@@ -68,13 +69,13 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
         yield f"  refused by {template.row(name).label}{named}: {count:,}"
     if found.unknown:
         names = " or ".join(each.row.name for each in found.objectives)
-        yield f"  left out, as {names} is N/A: {found.unknown:,}"
+        yield f"  left out, as {names} is N/A: {left_out(asked, found)}"
     if several:
         yield f"No plan is better in all of these than the {found.front:,} of the front; {len(found.plans):,} along it:"
     else:
         each = found.objectives[0]
         said = worded(each.row, found.best if each.is_least else -found.best)
-        yield f"Best {each.row.name}: {said}; {found.ties:,} plans are within its error bar, the simplest first:"
+        yield f"Best {each.row.name}: {said}; {tied(asked, found)}:"
     columns = _columns(asked, found)
     yield ""
     titles = [title for title, _ in columns]
@@ -85,6 +86,28 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
         yield f"In all of them: {', '.join(same)}."
     if found.of_each:
         yield from _of_each(found)
+
+
+def left_out(asked: Request, found: Found) -> str:
+    """How many plans have an objective that is N/A, and what is missing of which chips."""
+    has_models = len({each.model for each in asked.subjects}) > 1
+    said = [f"{found.unknown:,}"]
+    for why, subjects in found.why.items():
+        chips = (each.said if has_models or not each.hardware else each.hardware for each in subjects)
+        said.append(f"{why} ({', '.join(chips)})")
+    return "; ".join(said)
+
+
+def tied(asked: Request, found: Found) -> str:
+    """How many plans can't be told from the best, and up to how much they are off it."""
+    if math.isnan(found.bar):
+        return "no other plan has it" if found.ties == 1 else f"{found.ties:,} plans have it, the simplest first"
+    bar, end = (percent(abs(each / found.best - 1)) for each in (found.bar, found.end))
+    other = f", or {end} on another chip or model" if len(asked.subjects) > 1 and end != bar else ""
+    if found.ties == 1:
+        return f"no other plan is within {bar} of it{other}"
+    within = f"within {bar} of it{other}, which published runs can't tell apart"
+    return f"{found.ties:,} plans are {within}, the simplest first"
 
 
 def _of_each(found: Found) -> Iterator[str]:
@@ -108,10 +131,11 @@ def _cost(found: Found, plan: Plan) -> float:
 
 
 def alike(plans: Sequence[Plan]) -> dict[str, Value]:
-    """What moves in the search and is the same in all of some plans, but for ways of one."""
+    """What moves in the search and is the same in all of some plans, but for ways of one and chips of none."""
+    row = plans[0].results.template.row
     return {
         name: value for name, value in plans[0].moved.items()
-        if value != 1 and all(plan.moved.get(name) == value for plan in plans)
+        if not (value == row(name).default and value in (0, 1)) and all(plan.moved.get(name) == value for plan in plans)
     }  # fmt: skip
 
 
