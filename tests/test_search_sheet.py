@@ -103,7 +103,7 @@ def test_a_second_search_takes_the_place_of_the_first(front: Path, tmp_path: Pat
     path = tmp_path / "plan.xlsx"
     path.write_bytes(front.read_bytes())
     said = planner(*FRONT[:-2], "--top", "3", "--workbook", str(path))
-    assert "and the sheet Search" in said
+    assert "the sheet Search" in said
     book = openpyxl.load_workbook(path, data_only=True)
     assert [name for name in book.sheetnames if name.startswith("Search")] == ["Search"]
     _, columns = table(book["Search"])
