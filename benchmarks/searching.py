@@ -49,46 +49,49 @@ PARQUET = [
 LARGE = ["sweep", *SERVING, "--over", "n_chips=1..1000", "batch=1..1000", "context_len=80..8000+80",
          "--get", "decode_step_time_expected"]  # fmt: skip
 
-# Plans of Llama 2 70B on H100: the peer makes them by what it calls an analysis, made once and called again.
+# Plans of Llama 2 70B on H100, each of another layout, of which the peer makes an analysis; its configs are read once.
 PEER = """
 import logging, time
 logging.disable(logging.CRITICAL)
 from llm_analysis.analysis import LLMAnalysis
 from llm_analysis.config import ParallelismConfig, get_dtype_config_by_name, get_gpu_config_by_name
 from llm_analysis.config import get_model_config_by_name
-analysis = LLMAnalysis(
-    get_model_config_by_name("upstage_Llama-2-70b-instruct-v2"), get_gpu_config_by_name("h100-sxm-80gb"),
-    get_dtype_config_by_name("w16a16e16"), ParallelismConfig(tp_size=8, pp_size=8, dp_size=8, sp_size=8))
+configs = (get_model_config_by_name("upstage_Llama-2-70b-instruct-v2"), get_gpu_config_by_name("h100-sxm-80gb"),
+           get_dtype_config_by_name("w16a16e16"))
 for call in (
-    lambda at: analysis.inference(batch_size_per_gpu=1 + at, seq_len=512),
-    lambda at: analysis.training(batch_size_per_gpu=1 + at % 2, seq_len=2048, total_num_tokens=10**12),
+    lambda analysis, at: analysis.inference(batch_size_per_gpu=1 + at, seq_len=512),
+    lambda analysis, at: analysis.training(batch_size_per_gpu=1 + at % 2, seq_len=2048, total_num_tokens=10**12),
 ):
     begun = time.perf_counter()
     for at in range(500):
-        call(at)
+        call(LLMAnalysis(*configs, ParallelismConfig(tp_size=8, pp_size=8, dp_size=1 + at, sp_size=8)), at)
     print(500 / (time.perf_counter() - begun))
 """
 
 
 def beside(python: str) -> None:
-    """Print plans a second of the peer, called in a process, and of planner's sweeps, called in this one."""
-    import planner
+    """Print plans a second of the peer, called in a process, and of planner's tables, made in this one."""
+    from planner.catalog.databases import Databases
+    from planner.search.request import request
+    from planner.search.sweep import Sweep
 
     told = subprocess.run([python, "-c", PEER], check=True, capture_output=True, text=True).stdout.split()
-    for kind, peer, template, over in (
-        ("inference", float(told[0]), "inference",
-         {"n_chips": "1..1000", "batch": "1..1000", "context_len": "2000..8000+2000"}),
-        ("training", float(told[1]), "training",
-         {"n_chips": "8192..11384+8", **dict(each.split("=") for each in MESH), "batch_tokens": "2^20..2^29"}),
+    for template, peer, over, wanted in (
+        ("inference", float(told[0]), ["n_chips=1..1000", "batch=1..1000", "context_len=2000..8000+2000"],
+         "decode_step_time_expected"),
+        ("training", float(told[1]), ["n_chips=8192..11384+8", *MESH, "batch_tokens=2^20..2^29"],
+         "step_time_expected"),
     ):  # fmt: skip
-        get = "decode_step_time_expected" if kind == "inference" else "step_time_expected"
-        seconds = []
+        rates = []
         for _ in range(ROUNDS):
             begun = time.perf_counter()
-            count = len(planner.sweep(template, model="llama2-70b", hardware="h100-sxm", over=over, get=[get]))
-            seconds.append(time.perf_counter() - begun)
-        ours = count / statistics.median(seconds)
-        print(f"{kind}: {ours:,.0f} plans a second, llm-analysis {peer:,.0f}: {ours / peer:,.0f} times (goal 1,000)")
+            sweep = Sweep(request(template, ["llama2-70b"], ["h100-sxm"], [], over, [], Databases()), [wanted])
+            count = sum(len(part[wanted]) for part in sweep.parts())
+            rates.append(count / (time.perf_counter() - begun))
+        ours = statistics.median(rates)
+        print(
+            f"{template}: {ours:,.0f} plans a second, llm-analysis {peer:,.0f}: {ours / peer:,.0f} times (goal 1,000)"
+        )
 
 
 def measured(arguments: list[str], ending: str = "csv") -> tuple[float, float]:
