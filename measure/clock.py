@@ -55,10 +55,11 @@ def time_workload(
     loop, now = _loop(workload, call.buffers), agreed_clock() if is_spread else time.perf_counter
     taken = in_turns(call, loop, _warm_up(call, rules, now), rules, keep, is_spread=is_spread, now=now)
     looked_for = workload.collectives
-    is_kept = not missing(looked_for, call.text) and not (loop is not None and loop.lacks(looked_for))
+    lacks = bool(missing(looked_for, call.text)) or (loop is not None and loop.lacks(looked_for))
     return Timing(
         platform=jax.default_backend(), wall=summarize(taken.walls), drift=drift(taken.course),
-        dispatch_s=dispatch_floor(workload.mesh), loop=taken.loop, is_spread=is_spread, is_kept=is_kept if looked_for else None,
+        dispatch_s=dispatch_floor(workload.mesh), loop=taken.loop, is_spread=is_spread,
+        is_kept=not lacks if looked_for else None,
         device=summarize(taken.devices) if taken.devices else None,
         floor_s=floor_s, compile_s=call.compile_s, xla_flops=call.cost.get("flops", math.nan),
         xla_bytes=call.cost.get("bytes accessed", math.nan), temp_bytes=call.temp_bytes,

@@ -34,6 +34,7 @@ IDENTITY = {
     "hardware_id": "Chip",
     "hardware_row": "Row of Hardware",
 }
+SHOWN = ".shown"  # how the names of columns end that show another in the unit that people say
 NOTE, NOTE_LABEL = "note", "Your note"
 ENOUGH = 3  # machine names in one row make it the header
 

@@ -140,7 +140,9 @@ def _predicted(case: ComparisonCase, chip: str, platform: str) -> Case:
         value = results.value(name) if name in results.template.by_name else None
         return value if isinstance(value, float) else nan
 
-    lacking = platform != "cpu" and chip and case.template.name not in sharded.SPREAD and isnan(figure("lower_bound_time"))
+    lacking = (
+        platform != "cpu" and chip and case.template.name not in sharded.SPREAD and isnan(figure("lower_bound_time"))
+    )
     chips = _chips(figure("n_chips"))
     return Case(
         key=case.key,
@@ -188,7 +190,7 @@ def for_here(planned: Sequence[Planned]) -> list[Case]:
 
 
 def measured(
-    cases: Sequence[Case], *, progress: Progress, budget_s: float, profiles_to: Path | None, rules: Rules,
+    cases: Sequence[Case], *, progress: Progress | None, budget_s: float, profiles_to: Path | None, rules: Rules,
     mesh: MeshSpec | None = None,
 ) -> Iterator[Measurement]:  # fmt: skip
     """Time each case on this process's first device, or over a mesh; Ctrl-C ends it and keeps what is done."""

@@ -78,10 +78,10 @@ def _matmuls(spec: MeshSpec, axis: str, lie: Lie, size: int) -> Iterator[Compari
     """FSDP, column- and row-parallel, and the two collective matmuls: each one after the other and overlapped."""
     ways = spec.ways(axis)
     dimension = _multiple(size, ways)
-    common = {"tokens": dimension, "d_in": dimension, "d_out": dimension, "n_chips": spec.size,
+    common: dict[str, Value | int] = {"tokens": dimension, "d_in": dimension, "d_out": dimension, "n_chips": spec.size,
               "inner_ways": spec.stride(axis), "n_axes": lie.n_axes, "has_wraparound": lie.has_wraparound}  # fmt: skip
-    gathered = {"tokens_ways": ways, "d_out_ways": ways, "shares_axis": 1}
-    reduced = {"d_in_ways_left": ways, "d_in_ways_right": ways}
+    gathered: dict[str, Value | int] = {"tokens_ways": ways, "d_out_ways": ways, "shares_axis": 1}
+    reduced: dict[str, Value | int] = {"d_in_ways_left": ways, "d_in_ways_right": ways}
     for sharding in (
         {"tokens_ways": ways, "d_in_ways_right": ways}, {"d_out_ways": ways}, reduced, gathered,
         gathered | {"is_overlapped": 1}, reduced | {"scatters_output": 1},

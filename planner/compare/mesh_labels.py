@@ -1,4 +1,4 @@
-"""What a case over a mesh is called, by its inputs: `All-reduce 64 KiB over 4`, `FSDP matmul 512 x 512 x 512 over 4`."""
+"""What a case over a mesh is called by its inputs: `All-reduce 64 KiB over 4`, `FSDP matmul 512 x 512 x 512 over 2`."""
 
 from __future__ import annotations
 
