@@ -177,7 +177,7 @@ def over_mesh(planned: Sequence[Planned], file: str) -> list[Planned]:
     """The cases that lie on a mesh. Raises UserError where there are none."""
     found = [each for each in planned if each.case.template in sharded.SPREAD]
     if not found:
-        remedy = f"planner measure --suite quick --mesh ... --csv FILE, then planner backfill {file} FILE adds some"
+        remedy = "planner build --mesh lists some; so does planner backfill with those of --suite quick --mesh"
         raise UserError("the Comparison lists no collective and no sharded case", place=Place(file), remedy=remedy)
     return found
 
