@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from planner import processes
 from planner import progress as screen
 from planner.errors import UserError
-from planner.measure import agreement, cases, clock, devices, interrupts, sharded, spread
-from planner.measure.agreement import FailedElsewhereError
+from planner.measure import cases, clock, devices, interrupts, sharded, spread
 from planner.measure.mesh import MeshSpec
 from planner.measure.records import Inputs, Measurement, case_key, inputs_json
 from planner.measure.timing import STANDARD, Rules, Timing
@@ -108,20 +108,16 @@ def _attempt(
 ) -> dict[str, Any]:
     """The columns of a case that was measured, or its status and the reason why it was not."""
     try:
-        workload = _workload(case, device, mesh)
-        timing = clock.time_workload(workload, rules, floor_s=case.floor_s, keep=keep)
-        flat = clock.time_workload(workload.shallow, rules) if workload.shallow is not None else None
-        agreement.wait_for_all()
+        with processes.join().agreed():
+            workload = _workload(case, device, mesh)
+            timing = clock.time_workload(workload, rules, floor_s=case.floor_s, keep=keep)
+            flat = clock.time_workload(workload.shallow, rules) if workload.shallow is not None else None
         if flat is not None:
             return _extrapolated(workload, timing, flat, case)
-    except FailedElsewhereError as error:
-        return {"status": "failed", "reason": str(error)}
     except CaseSkipped as skipped:
-        agreement.tell_failure(skipped.reason)
         return {"status": "skipped", "reason": skipped.reason}
     except Exception as error:  # one bad case must not cost the others; its row says what happened
         reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-        agreement.tell_failure(reason)
         lacking = any(mark.lower() in str(error).lower() for mark in UNSUPPORTED)
         return {"status": "skipped" if lacking else "failed", "reason": reason}
     return _columns(timing, case) | {"profile_path": str(keep or "")}
@@ -159,7 +155,7 @@ def _of_mesh(mesh: MeshSpec | None) -> dict[str, Any]:
     laid = spread.laid_out(mesh)
     coords = ";".join(" ".join(map(str, place)) for place in spread.coordinates(laid))
     return {
-        "mesh": str(mesh), "device_order": spread.order(laid), "coords": coords, "n_processes": agreement.count(),
+        "mesh": str(mesh), "device_order": spread.order(laid), "coords": coords, "n_processes": processes.join().count,
     }  # fmt: skip
 
 
