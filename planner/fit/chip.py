@@ -3,8 +3,8 @@
 What is known before is the shipped number of each parameter, as a normal distribution of its logarithm; what the runs
 say is the logarithm of measured over expected, of Student's distribution, so that a run far off the others says
 little. A parameter is moved only where the runs tell it: the one that explains them best comes first, then the next,
-as long as each is worth it (`WORTH`); the rest stay as they are shipped. The expected time is the templates' own row, bound
-included, so that what binds a run is not fitted and no fit says less than the bound.
+as long as each is worth it (`WORTH`); the rest stay as they are shipped. The expected time is the templates' own row,
+bound included, so that what binds a run is not fitted and no fit says less than the bound.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ FREEDOM = 3.0  # of Student's distribution
 OF_A_SOURCE = math.sqrt(0.5)  # of the stated error's spread: half of its square lies between sources, half within one
 SPREAD_OF_MEDIAN = 1.4826  # a normal spread over the median of its absolute errors
 BEFORE = 4.0  # runs that the shipped spread counts as, beside those that are there
-WORTH = 0.5  # gain of twice the log likelihood for each parameter moved, by 1 and the logarithm of the runs: half of BIC
+WORTH = 0.5  # times 1 and the logarithm of the runs: twice the gain in log likelihood that a parameter is moved for
 LEAST_SPREAD = 0.02  # of runs about their fit: no timing says more
 WIDE = 0.5  # spread of the logarithm of what differs most between machines: latencies, overheads, exposures
-NARROW = 1.5  # spread of an efficiency's, over that of the runs
+NARROW = 2.0  # spread of an efficiency's, over that of the runs
 USED = 4.0  # spreads about the fit within which a run counts as used
 FURTHEST = 100.0  # times that a parameter may be moved
 FOLDS = 8  # parts of the runs that are left out in turn

@@ -14,7 +14,7 @@ from planner.catalog.databases import Databases
 from planner.compare.comparison_sheet import ComparisonSheet, find
 from planner.errors import Place, UserError
 from planner.fit import sheet, written
-from planner.fit.runs import runs_of_csv, runs_of_workbook
+from planner.fit.runs import OWN, runs_of_csv, runs_of_workbook
 from planner.fit.stack import OwnCalibration, OwnRun, fitted_stacks
 from planner.scenario.export import export
 from planner.update.update import update_file
@@ -73,7 +73,8 @@ def fit(path: Path, databases: Databases, name: str, device: str = "") -> Fitted
         runs, devices = (
             runs_of_csv(path, given, models) if comparison is None else runs_of_workbook(comparison, given, models)
         )
-        stacks = fitted_stacks([run for run in runs if not run.fault], given, models, name)
+        named = [replace(run, source=path.name) if run.source == OWN else run for run in runs]
+        stacks = fitted_stacks([run for run in named if not run.fault], given, models, name)
     if not stacks:
         why = next((f": {run.id}: {run.fault}" for run in runs if run.fault), "")
         what = f"none of {len(runs)} runs can be fitted to{why}" if runs else "there are no measured runs"

@@ -21,6 +21,7 @@ from planner.measure.measurements_csv import REQUIRED, checked_measurements
 from planner.measure.records import Measurement, parse_key
 from planner.validation.runs import Run, read
 
+OWN = "own"  # the source of what isn't of a CSV of runs
 EXPECTED = "expected_time"  # the row of an operation's template that its measured time is beside
 
 
@@ -106,7 +107,7 @@ def _of_run(identifier: str, run: runs_table.Run, databases: Databases, models: 
         for table, name in ((databases.hardware, run.chip), (models, run.model))
     )
     label = f"{identifier}: {run.name or run.scenario}, {run.quantity}"
-    return Run(label, run.template, run.template, model, chip, run.row, run.measured, "own", values, fault=fault)
+    return Run(label, run.template, run.template, model, chip, run.row, run.measured, OWN, values, fault=fault)
 
 
 def _given(run: runs_table.Run) -> Iterator[tuple[str, Value]]:

@@ -75,6 +75,11 @@ class OwnCalibration:
     runs: tuple[OwnRun, ...]
 
     @property
+    def sources(self) -> list[str]:
+        """The sources of the runs that were fitted to."""
+        return sorted({each.run.source.replace(" ", "_") for each in self.runs if each.run.is_fitted})
+
+    @property
     def moved(self) -> list[Parameter]:
         """The parameters that the runs moved; no ranges and no reach."""
         return [each for each in self.parameters if each.rows and each.name not in _ENDS and each.name not in _REACH]

@@ -60,7 +60,7 @@ def calibrations_csv(found: Sequence[OwnCalibration], stacks: Table, origin: Pro
 def _line(own: OwnCalibration, each: Parameter, origin: Provenance) -> list[str]:
     bounds = BY_NAME[each.name]
     error = "" if each.error is None else f"{each.error:.3f}"
-    told = [str(each.rows), origin.file.replace(" ", "_"), error] if each.rows else ["", f"as {own.fitted_for}", ""]
+    told = [str(each.rows), " ".join(own.sources), error] if each.rows else ["", f"as {own.fitted_for}", ""]
     limits = [bounds.unit, f"{bounds.lower:g}", f"{bounds.upper:g}"]
     return [own.id, each.name, f"{each.value:.{DIGITS}g}", *limits, *told, *origin.cells]
 
