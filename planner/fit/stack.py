@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.catalog import Table
 from planner.catalog.calibration_columns import KINDS, MIXES
@@ -144,7 +145,7 @@ def _fitted(
             lower, upper = bounds(name)
             value = float(np.clip(value, lower, upper))
             found[name] = Parameter(name, value, known[name], fit.tells(name), error)
-        for each in _ranges(fit, left_out, known, error):
+        for each in _ranges(fit, left_out, fit.is_used(moved), known, error):
             found[each.name] = each
         before, after, used = fit.residuals({}), fit.residuals(moved), fit.is_used(moved)
         known |= {name: found[name].value for name in moved}
@@ -172,13 +173,16 @@ def _stated_error(group: Group, stated: Mapping[str, Stated]) -> float:
     return max(map(float, errors)) if errors else UNSTATED
 
 
-def _ranges(fit: OwnFit, left_out: Numbers, known: Mapping[str, float], error: float) -> Iterator[Parameter]:
-    """The ends of the ranges of each kind and mix of which there are runs."""
+def _ranges(
+    fit: OwnFit, left_out: Numbers, used: NDArray[np.bool_], known: Mapping[str, float], error: float
+) -> Iterator[Parameter]:
+    """The ends of the ranges of each kind and mix of which runs are used."""
     is_moe = np.concatenate([part.is_moe for part in fit.fitter.parts])
     for kind in KINDS:
         for mix in MIXES:
             of_kind = np.array([run.judged_as == kind for run in fit.runs]) & (is_moe == (mix == "moe"))
-            own = left_out[of_kind & (fit.weights > 0)]
+            of_kind &= used
+            own = left_out[of_kind]
             if not own.size:
                 continue
             n = float((fit.weights[of_kind] ** 2).sum())
