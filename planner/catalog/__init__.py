@@ -75,8 +75,11 @@ def _shipped_stacks() -> Table:
 
 def identified_stack(text: str) -> str:
     """The id of a stack, shipped or of a file of calibrations that is read. Raises UserError with the nearest."""
-    tables = [load_stacks(), *map(load_stacks, known_files())]
-    return next((table for table in tables if table.has(text)), tables[-1]).identify(text)
+    found = load_stacks()
+    for path in reversed(known_files()):
+        if not found.has(text) and path.is_file():
+            found = load_stacks(path)
+    return found.identify(text)
 
 
 def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = (), notes: Sequence[str] = ()) -> Table:

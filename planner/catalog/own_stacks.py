@@ -25,8 +25,8 @@ _files: list[Path] = []
 
 def known_files(path: Path | None = None) -> tuple[Path, ...]:
     """The files of calibrations that this process reads; one that is given is one of them from now on."""
-    if path is not None and path not in _files:
-        _files.append(path)
+    if path is not None and (whole := path.absolute()) not in _files:
+        _files.append(whole)
     return tuple(_files)
 
 
