@@ -24,7 +24,7 @@ def published() -> list[Run]:
     return [run for run in read(shipped(), databases, models_of(databases)) if not run.fault]
 
 
-def operation(name: str, template: str, output: str, **values: float) -> Run:
+def operation(name: str, template: str, output: str, **values: float | str) -> Run:
     """An operation of one's own on an H100."""
     return Run(name, template, template, "", CHIP, output, 1.0, "own", {**values})
 
@@ -39,13 +39,12 @@ def plans(kind: str) -> list[Run]:
             for at, (b, d, f) in enumerate(sizes)
         ]
     if kind == "collective":
-        sizes = np.repeat(2.0 ** np.linspace(12, 32, 10), 3)
         names = ("all_gather", "all_reduce", "all_to_all")
         return [
             operation(
-                f"{kind} {at}", "collectives", f"{names[at % 3]}_time_expected", n_chips=8.0, collective_bytes=size
+                f"{kind} {at}", "collective", "expected_time", collective=names[at % 3], array_bytes=size, axis_size=8.0
             )
-            for at, size in enumerate(sizes)
+            for at, size in enumerate(np.repeat(2.0 ** np.linspace(12, 32, 10), 3))
         ]
     kinds = {"train": ("train",), "serving": ("static", "tpot", "prefill")}[kind]
     found = [run for run in published() if run.judged_as in kinds and run.hardware == CHIP]

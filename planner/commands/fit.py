@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 @options.databases
 @click.option("-o", "--output", type=PATH, help="The CSV of calibrations to write; else FILE-calibrations.csv.")
 @click.option("--name", default="mine", show_default=True, help="What the stack is called.")
+@click.option("-H", "--hardware", "chip", metavar="CHIP", default="", help="The chip of measurements that name none.")
 @click.option("--device", metavar="TEXT", default="", help="What the runs were on, where FILE doesn't say it.")
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
 def command(
-    file: Path, databases: Databases, output: Path | None, name: str, device: str, force: bool
+    file: Path, databases: Databases, output: Path | None, name: str, chip: str, device: str, force: bool
 ) -> None:  # fmt: skip
     """Fit the runs of FILE, and write them as a stack of your own for --calibrations and the dropdown of stack.
 
@@ -37,7 +38,7 @@ def command(
     target = output or file.with_name(f"{file.stem}-calibrations.csv")
     refuse_existing(target, force=force)
     progress.step("fitting the runs")
-    found = fit(file, databases, name, device)
+    found = fit(file, databases, name, device, chip)
     progress.clear()
     found.write(target, into=file if output is None and found.is_workbook else None)
     for line in found.lines():

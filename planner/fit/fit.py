@@ -58,8 +58,8 @@ class FittedFile:
                 package.write(into)
 
 
-def fit(path: Path, databases: Databases, name: str, device: str = "") -> FittedFile:
-    """Fit the runs of a workbook, a CSV of runs or a measurements.csv.
+def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str = "") -> FittedFile:
+    """Fit the runs of a workbook, a CSV of runs or a measurements.csv; `chip` is that of measurements that name none.
 
     Raises UserError for what can't be read, a name that a shipped stack or calibration has, and where there is no run
     to fit to.
@@ -71,7 +71,9 @@ def fit(path: Path, databases: Databases, name: str, device: str = "") -> Fitted
         given, comparison = _of_workbook(path, databases, Path(folder)) if is_workbook else (databases, None)
         models = models_of(given)
         runs, devices = (
-            runs_of_csv(path, given, models) if comparison is None else runs_of_workbook(comparison, given, models)
+            runs_of_csv(path, given, models, chip)
+            if comparison is None
+            else runs_of_workbook(comparison, given, models)
         )
         named = [replace(run, source=path.name) if run.source == OWN else run for run in runs]
         stacks = fitted_stacks([run for run in named if not run.fault], given, models, name)

@@ -25,8 +25,10 @@ OWN = "own"  # the source of what isn't of a CSV of runs
 EXPECTED = "expected_time"  # the row of an operation's template that its measured time is beside
 
 
-def runs_of_csv(path: Path, databases: Databases, models: Table) -> tuple[list[Run], str]:
+def runs_of_csv(path: Path, databases: Databases, models: Table, chip: str = "") -> tuple[list[Run], str]:
     """The runs of a CSV of runs or of a measurements.csv, and the device that they are of, as far as the file says.
+
+    `chip` is that of rows of a measurements.csv that name none.
 
     Raises UserError with the line of what can't be read, or can't be a run.
     """
@@ -34,7 +36,9 @@ def runs_of_csv(path: Path, databases: Databases, models: Table) -> tuple[list[R
     if set(REQUIRED) <= set(sheet.header):
         rows = checked_measurements(path)
         devices = dict.fromkeys(row.device_kind for row in rows if row.device_kind)
-        return [_of_measurement(f"row {at}", row, databases) for at, row in enumerate(rows, 1)], ", ".join(devices)
+        return [_of_measurement(f"row {at}", row, databases, chip) for at, row in enumerate(rows, 1)], ", ".join(
+            devices
+        )
     runs = read(path, databases, models)
     lines = {cells.get("id", "").strip(): line for line, cells in sheet.records()}
     for run in runs:
@@ -51,7 +55,7 @@ def runs_of_workbook(sheet: ComparisonSheet, databases: Databases, models: Table
     return [*cases, *runs], ", ".join(dict.fromkeys(filter(None, named)))
 
 
-def _of_measurement(identifier: str, row: Measurement, databases: Databases) -> Run:
+def _of_measurement(identifier: str, row: Measurement, databases: Databases, chip: str) -> Run:
     template, inputs = row.template, json.loads(row.inputs) if row.inputs else {}
     if not (template and inputs):
         try:
@@ -59,7 +63,7 @@ def _of_measurement(identifier: str, row: Measurement, databases: Databases) -> 
         except ValueError:
             template = ""
     fault = "" if row.is_trusted else f"flagged: {row.flags}" if row.flags else f"{row.status}: {row.reason}"
-    return _operation(identifier, template, inputs, row.hardware_id, row.t_median, fault, databases)
+    return _operation(identifier, template, inputs, row.hardware_id or chip, row.t_median, fault, databases)
 
 
 def _of_case(row: CaseRow, databases: Databases) -> Run:
@@ -79,7 +83,7 @@ def _operation(
     if not fault and EXPECTED not in known:
         fault = f"nothing is expected of {template or 'a case that no template has'}"
     if not fault and not databases.hardware.has(hardware):
-        fault = f"no accelerator {hardware!r}" if hardware else "no chip is named"
+        fault = f"no accelerator {hardware!r}" if hardware else "it names no chip, and -H no other"
     if not fault and not 0 < time < float("inf"):
         fault = "no measured time"
     values: dict[str, Value] = {

@@ -157,7 +157,12 @@ def _fitted(
         if family == kind_of(chip) and reach.sources:
             found[name] = Parameter(name, reach.value, stated[name].value, len(reach.sources))
     everything = (found.get(name) or Parameter(name, line.value, line.value) for name, line in stated.items())
-    missing = (OwnRun(run, False, NOTHING) for each in together for run in each.runs if run.id not in runs)
+    missing = (
+        OwnRun(run, is_used=False, why_not=NOTHING if np.isfinite(each.expected[at]) else each.why_not(at))
+        for each in together
+        for at, run in enumerate(each.runs)
+        if run.id not in runs
+    )
     return OwnCalibration(identifier, chip, base, tuple(everything), (*runs.values(), *missing))
 
 
