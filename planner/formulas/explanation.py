@@ -43,7 +43,7 @@ def explain(results: Results, names: Sequence[str], facts: Facts, depth: int | N
 def _fitted(results: Results, names: Sequence[str], facts: Facts) -> list[str]:
     """The calibrations and the factors of the stack that some numbers are made of."""
     reached = results.template.closure(names)
-    rows = [row for row in results.template.rows if row.name in reached and row.kind in FITTED]
+    rows = [row for row in results.template.rows if row.name in reached and row.kind in FITTED and row.unit != "text"]
     rows = [row for row in rows if row.name not in (*results.given, *names)]
     if not rows:
         return []

@@ -17,7 +17,7 @@ class Judged:
     """A run, and what is expected of it, in the unit of the template's row; None where there is no such number.
 
     `null` is what the null model says: the bound times what such chips take over theirs. `fault` says why nothing is
-    expected.
+    expected, `is_fitted_to` whether what is expected was fitted to runs of its source.
     """
 
     run: Run
@@ -30,6 +30,7 @@ class Judged:
     is_rate: bool = False
     calibration: str = ""
     fault: str = ""
+    is_fitted_to: bool = False
 
     def over_measured(self, number: float | None) -> float | None:
         """A number over the measured one, as times: of rates the inverse."""

@@ -21,7 +21,7 @@ from planner import csvfile
 from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.formulas.evaluation import code
-from planner.formulas.expected import FAMILIES
+from planner.formulas.expected import FAMILIES, chip_calibration
 from planner.formulas.template import Template
 from planner.spoken import PERCENT, percent, spoken
 from planner.table import shown
@@ -43,7 +43,7 @@ SIZES: Mapping[str, Mapping[str, str]] = {
     "matmul": {"tokens": "B", "d_in": "D", "d_out": "F"},
 }
 """By template the sizes of a run that a reader wants to see, and what to call them above a column."""
-TEXTS = {"calibration_id": 2.0, "compute_dtype": 1.5, "stack": 1.0}
+TEXTS = {"chip_calibration": 2.0, "compute_dtype": 1.5, "stack": 1.0}
 """What a text that differs counts, in doublings of parameters."""
 ANOTHER_KIND, EXPERTS = 3.0, 3.0
 """What a TPU counts beside a GPU, and a mixture of experts beside a dense model, in doublings of parameters."""
@@ -135,8 +135,8 @@ class PublishedRuns:
         order = [int(at) for at in np.argsort(distances, kind="stable")[:FEW] if np.isfinite(distances[at])]
         runs = tuple(_near(found, self.models, at, float(distances[at])) for at in order)
         same = np.array([run.hardware == hardware for run in found.runs])
-        if (calibration := value("calibration_id")) not in FAMILIES:
-            same |= found.of("calibration_id") == _code(calibration)
+        if (calibration := chip_calibration(value)) not in FAMILIES:
+            same |= found.of("chip_calibration") == _code(calibration)
         return Nearest(runs, tuple(SIZES[found.template.name].values()), int(same.sum()))
 
 
@@ -202,8 +202,9 @@ def _distances(together: Together, value: Callable[[str], Value]) -> Numbers:
             squares += UNKNOWN**2
     for name, weight in TEXTS.items():
         if name in together.template.by_name:
-            squares += weight**2 * (together.of(name) != _code(value(name)))
-    squares += ANOTHER_KIND**2 * (_is_tpu(together) != str(value("calibration_id")).startswith("tpu"))
+            own_text = chip_calibration(value) if name == "chip_calibration" else value(name)
+            squares += weight**2 * (together.of(name) != _code(own_text))
+    squares += ANOTHER_KIND**2 * (_is_tpu(together) != str(chip_calibration(value)).startswith("tpu"))
     if "n_moe_layers" in together.template.by_name:
         own_layers = value("n_moe_layers")
         squares += EXPERTS**2 * (together.is_moe != (isinstance(own_layers, float) and own_layers > 0))

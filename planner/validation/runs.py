@@ -24,7 +24,9 @@ from planner.scaled_units import factor
 
 REQUIRED = ("id", "kind", "template", "hardware", "settings", "output", "measured", "source")
 COLUMNS = (*REQUIRED, "model", "unit", "fair", "fit", "assumes")
-KIND_OF_TEMPLATE = {"training": "train", "collectives": "collective", "matmul": "matmul"}
+KIND_OF_TEMPLATE = {
+    "training": "train", "collectives": "collective", "collective": "collective", "matmul": "matmul",
+}  # fmt: skip
 KIND_OF_OUTPUT = {
     "static_batch": "static", "prefill": "prefill", "time_to_first_token": "prefill", "decode_step": "decode",
     "expected_time": "matmul",

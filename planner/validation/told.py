@@ -43,19 +43,27 @@ def _row(row: Judged) -> dict[str, object]:
     own = {name: None if number is None else number / row.run.written for name, number in numbers.items()}
     return {
         "id": row.run.id, "kind": row.run.kind, "source": row.run.source, **own,
-        "measured": row.run.measured / row.run.written, **({"fault": row.fault} if row.expected is None else {}),
+        "measured": row.run.measured / row.run.written, "fitted_to": row.is_fitted_to,
+        **({"fault": row.fault} if row.expected is None else {}),
     }  # fmt: skip
 
 
-def as_text(rows: Sequence[Judged], about: str) -> str:
-    """A table for kinds, with dense models and mixtures of experts apart, and one for sources."""
-    parts = [about, "", _table("kind", by(rows, lambda row: row.run.kind))]
+def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False) -> str:
+    """A table for kinds, with dense models and mixtures of experts apart, and one for sources.
+
+    By calibrations of a person's own (`is_own`), sources that these were fitted to stand apart from all others.
+    """
+
+    def apart(name: str, row: Judged) -> str:
+        return f"{name}, {'fitted to' if row.is_fitted_to else 'not fitted to'}" if is_own else name
+
+    parts = [about, "", _table("kind", by(rows, lambda row: apart(row.run.kind, row)))]
     has_experts = {row.run.kind for row in rows if row.is_moe}
     mixed = [row for row in rows if row.run.kind in has_experts]
     names = {"dense": "dense", "moe": "mixture of experts"}
     if mixed:
-        parts += ["", _table("kind and model", by(mixed, lambda row: f"{row.run.kind}, {names[row.mix]}"))]
-    parts += ["", _table("source", by(rows, lambda row: row.run.source)), "", NOTE]
+        parts += ["", _table("kind and model", by(mixed, lambda row: apart(f"{row.run.kind}, {names[row.mix]}", row)))]
+    parts += ["", _table("source", by(rows, lambda row: apart(row.run.source, row))), "", NOTE]
     if found := reasons(rows):
         parts += ["", f"Nothing is expected of {table.counted(sum(map(len, found.values())), 'run')}:"]
         parts += [f"  {_named(ids)}: {why}" for why, ids in found.items()]

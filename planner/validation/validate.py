@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from planner.catalog.calibrations import stated_calibrations
 from planner.catalog.databases import Databases
 from planner.validation.judged import Judged, judged, without_own_source
 from planner.validation.null_model import with_null
@@ -34,7 +37,24 @@ def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = 
         sources = {run.source for run in runs}
         others = predicted(_other(published, sources), ours, models_of(ours)) if runs is not published else []
         rows = without_own_source(rows, fitted([*together, *others], databases.hardware).groups)
+    else:
+        rows = [
+            replace(row, is_fitted_to=row.run.source.replace(" ", "_") in sources)
+            for row, sources in zip(rows, _fitted_to(rows, databases), strict=True)
+        ]
     return with_null(rows, known)
+
+
+def _fitted_to(rows: Sequence[Judged], databases: Databases) -> list[set[str]]:
+    """For each row the sources whose runs the calibration was fitted to that it is expected by."""
+    stated = stated_calibrations(databases.calibrations_csv, only=databases.only)
+    fitted = {
+        identifier: {
+            source for line in lines.values() if line.cells.get("rows") for source in line.cells["sources"].split()
+        }
+        for identifier, lines in stated.items()
+    }
+    return [fitted.get(row.calibration, set()) for row in rows]
 
 
 def _other(published: list[Run], sources: set[str]) -> list[Run]:
