@@ -17,7 +17,7 @@ from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.catalog.rows import Reader
 from planner.errors import Place, UserError
-from planner.xlsx.atomic import write_atomically
+from planner.xlsx.atomic import refuse_if_unwritable, write_atomically
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -110,6 +110,7 @@ def put(kind: Kind, path: Path, cells: Mapping[str, str], *, force: bool = False
 
 def readable(kind: Kind, path: Path, identifier: str, *, force: bool) -> csvfile.Sheet | None:
     """The file that a row of this id can be put into; None where there is none yet. Raises UserError as `put` does."""
+    refuse_if_unwritable(path)
     if not path.exists():
         return None
     sheet = csvfile.read(path, required=["id"], known=list(kind.by_name))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner.commands.options import PATH, repeatable
+from planner.commands.options import PATH, hardware_csv, repeatable
 from planner.errors import UserError
 from planner.measure import interrupts
 
@@ -32,6 +32,7 @@ LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
 @repeatable("--case", "only", metavar="NAME", help=f"Only cases that NAME means: {MEANT}.")
 @click.option("--list", "is_list", is_flag=True, help="List the cases with their keys, and measure nothing.")
 @click.option("-H", "--hardware", metavar="CHIP", default="", help="What this machine is, where JAX can't tell.")
+@hardware_csv
 @repeatable("--flags", "variants", metavar="FLAGS", help="Measure under these XLA flags. Repeatable: side by side.")
 @click.option("--budget", metavar="SECONDS", type=float, default=float("inf"), help="Begin no case after this long.")
 @click.option("--keep-profiles", metavar="DIR", type=PATH, help="Keep the profiler's files here.")
@@ -43,8 +44,8 @@ def command(is_list: bool, **options: Any) -> None:
     asked = Asked(**options)
     if (asked.file is None) == (asked.suite is None) or (asked.suite and asked.csv is None and not is_list):
         raise click.UsageError("give a workbook, or --suite quick (or full) with --csv FILE")
-    if asked.file is not None and asked.hardware:
-        raise click.UsageError("-H is for --suite: in a workbook each row names its chip")
+    if asked.file is not None and (asked.hardware or asked.hardware_csv):
+        raise click.UsageError("-H and --hardware-csv are for --suite: in a workbook each row names its chip")
     with interrupts.noted():
         if is_list:
             _list(asked)
@@ -65,6 +66,7 @@ class Asked:
     csv: Path | None
     only: tuple[str, ...]
     hardware: str
+    hardware_csv: Path | None
     variants: tuple[str, ...]
     budget: float
     keep_profiles: Path | None
@@ -90,29 +92,32 @@ def _workbook(file: Path, asked: Asked) -> None:
     from planner.xlsx.opc import Package
 
     interrupts.check()
-    planned = measuring.planned_in(Package.read(file), asked.only)
-    done = _measured(measuring.for_here(planned), STANDARD, asked)
+    package = Package.read(file)
+    planned, kinds = measuring.planned_in(package, asked.only), measuring.kinds_in(package)
+    done = _measured(measuring.for_here(planned, kinds), kinds, STANDARD, asked)
     _land(file, asked.csv, done, lambda: measuring.land_planned(file, planned, done))
 
 
 def _suite(suite: str, csv: Path, asked: Asked) -> None:
+    from planner import catalog
     from planner.compare import measuring
     from planner.measure.timing import BRISK, STANDARD
 
     interrupts.check()
-    cases = measuring.of_suite(suite, asked.only, asked.hardware)
-    done = _measured(cases, BRISK if suite == "quick" else STANDARD, asked)
+    table = catalog.load_hardware(asked.hardware_csv, only=False)
+    cases = measuring.of_suite(suite, asked.only, asked.hardware, asked.hardware_csv)
+    done = _measured(cases, measuring.device_kinds(table), BRISK if suite == "quick" else STANDARD, asked)
     _refuse_nothing(csv, done)
     click.echo(f"{csv}: {_counts(done)}")
 
 
-def _measured(cases: Sequence[Case], rules: Rules, asked: Asked) -> list[Measurement]:
+def _measured(cases: Sequence[Case], kinds: Mapping[str, str], rules: Rules, asked: Asked) -> list[Measurement]:
     """Time the cases, and keep each in the CSV, if there is one, as soon as it is timed."""
-    from planner.compare import measuring
     from planner.measure.measurements_csv import keep_measurements
+    from planner.measure.run import measure_cases
 
-    rows = measuring.measured(
-        cases, progress=_tell, budget_s=asked.budget, profiles_to=asked.keep_profiles, rules=rules
+    rows = measure_cases(
+        cases, kinds=kinds, progress=_tell, budget_s=asked.budget, profiles_to=asked.keep_profiles, rules=rules
     )
     return keep_measurements(asked.csv, rows) if asked.csv else list(rows)
 
@@ -126,6 +131,7 @@ def _side_by_side(asked: Asked) -> None:
     arguments = ["--suite", asked.suite] if asked.suite else []
     arguments += [word for text in asked.only for word in ("--case", text)]
     arguments += ["--hardware", asked.hardware] if asked.hardware else []
+    arguments += ["--hardware-csv", str(asked.hardware_csv)] if asked.hardware_csv else []
     arguments += ["--budget", str(asked.budget)] if asked.budget != float("inf") else []
     done = variants.measured(asked.variants, arguments, file, asked.keep_profiles)
     if csv is not None:
