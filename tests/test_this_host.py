@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -62,7 +65,7 @@ def at(seconds: float, case: Case, **columns: Any) -> Measurement:
 
 def test_this_machine_becomes_a_row_that_plans_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measured for real, if briefly: peaks, bandwidth and memory, how and when as their source; a plan reads it."""
-    brief = {"RULES": QUICK, "CPU_SIZES": (64,), "CPU_COPY": (2.0**20, 2.0**20), "DTYPES": ("fp32",)}
+    brief = {"RULES": QUICK, "CPU_SIZES": (256,), "CPU_COPY": (2.0**20, 2.0**20), "DTYPES": ("fp32",)}
     for name, value in brief.items():
         monkeypatch.setattr(this_host, name, value)
     done = add()
@@ -74,7 +77,7 @@ def test_this_machine_becomes_a_row_that_plans_read(monkeypatch: pytest.MonkeyPa
         found = row[name]
         assert isinstance(found, float)
         assert found > least, name
-    assert re.search("peak_fp32: 64 x 64 matmul, .* samples by .*, spread [0-9.]+%", str(row["source_flops"]))
+    assert re.search("peak_fp32: 256 x 256 matmul, .* samples by .*, spread [0-9.]+%", str(row["source_flops"]))
     assert re.search("hbm_bandwidth: copy of .* samples by .*, spread [0-9.]+%", str(row["source_hbm"]))
     sizes = ["--set", "tokens=64", "d_in=64", "d_out=64", "compute_dtype=fp32", "weight_dtype=fp32"]
     planned = CliRunner().invoke(group, ["calc", "matmul", "-H", "laptop", "--hardware-csv", "my.csv", *sizes])
@@ -143,7 +146,7 @@ def test_no_case_begins_after_the_budget(timed: Callable[[Rate], list[str]]) -> 
     asked = timed(lambda case: at(1e-3, case))
     done = add("--budget", "0")
     assert (done.exit_code, len(asked)) == (2, 1)
-    assert "too little could be measured: 1 of 22 cases in 0 s; give it a longer --budget" in done.output
+    assert "too little could be measured: 1 of 21 cases in 0 s; give it a longer --budget" in done.output
     assert not Path("my.csv").exists()
 
 
@@ -169,3 +172,26 @@ def test_what_the_database_knows_of_the_device_is_taken_from_there(
     assert row["peak_bf16"] == 9.85e13
     assert row["peak_int4"] is None
     assert "peak_bf16 is 50% of its data sheet" in done.output
+
+
+@pytest.mark.slow
+def test_links_are_measured_where_there_are_several_devices() -> None:
+    """All-reduces over two forced devices, in a process of its own: the row is a switch of two with their egress."""
+    code = (
+        "import sys; from planner.cli import group; from planner.compare import this_host as host;"
+        "from planner.measure.timing import Rules;"
+        "host.RULES = Rules(warmup_s=0, sample_s=0, contested_s=0, loop_s=0.001, profiled_calls=2);"
+        "host.CPU_SIZES, host.DTYPES, host.PAYLOADS = (256,), ('fp32',), (2.0**16, 2.0**20);"
+        "host.CPU_COPY = 2.0**20, 2.0**20; group(sys.argv[1:], standalone_mode=False)"
+    )
+    words = ["hardware", "add", "--this-host", "two", "--to", "my.csv"]
+    flags = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    done = subprocess.run([sys.executable, "-c", code, *words], env=flags, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    row = load_hardware(Path("my.csv")).row("two")
+    egress = row["scaleup_bandwidth"]
+    assert isinstance(egress, float)
+    assert egress > 1e6
+    assert (row["topology"], row["node_size"], row["link_bandwidth"]) == ("switch", 2, egress)
+    assert "over 2 devices" in str(row["source_interconnect"])
+    assert "devices that share a processor" in done.stdout

@@ -21,11 +21,15 @@ from planner.compare.measuring import device_kinds, predicted
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.measure import clock, devices
+from planner.measure.collectives import collective
 from planner.measure.devices import Device
+from planner.measure.mesh import MeshSpec
 from planner.measure.records import Measurement
 from planner.measure.run import Case, measure_cases
+from planner.measure.spread import laid_out
 from planner.measure.timing import NOISY, Rules
-from planner.spoken import spoken
+from planner.measure.workload import Arguments, CaseSkipped
+from planner.spoken import shown, spoken
 from planner.stored_rows import HARDWARE, put, readable
 
 DTYPES = ("bf16", "fp32", "int8", "fp16", "fp8", "tf32")  # in the order in which a short budget takes them
@@ -34,7 +38,7 @@ OUTPUTS = {"int8": "int32", "fp8": "bf16", "tf32": "fp32"}
 OPERANDS = {"tf32": "fp32"}
 SIZES = (4096, 8192, 16384, 2048)  # of square matmuls on an accelerator; the first is short and near the best
 CPU_SIZES = (512, 1024, 2048, 4096)
-COPY_BYTES = 2**30  # of one array on an accelerator
+COPY_BYTES = 2.0**30  # of one array on an accelerator
 CPU_COPY = 2.0**28, 2.0**29  # the least and the most on a CPU: larger ones only take longer
 BEYOND = 2  # arrays of as much as the largest cache each
 MEMORY_SHARE = 1 / 16  # of the memory that is free, which an array of a copy takes at most
@@ -43,7 +47,8 @@ RULES = Rules(
 )  # brief: there are many, and of each kind the best counts
 DIGITS = 4
 PART_OF_CHIP = 0.6  # of the chip's memory: a device that holds less is one of its cores
-BANDWIDTH = "hbm_bandwidth"
+BANDWIDTH, LINKS, PEAK = "hbm_bandwidth", "scaleup_bandwidth", "peak_"
+PAYLOADS = (2.0**24, 2.0**26, 2.0**28)  # bytes of an all-reduce, of which the best counts
 CALIBRATION = "measured"  # of chips whose peaks are what they reach
 
 
@@ -86,8 +91,8 @@ def add(name: str, to: Path, *, force: bool, budget_s: float, progress: Callable
     asked = dict(_cases(device))
     rows = list(_in_time(measure_cases(list(asked.values()), kinds={}, progress=progress, rules=RULES), budget_s))
     timed = dict(zip(asked, rows, strict=False))
-    figures = _figures(timed)
-    if BANDWIDTH not in figures or len(figures) == 1:
+    figures = _figures(timed) | _links(device)
+    if BANDWIDTH not in figures or not any(column.startswith(PEAK) for column in figures):
         reason = next(
             (row.reason for row in rows if row.reason), f"{len(rows)} of {len(asked)} cases in {budget_s:g} s"
         )
@@ -110,11 +115,11 @@ def _in_time(rows: Iterable[Measurement], budget_s: float) -> Iterator[Measureme
 
 
 def _cases(device: Device) -> Iterator[tuple[tuple[str, float], Case]]:
-    """What is measured, by its column and its size: copies first, then each size of matmul in all dtypes."""
+    """What is measured, by its column and its size: a copy first, then each size of matmul in all dtypes."""
     is_cpu = device.platform == "cpu"
-    for size in _copy_sizes(is_cpu):
-        copy = {"n_elements": size // 4, "n_operands": 1.0, "element_bytes": 4.0}
-        yield (BANDWIDTH, size), _case(f"Copy of {spoken(size, 'byte')}", "elementwise", copy)
+    size = _copy_bytes(is_cpu)
+    copy = {"n_elements": size // 4, "n_operands": 1.0, "element_bytes": 4.0}
+    yield (BANDWIDTH, size), _case(f"Copy of {spoken(size, 'byte')}", "elementwise", copy)
     for size in CPU_SIZES if is_cpu else SIZES:
         for dtype in DTYPES:
             if dtype != "tf32" or device.platform == TF32_ON:
@@ -122,16 +127,15 @@ def _cases(device: Device) -> Iterator[tuple[tuple[str, float], Case]]:
                 given: dict[str, Value] = dict.fromkeys(("tokens", "d_in", "d_out"), float(size))
                 given |= {"weight_dtype": held, "activation_dtype": held, "compute_dtype": dtype}
                 given["output_dtype"] = OUTPUTS.get(dtype, dtype)
-                yield (f"peak_{dtype}", size), _case(f"Matmul {size} {dtype}", "matmul", given)
+                yield (PEAK + dtype, size), _case(f"Matmul {size} {dtype}", "matmul", given)
 
 
-def _copy_sizes(is_cpu: bool) -> tuple[float, float]:
-    """Bytes of an array that is copied, of two sizes, each with its copy beyond the caches."""
+def _copy_bytes(is_cpu: bool) -> float:
+    """Bytes of an array that is copied: with its copy beyond the caches, and within the memory."""
     least, most = CPU_COPY
-    size = min(max(least, BEYOND * devices.last_level_cache()), most) if is_cpu else float(COPY_BYTES)
+    size = min(max(least, BEYOND * devices.last_level_cache()), most) if is_cpu else COPY_BYTES
     free = devices.free_memory(clock.devices()[0])
-    size = size if free is None else min(size, MEMORY_SHARE * free)
-    return size // 8 * 8, size // 16 * 8
+    return size if free is None else min(size, MEMORY_SHARE * free)
 
 
 def _case(label: str, template: str, given: Mapping[str, Value]) -> Case:
@@ -153,21 +157,47 @@ def _figures(rows: Mapping[tuple[str, float], Measurement]) -> dict[str, Figure]
     return found
 
 
+def _links(device: Device) -> dict[str, Figure]:
+    """What each device of this process sends, from all-reduces over all of them; nothing for one alone, or a mesh."""
+    if device.n_devices < 2 or device.n_processes > 1:
+        return {}
+    mesh = laid_out(MeshSpec((("data", device.n_devices),)))
+    ways, best = device.n_devices, None
+    for payload in PAYLOADS:
+        given = Arguments("collective", {"collective": "all_reduce", "array_bytes": payload})
+        try:
+            time_s = clock.time_workload(collective(given, mesh, "data", ways), RULES).primary
+        except CaseSkipped:
+            continue
+        bus = 2 * (ways - 1) / ways * payload / time_s.median  # as NCCL's tests count it
+        if best is None or bus > best.value:
+            how = f"all-reduce of {spoken(payload, 'byte')} over {ways} devices, {time_s.n_samples} samples"
+            best = Figure(LINKS, bus, time_s.spread, how)
+    return {LINKS: best} if best else {}
+
+
 def _cells(name: str, device: Device, figures: Mapping[str, Figure], known: Mapping[str, Value]) -> dict[str, Value]:
     """The row of a hardware CSV: what was measured, then what the database knows, then what the system says."""
     measured: dict[str, Value] = {column: float(f"{figure.value:.{DIGITS}g}") for column, figure in figures.items()}
-    unmeasured = dict.fromkeys(column for column in known if column.startswith("peak_"))
+    unmeasured = dict.fromkeys(column for column in known if column.startswith(PEAK))
     held = devices.memory(clock.devices()[0])
+    if known.get("topology") not in (None, "switch"):
+        measured.pop(LINKS, None)
+    elif LINKS in measured:
+        measured |= {"link_bandwidth": measured[LINKS], "network": known.get("network") or "switch"}
+        measured |= {"node_size": known.get("node_size") or device.n_devices, "topology": "switch"}
     own: dict[str, Value] = {
         "name": known.get("name") or (devices.host_name() if device.platform == "cpu" else device.device_kind),
         "kind": device.platform if device.platform in ("tpu", "gpu") else "other",
         "hbm_bytes": held if _is_part(held, known) or not known.get("hbm_bytes") else known["hbm_bytes"],
         "jax_device_kind": device.device_kind,
         "calibration": CALIBRATION,
-        "source_flops": _source(device, [figure for figure in figures.values() if figure.column != BANDWIDTH]),
+        "source_flops": _source(device, [figure for figure in figures.values() if figure.column.startswith(PEAK)]),
         "source_hbm": _source(device, [figures[BANDWIDTH]]),
         "check_level": "measured",
     }
+    if LINKS in measured:
+        own["source_interconnect"] = _source(device, [figures[LINKS]])
     return {"id": name, **known, **unmeasured, **measured, **own}
 
 
@@ -182,7 +212,7 @@ def _source(device: Device, figures: Sequence[Figure]) -> str:
     told = "; ".join(f"{figure.column}: {figure.how}, spread {figure.spread:.1%}" for figure in figures)
     on = devices.host_name() if device.platform == "cpu" else f"{device.device_kind}, {device.runtime_version}"
     ran = f"measured {datetime.now(UTC):%Y-%m-%d} by planner hardware add with JAX {device.jax} on {on}"
-    return f"{ran}: the best median of several sizes; {told}"
+    return f"{ran}: of several sizes of matmul the best median; {told}"
 
 
 def _text(value: Value) -> str:
@@ -205,6 +235,11 @@ def _notes(
         if _is_part(devices.memory(clock.devices()[0]), known):
             yield "a device of JAX is a part of such a chip here: the row is of the part, links and power of the chip"
     yield from dict.fromkeys(f"{column}: {row.reason}" for (column, _), row in timed.items() if row.reason)
+    if LINKS in figures and known.get("topology") not in (None, "switch"):
+        reached = shown(figures[LINKS].value, "byte/s")
+        yield f"all-reduces over this slice reach {reached}; the row's links are the data sheet's"
+    if LINKS in figures and not known:
+        yield "peaks and bandwidth are of one device alone: devices that share a processor have them together"
     loose = [figure.column for figure in figures.values() if figure.spread > NOISY]
     if loose:
         yield f"{', '.join(loose)}: the samples differ by more than {NOISY:.0%}; something else may be running"
