@@ -33,8 +33,7 @@ def workload(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> W
     given, mesh = Arguments(template, inputs), spread.laid_out(spec)
     if template == "sharded_step":
         return sharded_step(given, spec, mesh)
-    ways = ways_of(template, given)
-    along = axis or spec.axis_of(ways, given.count("inner_ways", 1))
+    ways, along = _ways(template, given), axis_of(template, inputs, spec, axis)
     if not along or spec.ways(along) != ways:
         raise CaseSkipped(f"no axis of the mesh {spec} has {ways} devices")
     if template == "collective":
@@ -44,7 +43,18 @@ def workload(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> W
     return sharded_matmul(given, mesh, along, ways)
 
 
-def ways_of(template: str, given: Arguments) -> int:
+def axis_of(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> str:
+    """The axis that a row lies along, `axis` where it is given; blank where none fits. Of a step all."""
+    given = Arguments(template, inputs)
+    try:
+        if template == "sharded_step":
+            return SEVERAL.join(spec.names)
+        return axis or spec.axis_of(_ways(template, given), given.count("inner_ways", 1))
+    except CaseSkipped:
+        return ""
+
+
+def _ways(template: str, given: Arguments) -> int:
     """Devices of the group that a collective, or a matmul, lies over."""
     if template == "collective":
         return round(given.number("axis_size", 0) ** given.number("n_axes", 1))

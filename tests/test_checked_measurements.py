@@ -11,12 +11,17 @@ from hypothesis import strategies as st
 
 from planner.compare.checked_measurements import LONGEST, checked_measurements
 from planner.compare.comparison_cases import load
+from planner.compare.mesh_cases import cases_of
 from planner.errors import UserError
 from planner.measure.measurements_csv import write_measurements
+from planner.measure.mesh import MeshSpec
 from planner.measure.records import Measurement, case_key, inputs_json
 from tests.backfills import backfill, keys, measurement
 
-CASES = {case.key: case for case in load("full")}
+OVER_MESH = [
+    case for mesh in ("data=2,tensor=4", "fsdp=4") for case in cases_of(MeshSpec.parse(mesh), "full", "cpu")
+]  # fmt: skip
+CASES = {case.key: case for case in [*load("full"), *OVER_MESH]}
 SIZES = {"tokens": 64.0, "d_in": 32.0, "d_out": 16.0}
 GOOD = measurement(case_key("matmul", SIZES), 1e-3)
 
@@ -35,7 +40,7 @@ def fault_of(tmp_path: Path, *rows: Measurement) -> str:
 @given(st.sampled_from(sorted(CASES)), st.floats(1e-9, LONGEST, exclude_max=True))
 @settings(max_examples=60, deadline=None)
 def test_every_case_of_ours_is_taken(tmp_path_factory: pytest.TempPathFactory, key: str, seconds: float) -> None:
-    """Each shipped case with its inputs, whatever it took."""
+    """Each shipped case with its inputs, over a mesh too, whatever it took."""
     case = CASES[key]
     row = measurement(key, seconds, template=case.template.name, inputs=inputs_json(case.inputs))
     assert fault_of(tmp_path_factory.mktemp("good"), row) == ""

@@ -7,6 +7,7 @@ machine names, or else by their labels or markers: an analyst may move, rename, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
@@ -14,7 +15,7 @@ from itertools import chain
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.template import Template
-from planner.measure.records import case_key
+from planner.measure.records import case_key, parse_key
 from planner.xlsx.address import Area, address, unquoted
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, is_number
@@ -67,9 +68,18 @@ class CaseRow:
 
     @cached_property
     def inputs(self) -> dict[str, float | str | None]:
-        """The inputs of its template that stand in its cells."""
-        names = _inputs(self.template.name) if self.template else ()
-        return {name: self.text(name) or self.number_in(name) for name in names}
+        """The inputs of its template that stand in its cells; what the sheet has no column for is as its key says."""
+        if self.template is None:
+            return {}
+        names = _inputs(self.template.name)
+        typed = {name: self.text(name) or self.number_in(name) for name in names if name in self.columns}
+        if len(typed) == len(names):
+            return typed
+        with suppress(ValueError):
+            template, keyed = parse_key(self.text(KEY))
+            if template == self.template.name:
+                return {name: typed.get(name, keyed.get(name)) for name in names}
+        return typed
 
     @cached_property
     def keys(self) -> set[str]:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from planner import catalog
 from planner.catalog import Table
-from planner.compare import comparison_cases
+from planner.compare import comparison_cases, mesh_cases
 from planner.compare.comparison_cases import ComparisonCase, is_meant, likest, refuse_blank
 from planner.compare.comparison_sheet import CaseRow, find
 from planner.compare.landing import Landing, land
@@ -18,7 +18,8 @@ from planner.compare.listed_chips import listed_chips
 from planner.compare.prediction import predict
 from planner.errors import Place, UserError
 from planner.formulas import library
-from planner.measure import clock, devices
+from planner.measure import clock, devices, sharded, spread
+from planner.measure.mesh import MeshSpec
 from planner.measure.records import Measurement
 from planner.measure.run import Case
 from planner.xlsx.opc import Package
@@ -87,29 +88,46 @@ def _of_row(place: Place, row: CaseRow) -> Case:
         value = row.number_in(column)
         return nan if value is None else value
 
+    chips = _chips(figure("n_chips"))
     return Case(
         key=row.text("case_key"),
         template=name,
         inputs=row.inputs,
         label=row.text("case_label"),
         floor_s=figure("lower_bound_time") if has_floor else nan,
-        flops=figure("flops"),
-        memory_bytes=figure("memory_bytes"),
+        flops=figure("flops") / chips,
+        memory_bytes=figure("memory_bytes") / chips,
+        bus_bytes=figure("bus_bytes"),
+        axis=row.text("mesh_axis"),
     )
 
 
-def listed(suite: str, only: Sequence[str]) -> list[ComparisonCase]:
-    """The cases of a suite for this machine. Raises UserError where a text of `only` means none."""
-    cases = [case for case in comparison_cases.load(suite) if case.on in ("", _platform())]
+def _chips(count: float) -> float:
+    """What work over all chips is divided by for that of one."""
+    return 1.0 if isnan(count) else count
+
+
+def listed(suite: str, only: Sequence[str], mesh: MeshSpec | None = None) -> list[ComparisonCase]:
+    """The cases of a suite for this machine, those over a mesh where one is given.
+
+    Raises UserError where a text of `only` means none, and where the devices don't fit the mesh.
+    """
+    if mesh is not None:
+        places, found = spread.coordinates(spread.laid_out(mesh)), _here(device_kinds(catalog.load_hardware()))
+        cases = mesh_cases.cases_of(mesh, suite, _platform(), places, found[0] if len(found) == 1 else "")
+    else:
+        cases = [case for case in comparison_cases.load(suite) if case.on in ("", _platform())]
     return meant(cases, only, lambda case: (case.label, case.key), f"--suite {suite}")
 
 
-def of_suite(suite: str, only: Sequence[str], hardware: str = "", hardware_csv: Path | None = None) -> list[Case]:
+def of_suite(
+    suite: str, only: Sequence[str], hardware: str = "", hardware_csv: Path | None = None, mesh: MeshSpec | None = None
+) -> list[Case]:
     """The cases of a suite with their predictions; `hardware` where JAX can't tell the chip.
 
     A chip of a CSV of one's own goes before a shipped one. Raises UserError where no case is meant.
     """
-    kept, table = listed(suite, only), catalog.load_hardware(hardware_csv, only=False)
+    kept, table = listed(suite, only, mesh), catalog.load_hardware(hardware_csv, only=False)
     own = catalog.load_hardware(hardware_csv) if hardware_csv else None
     found = _here(device_kinds(table))
     if hardware and hardware not in found:
@@ -125,10 +143,12 @@ def predicted(case: ComparisonCase, chip: str, table: Table | None = None) -> Ca
     results = predict(case.template.name, case.inputs, chip, table)
 
     def figure(name: str) -> float:
-        value = results.value(name) if name in results else None
+        value = results.value(name) if name in results.template.by_name else None
         return value if isinstance(value, float) else nan
 
-    lacking = _platform() != "cpu" and chip and isnan(figure("lower_bound_time"))
+    has_bound = _platform() == "cpu" or case.template.name in sharded.SPREAD
+    lacking = not has_bound and chip and isnan(figure("lower_bound_time"))
+    chips = _chips(figure("n_chips"))
     return Case(
         key=case.key,
         template=case.template.name,
@@ -136,8 +156,10 @@ def predicted(case: ComparisonCase, chip: str, table: Table | None = None) -> Ca
         label=case.label,
         hardware_id=chip,
         floor_s=figure("lower_bound_time"),
-        flops=figure("flops"),
-        memory_bytes=figure("memory_bytes"),
+        flops=figure("flops") / chips,
+        memory_bytes=figure("memory_bytes") / chips,
+        bus_bytes=figure("bus_bytes"),
+        axis=case.axis,
         skip=f"{chip} publishes no number that bounds it, such as a peak for its dtype" if lacking else "",
     )
 
@@ -161,6 +183,15 @@ def kinds_in(package: Package) -> dict[str, str]:
 def _here(kinds: Mapping[str, str]) -> tuple[str, ...]:
     """The chips of these device kinds that this process's device can be."""
     return devices.describe(clock.devices(), kinds).hardware_ids
+
+
+def over_mesh(planned: Sequence[Planned], file: str) -> list[Planned]:
+    """The cases that lie on a mesh. Raises UserError where there are none."""
+    found = [each for each in planned if each.case.template in sharded.SPREAD]
+    if not found:
+        remedy = f"planner measure --suite quick --mesh ... --csv FILE, then planner backfill {file} FILE adds some"
+        raise UserError("the Comparison lists no collective and no sharded case", place=Place(file), remedy=remedy)
+    return found
 
 
 def for_here(planned: Sequence[Planned], kinds: Mapping[str, str]) -> list[Case]:
