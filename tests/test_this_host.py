@@ -142,11 +142,22 @@ def test_ctrl_c_leaves_the_file_untouched(timed: Callable[[Rate], list[str]]) ->
 
 
 def test_no_case_begins_after_the_budget(timed: Callable[[Rate], list[str]]) -> None:
-    """A bandwidth alone is no chip: the file isn't made, and the line says what to do."""
+    """But for a copy and a matmul, without which there is no row; the dtypes that were not reached are N/A."""
     asked = timed(lambda case: at(1e-3, case))
     done = add("--budget", "0")
-    assert (done.exit_code, len(asked)) == (2, 1)
-    assert "too little could be measured: 1 of 21 cases in 0 s; give it a longer --budget" in done.output
+    assert (done.exit_code, len(asked)) == (0, 2)
+    row = load_hardware(Path("my.csv")).row("laptop")
+    assert row["peak_bf16"] == 2.684e11
+    assert row["peak_fp32"] is None
+
+
+def test_a_machine_of_which_too_little_could_be_measured_is_no_row(timed: Callable[[Rate], list[str]]) -> None:
+    """A peak without a bandwidth is no chip: one line says why, and the file isn't made."""
+    skipped = Measurement(status="skipped", reason="its arrays take 2 GB; 1 GB are free")
+    timed(lambda case: skipped if "Copy" in case.label else at(1e-3, case))
+    done = add()
+    assert done.exit_code == 2
+    assert "too little could be measured: its arrays take 2 GB; 1 GB are free; give it a longer" in done.output
     assert not Path("my.csv").exists()
 
 
