@@ -23,6 +23,7 @@ COMMANDS = {
     "diff": "Tell what changed between two workbooks, and what it did to the headlines.",
     "export-inputs": "Write a workbook's scenarios as a CSV that build reads.",
     "find": "Find rows, templates, models and chips by words.",
+    "fit": "Fit your own runs: a stack of your own, for the next prediction.",
     "hardware": "List the accelerators, or show one.",
     "measure": "Time a workbook's cases, or a suite of ours, on this machine.",
     "models": "List the models, show one, or add one from its config.json.",

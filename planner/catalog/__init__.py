@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from planner import csvfile, data
@@ -12,12 +12,14 @@ from planner.catalog.columns import Column, Field, Value, warn_of_unknown
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS, STACK_FIELDS
 from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
 from planner.catalog.model_columns import MODEL_FIELDS, MODEL_NOTES
+from planner.catalog.own_stacks import known_files, own_stacks
 from planner.catalog.rows import Reader
 from planner.catalog.table import NOUNS, ById, Table, beside
 from planner.errors import Place, UserError
 
 __all__ = [
-    "Column", "Table", "Value", "load_calibrations", "load_dtypes", "load_hardware", "load_models", "load_stacks",
+    "Column", "Table", "Value", "identified_stack", "load_calibrations", "load_dtypes", "load_hardware", "load_models",
+    "load_stacks",
 ]  # fmt: skip
 
 _AN = {"models": "a model", "hardware": "an accelerator", "dtypes": "a dtype", "stacks": "a stack"}
@@ -58,8 +60,23 @@ def load_dtypes(path: Path | None = None) -> Table:
 
 
 def load_stacks(path: Path | None = None) -> Table:
-    """The software stacks of a CSV, by default the shipped ones. Raises UserError for any fault in the file."""
-    return _load("stacks", path or data.folder("hardware_db") / "stacks.csv", STACK_FIELDS)
+    """The shipped software stacks, and behind them those of a CSV of calibrations.
+
+    Raises UserError for any fault in a file.
+    """
+    ours = _shipped_stacks()
+    return ours if path is None else beside(ours, own_stacks(path, ours))
+
+
+@cache
+def _shipped_stacks() -> Table:
+    return _load("stacks", data.folder("hardware_db") / "stacks.csv", STACK_FIELDS)
+
+
+def identified_stack(text: str) -> str:
+    """The id of a stack, shipped or of a file of calibrations that is read. Raises UserError with the nearest."""
+    tables = [load_stacks(), *map(load_stacks, known_files())]
+    return next((table for table in tables if table.has(text)), tables[-1]).identify(text)
 
 
 def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = (), notes: Sequence[str] = ()) -> Table:

@@ -14,13 +14,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from planner import csvfile, data
+from planner.catalog.calibration_age import PROVENANCE, warn_of_age
 from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS, Parameter
 from planner.catalog.columns import Column, UnfitCellError, Value, number
+from planner.catalog.own_stacks import OF_STACKS
 from planner.catalog.table import Table
 from planner.errors import Place, UserError, nearest
 from planner.typed_numbers import echo
 
-COLUMNS = ("calibration", "parameter", "value", "unit", "lower", "upper", "rows", "sources", "error")
+COLUMNS = (
+    "calibration", "parameter", "value", "unit", "lower", "upper", "rows", "sources", "error", *PROVENANCE
+)  # fmt: skip
 REQUIRED = ("calibration", "parameter", "value")
 SHOWN = (
     *(Column(each.name, each.unit, each.label) for each in PARAMETERS),
@@ -79,6 +83,8 @@ def _stated(files: list[Path], digests: dict[str, str]) -> dict[str, dict[str, S
         digests[file.name] = sheet.digest
         seen: set[tuple[str, str]] = set()
         for line, cells in sheet.records():
+            if cells["parameter"].strip() in OF_STACKS:
+                continue  # of a stack of that name
             key, value = _read(cells, Place(file, line))
             identifier, name = key
             if key in seen:
@@ -87,6 +93,8 @@ def _stated(files: list[Path], digests: dict[str, str]) -> dict[str, dict[str, S
             found.setdefault(identifier, {}).setdefault(name, Stated(file, line, identifier, cells, value))
             if file.name == SHIPPED:
                 shipped.add(identifier)
+        own = (line.cells for lines in found.values() for line in lines.values() if line.file == file)
+        warn_of_age(file, [cells for cells in own if "date" in cells])
     if COMMON not in found:
         what = f"there is no calibration {COMMON!r}, which stands for what others leave open"
         raise UserError(what, place=Place(files[0]), remedy=f"add its lines, or leave --only away to read {SHIPPED}")
@@ -107,9 +115,8 @@ def _read(cells: dict[str, str], place: Place) -> tuple[tuple[str, str], float]:
     if not identifier:
         raise UserError("the calibration has no name", place=replace(place, column="calibration"), remedy="name it")
     if name not in BY_NAME:
-        raise UserError(
-            f"unknown parameter {name!r}", place=replace(place, column="parameter"), remedy=nearest(name, BY_NAME)
-        )
+        remedy = nearest(name, [*BY_NAME, *OF_STACKS])
+        raise UserError(f"unknown parameter {name!r}", place=replace(place, column="parameter"), remedy=remedy)
     parameter = BY_NAME[name]
     if (unit := cells.get("unit", "").strip()) not in ("", parameter.unit):
         raise UserError(

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from planner import catalog
+from planner.catalog.own_stacks import known_files
 from planner.catalog.table import TABLES, Table
 
 
@@ -23,6 +24,9 @@ class Databases:
     hardware_csv: Path | None = None
     calibrations_csv: Path | None = None
     only: bool = False
+
+    def __post_init__(self) -> None:
+        known_files(self.calibrations_csv)  # its stacks may be typed
 
     @cached_property
     def models(self) -> Table:
@@ -42,7 +46,7 @@ class Databases:
 
     @cached_property
     def stacks(self) -> Table:
-        return catalog.load_stacks()
+        return catalog.load_stacks(self.calibrations_csv)
 
     def of_kinds(self, kinds: Container[str]) -> list[Table]:
         """The tables that lookups of some kinds (`model`, `dtype`, ...) read, in the order of their sheets."""

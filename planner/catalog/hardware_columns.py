@@ -158,6 +158,7 @@ DTYPE_FIELDS = with_rules(
 )
 
 _factor = partial(Field, kind="number", unit="1", positive=True, blank=1.0, source="source")
+NO_CALIBRATION = "none"  # of its own: a stack that is no fit to runs on one chip
 STACK_FIELDS = with_rules(
     (
         _natural("id", "Identifier", kind="text", required=True),
@@ -170,8 +171,9 @@ STACK_FIELDS = with_rules(
             "cache_reads_power", "Serving: power of query heads over KV heads by which the cache is read again",
             kind="number", blank=0.0, source="source",
         ),
+        _text("fitted_for", "Calibration that it has one of its own for"),
         _text("source", "Source"),
         _text("note", "Note"),
     ),
-    {"name": lambda id: id},
+    {"name": lambda id: id, "fitted_for": lambda: NO_CALIBRATION},
 )  # fmt: skip

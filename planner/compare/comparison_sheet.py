@@ -36,6 +36,8 @@ IDENTITY = {
 }
 NOTE, NOTE_LABEL = "note", "Your note"
 ENOUGH = 3  # machine names in one row make it the header
+RUN, RUN_HEAD = "run ", "run_scenario"  # how the key of a run begins, and what its table has in the column of templates
+RUN_HEADS = 3  # the rows of its title, its labels and its machine names
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,8 @@ class ComparisonSheet:
     columns: Mapping[str, int]
     rows: tuple[CaseRow, ...]
     sized_to: int = 0  # the last row of the marker, and of the charts that were built with it; 0 without one
+    runs_header: int = 0  # the row of the machine names of the table of runs; 0 without one
+    run_rows: tuple[int, ...] = ()  # the rows of its runs
 
     def is_computed(self, row: int, name: str) -> bool:
         """Whether a formula stands in a row's cell; it is not overwritten."""
@@ -136,10 +140,14 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
     columns |= _else_by_label(_values(xml.row(header - 1)), columns)
     columns |= _else_by_marker(names, name, columns)
     rows = (CaseRow(xml, number, columns) for number in xml.row_numbers if number > header)
-    kept = tuple(row for row in rows if row.text("template") or row.text(KEY))
+    kept = [row for row in rows if row.text("template") or row.text(KEY)]
     on, area = names.get(MARKER, ("", Area(0, 0, 0, 0)))
     sized_to = area.bottom if on == name else 0
-    return ComparisonSheet(package.sheets()[name], name, xml, header, columns, kept, sized_to)
+    runs_header = next((row.number for row in kept if row.text("template") == RUN_HEAD), 0)
+    runs = tuple(row.number for row in kept if row.number > runs_header > 0 and row.text(KEY).startswith(RUN))
+    others = {*range(runs_header - RUN_HEADS + 1, runs_header + 1), *runs}
+    cases = tuple(row for row in kept if row.number not in others)
+    return ComparisonSheet(package.sheets()[name], name, xml, header, columns, cases, sized_to, runs_header, runs)
 
 
 def _first_with_heads(

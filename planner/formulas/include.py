@@ -1,7 +1,8 @@
 """Include is composition: a template's rows laid out inside another, under a prefix.
 
 A bound input becomes a calc row. An unbound input, lookup or constant whose name exists above is that one.
-Lookups and constants are shared without prefix; any other input takes the prefix. Outputs become calc rows.
+Lookups, constants and texts that are chosen by a formula are shared without prefix; any other input takes the prefix.
+Outputs become calc rows.
 """
 
 from __future__ import annotations
@@ -109,6 +110,8 @@ class _Instance:
         for inner in self.template.rows:
             if inner.name in self.bindings:
                 self.bind(inner, self.bindings[inner.name])
+            elif inner.kind in CALCULATED and inner.unit == "text":
+                self.share_text(inner)
             elif inner.kind in CALCULATED:
                 kind = "calc" if inner.kind == "output" else inner.kind
                 formula = inner.expression.substitute(self.outer)
@@ -142,6 +145,14 @@ class _Instance:
                 self.outer[inner.name] = name
                 return
         self.add(inner, own, kind=inner.kind, formula=formula)
+
+    def share_text(self, inner: Row) -> None:
+        """A text that a formula chooses, as of a row to look up: the one above where it exists, else one for all."""
+        if inner.name in self.scope.rows:
+            self.agree(inner, self.scope.rows[inner.name])
+            self.outer[inner.name] = inner.name
+        else:
+            self.add(inner, inner.name, kind=inner.kind, formula=inner.expression.substitute(self.outer))
 
     def agree(self, inner: Row, existing: Row) -> None:
         if parse_unit(existing.unit) != parse_unit(inner.unit):

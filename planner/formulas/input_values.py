@@ -17,6 +17,7 @@ from planner.formulas.text import Binary, Name, Text, walk
 
 LARGEST = 1e30  # beyond it products overflow
 VERBS = ("is_", "has_", "keeps_", "shares_", "scatters_")  # how the name of a yes or no begins
+CALIBRATIONS = ("calibration_id", "chip_calibration")  # texts that name a row of Calibration
 SWITCHES = ("axes_overlap", "kv_head_sharding")  # and those of the field's own terms
 BOUNDED = frozenset({"efficiency", "mfu", "offload", "rate", "fraction"})  # of these, the inputs that are at most 1
 SHARES = frozenset({"efficiency", "fraction", "share", "mfu", "offload", "rate"})  # words of a share's name
@@ -199,7 +200,7 @@ def id_table(row: Row) -> str:
     """The table whose ids a text row may hold: `dtypes`, `stacks`, `calibration`; blank for any other text."""
     words = row.name.split("_")
     ends = {"dtype": "dtypes", "stack": "stacks"}
-    return "calibration" if row.name == "calibration_id" else ends.get(words[-1], "")
+    return "calibration" if row.name in CALIBRATIONS else ends.get(words[-1], "")
 
 
 def _known(row: Row, text: str) -> str:
@@ -208,7 +209,7 @@ def _known(row: Row, text: str) -> str:
     if table == "dtypes":
         return catalog.load_dtypes().identify(text)
     if table == "stacks":
-        return catalog.load_stacks().identify(text)
+        return catalog.identified_stack(text)
     if not row.choices:
         return text
     written = {choice.lower(): choice for choice in row.choices}

@@ -251,6 +251,7 @@ class ReportData:
     sources: tuple[Source, ...]
     warnings: tuple[str, ...] = ()
     near: tuple[FigureTable, ...] = ()  # the published runs nearest to the scenarios
+    own: tuple[FigureTable, ...] = ()  # the workbook's own runs and its profile, a section each
 
 
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")

@@ -94,6 +94,8 @@ def _records(report: ReportData) -> Iterator[CsvRecord]:
         yield from _section(report, "headlines", section)
     for runs in report.near:
         yield from _near(runs)
+    for own in report.own:
+        yield from _table(own.title.lower(), own, "")
     for sweep in (*report.sweeps, *report.what_ifs):
         yield from _table(f"sweep {sweep.title}".strip(), sweep, report.swept)
     if report.comparison:

@@ -10,7 +10,7 @@ from planner import __version__
 from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
 from planner.errors import Place, UserError
-from planner.report import assumptions, changes, expectation, sweep_tables, what_if_tables
+from planner.report import assumptions, changes, expectation, own_runs, sweep_tables, what_if_tables
 from planner.report.contents import (
     Figure,
     FigureRow,
@@ -86,6 +86,7 @@ def gather(path: Path) -> ReportData:
             sources=assumptions.sources(plan, cover),
             warnings=warnings,
             near=expectation.near_tables(plans),
+            own=own_runs.tables(cells),
         )
     )
     return report

@@ -152,7 +152,9 @@ def _sections(report: ReportData) -> list[tuple[str, str]]:
     found = [
         ("checks", "Summary", True),
         ("headlines", "Numbers", bool(report.headlines)), ("pictures", "Pictures", bool(report.pictures)),
-        ("near", "Runs like yours", bool(report.near)), ("sweep", "Sweep", bool(report.sweeps)),
+        ("near", "Runs like yours", bool(report.near)),
+        *((own.title.lower().replace(" ", "-"), own.title, True) for own in report.own),
+        ("sweep", "Sweep", bool(report.sweeps)),
         ("comparison", "Measured", bool(report.accuracy)), ("assumptions", "Assumptions", True),
         ("provenance", "Provenance", True),
     ]  # fmt: skip

@@ -7,7 +7,7 @@ listed, and so are notes that stood in its columns and cells that say its id. Wh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from planner import progress
 from planner.book.scenario_columns import inputs_column
 from planner.book.workbook import Book
 from planner.collector import still
+from planner.compare.comparison_sheet import find
 from planner.errors import Place, UserError
 from planner.recalc import Recalculated, recalculate
 from planner.scenario.which import ID, column_of
@@ -153,12 +154,22 @@ def _notes(package: Package, columns: Mapping[str, int]) -> Iterator[str]:
             yield f"the note on {note.sheet}!{note.ref} went with it: {' '.join(note.text.split())}"
 
 
+def _runs(book: Book) -> tuple[str, Collection[int]]:
+    """The sheet with the table of runs, and the rows of its runs."""
+    try:
+        found = find(book.package, book.parsed)
+    except UserError:
+        return "", ()
+    return found.name, found.run_rows
+
+
 def _said_elsewhere(book: Book, name: str, columns: Mapping[str, int]) -> Iterator[str]:
-    """The cells outside the columns in which its id is typed, as in a person's lookup."""
-    chosen = _chooser(book)
+    """The cells outside the columns in which its id is typed, as in a person's lookup; a run that was its own stays."""
+    chosen, (on, runs) = _chooser(book), _runs(book)
     for sheet in book.sheets.values() if name else ():
         for row, column in sorted(sheet.cells):
             is_its_own = column == columns.get(sheet.name) or Spot(sheet.name, row, column) == chosen
+            is_its_own = is_its_own or (sheet.name == on and row in runs)
             if not is_its_own and sheet.value(row, column) == name and (row, column) not in sheet.patterns:
                 yield f"{sheet.name}!{address(row, column)} says {name}, which is no more"
 

@@ -23,6 +23,7 @@ class Updated:
     renewed: list[str] = field(default_factory=list)
     numbers: list[str] = field(default_factory=list)
     own_sheets: list[str] = field(default_factory=list)
+    moments: list[str] = field(default_factory=list)
     own_rows: list[str] = field(default_factory=list)
     own_columns: list[str] = field(default_factory=list)
     kept_rows: list[str] = field(default_factory=list)
@@ -47,6 +48,7 @@ def lines(updated: Updated, most: int | None = None) -> list[str]:
         ("Kept, formulas that you changed", updated.formulas),
         ("Kept, texts that you wrote", updated.texts),
         ("Kept, sheets of yours", updated.own_sheets),
+        ("Kept as they were, values of one moment", updated.moments),
         ("Kept, cells that you emptied", updated.cleared),
         ("Kept, rows of yours", updated.own_rows),
         ("Kept for what you did there, rows that are no more", updated.kept_rows),

@@ -18,6 +18,7 @@ from datetime import date
 from pathlib import Path
 
 from planner import __version__, collector, progress
+from planner.book.added import added
 from planner.book.problem_book import ProblemBook, open_book
 from planner.book.rowkeys import LOG
 from planner.book.workbook import Book
@@ -147,7 +148,9 @@ def _join(merge: ThreeWay) -> None:
     merges = {merge.ours.sheets[kind].sheet.name: merged(merge, kind, styles, dxfs) for kind in merge.kinds}
     merge.done.remarks += map(str, move(package, merge.ours.moves, ours))
     known = {each.sheet.name for each in merge.ours.sheets.values()}
-    merge.done.own_sheets = [name for name in merge.ours.book.sheets if name not in known]
+    merge.done.moments = [each.sheet.name for each in added(merge.ours.book.sheets.values()) if each.is_as_written]
+    others = known.union(merge.done.moments)
+    merge.done.own_sheets = [name for name in merge.ours.book.sheets if name not in others]
     parts_of = package.sheets()
     for name, xml in merges.items():
         package.replace(parts_of[name], xml)

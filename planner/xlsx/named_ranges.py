@@ -10,7 +10,7 @@ from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package
 from planner.xlsx.references import Corner, Reference, rewritten
 from planner.xlsx.sheet_rules import reshape
-from planner.xlsx.xmltree import Element, child, every, like, put_in_order
+from planner.xlsx.xmltree import Element, child, every, like, put_in_order, take_out
 
 BEFORE = ("fileVersion", "fileSharing", "workbookPr", "workbookProtection", "bookViews", "sheets", "functionGroups",
           "externalReferences", "definedNames", "calcPr")  # fmt: skip
@@ -39,6 +39,16 @@ def take_names(package: Package, fresh: Package, moves: Moves, new_sheets: Colle
             added.set("localSheetId", str(order.index(sheet)))
         added.text = text
         _list_of(root).append(added)
+    package.put_tree(package.workbook_part(), root)
+
+
+def drop_names(package: Package, sheet: str) -> None:
+    """Take out what a sheet prints and filters; names that a person gave stay."""
+    root = package.tree(package.workbook_part())
+    order = [one.get("name") for one in every(root, "sheet")]
+    for name in list(every(root, "definedName")):
+        if name.get("name", "").startswith("_xlnm.") and _scope(name) == order.index(sheet):
+            take_out(name)
     package.put_tree(package.workbook_part(), root)
 
 

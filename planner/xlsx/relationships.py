@@ -43,6 +43,19 @@ def drop_part(package: Package, source: str, part: str) -> None:
     package.remove(part)
 
 
+def drop_linked(package: Package, source: str) -> None:
+    """Take out all that a part links to, and what that links to, but for parts that others link to as well."""
+    for target in dict.fromkeys(found.target for found in package.relationships(source)):
+        others = (other for other in list(package.parts) if other not in (source, _rels(source)))
+        if target in package.parts and not any(
+            found.target == target for other in others for found in package.relationships(other)
+        ):
+            drop_linked(package, target)
+            drop_part(package, source, target)
+    if _rels(source) in package.parts:
+        package.remove(_rels(source))
+
+
 def link(package: Package, source: str, kind: str, target: str, family: str = OFFICE) -> str:
     """Link a part to another; `family` is what the kind's address begins with. Returns the id of the link."""
     rels = _rels(source)

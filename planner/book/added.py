@@ -1,0 +1,72 @@
+"""Sheets of values of one moment that planner put into a workbook beside those of its design, such as Search.
+
+One is known by the mark in its third row, which spreadsheet programs keep and a renamed tab leaves as it is: what kind
+of sheet it is, and a digest of what planner wrote. A person who types on such a sheet makes it their own: its cells
+have another digest then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
+from typing import NamedTuple
+
+from planner.book.sheet import SEARCHED, Sheet
+from planner.xlsx.address import Position
+from planner.xlsx.cellvalue import is_number
+
+DIGITS = 12  # of a digest
+UNSIGNED = "0" * DIGITS
+_MARK = re.compile(rf"\[planner (?P<kind>[^\[\]]+), charts: (?P<charts>\d+), (?P<digest>[0-9a-f]{{{DIGITS}}})\]")
+
+
+class Added(NamedTuple):
+    """A sheet that planner added: its kind, how many charts it drew, the digest of its cells then and now."""
+
+    kind: str
+    sheet: Sheet
+    charts: int
+    said: str
+    digest: str
+
+    @property
+    def is_as_written(self) -> bool:
+        """Whether all its cells are as planner wrote them."""
+        return self.said == self.digest
+
+
+def mark(kind: str, charts: int, digest: str = UNSIGNED) -> str:
+    """What the third row of such a sheet says."""
+    told = "Values of one moment. planner replaces this sheet by a newer one, unless you typed on it."
+    return f"{told} [planner {kind}, charts: {charts}, {digest}]"
+
+
+def added(sheets: Iterable[Sheet]) -> Iterator[Added]:
+    """Those among some sheets."""
+    for sheet in sheets:
+        if found := _marked(sheet):
+            at, said = found
+            yield Added(said["kind"], sheet, int(said["charts"]), said["digest"], _digest(sheet, at))
+
+
+def _digest(sheet: Sheet, marked: Position) -> str:
+    """A digest of all cells of a sheet but that of its mark: of numbers 15 digits, of formulas only where they are.
+
+    A formula's references follow what they refer to, so it reads otherwise where nobody has touched it.
+    """
+    said = []
+    for at, cell in sorted(sheet.cells.items()):
+        value = sheet.values.get(at)
+        if at != marked and (cell.kind or value not in (None, "")):
+            said.append((*at, "=" if cell.kind else f"{value:.15g}" if is_number(value) else str(value)))
+    return hashlib.sha256(repr(said).encode()).hexdigest()[:DIGITS]
+
+
+def _marked(sheet: Sheet) -> tuple[Position, re.Match[str]] | None:
+    """The cell of a sheet's mark and what it says; None of a sheet without one."""
+    for at, value in takewhile(lambda each: each[0][0] <= SEARCHED, sheet.values.items()):
+        if isinstance(value, str) and (found := _MARK.search(value)):
+            return at, found
+    return None

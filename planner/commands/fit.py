@@ -1,0 +1,45 @@
+"""`planner fit`: a person's own runs as a stack of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from planner.commands import options
+from planner.commands.options import PATH, refuse_existing
+
+if TYPE_CHECKING:
+    from planner.catalog.databases import Databases
+
+
+@click.command("fit")
+@click.argument("file", type=PATH)
+@options.databases
+@click.option("-o", "--output", type=PATH, help="The CSV of calibrations to write; else FILE-calibrations.csv.")
+@click.option("--name", default="mine", show_default=True, help="What the stack is called.")
+@click.option("--device", metavar="TEXT", default="", help="What the runs were on, where FILE doesn't say it.")
+@click.option("--force", is_flag=True, help="Replace the output where it exists.")
+def command(
+    file: Path, databases: Databases, output: Path | None, name: str, device: str, force: bool
+) -> None:  # fmt: skip
+    """Fit the runs of FILE, and write them as a stack of your own for --calibrations and the dropdown of stack.
+
+    FILE is a workbook, whose measured cases and table of runs are taken; a CSV of runs, as `planner validate` takes
+    it; or the measurements.csv of `planner measure`. The shipped calibration is where the fit begins, so that a few
+    runs move only what they tell. Into a workbook without -o the stack is brought too, with a sheet Fit that says
+    which runs were used.
+    """
+    from planner import progress
+    from planner.fit.fit import fit
+
+    target = output or file.with_name(f"{file.stem}-calibrations.csv")
+    refuse_existing(target, force=force)
+    progress.step("fitting the runs")
+    found = fit(file, databases, name, device)
+    progress.clear()
+    found.write(target, into=file if output is None and found.is_workbook else None)
+    for line in found.lines():
+        click.echo(line)
+    click.echo(f"Wrote {target}: --calibrations {target} reads it, and --set stack={found.first} takes it.")

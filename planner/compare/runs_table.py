@@ -1,0 +1,238 @@
+"""The table of runs on Comparison: runs of the plan itself, each beside what was expected of it when it was recorded.
+
+It stands below the rows that the cases have, in the columns of the cases' results, and is found by its own machine
+names: an analyst may sort and extend the cases above it. The first run brings the table. What a run was compared with
+is typed, so that no later edit of the plan moves it; its ratios are formulas of its own row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+from planner.catalog import Value as Known
+from planner.compare.comparison_sheet import KEY, RUN, RUN_HEAD, RUN_HEADS, CaseRow, ComparisonSheet
+from planner.scaled_units import factor
+from planner.xlsx.address import address
+from planner.xlsx.cellvalue import Formula
+from planner.xlsx.sheetedit import Content
+
+TITLE = "Runs of the plan, each beside what was expected of it on its day"
+GAP = 2  # blank rows above the table
+BETWEEN = "; "  # of the inputs, as one text
+
+
+class RunColumn(NamedTuple):
+    """A column of the table: its label, and the column of the cases below whose results it stands."""
+
+    label: str
+    under: str
+
+
+COLUMNS = {
+    "run_on": RunColumn("Run, time of UTC", KEY),
+    "run_name": RunColumn("Scenario", "case_label"),
+    RUN_HEAD: RunColumn("Its id", "template"),
+    "run_chip": RunColumn("Chip", "hardware_id"),
+    "run_quantity": RunColumn("What was measured", "shape"),
+    "run_unit": RunColumn("Unit", "dtype"),
+    "run_row": RunColumn("Row of its template", "mesh"),
+    "run_expected": RunColumn("Expected", "predicted_time.shown"),
+    "run_low": RunColumn("Expected: least", "predicted_low.shown"),
+    "run_high": RunColumn("Expected: most", "predicted_high.shown"),
+    "run_bound": RunColumn("Bound", "bound_time.shown"),
+    "run_measured": RunColumn("Measured", "measured_time.shown"),
+    "run_spread": RunColumn("Spread: deviation over median", "spread"),
+    "run_samples": RunColumn("Samples", "n_samples"),
+    "run_flags": RunColumn("Flags", "flags"),
+    "run_ratio": RunColumn("Measured over expected", "time_ratio"),
+    "run_bound_ratio": RunColumn("Measured over bound", "roofline_share"),
+    "run_model": RunColumn("Model", "mfu"),
+    "run_device": RunColumn("Device", "device"),
+    "run_method": RunColumn("Method", "method"),
+    "run_template": RunColumn("Template", "compiler_flags"),
+    "run_id": RunColumn("Run", "run_id"),
+    "run_inputs": RunColumn("Inputs on its day", "measured_on"),
+    "run_source": RunColumn("Source", "measured_source"),
+    "run_stack": RunColumn("Stack", "bound"),
+    "run_note": RunColumn("Your note", "note"),
+}  # fmt: skip
+RATIOS = {"run_ratio": "run_expected", "run_bound_ratio": "run_bound"}  # what the measured number is divided by
+SCALED = ("expected", "low", "high", "bound", "measured")  # numbers that the table has in the unit that people say
+LIKE_NUMBERS, LIKE_RATIO, LIKE_TEXT = "predicted_time.shown", "time_ratio", "note"  # whose looks the cells have
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a scenario and what it was compared with; numbers in the template's unit, None where there is none.
+
+    `row` is the machine name of what was measured, a row of `template`; `quantity` and `unit` are what people call it
+    and say it in (ms). `inputs` are those of the scenario on that day, overrides of looked-up numbers too.
+    """
+
+    scenario: str
+    name: str
+    template: str
+    row: str
+    quantity: str
+    unit: str
+    measured: float
+    expected: float | None
+    low: float | None
+    high: float | None
+    bound: float | None
+    on: str  # when, as 2026-05-01T10:00:00+00:00
+    model: str = ""
+    chip: str = ""
+    stack: str = ""
+    inputs: Mapping[str, Known] | None = None
+    spread: float | None = None
+    samples: float | None = 1.0
+    flags: str = ""
+    device: str = ""
+    method: str = ""
+    id: str = ""
+    source: str = ""
+    note: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """Measured over expected; None where nothing was expected."""
+        return self.measured / self.expected if self.expected else None
+
+
+def read(sheet: ComparisonSheet) -> list[Run]:
+    """The runs of a Comparison, in the order of their rows; a row without a measured number or a known unit is none."""
+    columns = _columns(sheet)
+    rows = (CaseRow(sheet.xml, number, columns) for number in sheet.run_rows)
+    return [run for row in rows if (run := _read(row)) is not None]
+
+
+def _read(row: CaseRow) -> Run | None:
+    unit, measured = row.text("run_unit"), row.number_in("run_measured")
+    size = _size(unit)
+    if measured is None or size is None:
+        return None
+    values: dict[str, object] = {
+        name: None if (number := row.number_in(f"run_{name}")) is None else number * size for name in SCALED
+    }
+    texts = [each.name for each in fields(Run) if each.type == "str" and each.name not in ("on", "unit")]
+    values |= {name: row.text(f"run_{name}") for name in texts}
+    values |= {name: row.number_in(f"run_{name}") for name in ("spread", "samples")}
+    values |= {"on": row.text("run_on").removeprefix(RUN), "unit": unit, "inputs": _inputs(row.text("run_inputs"))}
+    return Run(**values)  # type: ignore[arg-type]
+
+
+def _size(unit: str) -> float | None:
+    """How many of SI one of a unit is; None for a unit that isn't known."""
+    for base in ("s", "1", "1/s"):
+        try:
+            return factor(unit, base)
+        except ValueError:
+            continue
+    return None
+
+
+def _inputs(text: str) -> dict[str, Known]:
+    """What `name=value; name=value` says: numbers, else texts."""
+    found: dict[str, Known] = {}
+    for piece in filter(None, text.split(BETWEEN)):
+        name, _, value = piece.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def appended(sheet: ComparisonSheet, run: Run) -> tuple[int, dict[str, Content], dict[str, str]]:
+    """A run's row below the others: its number, its cells, and the cell whose look each one has, by address.
+
+    Where the sheet has no table of runs yet, its title and its heads come with it.
+    """
+    contents: dict[str, Content] = {}
+    like: dict[str, str] = {}
+    columns = _columns(sheet)
+    if sheet.runs_header:
+        number = max(_filled(sheet), default=sheet.runs_header) + 1
+    else:
+        header = max(sheet.sized_to, *_filled(sheet), sheet.header) + GAP + RUN_HEADS
+        columns = _free_columns(sheet)
+        contents[address(header - RUN_HEADS + 1, columns["run_on"])] = TITLE
+        for name, column in columns.items():
+            for row, text in ((header - 1, COLUMNS[name].label), (header, name)):
+                contents[address(row, column)] = text
+                like[address(row, column)] = address(sheet.header - header + row, sheet.columns[KEY])
+        like[address(header - RUN_HEADS + 1, columns["run_on"])] = address(sheet.header - 1, sheet.columns[KEY])
+        number = header + 1
+    cells = {name: value for name, value in _cells(run) if name in columns}
+    contents |= {address(number, columns[name]): value for name, value in cells.items()}
+    for name, over in RATIOS.items():
+        if {name, over, "run_measured"} <= columns.keys() and isinstance(cells.get(over), float):
+            measured, other = (address(number, columns[each]) for each in ("run_measured", over))
+            contents[address(number, columns[name])] = Formula(f'IF({other}="","",{measured}/{other})')
+    like |= _looks(sheet, number, columns)
+    return number, contents, like
+
+
+def _columns(sheet: ComparisonSheet) -> dict[str, int]:
+    """The columns of the table by machine name; none where there is no table."""
+    cells = sheet.xml.row(sheet.runs_header) if sheet.runs_header else {}
+    titles = {str(cell.value).strip(): column for column, cell in sorted(cells.items(), reverse=True)}
+    return {name: titles[name] for name in COLUMNS if name in titles}
+
+
+def _filled(sheet: ComparisonSheet) -> list[int]:
+    """The rows below the heads of the runs, or of the cases, in which a cell holds something."""
+    numbers = (number for number in sheet.xml.row_numbers if number > (sheet.runs_header or sheet.header))
+    return [
+        number
+        for number in numbers
+        if any(cell.value is not None or cell.formula is not None for cell in sheet.xml.row(number).values())
+    ]
+
+
+def _free_columns(sheet: ComparisonSheet) -> dict[str, int]:
+    """The columns of a new table: below those of the cases; where the sheet lacks one, right of them all."""
+    after = max(max(sheet.xml.row(number), default=0) for number in sheet.xml.row_numbers)
+    found: dict[str, int] = {}
+    for name, column in COLUMNS.items():
+        after += column.under not in sheet.columns
+        found[name] = sheet.columns.get(column.under, after)
+    return found
+
+
+def _cells(run: Run) -> Iterator[tuple[str, Content]]:
+    """What is typed into a run's row, by column."""
+    size = _size(run.unit) or 1.0
+    for each in fields(Run):
+        value = getattr(run, each.name)
+        if each.name in SCALED:
+            yield f"run_{each.name}", None if value is None else value / size
+        elif each.name == "inputs":
+            said = (f"{name}={_said(known)}" for name, known in (value or {}).items() if known is not None)
+            yield "run_inputs", BETWEEN.join(said) or None
+        elif each.name == "on":
+            yield "run_on", f"{RUN}{value}"
+        else:
+            yield f"run_{each.name}", value if value != "" else None
+
+
+def _said(value: Known) -> str:
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _looks(sheet: ComparisonSheet, number: int, columns: Mapping[str, int]) -> dict[str, str]:
+    """The cell of the first case whose look each cell of a run has."""
+    if not sheet.rows:
+        return {}
+    first = sheet.rows[0].number
+    numbers = {f"run_{name}" for name in SCALED}
+    found: dict[str, str] = {}
+    for name, column in columns.items():
+        other = LIKE_NUMBERS if name in numbers else LIKE_RATIO if name in RATIOS else LIKE_TEXT
+        other = "spread" if name in ("run_spread", "run_samples") else other
+        if other in sheet.columns:
+            found[address(number, column)] = address(first, sheet.columns[other])
+    return found

@@ -1,0 +1,189 @@
+"""A calibration fitted to a person's own runs on one chip, with the shipped one as its prior.
+
+What is known before is the shipped number of each parameter, as a normal distribution of its logarithm; what the runs
+say is the logarithm of measured over expected, of Student's distribution, so that a run far off the others says
+little. A parameter is moved only where the runs tell it: the one that explains them best comes first, then the next,
+as long as each is worth it (`WORTH`); the rest stay as they are shipped. The expected time is the templates' own row, bound
+included, so that what binds a run is not fitted and no fit says less than the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import OptimizeResult, least_squares
+
+from planner.validation.fitting import SHARE, Fit, Fitter, Key
+from planner.validation.parameters import Group, bounds
+from planner.validation.prediction import Numbers
+
+FREEDOM = 3.0  # of Student's distribution
+OF_A_SOURCE = math.sqrt(0.5)  # of the stated error's spread: half of its square lies between sources, half within one
+SPREAD_OF_MEDIAN = 1.4826  # a normal spread over the median of its absolute errors
+BEFORE = 4.0  # runs that the shipped spread counts as, beside those that are there
+WORTH = 0.5  # gain of twice the log likelihood for each parameter moved, by 1 and the logarithm of the runs: half of BIC
+LEAST_SPREAD = 0.02  # of runs about their fit: no timing says more
+WIDE = 0.5  # spread of the logarithm of what differs most between machines: latencies, overheads, exposures
+NARROW = 1.5  # spread of an efficiency's, over that of the runs
+USED = 4.0  # spreads about the fit within which a run counts as used
+FURTHEST = 100.0  # times that a parameter may be moved
+FOLDS = 8  # parts of the runs that are left out in turn
+INSIDE = 1e-6  # that a start lies within its bounds
+OPERATIONS = ("gemm_efficiency", "hbm_efficiency", "operation_overhead", "matmul_ramp")
+
+
+def candidates(group: Group) -> tuple[str, ...]:
+    """The parameters that runs of a group may move."""
+    return OPERATIONS if group.name == "matmuls" else (*group.of_chips, *group.of_families, *group.common)
+
+
+class OwnFit:
+    """The runs of one group on one chip, and what they say of its calibration.
+
+    `known` are the calibration's parameters before, `error` is the error that is stated of them; `stacks` are factors
+    of stacks where they aren't the shipped ones.
+    """
+
+    def __init__(
+        self, fitter: Fitter, chip: str, known: Mapping[str, float], error: float,
+        stacks: Mapping[Key, float] = MappingProxyType({}),
+    ) -> None:  # fmt: skip
+        self.fitter, self.chip, self.known, self.stacks = fitter, chip, known, dict(stacks)
+        self.usual = error * SPREAD_OF_MEDIAN * OF_A_SOURCE
+        self.sign = np.where(fitter.is_rate, -1.0, 1.0)
+        self.runs = [run for part in fitter.parts for run in part.runs]
+        self.weights = _weights(fitter)
+
+    def residuals(self, moved: Mapping[str, float]) -> Numbers:
+        """The logarithm of measured over expected times, of each run."""
+        known = {(self.chip, name): value for name, value in {**self.known, **moved}.items()}
+        found: Numbers = np.log(self.fitter.measured / self.fitter.expected(Fit(known, self.stacks))) * self.sign
+        return found
+
+    def fit(self, names: Sequence[str]) -> dict[str, float]:
+        """Those of some parameters that the runs move, with their numbers."""
+        moved: dict[str, float] = {}
+        count = max(1.0, float((self.weights**2).sum()))
+        left = [name for name in names if self.known.get(name, 0) > 0 and self.tells(name)]
+        while left:
+            spread = self.spread(moved, self.weights)
+            before = self._cost(moved, spread)
+            tried = [self._solved({**moved, name: self.known[name]}, spread, self.weights) for name in left]
+            best = min(tried, key=lambda each: self._cost(each, spread))
+            if 2 * (before - self._cost(best, spread)) < WORTH * (1 + math.log(count)):
+                break
+            moved = best
+            left = [name for name in left if name not in moved]
+        return self._settled(moved, self.weights)
+
+    def left_out(self, moved: Mapping[str, float]) -> Numbers:
+        """The residuals of the runs, each as it is when what is moved is fitted to the others."""
+        if not moved or len(self.runs) < 2:
+            return self.residuals(moved)
+        found = np.empty(len(self.runs))
+        folds = np.arange(len(self.runs)) % min(FOLDS, len(self.runs))
+        for fold in set(folds):
+            others = self._settled(moved, np.where(folds == fold, 0.0, self.weights))
+            found[folds == fold] = self.residuals(others)[folds == fold]
+        return found
+
+    def spread(self, moved: Mapping[str, float], weights: Numbers) -> float:
+        """How far runs lie about what is expected: these, drawn towards what is usual within a source."""
+        counted = self.residuals(moved)[weights > 0]
+        of_runs = SPREAD_OF_MEDIAN * float(np.median(np.abs(counted - np.median(counted)))) if counted.size else 0.0
+        n = float((weights**2).sum())
+        return max(LEAST_SPREAD, math.sqrt((BEFORE * self.usual**2 + n * of_runs**2) / (BEFORE + n)))
+
+    def is_used(self, moved: Mapping[str, float]) -> NDArray[np.bool_]:
+        """Whether each run lies near enough to the fit to have told it something."""
+        found: NDArray[np.bool_] = np.abs(self.residuals(moved)) < USED * self.spread(moved, self.weights)
+        return found & (self.weights > 0)
+
+    def tells(self, name: str) -> int:
+        """The number of runs whose expected time depends on a parameter."""
+        lower, upper = bounds(name)
+        value = self.known[name]
+        other = self.residuals({name: max(lower, value / 2) if value > lower else min(upper, value * 2)})
+        return int((np.abs(other - self.residuals({})) * self.weights > INSIDE).sum())
+
+    def _settled(self, moved: Mapping[str, float], weights: Numbers) -> dict[str, float]:
+        """The numbers of what is moved, with the spread that the runs have about them."""
+        found = dict(moved)
+        for _ in range(3 if found else 0):
+            found = self._solved(found, self.spread(found, weights), weights)
+        return found
+
+    def _scaled(self, moved: Mapping[str, float], spread: float, weights: Numbers) -> Numbers:
+        """Residuals of the runs and of what is known before, over their spreads."""
+        of_known = [
+            math.log(value / self.known[name]) / (NARROW * self.usual if name.endswith("_efficiency") else WIDE)
+            for name, value in moved.items()
+        ]
+        return np.concatenate([self.residuals(moved) / spread * weights, of_known])
+
+    def _cost(self, moved: Mapping[str, float], spread: float) -> float:
+        """Minus the logarithm of the likelihood of the runs and of what is known before."""
+        scaled = self._scaled(moved, spread, self.weights)
+        return float(_student(scaled**2, len(self.runs))[0].sum() / 2)
+
+    def _solved(self, start: Mapping[str, float], spread: float, weights: Numbers) -> dict[str, float]:
+        """The likeliest numbers of some parameters: of two that are found, from the start and from all runs' middle."""
+        low, high = np.array([_limits(name, self.known[name]) for name in start]).T
+
+        def values(found: Numbers) -> dict[str, float]:
+            return {name: self.known[name] * math.exp(each) for name, each in zip(start, found, strict=True)}
+
+        def solved(begin: Numbers, loss: Callable[[Numbers, int], Numbers]) -> OptimizeResult:
+            return least_squares(
+                lambda found: self._scaled(values(found), spread, weights),
+                np.clip(begin, low + INSIDE, high - INSIDE), bounds=(low, high), x_scale=0.1,
+                loss=lambda squares: loss(squares, len(self.runs)),
+            )  # fmt: skip
+
+        here = np.array([math.log(value / self.known[name]) for name, value in start.items()])
+        middle = solved(here, _soft).x
+        best = min((solved(begin, _student) for begin in (here, middle)), key=lambda each: float(each.cost))
+        return values(best.x)
+
+
+def _student(squares: Numbers, n: int) -> Numbers:
+    """What squares of scaled residuals cost, with two derivatives: of the first n by Student's distribution."""
+    of_runs = squares[:n]
+    found = _normal(squares)
+    found[:, :n] = (
+        (FREEDOM + 1) * np.log1p(of_runs / FREEDOM), (FREEDOM + 1) / (FREEDOM + of_runs),
+        -(FREEDOM + 1) / (FREEDOM + of_runs) ** 2,
+    )  # fmt: skip
+    return found
+
+
+def _soft(squares: Numbers, n: int) -> Numbers:
+    """The same with the size of residuals in the place of their squares, which has one minimum."""
+    root = np.sqrt(1 + squares[:n])
+    found = _normal(squares)
+    found[:, :n] = 2 * (root - 1), 1 / root, -1 / (2 * root**3)
+    return found
+
+
+def _normal(squares: Numbers) -> Numbers:
+    return np.array([squares, np.ones_like(squares), np.zeros_like(squares)])
+
+
+def _limits(name: str, known: float) -> tuple[float, float]:
+    """How far the logarithm of a parameter may go, about the number that is known; a little about a bound."""
+    lower, upper = bounds(name)
+    low, high = max(lower, known / FURTHEST), min(upper, known * FURTHEST)
+    return math.log(low / known) - 2 * INSIDE, math.log(high / known) + 2 * INSIDE
+
+
+def _weights(fitter: Fitter) -> Numbers:
+    """The root of what each run counts: those of one setting as a source's runs, 0 for one that is not to be fitted."""
+    runs = [run for part in fitter.parts for run in part.runs]
+    keys = [(run.template, run.model, run.hardware, run.output, repr(sorted(run.values.items()))) for run in runs]
+    counts = Counter(keys)
+    return np.array([run.is_fitted * counts[key] ** -SHARE for run, key in zip(runs, keys, strict=True)])

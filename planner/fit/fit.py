@@ -1,0 +1,100 @@
+"""`planner fit`: the runs of a file, what they tell, and where it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from planner.book.reading import read_plan
+from planner.catalog.databases import Databases
+from planner.compare.comparison_sheet import ComparisonSheet, find
+from planner.errors import Place, UserError
+from planner.fit import sheet, written
+from planner.fit.runs import runs_of_csv, runs_of_workbook
+from planner.fit.stack import OwnCalibration, OwnRun, fitted_stacks
+from planner.scenario.export import export
+from planner.update.update import update_file
+from planner.validation.runs import models_of
+from planner.workbook import added_sheet
+from planner.xlsx.atomic import locked, write_atomically
+from planner.xlsx.opc import Package
+
+WORKBOOKS = (".xlsx", ".xlsm")
+
+
+@dataclass(frozen=True)
+class FittedFile:
+    """The stacks that a file's runs tell, and the runs that no fit could take."""
+
+    stacks: list[OwnCalibration]
+    skipped: list[OwnRun]
+    origin: written.Provenance
+    databases: Databases
+    is_workbook: bool
+
+    @property
+    def first(self) -> str:
+        """The name of the first stack."""
+        return self.stacks[0].id
+
+    def lines(self) -> Iterator[str]:
+        """What a person is told."""
+        return written.lines(self.stacks, self.skipped)
+
+    def write(self, target: Path, into: Path | None) -> None:
+        """Write the CSV of calibrations, and bring the stacks into a workbook. Raises UserError as writing does."""
+        text = written.calibrations_csv(self.stacks, self.databases.stacks, self.origin)
+        write_atomically(target, text.encode())
+        if into is not None:
+            update_file(into, databases=replace(self.databases, calibrations_csv=target))
+            with locked(into):
+                package = Package.read(into)
+                fill = partial(sheet.write, found=self.stacks, skipped=self.skipped, origin=self.origin)
+                added_sheet.put(package, sheet.KIND, sheet.PURPOSE, fill)
+                package.write(into)
+
+
+def fit(path: Path, databases: Databases, name: str, device: str = "") -> FittedFile:
+    """Fit the runs of a workbook, a CSV of runs or a measurements.csv.
+
+    Raises UserError for what can't be read, a name that a shipped stack or calibration has, and where there is no run
+    to fit to.
+    """
+    if databases.stacks.has(name) or databases.calibration.has(name):
+        raise UserError(f"{name!r} is a stack or a calibration already", remedy="give yours another with --name")
+    is_workbook = path.suffix.lower() in WORKBOOKS
+    with TemporaryDirectory(prefix="fit-") as folder:
+        given, comparison = _of_workbook(path, databases, Path(folder)) if is_workbook else (databases, None)
+        models = models_of(given)
+        runs, devices = (
+            runs_of_csv(path, given, models) if comparison is None else runs_of_workbook(comparison, given, models)
+        )
+        stacks = fitted_stacks([run for run in runs if not run.fault], given, models, name)
+    if not stacks:
+        why = next((f": {run.id}: {run.fault}" for run in runs if run.fault), "")
+        what = f"none of {len(runs)} runs can be fitted to{why}" if runs else "there are no measured runs"
+        remedy = "planner measure, planner backfill and planner record bring some"
+        raise UserError(what, place=Place(path), remedy=remedy)
+    skipped = [OwnRun(run, is_used=False, why_not=run.fault) for run in runs if run.fault]
+    origin = written.Provenance(path.name, device or devices, datetime.now(UTC).strftime("%Y-%m-%d"))
+    return FittedFile(stacks, skipped, origin, databases, is_workbook)
+
+
+def _of_workbook(path: Path, databases: Databases, folder: Path) -> tuple[Databases, ComparisonSheet]:
+    """The Comparison of a workbook, and its own models and chips beside those given, as CSVs in a folder."""
+    with locked(path):
+        package = Package.read(path)
+        plan = read_plan(package)
+    own = export(plan).databases
+    files = {kind: folder / f"{kind}.csv" for kind in own}
+    for kind, text in own.items():
+        files[kind].write_text(text, encoding="utf-8")
+    given = replace(
+        databases, models_csv=databases.models_csv or files.get("models"),
+        hardware_csv=databases.hardware_csv or files.get("hardware"),
+    )  # fmt: skip
+    return given, find(package, plan.book.parsed)

@@ -1,0 +1,115 @@
+"""A person's own runs, as runs of templates: a CSV of runs, a measurements.csv, or the Comparison of a workbook.
+
+A row that can't be fitted to is a run with a fault, and so is never lost: measured on other hardware, flagged by a
+guard of its measurement, of a template of which nothing is fitted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from planner import csvfile
+from planner.catalog import Table, Value
+from planner.catalog.databases import Databases
+from planner.compare import runs_table
+from planner.compare.comparison_sheet import CaseRow, ComparisonSheet
+from planner.errors import Place, UserError
+from planner.formulas import library
+from planner.measure.measurements_csv import REQUIRED, checked_measurements
+from planner.measure.records import Measurement, parse_key
+from planner.validation.runs import Run, read
+
+EXPECTED = "expected_time"  # the row of an operation's template that its measured time is beside
+
+
+def runs_of_csv(path: Path, databases: Databases, models: Table) -> tuple[list[Run], str]:
+    """The runs of a CSV of runs or of a measurements.csv, and the device that they are of, as far as the file says.
+
+    Raises UserError with the line of what can't be read, or can't be a run.
+    """
+    sheet = csvfile.read(path)
+    if set(REQUIRED) <= set(sheet.header):
+        rows = checked_measurements(path)
+        devices = dict.fromkeys(row.device_kind for row in rows if row.device_kind)
+        return [_of_measurement(f"row {at}", row, databases) for at, row in enumerate(rows, 1)], ", ".join(devices)
+    runs = read(path, databases, models)
+    lines = {cells.get("id", "").strip(): line for line, cells in sheet.records()}
+    for run in runs:
+        if run.fault:
+            raise UserError(f"{run.id}: {run.fault}", place=Place(path, lines[run.id]), remedy="mend the row")
+    return runs, ""
+
+
+def runs_of_workbook(sheet: ComparisonSheet, databases: Databases, models: Table) -> tuple[list[Run], str]:
+    """The measured cases of a Comparison and its table of runs, and the devices that they are of."""
+    cases = [_of_case(row, databases) for row in sheet.rows if row.number_in("measured_time")]
+    runs = [_of_run(f"run {at}", run, databases, models) for at, run in enumerate(runs_table.read(sheet), 1)]
+    named = [row.text("device") for row in sheet.rows] + [run.device for run in runs_table.read(sheet)]
+    return [*cases, *runs], ", ".join(dict.fromkeys(filter(None, named)))
+
+
+def _of_measurement(identifier: str, row: Measurement, databases: Databases) -> Run:
+    template, inputs = row.template, json.loads(row.inputs) if row.inputs else {}
+    if not (template and inputs):
+        try:
+            template, inputs = parse_key(row.case_key)
+        except ValueError:
+            template = ""
+    fault = "" if row.is_trusted else f"flagged: {row.flags}" if row.flags else f"{row.status}: {row.reason}"
+    return _operation(identifier, template, inputs, row.hardware_id, row.t_median, fault, databases)
+
+
+def _of_case(row: CaseRow, databases: Databases) -> Run:
+    template = row.template.name if row.template else ""
+    flags, time = row.text("flags"), row.number_in("measured_time") or 0.0
+    fault = f"flagged: {flags}" if flags else ""
+    label = f"row {row.number}: {row.text('case_label')}"
+    return _operation(label, template, row.inputs, row.text("hardware_id"), time, fault, databases)
+
+
+def _operation(
+    identifier: str, template: str, inputs: Mapping[str, Value], hardware: str, time: float, fault: str,
+    databases: Databases,
+) -> Run:  # fmt: skip
+    """A measured operation as a run; its fault where nothing can be fitted to it."""
+    known = library.load(template).by_name if template in library.names() else {}
+    if not fault and EXPECTED not in known:
+        fault = f"nothing is expected of {template or 'a case that no template has'}"
+    if not fault and not databases.hardware.has(hardware):
+        fault = f"no accelerator {hardware!r}" if hardware else "no chip is named"
+    if not fault and not 0 < time < float("inf"):
+        fault = "no measured time"
+    values: dict[str, Value] = {
+        name: value for name, value in inputs.items() if name in known and value not in (None, "")
+    }
+    chip = databases.hardware.identify(hardware) if databases.hardware.has(hardware) else hardware
+    typed: dict[str, Value] = {
+        name: float(value) if isinstance(value, int) else value for name, value in values.items()
+    }
+    return Run(identifier, template, template, "", chip, EXPECTED, time, "own", typed, fault=fault)
+
+
+def _of_run(identifier: str, run: runs_table.Run, databases: Databases, models: Table) -> Run:
+    """A row of the table of runs, with the inputs that the plan had on its day."""
+    known = library.load(run.template).by_name if run.template in library.names() else {}
+    fault = f"flagged: {run.flags}" if run.flags else ""
+    if not fault and run.row not in known:
+        fault = f"{run.template or 'no template'} has no row {run.row or 'of a blank name'}"
+    for table, name in ((databases.hardware, run.chip), (models, run.model)):
+        if not fault and name and not table.has(name):
+            fault = f"no {name!r} in the databases"
+    values: dict[str, Value] = {name: value for name, value in _given(run) if name in known and value not in (None, "")}
+    chip, model = (
+        table.identify(name) if name and table.has(name) else name
+        for table, name in ((databases.hardware, run.chip), (models, run.model))
+    )
+    label = f"{identifier}: {run.name or run.scenario}, {run.quantity}"
+    return Run(label, run.template, run.template, model, chip, run.row, run.measured, "own", values, fault=fault)
+
+
+def _given(run: runs_table.Run) -> Iterator[tuple[str, Value]]:
+    yield from (run.inputs or {}).items()
+    if run.stack:
+        yield "stack", run.stack

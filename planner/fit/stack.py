@@ -1,0 +1,187 @@
+"""A person's runs as a stack of their own: for each of their chips a calibration, with its ranges and its reach.
+
+The stack has the factors of the one that the runs were made with, and the calibration of its own name wherever the
+chip's calibration is the one that its runs are of; on any other chip it is that stack.
+
+A range narrows with the runs: of its width before and of that which the runs have when each is left out, the mean of
+the squares, where the width before counts as `BEFORE` runs; never below `LEAST_WIDTH`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.catalog import Table
+from planner.catalog.calibration_columns import KINDS, MIXES
+from planner.catalog.calibrations import Stated, kind_of, stated_calibrations
+from planner.catalog.databases import Databases
+from planner.fit.chip import BEFORE, SPREAD_OF_MEDIAN, OwnFit, candidates
+from planner.formulas.expected import IDEAL
+from planner.validation.fitting import STACKS, Fit, Fitter
+from planner.validation.left_out import families_of
+from planner.validation.parameters import GROUPS, Group, bounds
+from planner.validation.prediction import Numbers, Together, predicted
+from planner.validation.reach import LEAST, MOST, TELLS_MOE, reaches
+from planner.validation.runs import Run
+
+USUAL_STACK = "default"
+OF_TEN = 1.2816  # normal spreads from the middle to the end of the range that holds 80 %
+LEAST_WIDTH = math.log(1.03)  # half of a range, as a logarithm
+UNSTATED = 0.2  # the error of a calibration that states none
+NEEDED = {"calibration_id", "stack"}  # rows without which a template has nothing to fit
+TELLING = tuple(stack for stack in STACKS if stack != IDEAL)  # stacks whose factors a run may have
+FAR_OFF, NOTHING = "far off the others", "nothing is fitted of it"
+
+
+@dataclass(frozen=True)
+class OwnRun:
+    """A run, and what the fit made of it: expected times over measured, before and after, and whether it was used.
+
+    `why_not` says why a run is not used. The ratios are None where nothing is expected of it.
+    """
+
+    run: Run
+    is_used: bool
+    why_not: str = ""
+    before: float | None = None
+    after: float | None = None
+    is_rate: bool = False
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a calibration: its number, what it was before, and how many runs moved it; 0: it stays."""
+
+    name: str
+    value: float
+    before: float
+    rows: int = 0
+    error: float | None = None
+
+
+@dataclass(frozen=True)
+class OwnCalibration:
+    """A stack of a person's own, fitted for the chips of one shipped calibration."""
+
+    id: str
+    fitted_for: str
+    base: str
+    parameters: tuple[Parameter, ...]
+    runs: tuple[OwnRun, ...]
+
+    @property
+    def moved(self) -> list[Parameter]:
+        """The parameters that the runs moved; no ranges and no reach."""
+        return [each for each in self.parameters if each.rows and each.name not in _ENDS and each.name not in _REACH]
+
+
+_ENDS = {f"{kind}_{mix}_{end}" for kind in KINDS for mix in MIXES for end in ("low", "high")}
+_REACH = {name for names in (*MOST.values(), *LEAST.values()) for name in names} | set(TELLS_MOE.values())
+
+
+def fitted_stacks(runs: Sequence[Run], databases: Databases, models: Table, name: str) -> list[OwnCalibration]:
+    """A stack for each calibration of the runs' chips; where there are several, their names end in its.
+
+    Without a run that can be fitted to there is none.
+    """
+    base = base_of(runs)
+    by_chip: dict[str, list[Run]] = {}
+    for run in runs:
+        chip = str(databases.hardware.rows[run.hardware]["calibration"]) if run.hardware and not run.fault else ""
+        by_chip.setdefault(chip, []).append(_on(base, run))
+    chips = [chip for chip in sorted(by_chip) if chip and any(run.is_fitted for run in by_chip[chip])]
+    stated = stated_calibrations(databases.calibrations_csv, only=databases.only)
+    names = {chip: name if len(chips) == 1 else f"{name}-{chip}" for chip in chips}
+    families = families_of(databases.hardware)
+    return [
+        _fitted(names[chip], chip, base, stated[chip], predicted(by_chip[chip], databases, models), families)
+        for chip in chips
+    ]
+
+
+def base_of(runs: Sequence[Run]) -> str:
+    """The shipped stack that most of the runs were made with."""
+    named = Counter(str(run.values.get("stack", USUAL_STACK)) for run in runs)
+    return next((stack for stack, _ in named.most_common() if stack in TELLING), USUAL_STACK)
+
+
+def _on(base: str, run: Run) -> Run:
+    """The run as one with a shipped stack: with the base, where its own is the bound, or a person's."""
+    own = run.values.get("stack", USUAL_STACK)
+    return run if own in TELLING else replace(run, values={**run.values, "stack": base})
+
+
+def _fitted(
+    identifier: str, chip: str, base: str, stated: Mapping[str, Stated], together: Sequence[Together],
+    families: Mapping[str, str],
+) -> OwnCalibration:  # fmt: skip
+    """The stack that the runs of chips of one calibration tell."""
+    known = {name: line.value for name, line in stated.items()}
+    parts = [each for each in together if each.template.by_name.keys() >= NEEDED]
+    found: dict[str, Parameter] = {}
+    runs: dict[str, OwnRun] = {}
+    for group in GROUPS:
+        if not any(_has_runs(each, group) for each in parts):
+            continue
+        fit = OwnFit(Fitter(group, parts, families, Fit()), chip, known, _stated_error(group, stated))
+        if not fit.weights.any():
+            continue
+        moved = fit.fit([name for name in candidates(group) if name not in found])
+        left_out = fit.left_out(moved)
+        counts = fit.weights > 0
+        error = float(np.median(np.abs(np.exp(-left_out[counts]) - 1)))
+        for name, value in moved.items():
+            lower, upper = bounds(name)
+            value = float(np.clip(value, lower, upper))
+            found[name] = Parameter(name, value, known[name], fit.tells(name), error)
+        for each in _ranges(fit, left_out, known, error):
+            found[each.name] = each
+        before, after, used = fit.residuals({}), fit.residuals(moved), fit.is_used(moved)
+        known |= {name: found[name].value for name in moved}
+        for at, run in enumerate(fit.runs):
+            why = "" if used[at] else "not to be fitted" if not counts[at] else FAR_OFF
+            ratios = float(np.exp(-before[at])), float(np.exp(-after[at]))
+            runs[run.id] = OwnRun(run, bool(used[at]), why, *ratios, bool(fit.fitter.is_rate[at]))
+    for (family, name), reach in reaches(parts, families).items():
+        if family == kind_of(chip) and reach.sources:
+            found[name] = Parameter(name, reach.value, stated[name].value, len(reach.sources))
+    everything = (found.get(name) or Parameter(name, line.value, line.value) for name, line in stated.items())
+    missing = (OwnRun(run, False, NOTHING) for each in together for run in each.runs if run.id not in runs)
+    return OwnCalibration(identifier, chip, base, tuple(everything), (*runs.values(), *missing))
+
+
+def _has_runs(together: Together, group: Group) -> bool:
+    """Whether something is expected of a run of a group."""
+    kinds = np.array([run.judged_as in group.kinds for run in together.runs])
+    return bool((kinds & np.isfinite(together.expected)).any())
+
+
+def _stated_error(group: Group, stated: Mapping[str, Stated]) -> float:
+    """The median error that is stated of a group's parameters, with each source left out."""
+    errors = [text for name in candidates(group) if (text := stated[name].cells.get("error", "").strip())]
+    return max(map(float, errors)) if errors else UNSTATED
+
+
+def _ranges(fit: OwnFit, left_out: Numbers, known: Mapping[str, float], error: float) -> Iterator[Parameter]:
+    """The ends of the ranges of each kind and mix of which there are runs."""
+    is_moe = np.concatenate([part.is_moe for part in fit.fitter.parts])
+    for kind in KINDS:
+        for mix in MIXES:
+            of_kind = np.array([run.judged_as == kind for run in fit.runs]) & (is_moe == (mix == "moe"))
+            own = left_out[of_kind & (fit.weights > 0)]
+            if not own.size:
+                continue
+            n = float((fit.weights[of_kind] ** 2).sum())
+            spread = SPREAD_OF_MEDIAN * float(np.median(np.abs(own))) * OF_TEN * math.sqrt(1 + 1 / n)
+            for end, sign in (("low", -1), ("high", 1)):
+                name = f"{kind}_{mix}_{end}"
+                before = math.log(known[name]) * sign
+                width = max(LEAST_WIDTH, math.sqrt((BEFORE * before**2 + n * spread**2) / (BEFORE + n)))
+                lower, upper = bounds(name)
+                value = float(np.clip(math.exp(sign * width), lower, upper))
+                yield Parameter(name, value, known[name], len(own), error)

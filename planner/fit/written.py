@@ -1,0 +1,88 @@
+"""What a fit to a person's own runs is written as: the CSV that `--calibrations` reads, and what is said of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from planner import table
+from planner.catalog import Table
+from planner.catalog.calibration_age import SOFTWARE, running
+from planner.catalog.calibration_columns import BY_NAME
+from planner.catalog.calibrations import COLUMNS
+from planner.catalog.own_stacks import OF_STACKS
+from planner.fit.stack import OwnCalibration, OwnRun, Parameter
+from planner.spoken import percent
+
+DIGITS = 6
+MOST_TOLD = 40  # runs that are told one by one
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Of what the runs are: the file, the devices, the day."""
+
+    file: str
+    device: str
+    date: str
+
+    @property
+    def cells(self) -> list[str]:
+        """The last columns of each line."""
+        return [self.device, self.date, *(running(name) for name in SOFTWARE)]
+
+    @property
+    def versions(self) -> str:
+        """`NVIDIA H100, planner 0.1.0, jax 0.7.0`."""
+        return ", ".join(filter(None, (self.device, *(f"{name} {running(name)}" for name in SOFTWARE))))
+
+
+def calibrations_csv(found: Sequence[OwnCalibration], stacks: Table, origin: Provenance) -> str:
+    """The lines of the stacks and of their calibrations."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for own in found:
+        used = sum(each.is_used for each in own.runs)
+        said = f"{table.counted(used, 'run')} of {origin.file}; factors of {own.base}"
+        row = {**stacks.rows[own.base], "name": f"Fitted to {said}", "fitted_for": own.fitted_for}
+        for name, column in OF_STACKS.items():
+            value = row[name]
+            shown = value if isinstance(value, str) else f"{value:g}"
+            writer.writerow([own.id, name, shown, column.column.unit, "", "", "", said, "", *origin.cells])
+        for each in own.parameters:
+            writer.writerow(_line(own, each, origin))
+    return text.getvalue()
+
+
+def _line(own: OwnCalibration, each: Parameter, origin: Provenance) -> list[str]:
+    bounds = BY_NAME[each.name]
+    error = "" if each.error is None else f"{each.error:.3f}"
+    told = [str(each.rows), origin.file.replace(" ", "_"), error] if each.rows else ["", f"as {own.fitted_for}", ""]
+    limits = [bounds.unit, f"{bounds.lower:g}", f"{bounds.upper:g}"]
+    return [own.id, each.name, f"{each.value:.{DIGITS}g}", *limits, *told, *origin.cells]
+
+
+def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun]) -> Iterator[str]:
+    """What a fit says of itself: what each stack moved, what stayed, and which runs were used."""
+    for own in found:
+        used = [each for each in own.runs if each.is_used]
+        count = table.counted(len(used), "run")
+        yield f"stack {own.id}: {count} used, on chips of {own.fitted_for}, over stack {own.base}"
+        for each in own.moved:
+            unit = BY_NAME[each.name].unit
+            unit = "" if unit == "1" else f" {unit}"
+            told = f"told by {table.counted(each.rows, 'run')}"
+            yield f"  {each.name} {each.before:.4g}{unit} -> {each.value:.4g}{unit}, {told}"
+        if not own.moved:
+            yield "  no parameter is moved: the runs are as the shipped calibration has them, or tell nothing apart"
+        ratios = [(abs(each.before - 1), abs(each.after - 1)) for each in used if each.before and each.after]
+        if ratios:
+            before, after = (sorted(each)[len(each) // 2] for each in zip(*ratios, strict=True))
+            yield f"  median error of the runs {percent(before)} -> {percent(after)}; all else stays as shipped"
+    left = [*(each for own in found for each in own.runs if not each.is_used), *skipped]
+    if left:
+        yield f"{table.counted(len(left), 'run')} not used:"
+        yield from (f"  {each.run.id}: {each.why_not}" for each in left[:MOST_TOLD])

@@ -1,0 +1,227 @@
+"""What a profile says, in plain data: devices, steps and their parts, programs and operations; all times in seconds.
+
+A fact that the format doesn't hold is None (or an empty text or tuple), and `Profile.lacks` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Literal
+
+Part = Literal["compute", "communication", "copy", "wait"]  # what an operation's time is; what is none of them is a gap
+Found = Literal["marker", "module", "whole", "tool"]
+HOW_FOUND: dict[Found, str] = {
+    "marker": "marked in the profile",
+    "module": "one for each run of the program that takes the most time",
+    "whole": "no marker and no repeated program: all of the profile is one step (n = 1)",
+    "tool": "as the profiler's tool lists them",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A span of time on one device in disjoint parts that add up to it.
+
+    `compute` is when an operation computes; `communication` is exposed: nothing computes meanwhile, and so are `copy`
+    (between host and device, or within it) and `wait` (for what isn't known to be one of these). `gap` is when nothing
+    runs; None where the format doesn't tell.
+    """
+
+    compute: float = 0.0
+    communication: float = 0.0
+    copy: float = 0.0
+    wait: float = 0.0
+    gap: float | None = 0.0
+
+    @property
+    def busy(self) -> float:
+        """Seconds in which something ran, waits included."""
+        return self.compute + self.communication + self.copy + self.wait
+
+    @property
+    def span(self) -> float:
+        """All of them."""
+        return self.busy + (self.gap or 0.0)
+
+    @property
+    def idle(self) -> float | None:
+        """The gaps' share of the span; None where it isn't known."""
+        return None if self.gap is None or not self.span else self.gap / self.span
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step on one device. `index` is the number in the file, or counts from 0."""
+
+    index: int
+    begin: float
+    end: float
+    found: Found
+    parts: Parts
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.end - self.begin
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A compiled program (an XLA module) and its runs on one device. `id` is the program's in the file, if any."""
+
+    name: str
+    id: str
+    count: int
+    total: float
+    median: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """An array's type (HLO's name, as bf16) and dimensions."""
+
+    dtype: str
+    dims: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.dims))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """All runs of one operation of one program on one device.
+
+    `total` counts nested operations, `self_time` doesn't. `flops` and `bytes` are of one run. `result` and `operands` are
+    its shapes; `flops_from` says where the FLOPs come from (file, hlo, shapes). `source` is the framework's name of it.
+    """
+
+    name: str
+    program: str
+    category: str
+    opcode: str
+    part: Part
+    count: int
+    total: float
+    median: float
+    self_time: float
+    flops: float | None = None
+    bytes: float | None = None
+    result: tuple[Shape, ...] = ()
+    operands: tuple[Shape, ...] = ()
+    dtype: str = ""
+    group_size: int | None = None
+    source: str = ""
+    flops_from: str = ""
+    expression: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Time in which nothing ran on a device, with the operations before and after it."""
+
+    begin: float
+    seconds: float
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One device (as TPUs count: a core or a chip) of one host.
+
+    `name` is its place in the file, as `/device:TPU:0`; `kind` the product's name as the file has it, else None.
+    `facts` are what else tells what it is, as text. `parts` are of its whole span, from its first operation to the end of
+    its last. `gaps` are the largest ones. Peaks are the file's own, in FLOP/s and byte/s.
+    """
+
+    name: str
+    host: str
+    kind: str | None
+    facts: dict[str, str]
+    begin: float
+    end: float
+    parts: Parts
+    steps: tuple[Step, ...] = ()
+    programs: tuple[Program, ...] = ()
+    operations: tuple[Operation, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    peak_flops: float | None = None
+    peak_bandwidth: float | None = None
+
+    @property
+    def busy(self) -> float:
+        """Seconds in which something ran on it: overlapping operations count once."""
+        return self.parts.busy
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A profile of one run: what was read, from which files, on which hosts and devices.
+
+    `device` is the name that all its devices bear, else None; `facts` then tell what the device may be. `lacks` has the
+    reason for each kind of fact that isn't there, by the field's name (device, steps, programs, flops, bytes, shapes,
+    gap, ...).
+    """
+
+    paths: tuple[str, ...]
+    format: str
+    device: str | None
+    hosts: tuple[str, ...]
+    devices: tuple[Device, ...]
+    facts: dict[str, str] = field(default_factory=dict)
+    lacks: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def found(self) -> Found:
+        """How its steps were found."""
+        return next((step.found for device in self.devices for step in device.steps), "whole")
+
+    @property
+    def active(self) -> tuple[Device, ...]:
+        """The devices that ran anything."""
+        return tuple(device for device in self.devices if device.operations)
+
+    @property
+    def step_times(self) -> list[float]:
+        """Seconds of each step, on the device that took longest for it."""
+        seconds: dict[int, float] = {}
+        for device in self.devices:
+            for step in device.steps:
+                seconds[step.index] = max(step.seconds, seconds.get(step.index, 0.0))
+        return [seconds[index] for index in sorted(seconds)]
+
+    @property
+    def step_parts(self) -> Parts:
+        """The mean parts of a step over all steps and devices; of the whole spans where there is no step."""
+        found = [step.parts for device in self.devices for step in device.steps]
+        return mean_parts(found or [device.parts for device in self.active])
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """The operations of all devices."""
+        return tuple(operation for device in self.devices for operation in device.operations)
+
+
+def mean_parts(found: Sequence[Parts]) -> Parts:
+    """The mean of each part; of none, zeros."""
+    n = len(found) or 1
+    gaps = [each.gap for each in found]
+    known = [gap for gap in gaps if gap is not None]
+    return Parts(
+        sum(each.compute for each in found) / n,
+        sum(each.communication for each in found) / n,
+        sum(each.copy for each in found) / n,
+        sum(each.wait for each in found) / n,
+        sum(known) / n if len(known) == len(gaps) else None,
+    )
+
+
+def spread(seconds: Iterable[float]) -> tuple[float, float, int]:
+    """Median, interquartile range and number of some times; raises StatisticsError where there is none."""
+    ordered = sorted(seconds)
+    n = len(ordered)
+    half = (n + 1) // 2
+    quarter, three_quarters = (median(ordered[:half]), median(ordered[n - half :])) if n else (0.0, 0.0)
+    return median(ordered), three_quarters - quarter, n

@@ -1,0 +1,209 @@
+"""A run of a scenario, put into the table of runs on Comparison with a snapshot of what the plan says of it now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from planner.book.plan import Plan, Quantity, Scenario
+from planner.book.reading import read_plan
+from planner.catalog import Value
+from planner.collector import still
+from planner.compare.comparison_sheet import ComparisonSheet, find
+from planner.compare.landing import ABOVE_PEAK, TOLERATED
+from planner.compare.runs_table import Run, appended
+from planner.errors import Place, UserError, nearest
+from planner.formulas import library
+from planner.formulas.headlines import RANGE
+from planner.recalc import edit
+from planner.report.expectation import Planned, planned
+from planner.report.figures import CellFigures
+from planner.spoken import PERCENT, spoken
+from planner.typed_numbers import read
+from planner.xlsx.atomic import locked
+from planner.xlsx.cellvalue import is_number
+from planner.xlsx.opc import Package
+
+RECORDED = "recorded"
+EXPECTED, BOUND = "_expected", "_bound"
+MOST_SHARE = 1.0
+TIME, RATE, SHARE = "s", "1/s", PERCENT  # the units in which a run may be told, each by an option of its own
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a person says of a run: a number as typed, in which of the three units, and of what it is.
+
+    `row` is the name or the label of a row of the scenario's plan; blank means its first headline of the unit.
+    """
+
+    text: str
+    unit: str
+    row: str = ""
+
+    @property
+    def number(self) -> float:
+        """The number in SI. Raises UserError for one that no run can have."""
+        value = read(self.text, "1" if self.unit in (PERCENT, RATE) else self.unit)
+        if not 0 < value < float("inf") or (self.unit == SHARE and value > MOST_SHARE):
+            what = {TIME: "a time", RATE: "tokens a second", SHARE: "a utilisation"}[self.unit]
+            remedy = "give a part of 1, or per cent: 0.41, 41%" if self.unit == SHARE else "give a number above 0"
+            raise UserError(f"{self.text!r} is not {what} that a run has", remedy=remedy)
+        return value
+
+
+def record(path: Path, scenario: str, told: Told, facts: Mapping[str, object]) -> str:
+    """Put a run of a scenario into the table of runs of the workbook at `path`; a line for a person.
+
+    `facts` are those of a `Run` that its recorder knows: note, device, source. Raises UserError for a scenario or a
+    row that isn't there, for a number that no run has, and as reading and writing do.
+    """
+    number = told.number
+    with locked(path), still():
+        package = Package.read(path)
+        plan = read_plan(package)
+        sheet = find(package, plan.book.parsed)
+        run = replace(snapshot(plan, scenario, told, number), **facts)  # type: ignore[arg-type]
+        row, _ = put(package, plan, sheet, run)
+        package.write(path)
+    return f"{sheet.name} row {row}: {said(run)}"
+
+
+def put(package: Package, plan: Plan, sheet: ComparisonSheet, run: Run) -> tuple[int, str]:
+    """Put a run into the package's table of runs: the number of its row, and what was computed."""
+    row, contents, like = appended(sheet, run)
+    done = edit(package, plan.book.parsed, sheet.name, contents, like)
+    return row, done.note
+
+
+def said(run: Run) -> str:
+    """A run beside what was expected, for a person."""
+    unit = PERCENT if run.unit == PERCENT else RATE if run.unit == "tokens/s" else TIME
+    number = spoken(run.measured, unit)
+    line = f"{run.name or run.scenario}: {run.quantity} {number}"
+    if run.expected is None or run.ratio is None:
+        return f"{line}; nothing is expected of it, for the plan's number is N/A"
+    line += f", {run.ratio:.3g} times the expected {spoken(run.expected, unit, run.measured)}"
+    if run.flags:
+        return f"{line}; it beats its bound of {spoken(run.bound, unit, run.measured)}: flagged {run.flags}"
+    if run.low is not None and run.high is not None:
+        where = "within" if run.low <= run.measured <= run.high else "outside of"
+        line += (
+            f", {where} its range of {spoken(run.low, unit, run.measured)} to {spoken(run.high, unit, run.measured)}"
+        )
+    return line
+
+
+def snapshot(plan: Plan, scenario: str, told: Told, measured: float) -> Run:
+    """A run of this number, and what the plan expects of it now. Raises UserError as `record` does."""
+    which = scenario_of(plan, scenario)
+    plans = [each for each in planned(CellFigures(plan)) if each.means(which.key)]
+    plans = [each for each in plans if each.is_whole] or plans
+    own, row = _measured(plans, told, Place(plan.file), which)
+
+    def number(name: str) -> float | None:
+        return own.number(name, which.key) if name in own.rows else None
+
+    low, high = (number(f"{row.name}{end}") for end in RANGE)
+    bound = number(_bound(own, row))
+    return Run(
+        scenario=which.id or which.key,
+        name=which.name,
+        template=own.template,
+        row=row.name,
+        quantity=_label(own, row),
+        unit=_unit(own.template, row),
+        measured=measured,
+        expected=number(row.name),
+        low=low,
+        high=high,
+        bound=bound,
+        on=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"),
+        model=which.model,
+        chip=which.hardware,
+        stack=str(own.value("stack", which.key) or ""),
+        inputs=_inputs(plan, own.template, which),
+        flags=ABOVE_PEAK if bound and _beats(measured, bound, told.unit) else "",
+        method=RECORDED,
+        id=f"{RECORDED} {datetime.now(UTC).isoformat(timespec='seconds')}",
+        source="recorded by hand",
+    )
+
+
+def _beats(measured: float, bound: float, unit: str) -> bool:
+    """Whether a number is better than its bound allows, by more than is tolerated of a measured one."""
+    return measured * TOLERATED < bound if unit == TIME else measured > bound * TOLERATED
+
+
+def scenario_of(plan: Plan, said: str) -> Scenario:
+    """The scenario of an id or of a name. Raises UserError with the nearest where none is called so."""
+    wanted = said.strip().lower()
+    by_id = [each for each in plan.scenarios if each.id.lower() == wanted]
+    found = by_id or [each for each in plan.scenarios if each.name.lower() == wanted]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        remedy = f"give an id: {', '.join(each.id or each.key for each in found)}"
+        raise UserError(f"{len(found)} scenarios are called {said!r}", place=Place(plan.file), remedy=remedy)
+    known = [text for each in plan.scenarios for text in (each.id, each.name) if text]
+    raise UserError(f"no scenario {said!r}", place=Place(plan.file), remedy=nearest(said, known))
+
+
+def _measured(plans: Sequence[Planned], told: Told, place: Place, scenario: Scenario) -> tuple[Planned, Quantity]:
+    """The row that was measured, and the plan that has it."""
+    rows = [(each, _rows(each, told.unit)) for each in plans]
+    for own, known in rows:
+        wanted = told.row.strip().lower()
+        for name, row in known.items():
+            if not wanted or wanted in (name, name.removesuffix(EXPECTED), row.label.lower(), _label(own, row).lower()):
+                return own, row
+    names = [name for _, known in rows for name in known]
+    what = f"{scenario.id or scenario.key} plans no {told.row or {TIME: 'time', RATE: 'rate', SHARE: 'MFU'}[told.unit]}"
+    remedy = nearest(told.row, names) if told.row and names else "planner record --help lists what can be told"
+    remedy = remedy if plans else "planner update brings what is expected of a scenario"
+    raise UserError(what, place=place, remedy=remedy)
+
+
+def _rows(plan: Planned, unit: str) -> dict[str, Quantity]:
+    """The rows that a run of a plan can be told in a unit, its headlines first: those that are expected."""
+    leading = [each.row for each in plan.headlines]
+    others = [row for name, row in plan.rows.items() if name.endswith(EXPECTED) and row.sheet == plan.sheet]
+    found = {row.name: row for row in (*leading, *others)}
+    return {name: row for name, row in found.items() if _kind(plan.template, row) == unit}
+
+
+def _kind(template: str, row: Quantity) -> str:
+    said = _unit(template, row)
+    return SHARE if said == PERCENT else RATE if row.unit == "1/s" else TIME if row.unit == "s" else ""
+
+
+def _unit(template: str, row: Quantity) -> str:
+    """The unit that people say a row in."""
+    known = library.load(template).by_name.get(row.name)
+    return (known.said_in if known else "") or row.unit
+
+
+def _label(plan: Planned, row: Quantity) -> str:
+    return next((each.said for each in plan.headlines if each.row.name == row.name), row.title)
+
+
+def _bound(plan: Planned, row: Quantity) -> str:
+    """The name of the row that is a row's bound."""
+    leads = (each.bound.name for each in plan.headlines if each.row.name == row.name and each.bound)
+    return next(leads, row.name.removesuffix(EXPECTED) + BOUND)
+
+
+def _inputs(plan: Plan, template: str, scenario: Scenario) -> dict[str, Value]:
+    """What a scenario says of a template's inputs, and what it overrides."""
+    names = {row.name for row in library.load(template).of_kind("input")}
+    rows = [*(row for row in plan.inputs if row.name in names), *plan.overrides]
+    found: dict[str, Value] = {}
+    for row in rows:
+        value = row.value(scenario.key)
+        if is_number(value):
+            found[row.name] = float(value)
+        elif isinstance(value, str) and value:
+            found[row.name] = value
+    return found

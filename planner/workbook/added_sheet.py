@@ -1,0 +1,120 @@
+"""A sheet of values, notes and charts put into a workbook on disk, however edited, in place of the one before it.
+
+It is written as every sheet of a new workbook is, and taken into the file's package: its formats behind those that are
+there, its charts as parts of their own. What another kind of sheet, or a person, has there stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from openpyxl.workbook import Workbook
+
+from planner.book.added import UNSIGNED, Added, added, mark
+from planner.book.sheet import Sheet
+from planner.recalc import recalculate
+from planner.workbook import cell_styles, saving
+from planner.workbook.page import Page
+from planner.xlsx import chart_caches
+from planner.xlsx.address import folded
+from planner.xlsx.moved_cells import restyled
+from planner.xlsx.moves import Moves
+from planner.xlsx.named_ranges import drop_names, take_names
+from planner.xlsx.opc import Package
+from planner.xlsx.references import references
+from planner.xlsx.relationships import copy_part, drop_linked, link
+from planner.xlsx.sheet_rules import with_looks
+from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.styles import Stylesheet, taken_in
+from planner.xlsx.workbook_part import add_sheet, parse_sheets
+from planner.xlsx.worksheet import Worksheet
+from planner.xlsx.xmltree import children, every
+
+MARK_ROW = 3
+FIRST_ROW = 5  # the first row that is the writer's
+LONGEST_NAME = 31
+
+
+def put(package: Package, kind: str, purpose: str, write: Callable[[Page], None]) -> str:
+    """Put a sheet of a kind, such as `Search`, into a package, in place; returns the name of its tab.
+
+    `purpose` is the line below its title. `write` fills the page from `FIRST_ROW` on: cells, links, charts, widths, the
+    first cell that scrolls. A formula on it is computed with all of the workbook. The sheet of the same kind that
+    planner wrote before is replaced where it stands, if nobody typed or drew on it; else the new one is the last sheet,
+    under another name if need be. Raises UserError as reading a package's sheets does.
+    """
+    sheets = {name: Sheet(name, at, xml) for at, (name, xml) in enumerate(parse_sheets(package).items())}
+    same = (each for each in added(sheets.values()) if each.kind == kind and each.is_as_written)
+    old = next((each.sheet.name for each in same if _is_alone(package, each)), None)
+    name = old or _free_name(package, kind)
+    book = Workbook()
+    book.remove(book.active)
+    cell_styles.install(book)
+    page = Page(book, name, kind, purpose, titles=f"{FIRST_ROW}:{FIRST_ROW}")
+    page.links = {(1, 1): "Cover!A1"} if "Cover" in sheets else {}
+    write(page)
+    page.put(MARK_ROW, 1, mark(kind, len(page.sheet._charts)), "plan_text")
+    page.finish(None)
+    _take_in(package, saving.write(book, [page]).package, name, is_new=old is None)
+    if list(page.grid.formulas()) or _is_read(sheets, name):
+        recalculate(package)
+    chart_caches.refresh(package)
+    return name
+
+
+def _is_alone(package: Package, sheet: Added) -> bool:
+    """Whether nothing hangs on a sheet but the charts that planner drew: no notes, pictures or tables, no controls."""
+    found = package.relationships(package.sheets()[sheet.sheet.name])
+    drawings = [each.target for each in found if each.kind == "drawing"]
+    drawn = [each.kind for drawing in drawings for each in package.relationships(drawing)]
+    shapes = [one for drawing in drawings for one in every(package.tree(drawing), "sp", "pic", "cxnSp")]
+    beside = {each.kind for each in found} - {"drawing", "printerSettings"}
+    return drawn == ["chart"] * sheet.charts and not (beside or shapes)
+
+
+def _free_name(package: Package, kind: str) -> str:
+    """The kind, with a number behind it where a sheet is called so, chart sheets among them."""
+    taken = {folded(one.get("name", "")) for one in every(package.tree(package.workbook_part()), "sheet")}
+    names = (kind[:LONGEST_NAME], *(f"{kind[: LONGEST_NAME - 4]} {number}" for number in range(2, len(taken) + 3)))
+    return next(name for name in names if folded(name) not in taken)
+
+
+def _take_in(package: Package, fresh: Package, name: str, *, is_new: bool) -> None:
+    """Put the one sheet of a fresh package into another one."""
+    theirs = fresh.sheets()[name]
+    sheet = Worksheet(_signed(fresh.parts[theirs]))
+    own, other = Stylesheet.of(package), Stylesheet.of(fresh)
+    assert own is not None, "a workbook of planner's has styles"
+    assert other is not None, "a new one has"
+    looks = taken_in(own[1], other[1], range(len(other[1].looks)), range(len(other[1].all("dxfs"))))
+    package.put_tree(own[0], own[1].root)
+    sheet.rows = restyled(sheet.rows, looks.formats)
+    formats = children(sheet.root, "conditionalFormatting")
+    for old, coloured in zip(formats, with_looks(formats, looks.differential), strict=True):
+        sheet.root.replace(old, coloured)
+    for drawing in children(sheet.root, "drawing"):
+        sheet.root.remove(drawing)
+    if is_new:
+        part = add_sheet(package, name, sheet.xml(), None)
+    else:
+        part = package.sheets()[name]
+        drop_linked(package, part)
+        drop_names(package, name)
+    for found in fresh.relationships(theirs):
+        if found.kind == "drawing":
+            sheet.link("drawing", link(package, part, "drawing", copy_part(package, fresh, found.target, bytes)))
+    package.replace(part, sheet.xml())
+    take_names(package, fresh, Moves({}), [name])
+
+
+def _signed(xml: bytes) -> bytes:
+    """A sheet's XML whose mark has the digest of its cells."""
+    (found,) = added([Sheet("", 0, SheetXml(xml, []))])
+    return xml.replace(UNSIGNED.encode(), found.digest.encode(), 1)
+
+
+def _is_read(sheets: dict[str, Sheet], name: str) -> bool:
+    """Whether a formula of another sheet reads this one."""
+    others = (cell for other, sheet in sheets.items() if other != name for cell in sheet.xml.cells.values())
+    formulas = (cell.formula for cell in others if cell.formula and name in cell.formula)
+    return any(folded(read.sheet) == folded(name) for formula in formulas for read in references(formula))

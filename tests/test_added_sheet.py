@@ -1,0 +1,197 @@
+"""A sheet of values put into an edited workbook: in place of the one before it, and of nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import openpyxl
+import pytest
+from click.testing import CliRunner
+from openpyxl.chart import BarChart, Reference
+from openpyxl.comments import Comment
+
+from planner.book.added import added
+from planner.book.workbook import Book
+from planner.check.run import check
+from planner.cli import group
+from planner.recalc import recalculate
+from planner.workbook.added_sheet import FIRST_ROW, put
+from planner.workbook.page import Live, Page
+from planner.xlsx.opc import Package
+from planner.xlsx.workbook_part import parse_sheets
+from tests.libreoffice import needs_libreoffice, saved
+from tests.workbooks import write_plan
+
+KIND = "Found"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A workbook of one scenario and one template."""
+    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
+    write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], batch=8, n_chips=4, hbm_bandwidth=7e11)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def plan(tmp_path: Path, built: bytes) -> Path:
+    """A copy of it to edit."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(built)
+    return path
+
+
+def found(page: Page, *values: float, live: str = "") -> None:
+    """A table of some numbers with a chart; with `live` a formula behind it."""
+    page.put(FIRST_ROW, 1, "Time", "plan_header_right")
+    for row, value in enumerate(values, start=FIRST_ROW + 1):
+        page.put(row, 1, value, "plan_formula", '0.0" ms"')
+    if live:
+        page.put(FIRST_ROW + 1, 2, Live(live), "plan_formula")
+    chart = BarChart()
+    chart.add_data(Reference(page.sheet, min_col=1, min_row=FIRST_ROW, max_row=FIRST_ROW + len(values)))
+    page.sheet.add_chart(chart, "D5")
+    page.colour("A6:A9", "A6>2", ink="FFB42318")
+
+
+def write(path: Path, *values: float, live: str = "") -> str:
+    """Put the sheet into a workbook on disk; returns its name."""
+    package = Package.read(path)
+    name = put(package, KIND, "Numbers of a test.", lambda page: found(page, *values, live=live))
+    package.write(path)
+    return name
+
+
+def edit(path: Path, change) -> None:  # type: ignore[no-untyped-def]
+    """A person's work in a program that loads and saves."""
+    book = openpyxl.load_workbook(path)
+    change(book)
+    book.save(path)
+    package = Package.read(path)
+    recalculate(package)
+    package.write(path)
+
+
+def values(path: Path, sheet: str) -> list[object]:
+    """The numbers below the table's head."""
+    cells = parse_sheets(Package.read(path))[sheet]
+    return [cell.value for row in range(FIRST_ROW + 1, 20) if (cell := cells.cell(f"A{row}")) is not None]
+
+
+def untouched(before: Package, after: Package) -> list[str]:
+    """The parts of a package that another one has otherwise or not at all."""
+    return [name for name, data in before.parts.items() if after.parts.get(name) != data]
+
+
+def test_it_is_last_and_nothing_else_changes(plan: Path) -> None:
+    """A new sheet stands behind all others with its chart; else only the lists and formats change."""
+    before = Package.read(plan)
+    assert write(plan, 1.5, 0.1 + 0.2) == KIND
+    after = Package.read(plan)
+    assert list(after.sheets())[-1] == KIND
+    assert values(plan, KIND) == [1.5, 0.1 + 0.2]
+    changed = ["[Content_Types].xml", "xl/styles.xml", "xl/workbook.xml", "xl/_rels/workbook.xml.rels"]
+    assert sorted(untouched(before, after)) == sorted(changed)
+    (drawing,) = (each.target for each in after.relationships(after.sheets()[KIND]) if each.kind == "drawing")
+    assert [each.kind for each in after.relationships(drawing)] == ["chart"]
+    looks = openpyxl.load_workbook(plan)[KIND]
+    assert (looks["A6"].number_format, looks["A1"].style, looks["A5"].font.b) == ('0.0" ms"', "plan_title", True)
+
+
+def test_check_has_nothing_to_say(plan: Path) -> None:
+    """`planner check` finds no fault in a workbook with such a sheet, a live formula on it among them."""
+    write(plan, 1.0, live="Inputs!F9")
+    assert [each for each in check(Package.read(plan)).found if each.sheet == KIND] == []
+
+
+def test_a_newer_one_stands_in_its_place(plan: Path) -> None:
+    """It is replaced where it stands, under the name that its tab has now, and its chart's old part is gone."""
+    write(plan, 1.0, 2.0, 3.0)
+
+    def moved(book: openpyxl.Workbook) -> None:
+        book[KIND].title = "My finds"
+        book.move_sheet("My finds", -3)
+
+    edit(plan, moved)
+    package = Package.read(plan)
+    names, parts = list(package.sheets()), set(package.parts)
+    assert write(plan, 7.0) == "My finds"
+    after = Package.read(plan)
+    assert list(after.sheets()) == names
+    assert set(after.parts) == parts
+    assert values(plan, "My finds") == [7.0]
+    assert [each for each in check(after).found if each.rule == 33] == []
+
+
+@pytest.mark.parametrize("touch", ["number", "note", "row", "chart"])
+def test_one_that_a_person_worked_on_is_theirs(plan: Path, touch: str) -> None:
+    """With a number typed, a note, a row or a chart put in it stays whole; the newer one stands beside it."""
+    write(plan, 1.0, 2.0)
+
+    def worked(book: openpyxl.Workbook) -> None:
+        sheet = book[KIND]
+        if touch == "number":
+            sheet["H30"] = 5
+        elif touch == "note":
+            sheet["A6"].comment = Comment("why?", "me")
+        elif touch == "chart":
+            sheet.add_chart(BarChart(), "D30")
+        else:
+            sheet.insert_rows(1)
+
+    edit(plan, worked)
+    kept = parse_sheets(Package.read(plan))[KIND].xml
+    assert write(plan, 7.0) == f"{KIND} 2"
+    assert parse_sheets(Package.read(plan))[KIND].xml == kept
+    assert write(plan, 8.0) == f"{KIND} 2"
+    assert values(plan, f"{KIND} 2") == [8.0]
+
+
+def test_a_persons_own_sheet_of_that_name_stays(plan: Path) -> None:
+    """A sheet that is called so and isn't planner's is never replaced, however its name is written."""
+    edit(plan, lambda book: book.create_sheet("FOUND").append(["Found", "mine"]))
+    assert write(plan, 1.0) == f"{KIND} 2"
+    assert parse_sheets(Package.read(plan))["FOUND"].cell("B1").value == "mine"  # type: ignore[union-attr]
+
+
+def test_what_reads_it_is_computed(plan: Path) -> None:
+    """A person's formula that reads the sheet has the newer number, and a live formula on the sheet its own."""
+    write(plan, 1.0)
+    edit(plan, lambda book: book.create_sheet("Mine").append([f"={KIND}!A6*2"]))
+    write(plan, 21.0, live="A6+1")
+    sheets = parse_sheets(Package.read(plan))
+    assert sheets["Mine"].cell("A1").value == 42.0  # type: ignore[union-attr]
+    assert sheets[KIND].cell("B6").value == 22.0  # type: ignore[union-attr]
+    assert [each.is_as_written for each in added(Book(Package.read(plan)).sheets.values())] == [True]
+
+
+@pytest.mark.slow
+def test_an_update_leaves_it_as_it_is(tmp_path: Path) -> None:
+    """`planner update` of an older workbook keeps the sheet, says what it is, and leads its formula on."""
+    plan = tmp_path / "plan.xlsx"
+    plan.write_bytes((Path(__file__).parent / "golden" / "edited.xlsx").read_bytes())
+    write(plan, 1.0, 2.0, live="INDEX(Inputs!$F$4:$AC$4,1)")
+    done = CliRunner().invoke(group, ["update", str(plan)])
+    assert done.exit_code == 0, done.output
+    assert f"Kept as they were, values of one moment: {KIND}\n" in done.output
+    assert values(plan, KIND) == [1.0, 2.0]
+    book = Book(Package.read(plan))
+    assert [(each.kind, each.is_as_written) for each in added(book.sheets.values())] == [(KIND, True)]
+    assert book.sheets[KIND].value(FIRST_ROW + 1, 2) == book.said("scenario_id", book.inputs.columns[0])
+    assert write(plan, 3.0) == KIND
+
+
+@needs_libreoffice
+@pytest.mark.slow
+def test_it_is_known_after_libreoffice_saved_it(plan: Path) -> None:
+    """LibreOffice keeps the mark and every digit that counts: the sheet is replaced after it saved the workbook."""
+    numbers = [1 / 3, 1e-9 / 7, 2e15 / 3, 123456.789, 0.1 + 0.2, -5.0]
+    write(plan, *numbers, live="A6*2")
+    saved(plan, plan.parent)
+    (sheet,) = added(Book(Package.read(plan)).sheets.values())
+    assert (sheet.kind, sheet.is_as_written) == (KIND, True)
+    assert write(plan, 7.0) == KIND
+    assert values(plan, KIND) == [7.0]
+    saved(plan, plan.parent)
+    edit(plan, lambda book: book[KIND].__setitem__("C9", "mine"))
+    assert write(plan, 8.0) == f"{KIND} 2"

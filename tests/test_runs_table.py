@@ -1,0 +1,191 @@
+"""Runs of the plan itself: recorded beside what was expected, and kept through all that is done to a workbook."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import openpyxl
+import pytest
+from click.testing import CliRunner, Result
+
+from planner.cli import group
+from planner.compare.comparison_sheet import find
+from planner.compare.runs_table import Run, read
+from planner.report.exports import as_csv
+from planner.report.gather import gather
+from planner.xlsx.opc import Package
+from tests.backfills import backfill, measurement
+from tests.workbooks import write_plan
+
+ID = "llama3_8b_on_tpu_v5e"
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    """A small workbook that serves a model on a chip."""
+    path = tmp_path / "plan.xlsx"
+    write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    return path
+
+
+def command(*words: str) -> Result:
+    """Run planner with these words."""
+    return CliRunner().invoke(group, list(words))
+
+
+def record(path: Path, *more: str, scenario: str = ID) -> Result:
+    """Record a run of a scenario."""
+    return command("record", str(path), "--scenario", scenario, *more)
+
+
+def runs(path: Path) -> list[Run]:
+    """The runs in a workbook."""
+    return read(find(Package.read(path)))
+
+
+def test_a_run_lands_beside_what_was_expected_of_it(plan: Path) -> None:
+    """Its row has the plan's expected time, range and bound of that day, inputs and chip, and a live ratio."""
+    done = record(plan, "--time", "9ms", "--note", "with our own kernel", "--device", "TPU v5 lite")
+    (run,) = runs(plan)
+    assert (run.scenario, run.chip, run.row, run.unit) == (ID, "tpu-v5e", "decode_step_time_expected", "ms")
+    assert run.measured == pytest.approx(0.009, rel=1e-12)
+    assert (run.note, run.device) == ("with our own kernel", "TPU v5 lite")
+    assert run.inputs is not None
+    assert run.inputs["n_chips"] == 4.0
+    assert run.low is not None
+    assert run.low < (run.expected or 0.0)
+    sheet = openpyxl.load_workbook(plan, data_only=True)["Comparison"]
+    ratios = [cell.value for row in sheet.iter_rows() for cell in row if isinstance(cell.value, float)]
+    assert any(value == pytest.approx(run.ratio, rel=1e-12) for value in ratios)
+    assert f"{run.ratio:.3g} times the expected" in done.output
+    assert command("check", str(plan)).exit_code == 0
+
+
+def test_later_edits_of_the_plan_leave_a_run_as_it_was(plan: Path) -> None:
+    """What it was compared with is typed: another batch moves the plan, and not the run."""
+    record(plan, "--time", "9ms")
+    before = runs(plan)
+    book = openpyxl.load_workbook(plan)
+    inputs = book["Inputs"]
+    row = next(cell.row for cell in inputs["C"] if cell.value == "batch")
+    inputs.cell(row, 6).value = 7
+    book.save(plan)
+    assert command("recalc", str(plan)).exit_code == 0
+    record(plan, "--time", "9ms")
+    after = runs(plan)
+    assert after[0] == before[0]
+    assert after[1].expected != before[0].expected
+    assert (after[1].inputs or {})["batch"] == 7
+
+
+@pytest.mark.parametrize(
+    ("words", "row", "number"),
+    [
+        (("--tokens-per-second", "800"), "output_tokens_per_second_expected", 800.0),
+        (("--time", "12ms", "--of", "time_per_output_token"), "time_per_output_token_expected", 0.012),
+        (("--time", "2 s", "--of", "Time to first token, without load"), "time_to_first_token_expected", 2.0),
+        (("--time", "30s", "--of", "static_batch_time"), "static_batch_time_expected", 30.0),
+    ],
+)
+def test_a_run_is_told_in_the_units_of_the_headlines(
+    plan: Path, words: tuple[str, ...], row: str, number: float
+) -> None:
+    """Tokens a second, or the time of what --of names by name or label."""
+    record(plan, *words)
+    (run,) = runs(plan)
+    assert run.row == row
+    assert run.measured == pytest.approx(number, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--scenario", "llama3_8b", "--time", "1s"), f"did you mean {ID}"),
+        (("--scenario", ID, "--mfu", "41%"), "plans no MFU"),
+        (("--scenario", ID, "--mfu", "410%"), "is not a utilisation"),
+        (("--scenario", ID, "--time", "0"), "'0' is not a time"),
+        (("--scenario", ID, "--time", "-1s"), "is not a time"),
+        (("--scenario", ID, "--time", "1s", "--of", "decode_stp_time"), "did you mean decode_step_time_expected"),
+        (("--scenario", ID, "--time", "1s", "--mfu", "3%"), "say how fast it was, once"),
+        (("--scenario", ID, "--case", "Matmul", "--time", "1s"), "say what was run"),
+        (("--time", "1s"), "say what was run"),
+        (("--case", "Matmul", "--mfu", "3%"), "say how fast it was, once"),
+    ],
+)
+def test_what_is_no_run_is_refused(plan: Path, words: tuple[str, ...], message: str) -> None:
+    """One line, code 2, and the file as it was."""
+    before = plan.read_bytes()
+    done = command("record", str(plan), *words)
+    assert (done.exit_code, done.output.count("\n")) == (2, 1), done.output
+    assert message in done.output
+    assert plan.read_bytes() == before
+
+
+def test_a_run_that_beats_its_bound_is_flagged(plan: Path) -> None:
+    """A time that the chip can't reach is most likely of another unit."""
+    assert "flagged above_peak" in record(plan, "--time", "9us").output
+    assert runs(plan)[0].flags == "above_peak"
+
+
+def test_runs_and_cases_keep_apart(plan: Path) -> None:
+    """Cases that are appended later, more than there is room for above the runs, and runs behind them: all are read."""
+    record(plan, "--time", "9ms")
+    n_cases = len(find(Package.read(plan)).rows)
+    keys = [f"matmul|compute_dtype=bf16|d_in={size},d_out=64,n_matmuls=1,tokens=64" for size in range(64, 264)]
+    assert backfill(plan, *(measurement(key, 1e-3) for key in keys)).exit_code == 0
+    record(plan, "--time", "8ms")
+    sheet = find(Package.read(plan))
+    assert len(sheet.rows) == n_cases + len(keys)
+    assert [run.measured for run in read(sheet)] == pytest.approx([0.009, 0.008])
+
+
+def test_rows_and_columns_that_an_analyst_moves_take_the_runs_along(plan: Path) -> None:
+    """Rows put above the runs and another name of the sheet: the next run joins the others."""
+    record(plan, "--time", "9ms")
+    book = openpyxl.load_workbook(plan)
+    sheet = book["Comparison"]
+    last = sheet.max_row
+    sheet.move_range(f"A{last - 3}:{openpyxl.utils.get_column_letter(sheet.max_column)}{last}", rows=5, translate=True)
+    sheet.title = "Measured"
+    book.save(plan)
+    record(plan, "--time", "8ms")
+    assert [run.measured for run in runs(plan)] == pytest.approx([0.009, 0.008])
+    assert find(Package.read(plan)).run_rows == (last + 5, last + 6)
+
+
+def test_a_run_outlives_its_scenario_and_an_update(plan: Path) -> None:
+    """Sheets of another workload come by a merge, the scenario goes: its run stays as it was, without a remark."""
+    record(plan, "--time", "9ms")
+    before = runs(plan)
+    assert command("scenario", "add", str(plan), "big", "--workload", "training").exit_code == 0
+    done = command("scenario", "remove", str(plan), ID)
+    assert done.exit_code == 0
+    assert "Comparison!" not in done.output
+    assert runs(plan) == before
+    record(plan, "--mfu", "39%", scenario="big")
+    assert [run.row for run in runs(plan)] == ["decode_step_time_expected", "mfu_expected"]
+    assert runs(plan)[0] == replace(before[0])
+
+
+def test_a_report_has_a_section_of_the_runs(plan: Path) -> None:
+    """The run with its date, what was expected then and the ratio; without a run there is no section."""
+    assert gather(plan).own == ()
+    record(plan, "--time", "9ms", "--note", "a note")
+    (own,) = gather(plan).own
+    assert own.title == "Your runs"
+    said = [figure.text for figure in own.rows[0]]
+    assert "9.00 ms" in said
+    assert said[-1].endswith("a note")
+    assert "your runs" in as_csv(gather(plan))
+
+
+def test_a_diff_tells_a_run_that_is_new(plan: Path, tmp_path: Path) -> None:
+    """It is a row more, and no headline moves."""
+    older = tmp_path / "older.xlsx"
+    record(plan, "--time", "9ms")
+    older.write_bytes(plan.read_bytes())
+    record(plan, "--time", "8ms")
+    said = command("diff", str(older), str(plan)).output
+    assert "row added: Comparison, row" in said
+    assert "No headline moved." in said
