@@ -18,7 +18,10 @@ from pathlib import Path
 from typing import Any
 
 MEMINFO = Path("/proc/meminfo")
+CPUINFO = Path("/proc/cpuinfo")
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 CGROUP = Path("/sys/fs/cgroup")
+KIBI = 1024.0
 M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -4, -8  # parameters of glibc's mallopt, from malloc.h
 NEVER = 2**31 - 1
 
@@ -126,3 +129,34 @@ def trim_heap() -> None:
     """Give back what is free, so that the system counts it as available for a next case."""
     if keep_heap():
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def memory(device: Any) -> float | None:
+    """Bytes that arrays may take on a device that holds nothing, on a CPU the host's; None where unknown."""
+    limit = (getattr(device, "memory_stats", lambda: None)() or {}).get("bytes_limit")
+    if limit is not None or device.platform != "cpu":
+        return limit and float(limit)
+    known = [float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))] if hasattr(os, "sysconf") else []
+    with suppress(OSError, ValueError):
+        known.append(float((CGROUP / "memory.max").read_text()))  # `max` where there is none: a ValueError
+    return min(known, default=None)
+
+
+def last_level_cache() -> float:
+    """Bytes of the host's largest cache; 64 MiB where the system doesn't say."""
+    sizes = []
+    for path in CACHES.glob("index*/size"):
+        with suppress(OSError, ValueError):
+            text = path.read_text().strip()  # as 32768K
+            sizes.append(float(text[:-1]) * KIBI ** (" KMG".index(text[-1])))
+    return max(sizes, default=64 * KIBI**2)
+
+
+def host_name() -> str:
+    """What the host's processor is called, and how many cores of it there are: `AMD EPYC 7B12, 8 cores`."""
+    name = platform.processor() or platform.machine()
+    with suppress(OSError):
+        heads = (line.partition(":") for line in CPUINFO.read_text().splitlines())
+        name = next((text.strip() for head, _, text in heads if head.strip() == "model name"), name)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{name}, {cores} cores"

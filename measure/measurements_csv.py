@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from math import isclose, isfinite, isnan, nan
+from collections.abc import Iterable, Mapping
+from math import isfinite, isnan, nan
 from pathlib import Path
-from sys import float_info
 from typing import Any
 
 from planner import csvfile, progress
 from planner.errors import Place, UserError, nearest
-from planner.measure.records import SCHEMA, STATUSES, TYPES, VERSION, Measurement, case_key
+from planner.measure.records import SCHEMA, STATUSES, TYPES, VERSION, Measurement
 
 REQUIRED = ("case_key", "hardware_id", "t_median")
 FOUND_BY = ("case_id", "case_key", "template", "hardware_id", "status", "method")  # blanks around these don't count
 AMOUNTS = ("t_mad", "flops", "memory_bytes")  # as counts they are never negative; a time by differences may be
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
-ROUNDING = 1e-6  # numbers of one row agree to this
-SI = "write seconds, FLOP/s and byte/s"
 
 
 def write_measurements(path: Path, rows: Iterable[Measurement]) -> None:
@@ -71,27 +67,11 @@ def read_measurements(path: Path) -> list[Measurement]:
 
     Raises UserError with the line and column of what can't be read.
     """
-    return [row for _, row in _numbered(path)]
+    return [row for _, row in numbered(path)]
 
 
-def checked_measurements(path: Path) -> list[Measurement]:
-    """The rows of a measurements.csv as `planner backfill` takes them: units and keys can be right.
-
-    Raises UserError with the line: wrong columns or values, numbers that contradict each other (as
-    they do where one was converted to another unit), or a key that is not that of the case beside
-    it.
-    """
-    rows = _numbered(path)
-    if not rows:
-        raise UserError("there are no rows below the header", place=Place(path), remedy="planner measure writes some")
-    for line, row in rows:
-        for column, what, remedy in _faults(row):
-            raise UserError(what, place=Place(path, line, column), remedy=remedy)
-    return [row for _, row in rows]
-
-
-def _numbered(path: Path) -> list[tuple[int, Measurement]]:
-    """The rows of the file, each with its line."""
+def numbered(path: Path) -> list[tuple[int, Measurement]]:
+    """The rows of the file, each with its line. Raises UserError as `read_measurements` does."""
     sheet = csvfile.read(path, known=tuple(SCHEMA))
     unknown = [name for name in sheet.header if name not in SCHEMA]
     if not any(map(_is_converted, unknown)):  # of t_median_ms nobody is told to rename it
@@ -158,44 +138,3 @@ def _value(name: str, text: str) -> str | float:
     if name == "schema" and number != VERSION:
         raise UserError(f"the columns are of version {number:g}, not {VERSION}", remedy="use the planner that wrote it")
     return int(number) if kind is int else number
-
-
-def _faults(row: Measurement) -> Iterator[tuple[str, str, str]]:
-    """Column, fault and remedy of what can't be right."""
-    if not row.case_key.strip():
-        yield "case_key", "the key is empty", "every row names its case"
-    if row.template and row.inputs and row.inputs != "{}":
-        own = _own_key(row)
-        if own is None:
-            yield "inputs", "it is no JSON of inputs", 'write {"name": value, ...}, or leave it blank'
-        elif own != row.case_key:
-            yield "case_key", "it is not the key of the template and inputs beside it", f"it would be {own}"
-    if row.status == "measured":
-        yield from _unit_faults(row)
-
-
-def _own_key(row: Measurement) -> str | None:
-    try:
-        return case_key(row.template, json.loads(row.inputs))
-    except (ValueError, AttributeError, TypeError, RecursionError):  # of many brackets
-        return None
-
-
-def _unit_faults(row: Measurement) -> Iterator[tuple[str, str, str]]:
-    if not (isfinite(row.t_median) and row.t_median >= float_info.min):  # below it a cell holds 0
-        yield "t_median", "a measured row needs a time above 0", "write seconds, or another status"
-        return
-    same = {"wall": row.t_wall_call, "loop": row.t_loop, "profiler": row.t_device}.get(row.method, row.t_median)
-    if not _agree(same, row.t_median):
-        yield "t_median", f"{row.t_median:g} is not the time by {row.method}, {same:g}", SI
-    if row.t_min > row.t_median * (1 + ROUNDING) or row.t_p90 < row.t_median * (1 - ROUNDING):
-        yield "t_median", f"{row.t_median:g} is not between t_min and t_p90", SI
-    for column, work in (("achieved_flops", row.flops), ("achieved_bandwidth", row.memory_bytes)):
-        achieved = getattr(row, column)
-        if not _agree(achieved, work / row.t_median):
-            yield column, f"{achieved:g} is not the work over t_median, {work / row.t_median:g}", SI
-
-
-def _agree(one: float, other: float) -> bool:
-    """Whether two numbers are the same, or one is unknown."""
-    return isnan(one) or isnan(other) or isclose(one, other, rel_tol=ROUNDING)

@@ -50,6 +50,12 @@ def doubt(name: str, unit: str, value: float) -> str:
     return f"{said(value, unit)} is not from {least} to {most}; {usual.reason}"
 
 
+def is_counted(name: str) -> bool:
+    """Whether a number of this name is whole, as far as is said of it."""
+    usual = _usual().get(name)
+    return usual is None or bool(usual.whole)
+
+
 def _likely(value: float, usual: Usual) -> str:
     """The scaled unit in which a number would be as usual as can be; blank where there is none."""
     scaled = _SCALED.get(usual.unit.removesuffix("/chip"))

@@ -9,13 +9,12 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from planner import cli
+from planner import cli, stored_rows
 from planner.catalog import Value, load_models
 from planner.catalog.databases import Databases
 from planner.formulas import library
 from planner.formulas.evaluation import Facts, evaluate
 from planner.formulas.lookups import by_id
-from planner.hf.store import completed
 from planner.hf.understand import understand
 
 FOLDER = Path(__file__).parent / "data" / "hf"
@@ -30,7 +29,7 @@ Config = dict[str, Any]
 
 def row_of(path: Path, **settings: str) -> Mapping[str, Value]:
     """The complete row that a config makes."""
-    return completed({"id": "mine", **understand(path, settings).cells}, path)
+    return stored_rows.completed(stored_rows.MODELS, {"id": "mine", **understand(path, settings).cells}, path)
 
 
 def value(row: Mapping[str, Value], name: str) -> Value:

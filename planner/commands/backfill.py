@@ -18,8 +18,8 @@ def command(file: Path, measurements: Path) -> None:
     Rows are found by the key of their case and columns by their header; a case without a row gets one below the
     others. Nothing else in FILE changes but the values that depend on them. A second run changes nothing.
     """
+    from planner.compare.checked_measurements import checked_measurements
     from planner.compare.landing import backfill
-    from planner.measure.measurements_csv import checked_measurements
 
     first, *others = backfill(file, checked_measurements(measurements)).lines()
     click.echo(f"{file}: {first}")

@@ -1,8 +1,16 @@
-"""`planner hardware`: the accelerators of the database."""
+"""`planner hardware`: the accelerators of the database, and this machine measured into a CSV of one's own."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import click
+
 from planner.commands.listing import Loader, group
+from planner.commands.options import PATH
+from planner.measure import interrupts
+
+BUDGET_S = 60.0
 
 
 def _loader() -> Loader:
@@ -13,5 +21,32 @@ def _loader() -> Loader:
 
 command = group(
     "hardware", _loader, ("name", "peak_bf16", "hbm_bytes", "hbm_bandwidth"),
-    "List the accelerators, or show one with its sources.",
+    "List the accelerators, show one with its sources, or add this machine as it measures.",
 )  # fmt: skip
+
+
+@command.command("add")
+@click.option("--this-host", "name", metavar="NAME", required=True, help="The id of this machine's row.")
+@click.option("--to", required=True, metavar="CSV", type=PATH, help="The CSV: made, or added to.")
+@click.option(
+    "--budget", metavar="SECONDS", type=click.FloatRange(min=0), default=BUDGET_S, show_default=True,
+    help="Begin no case after this long.",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the row of the same id.")
+def add(name: str, to: Path, budget: float, force: bool) -> None:
+    """Measure this machine and add it to a CSV for --hardware-csv: peaks of matmuls, bandwidth of copies, links.
+
+    Each number is the best median of several sizes; its method and spread are the row's source. Ctrl-C leaves the
+    CSV as it is.
+    """
+    from planner.compare.this_host import add as add_host
+    from planner.spoken import percent, shown
+    from planner.table import aligned
+
+    with interrupts.noted():
+        added = add_host(name, to, force=force, budget_s=budget, progress=lambda line: click.echo(line, err=True))
+    click.echo(f"Added {name} to {to}")
+    body = [[each.column, shown(each.value, each.unit), percent(each.spread), each.how] for each in added.figures]
+    click.echo(aligned(["column", "value", "spread", "how"], body, right=["value", "spread"]))
+    for note in added.notes:
+        click.echo(f"Note: {note}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner import processes
-from planner.commands.options import PATH, repeatable
+from planner.commands.options import PATH, hardware_csv, repeatable
 from planner.errors import UserError
 from planner.measure import interrupts
 from planner.measure.mesh import MeshSpec
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from planner.measure.records import Measurement
     from planner.measure.run import Case
     from planner.measure.timing import Rules
+    from planner.xlsx.opc import Package
 
 MEANT = "part of a label, a template, a key, or a value in it"
 SUITES = ("quick", "full")
@@ -35,6 +36,7 @@ LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
 @repeatable("--case", "only", metavar="NAME", help=f"Only cases that NAME means: {MEANT}.")
 @click.option("--list", "is_list", is_flag=True, help="List the cases with their keys, and measure nothing.")
 @click.option("-H", "--hardware", metavar="CHIP", default="", help="What this machine is, where JAX can't tell.")
+@hardware_csv
 @repeatable("--flags", "variants", metavar="FLAGS", help="Measure under these XLA flags. Repeatable: side by side.")
 @click.option("--mesh", metavar="AXES", default="", help="Cases over several devices, such as data=2,tensor=4.")
 @click.option("--device-order", metavar="IDS", default="", help="Devices of the mesh in this order, such as 0,1,3,2.")
@@ -53,8 +55,8 @@ def command(is_list: bool, mesh: str, device_order: str, **options: Any) -> None
     asked = Asked(**options, mesh=spec, together=processes.join() if spec else processes.Processes())
     if (asked.file is None) == (asked.suite is None) or (asked.suite and asked.csv is None and not is_list):
         raise click.UsageError("give a workbook, or --suite quick (or full) with --csv FILE")
-    if asked.file is not None and asked.hardware:
-        raise click.UsageError("-H is for --suite: in a workbook each row names its chip")
+    if asked.file is not None and (asked.hardware or asked.hardware_csv):
+        raise click.UsageError("-H and --hardware-csv are for --suite: in a workbook each row names its chip")
     with interrupts.noted():
         if is_list:
             _list(asked)
@@ -75,6 +77,7 @@ class Asked:
     csv: Path | None
     only: tuple[str, ...]
     hardware: str
+    hardware_csv: Path | None
     variants: tuple[str, ...]
     budget: float
     keep_profiles: Path | None
@@ -84,62 +87,66 @@ class Asked:
 
 def _list(asked: Asked) -> None:
     from planner.compare import measuring
+    from planner.xlsx.opc import Package
 
     interrupts.check()
     if asked.file is None:
         called = [(case.label, case.key) for case in measuring.listed(asked.suite or "", asked.only, asked.mesh)]
     else:
-        planned = _planned(asked.file, asked)
+        planned = _planned(Package.read(asked.file), asked)
         called = [(each.label, each.key) for each in planned]
     if asked.together.is_first:
         for label, key in called:
             click.echo(f"{label}  {key}")
 
 
-def _planned(file: Path, asked: Asked) -> list[Planned]:
+def _planned(package: Package, asked: Asked) -> list[Planned]:
     """The rows of the Comparison that are asked for: where there is a mesh, those that lie on one."""
     from planner.compare import measuring
-    from planner.xlsx.opc import Package
 
-    planned = measuring.planned_in(Package.read(file), asked.only)
-    return measuring.over_mesh(planned, str(file)) if asked.mesh else planned
+    planned = measuring.planned_in(package, asked.only)
+    return measuring.over_mesh(planned, package.name) if asked.mesh else planned
 
 
 def _workbook(file: Path, asked: Asked) -> None:
     from planner.compare import measuring
     from planner.measure.timing import STANDARD
+    from planner.xlsx.opc import Package
 
     interrupts.check()
     with asked.together.agreed():
-        planned = _planned(file, asked)
-    done = _measured(measuring.for_here(planned), STANDARD, asked)
+        package = Package.read(file)
+        planned, kinds = _planned(package, asked), measuring.kinds_in(package)
+    done = _measured(measuring.for_here(planned, kinds), kinds, STANDARD, asked)
     with asked.together.agreed():
         if asked.together.is_first:
             _land(file, asked.csv, done, lambda: measuring.land_planned(file, planned, done))
 
 
 def _suite(suite: str, csv: Path, asked: Asked) -> None:
+    from planner import catalog
     from planner.compare import measuring
     from planner.measure.timing import BRISK, STANDARD
 
     interrupts.check()
     with asked.together.agreed():
-        cases = measuring.of_suite(suite, asked.only, asked.hardware, asked.mesh)
-    done = _measured(cases, BRISK if suite == "quick" else STANDARD, asked)
+        kinds = measuring.device_kinds(catalog.load_hardware(asked.hardware_csv, only=False))
+        cases = measuring.of_suite(suite, asked.only, asked.hardware, asked.hardware_csv, asked.mesh)
+    done = _measured(cases, kinds, BRISK if suite == "quick" else STANDARD, asked)
     _refuse_nothing(csv, done)
     if asked.together.is_first:
         click.echo(f"{csv}: {_counts(done)}")
 
 
-def _measured(cases: Sequence[Case], rules: Rules, asked: Asked) -> list[Measurement]:
+def _measured(cases: Sequence[Case], kinds: Mapping[str, str], rules: Rules, asked: Asked) -> list[Measurement]:
     """Time the cases, and keep each in the CSV, if there is one, as soon as it is timed."""
-    from planner.compare import measuring
     from planner.measure.measurements_csv import keep_measurements
+    from planner.measure.run import measure_cases
 
     is_first = asked.together.is_first
-    rows = measuring.measured(
-        cases, progress=_tell if is_first else None, budget_s=asked.budget, profiles_to=asked.keep_profiles,
-        rules=rules, mesh=asked.mesh,
+    rows = measure_cases(
+        cases, kinds=kinds, progress=_tell if is_first else None, budget_s=asked.budget,
+        profiles_to=asked.keep_profiles, rules=rules, mesh=asked.mesh,
     )  # fmt: skip
     return keep_measurements(asked.csv, rows) if asked.csv and is_first else list(rows)
 
@@ -155,6 +162,7 @@ def _side_by_side(asked: Asked) -> None:
     arguments = ["--suite", asked.suite] if asked.suite else []
     arguments += [word for text in asked.only for word in ("--case", text)]
     arguments += ["--hardware", asked.hardware] if asked.hardware else []
+    arguments += ["--hardware-csv", str(asked.hardware_csv)] if asked.hardware_csv else []
     if asked.mesh:
         arguments += ["--mesh", str(asked.mesh), "--device-order", ",".join(map(str, asked.mesh.order))]
     arguments += ["--budget", str(asked.budget)] if asked.budget != float("inf") else []

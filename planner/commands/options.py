@@ -28,12 +28,11 @@ def databases(command: Command) -> Command:
 
         return command(databases=Databases(models_csv, hardware_csv, calibrations_csv, only), **others)
 
-    own = partial(click.option, type=PATH, multiple=True, callback=_once)
     for option in (
         click.option("--only", is_flag=True, help="Your CSVs in place of the shipped rows, not beside them."),
-        own("--calibrations", "calibrations_csv", help="A CSV of calibrations of your own."),
-        own("--hardware-csv", help="A CSV of accelerators of your own, beside the shipped ones."),
-        own("--models", "models_csv", help="A CSV of models of your own, beside the shipped ones."),
+        _own("--calibrations", "calibrations_csv", help="A CSV of calibrations of your own."),
+        hardware_csv,
+        _own("--models", "models_csv", help="A CSV of models of your own, beside the shipped ones."),
     ):
         with_databases = option(with_databases)
     return cast(Command, with_databases)
@@ -45,6 +44,11 @@ def _once(_: click.Context, option: click.Parameter, paths: tuple[Path, ...]) ->
         said = " and ".join(map(str, paths))
         raise UserError(f"{option.opts[0]} is given twice: {said}", remedy="put their rows into one CSV")
     return paths[0] if paths else None
+
+
+_own = partial(click.option, type=PATH, multiple=True, callback=_once)
+hardware_csv = _own("--hardware-csv", help="A CSV of accelerators of your own, beside the shipped ones.")
+"""A user's own chips."""
 
 
 def settings(command: Command) -> Command:

@@ -15,6 +15,7 @@ from functools import cache
 from planner.catalog import Value as Known
 from planner.compare.comparison_cases import label_of
 from planner.compare.comparison_sheet import KEY, MARKERS, NOTE, CaseRow, ComparisonSheet
+from planner.compare.listed_chips import listed_chips
 from planner.compare.mesh_labels import LABELS
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
@@ -23,7 +24,6 @@ from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import Formula, Value
 from planner.xlsx.named_ranges import Table, reshape_names, reshape_table, tables
 from planner.xlsx.opc import Package
-from planner.xlsx.references import pieces, references
 from planner.xlsx.sheet_rules import RANGES, reshape
 from planner.xlsx.sheetedit import Content, NewRow
 from planner.xlsx.sheetxml import SheetXml, TemplateCell
@@ -31,7 +31,6 @@ from planner.xlsx.worksheet import Worksheet
 
 VALUES_ONLY = "values only: the sheet had no row of this template to copy"
 UNLINKED = "no prediction: {} has no network in the hardware table"
-LOOKED_UP = "hardware_row"  # the column whose formula finds the chip in the workbook's list
 
 
 @dataclass(frozen=True)
@@ -175,10 +174,10 @@ def unknown_chips(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml], append
     """
     computed = {row.text("template") for row in sheet.rows}
     rows = Counter(one.hardware_id for one in appended if one.hardware_id and parse_key(one.case_key)[0] in computed)
-    found = _listed_chips(sheet, parsed) if rows else None
+    found = listed_chips(sheet, parsed) if rows else None
     if found is None:
         return []
-    on, known = found
+    on, known = found.on, found.kinds
     lowered = {name.lower() for name in known}  # as the formula compares them
     return [
         f"{chip} is not on {on}: the prediction of {count} {'row' if count == 1 else 'rows'} is N/A until it is; "
@@ -186,28 +185,6 @@ def unknown_chips(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml], append
         for chip, count in rows.items()
         if chip.lower() not in lowered
     ]
-
-
-def _listed_chips(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml]) -> tuple[str, list[str]] | None:
-    """The sheet with the chips and their ids: what a row's formula matches its chip with, or None."""
-    if LOOKED_UP not in sheet.columns:
-        return None
-    for row in sheet.rows:
-        cell = sheet.xml.cell(address(row.number, sheet.columns[LOOKED_UP]))
-        formula = (cell.formula if cell is not None else None) or ""
-        if not any(piece.text.upper() == "MATCH(" for piece in pieces(formula)):
-            continue
-        for reference in references(formula):
-            if reference.is_range and reference.sheet in parsed:
-                return reference.sheet, list(_ids(parsed[reference.sheet], reference.area))
-    return None
-
-
-def _ids(xml: SheetXml, area: Area) -> Iterator[str]:
-    for number in xml.row_numbers:
-        cell = xml.cell(address(number, area.left)) if area.top <= number <= area.bottom else None
-        if cell is not None and isinstance(cell.value, str) and cell.value.strip():
-            yield cell.value.strip()
 
 
 Stretch = Callable[[Area], Area]

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
 from pathlib import Path
 from typing import TypeVar
 
+from planner import catalog
+from planner.catalog import Table
 from planner.compare import comparison_cases, mesh_cases
 from planner.compare.comparison_cases import ComparisonCase, is_meant, likest, refuse_blank
 from planner.compare.comparison_sheet import CaseRow, find
 from planner.compare.landing import Landing, land
-from planner.compare.prediction import hardware, predict
+from planner.compare.listed_chips import listed_chips
+from planner.compare.prediction import predict
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.measure import clock, devices, sharded, spread
 from planner.measure.mesh import MeshSpec
 from planner.measure.records import Measurement
-from planner.measure.run import Case, measure_cases
-from planner.measure.timing import Rules
+from planner.measure.run import Case
 from planner.xlsx.opc import Package
+from planner.xlsx.workbook_part import parse_sheets
 
-Progress = Callable[[str], None]
 Of = TypeVar("Of")
 
 
@@ -111,38 +113,41 @@ def listed(suite: str, only: Sequence[str], mesh: MeshSpec | None = None) -> lis
     Raises UserError where a text of `only` means none, and where the devices don't fit the mesh.
     """
     if mesh is not None:
-        places, found = spread.coordinates(spread.laid_out(mesh)), _hardware_ids()
+        places, found = spread.coordinates(spread.laid_out(mesh)), _here(device_kinds(catalog.load_hardware()))
         cases = mesh_cases.cases_of(mesh, suite, _platform(), places, found[0] if len(found) == 1 else "")
     else:
         cases = [case for case in comparison_cases.load(suite) if case.on in ("", _platform())]
     return meant(cases, only, lambda case: (case.label, case.key), f"--suite {suite}")
 
 
-def of_suite(suite: str, only: Sequence[str], hardware: str = "", mesh: MeshSpec | None = None) -> list[Case]:
+def of_suite(
+    suite: str, only: Sequence[str], hardware: str = "", hardware_csv: Path | None = None, mesh: MeshSpec | None = None
+) -> list[Case]:
     """The cases of a suite with their predictions; `hardware` where JAX can't tell the chip.
 
-    Raises UserError where no case is meant.
+    A chip of a CSV of one's own goes before a shipped one. Raises UserError where no case is meant.
     """
-    kept = listed(suite, only, mesh)
-    found = _hardware_ids()
+    kept, table = listed(suite, only, mesh), catalog.load_hardware(hardware_csv, only=False)
+    own = catalog.load_hardware(hardware_csv) if hardware_csv else None
+    found = _here(device_kinds(table))
     if hardware and hardware not in found:
         known = ", ".join(found) or "none that the hardware table knows"
         raise UserError(f"this machine is no {hardware}", remedy=f"by its device kind it is: {known}")
-    chip = hardware or (found[0] if len(found) == 1 else "")
-    return [_predicted(case, chip, _platform()) for case in kept]
+    likeliest = [chip for chip in found if own and own.has(chip)] or found
+    chip = hardware or (likeliest[0] if len(likeliest) == 1 else "")
+    return [predicted(case, chip, table) for case in kept]
 
 
-def _predicted(case: ComparisonCase, chip: str, platform: str) -> Case:
-    """A case of a suite, with what its template predicts."""
-    results = predict(case.template.name, case.inputs, chip)
+def predicted(case: ComparisonCase, chip: str, table: Table | None = None) -> Case:
+    """A case with what its template predicts of a chip of a hardware table; of no chip (blank) its work alone."""
+    results = predict(case.template.name, case.inputs, chip, table)
 
     def figure(name: str) -> float:
         value = results.value(name) if name in results.template.by_name else None
         return value if isinstance(value, float) else nan
 
-    lacking = (
-        platform != "cpu" and chip and case.template.name not in sharded.SPREAD and isnan(figure("lower_bound_time"))
-    )
+    has_bound = _platform() == "cpu" or case.template.name in sharded.SPREAD
+    lacking = not has_bound and chip and isnan(figure("lower_bound_time"))
     chips = _chips(figure("n_chips"))
     return Case(
         key=case.key,
@@ -163,14 +168,21 @@ def _platform() -> str:
     return "cpu" if clock.devices()[0].platform == "cpu" else "accelerator"
 
 
-def _device_kinds() -> dict[str, str]:
-    """The name that JAX has for each chip of the hardware table; blank where it has none."""
-    return {key: str(row["jax_device_kind"] or "") for key, row in hardware().rows.items()}
+def device_kinds(table: Table) -> dict[str, str]:
+    """The name that JAX has for each chip of a hardware table; blank where it has none."""
+    return {key: str(row["jax_device_kind"] or "") for key, row in table.rows.items()}
 
 
-def _hardware_ids() -> tuple[str, ...]:
-    """The rows of the hardware table that this process's device can be."""
-    return devices.describe(clock.devices(), _device_kinds()).hardware_ids
+def kinds_in(package: Package) -> dict[str, str]:
+    """The name that JAX has for each chip that a workbook lists, with the shipped ones behind them."""
+    parsed = parse_sheets(package)
+    found = listed_chips(find(package, parsed), parsed)
+    return device_kinds(catalog.load_hardware()) | dict(found.kinds if found else {})
+
+
+def _here(kinds: Mapping[str, str]) -> tuple[str, ...]:
+    """The chips of these device kinds that this process's device can be."""
+    return devices.describe(clock.devices(), kinds).hardware_ids
 
 
 def over_mesh(planned: Sequence[Planned], file: str) -> list[Planned]:
@@ -182,22 +194,11 @@ def over_mesh(planned: Sequence[Planned], file: str) -> list[Planned]:
     return found
 
 
-def for_here(planned: Sequence[Planned]) -> list[Case]:
-    """The cases; another chip's prediction is no floor for a time measured here."""
-    here = _hardware_ids()
+def for_here(planned: Sequence[Planned], kinds: Mapping[str, str]) -> list[Case]:
+    """The cases; another chip's prediction is no floor for a time measured here. `kinds` as `kinds_in` has them."""
+    here = _here(kinds)
     chips = [(each.case, each.row.text("hardware_id")) for each in planned]
     return [replace(case, hardware_id=chip) if chip in here else replace(case, floor_s=nan) for case, chip in chips]
-
-
-def measured(
-    cases: Sequence[Case], *, progress: Progress | None, budget_s: float, profiles_to: Path | None, rules: Rules,
-    mesh: MeshSpec | None = None,
-) -> Iterator[Measurement]:  # fmt: skip
-    """Time each case on this process's first device, or over a mesh; Ctrl-C ends it and keeps what is done."""
-    return measure_cases(
-        cases, kinds=_device_kinds(), progress=progress, budget_s=budget_s, profiles_to=profiles_to, rules=rules,
-        mesh=mesh,
-    )  # fmt: skip
 
 
 def land_planned(path: Path, planned: Sequence[Planned], done: Sequence[Measurement]) -> Landing:

@@ -28,8 +28,8 @@ NEEDS = {
 COMM = "comm_expected_time"  # the row of a template whose work is beside communication
 
 
-def predict(template: str, inputs: Mapping[str, Value], hardware_id: str) -> Results:
-    """A case on a chip; without one its work is known and its times are N/A.
+def predict(template: str, inputs: Mapping[str, Value], hardware_id: str, chips: Table | None = None) -> Results:
+    """A case on a chip of a hardware table, by default the shipped one; without one its times are N/A, its work known.
 
     Raises UserError for an unknown template or input.
     """
@@ -37,7 +37,7 @@ def predict(template: str, inputs: Mapping[str, Value], hardware_id: str) -> Res
     unknown = [name for name in inputs if name not in loaded.by_name]
     if unknown:
         raise UserError(f"{template} has no input {unknown[0]!r}", remedy=nearest(unknown[0], loaded.by_name))
-    return evaluate(loaded, Facts({}, _chip(hardware_id), by_id(loaded, _databases())), inputs)
+    return evaluate(loaded, Facts({}, _chip(hardware_id, chips or hardware()), by_id(loaded, _databases())), inputs)
 
 
 def judge(case: Results, measured_time: float) -> dict[str, Value]:
@@ -83,7 +83,6 @@ def _databases() -> Databases:
     return Databases()
 
 
-def _chip(hardware_id: str) -> Mapping[str, Value]:
-    table = hardware()
+def _chip(hardware_id: str, table: Table) -> Mapping[str, Value]:
     blank: dict[str, Value] = dict.fromkeys(column.name for column in table.columns)
     return table.rows.get(hardware_id, blank)

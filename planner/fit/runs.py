@@ -14,10 +14,11 @@ from planner import csvfile
 from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare import runs_table
+from planner.compare.checked_measurements import checked_measurements
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet
 from planner.errors import Place, UserError
 from planner.formulas import library
-from planner.measure.measurements_csv import REQUIRED, checked_measurements
+from planner.measure.measurements_csv import REQUIRED
 from planner.measure.records import Measurement, parse_key
 from planner.validation.runs import Run, read
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from math import isfinite
 from typing import NamedTuple
 
 from planner import catalog, plausible, progress, typed_numbers
@@ -109,6 +110,27 @@ def is_whole(row: Row) -> bool:
     if row.kind != "input":
         return row.kind == "model"
     return row.default is None or (isinstance(row.default, float) and row.default == int(row.default))
+
+
+def case_fault(row: Row, value: float | str) -> str:
+    """What is wrong with the input of a case that was run, or nothing: a dimension without a default is at least 1.
+
+    Only whole numbers can be run, save of what has usual parts (templates/plausible.csv), as a mean over layers.
+    """
+    if row.unit == "text" or isinstance(value, str):
+        try:
+            meant(row, str(value))
+        except UserError as error:
+            return error.what.removeprefix(f"{row.name}={value}: ")
+        return "" if row.unit == "text" else "a number is wanted"
+    if not isfinite(value):
+        return "a finite number is wanted"
+    if is_whole(row) and row.unit == "1":
+        if row.default is None and value < 1 and not is_flag(row.name, row.unit):
+            return "a number of at least 1 is wanted"
+        if value != value // 1 and plausible.is_counted(row.name):
+            return "a whole number is wanted"
+    return limits(row).fault(value)
 
 
 def with_choices(rows: tuple[Row, ...]) -> tuple[Row, ...]:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from planner.catalog.columns import Field, UnfitCellError, Value
+from planner.catalog.columns import UnfitCellError, Value
 from planner.catalog.columns import parse as parse
-from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import UserError, nearest
 from planner.hf.config import Config, read
 from planner.hf.families import FAMILIES, language_model
 from planner.hf.rules import ColumnValue, ModelRow
+from planner.stored_rows import MODELS
 from planner.table import counted
 from planner.typed_numbers import echo, is_scaled
 
-FIELDS: Mapping[str, Field] = {name: field for field in MODEL_FIELDS for name in (field.name, *field.aliases)}
+FIELDS = MODELS.by_name
 _HEADS = ("CausalLM", "LMHead", "ConditionalGeneration")
 
 
@@ -40,7 +40,7 @@ def understand(path: Path, settings: Mapping[str, str]) -> Understood:
     fields = read(path)
     config = language_model(path, fields)
     family = FAMILIES[config.model_type.lower()]
-    renamed = {column_in(family, name): name for name in settings}
+    renamed = {MODELS.column_in(family, name): name for name in settings}
     row = ModelRow(config, family, {column: _cell(typed[name]) for column, name in renamed.items()})
     cells = {column: _text(cell) for column, cell in row.cells().items()}
     cells |= {column: _written(name, settings[name], typed[name]) for column, name in renamed.items()}
@@ -67,11 +67,6 @@ def _typed(name: str, text: str) -> Value:
         return parse(FIELDS[name], text)
     except UnfitCellError as error:
         raise UserError(f"--set {name}={text}: {error.what}", remedy=error.remedy) from None
-
-
-def column_in(columns: Iterable[str], name: str) -> str:
-    """A column under the name that it has among others, of a file or of a family's table."""
-    return next((column for column in columns if FIELDS.get(column) is FIELDS[name]), name)
 
 
 def _written(name: str, text: str, value: Value) -> str:

@@ -12,6 +12,7 @@ from planner.catalog.calibration_columns import BY_NAME
 
 SERVING = ("static", "prefill", "decode", "tpot")
 FAMILIES = ("gpu", "tpu")
+MEASURED = "measured"  # the calibration of chips that `planner hardware add` measured
 
 
 @dataclass(frozen=True)
@@ -121,5 +122,8 @@ UNMEASURED = {
     ("any", "exchange_exposure"): Prior(1.0, 0, "bytes over the bandwidth: so decode DeepSeek on 72 to 144 GPUs"),
     ("tpu", "layer_overhead"): Prior(10e-6, 0, "a few fused kernels of a layer in one compiled step"),
     ("tpu", "collective_overhead"): Prior(5e-6, 0, "a few hops of 1 us and their synchronisation"),
+    (MEASURED, "gemm_efficiency"): Prior(1.0, 0, "the peak of such a chip is what its own matmuls reach"),
+    (MEASURED, "serve_matmul_efficiency"): Prior(1.0, 0, "the peak of such a chip is what its own matmuls reach"),
+    (MEASURED, "hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
 }
 """What no run of the published ones tells of: serving on TPUs, experts that are spread over nodes."""

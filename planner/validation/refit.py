@@ -16,7 +16,7 @@ from planner.catalog.calibrations import COLUMNS
 from planner.catalog.databases import Databases
 from planner.validation.fitting import Fit, Key
 from planner.validation.left_out import Fitted, LeftOut, fitted, ranges
-from planner.validation.parameters import FAMILIES, UNMEASURED, Prior, prior_of
+from planner.validation.parameters import FAMILIES, MEASURED, UNMEASURED, Prior, prior_of
 from planner.validation.prediction import predicted
 from planner.validation.reach import Reach, reaches
 from planner.validation.runs import models_of, read, shipped
@@ -46,8 +46,8 @@ def calibrations_csv(found: Fitted, far: Mapping[Key, Reach]) -> str:
     values |= {key: each.value for key, each in far.items()}
     values |= {(COMMON, name): values["gpu", name] for _, name in far}
     lines: list[list[str]] = []
-    for owner in (COMMON, *found.owners()):
-        kind = "gpu" if owner == COMMON else found.families[owner]  # a chip of no kind counts as a GPU
+    for owner in (COMMON, *found.owners(), MEASURED):
+        kind = "gpu" if owner == COMMON else found.families.get(owner, "")  # a chip of no kind counts as a GPU
         for each in PARAMETERS:
             value = values.get((owner, each.name), values.get((kind, each.name)))
             reach = far.get((kind, each.name))

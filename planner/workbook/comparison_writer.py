@@ -1,8 +1,6 @@
 """The Comparison sheet: a row is a template, its inputs and a key; predicted and measured stand side by side.
 
-Predicted is what to expect, with its range and its bound. The two charts are measured over predicted, and time over
-dimension with the bound and what to expect as lines. What they draw stands
-in columns of its own, right of the note: N/A is not drawn, and x is always a number.
+Predicted is what to expect, with its range and its bound.
 """
 
 from __future__ import annotations
@@ -10,20 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from openpyxl.chart import Reference
 from openpyxl.workbook import Workbook
 from openpyxl.workbook.defined_name import DefinedName
 
 from planner.compare.comparison_cases import ComparisonCase
-from planner.compare.comparison_sheet import IDENTITY, KEY, MARKER, MARKERS, SHOWN
+from planner.compare.comparison_sheet import IDENTITY, KEY, MARKER, MARKERS
 from planner.compare.comparison_sheet import SHEET as NAME
 from planner.formulas.template import Row, Template
-from planner.workbook import charts, layout
+from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.case_table import CaseColumns
-from planner.workbook.cell_styles import SAID
+from planner.workbook.comparison_charts import FIRST_ROW, HEADER_ROW, ComparisonCharts
 from planner.workbook.comparison_results import ResultColumns
-from planner.workbook.display_units import US
 from planner.workbook.formula_texts import DatabaseSheets, in_row, or_blank
 from planner.workbook.inputs_sheet import NAME as INPUTS
 from planner.workbook.inputs_sheet import Inputs
@@ -31,7 +27,6 @@ from planner.workbook.page import GREY, Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
 
 PURPOSE = "Copy a row down to add a case, change its inputs, then run: planner measure on this file."
-HEADER_ROW, FIRST_ROW = 5, 6
 EFFICIENCIES = ("compute_efficiency", "memory_efficiency")
 RED, YELLOW, GREEN, INK = "FFFBD5D5", "FFFFF4CC", "FFD1F0DD", "FF1F2937"
 
@@ -73,13 +68,14 @@ def write(
     efficiencies = _efficiencies(plan, inputs, selector)
     results = ResultColumns(page, table.end, table.columns, efficiencies, inputs.constant)
     sheet = Comparison(page, table, results, FIRST_ROW + len(cases) + layout.SPARE_ROWS)
-    drawn = ComparisonCharts(page, max(results.columns.values()) + 1)
+    chips = plan.columns.across(INPUTS, layout.HARDWARE_ROW)
+    drawn = ComparisonCharts(page, sheet.columns, chips, databases["hardware"])
     _header(sheet)
     drawn.header()
     chip = next((scenario.hardware for scenario in plan.scenarios if scenario.hardware), None)
     for at, case in enumerate(cases, start=FIRST_ROW):
         _row(sheet, at, case, chip, databases)
-        drawn.case(at, case, results)
+        drawn.case(at, case)
     drawn.draw(sheet.last)
     _validate(sheet, databases, templates)
     _colour(sheet, drawn.last)
@@ -162,89 +158,3 @@ def _validate(sheet: Comparison, databases: DatabaseSheets, templates: Sequence[
     lists |= {name: databases["dtypes"].ids for name in sheet.table.columns if name.endswith("_dtype")}
     for name, source in lists.items():
         sheet.page.choose(sheet.reach(name), source, name, "Choose from the list.")
-
-
-TIMES = (0.1, 1e6)  # us, what the axes span
-DIMENSIONS = (10.0, 1e5)
-CHART_COLUMNS = {
-    "chart_predicted": ("Chart: predicted time", US),
-    "chart_measured": ("Chart: measured time", US),
-    "chart_dimension": ("Chart: dimension of a square matmul", "1"),
-    "chart_roofline": ("Chart: its bound", US),
-    "chart_expected": ("Chart: its predicted time", US),
-    "chart_point": ("Chart: its measured time", US),
-}
-DRAWN = ("predicted_time", "bound_time", "measured_time")
-AXIS = "#,##0.##"
-EQUAL_ROWS = (1, 2)  # above the headers: the ends of the line on which measured is predicted
-
-
-class ComparisonCharts:
-    """The two charts, and the columns from `first` on that hold what they draw."""
-
-    def __init__(self, page: Page, first: int) -> None:
-        self.page = page
-        self.columns = {name: column for column, name in enumerate(CHART_COLUMNS, start=first)}
-        self.last = max(self.columns.values())
-
-    def header(self) -> None:
-        """Labels with units, machine names below, and the line of equality above."""
-        for name, column in self.columns.items():
-            label, unit = CHART_COLUMNS[name]
-            self.page.heads(HEADER_ROW - 1, column, f"{label} ({unit})", name, right=False)
-        self.page.close_columns(range(min(self.columns.values()), self.last + 1))
-        for row, end in zip(EQUAL_ROWS, TIMES, strict=True):
-            for name in ("chart_predicted", "chart_measured"):
-                self.page.put(row, self.columns[name], end, "plan_constant", SAID)
-            note = "end of the line: measured is predicted"
-            self.page.put(row, self.columns["chart_dimension"], note, "plan_text")
-
-    def case(self, at: int, case: ComparisonCase, results: ResultColumns) -> None:
-        """What is drawn of one case."""
-        predicted, bound, measured = (address(at, results.columns[name + SHOWN]) for name in DRAWN)
-        measured = or_blank(measured)
-        size = address(at, self.columns["chart_dimension"])
-        contents = {
-            "chart_predicted": f"IFERROR({predicted},1)",
-            "chart_measured": f"{measured}+0*{predicted}",
-            "chart_dimension": f"IFERROR({_square(at, case, results)},1)",
-            "chart_roofline": f"IF({size}>1,{bound},NA())",
-            "chart_expected": f"IF({size}>1,{predicted},NA())",
-            "chart_point": f"IF({size}>1,{measured},NA())",
-        }
-        for name, text in contents.items():
-            self.page.put(at, self.columns[name], Live(text), "plan_formula", SAID)
-
-    def draw(self, last: int) -> None:
-        """Both charts, right of their data, of the cases to the row `last`."""
-
-        def of(name: str, first: int = FIRST_ROW, last: int = last) -> Reference:
-            return charts.column(self.page, self.columns[name], first, last)
-
-        anchor = column_letters(self.last + 2)
-        scatter = charts.log_log("Measured over predicted")
-        charts.axis(scatter.x_axis, "Predicted time, to expect (us)", AXIS, *TIMES)
-        charts.axis(scatter.y_axis, "Measured time (us)", AXIS, *TIMES)
-        along, up = (of(name, *EQUAL_ROWS) for name in ("chart_predicted", "chart_measured"))
-        scatter.series.append(charts.line(along, up, "Measured is predicted"))
-        scatter.series.append(charts.markers(of("chart_predicted"), of("chart_measured"), "Cases"))
-        self.page.sheet.add_chart(scatter, f"{anchor}4")
-        growth = charts.log_log("Time of a square matmul")
-        charts.axis(growth.x_axis, "Dimension", "General", *DIMENSIONS)
-        charts.axis(growth.y_axis, "Time (us)", AXIS, *TIMES)
-        dimension, points = of("chart_dimension"), of("chart_point")
-        growth.series.append(charts.line(dimension, of("chart_roofline"), "Bound: the roofline", charts.AXIS))
-        growth.series.append(charts.line(dimension, of("chart_expected"), "Predicted: to expect"))
-        growth.series.append(charts.markers(dimension, points, "Measured", charts.PALETTE[1]))
-        self.page.sheet.add_chart(growth, f"{anchor}31")
-
-
-def _square(at: int, case: ComparisonCase, results: ResultColumns) -> str:
-    """The dimension of a square matmul in the dtype of the first row: only that has a place by dimension."""
-    if case.template.name != "matmul":
-        return "NA()"
-    names = ("tokens", "d_in", "d_out", "n_matmuls", "compute_dtype")
-    columns = [column_letters(results.working[name]) for name in names]
-    tokens, d_in, d_out, count, dtype = (f"{column}{at}" for column in columns)
-    same = f"{dtype}=${columns[-1]}${FIRST_ROW}"
-    return f"IF(AND({tokens}={d_in},{d_in}={d_out},{count}=1,{same}),{d_in},NA())"

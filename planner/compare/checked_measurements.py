@@ -1,0 +1,137 @@
+"""The rows of a measurements.csv from elsewhere, refused by line and column where they can't be right.
+
+A key is that of a template's case: its inputs are held to the template's own rules, its numbers to each other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from math import isclose, isfinite, isnan
+from pathlib import Path
+from sys import float_info
+from typing import NamedTuple
+
+from planner.errors import Place, UserError, nearest
+from planner.formulas import library
+from planner.formulas.input_values import LARGEST, case_fault
+from planner.measure.measurements_csv import numbered
+from planner.measure.records import SCHEMA, TYPES, Inputs, Measurement, case_key, parse_key
+
+ROUNDING = 1e-6  # numbers of one row agree to this
+LONGEST = 366 * 86400.0  # seconds of one run of a case
+SI = "write seconds, FLOP/s and byte/s"
+
+
+class Fault(NamedTuple):
+    """What can't be right in a row: its column, what is wrong, and what to do."""
+
+    column: str
+    what: str
+    remedy: str
+
+
+def checked_measurements(path: Path) -> list[Measurement]:
+    """The rows of a measurements.csv, for what reads those of others.
+
+    Raises UserError with the line: wrong columns or values, inputs that their template can't take, numbers that
+    contradict each other (as they do where one was converted to another unit), or a key that is not that of the case
+    beside it.
+    """
+    rows = numbered(path)
+    if not rows:
+        raise UserError("there are no rows below the header", place=Place(path), remedy="planner measure writes some")
+    for line, row in rows:
+        for fault in _faults(row):
+            raise UserError(fault.what, place=Place(path, line, fault.column), remedy=fault.remedy)
+    return [row for _, row in rows]
+
+
+def _faults(row: Measurement) -> Iterator[Fault]:
+    if not row.case_key.strip():
+        yield Fault("case_key", "the key is empty", "every row names its case")
+    yield from _key_faults(row.case_key)
+    yield from _case_faults(row)
+    for column, most in _LIMITS.items():
+        if abs(getattr(row, column)) > most:
+            what = f"{getattr(row, column):g} is too large for {SCHEMA[column][0]}"
+            yield Fault(column, what, f"write at most {most:.0f}" if most < LARGEST else SI)
+    if row.status == "measured":
+        yield from _unit_faults(row)
+
+
+_MOST = {"s": LONGEST, "1": float(2**53)}
+_LIMITS = {name: _MOST.get(unit, LARGEST) for name, (unit, _) in SCHEMA.items() if TYPES[name] is not str}
+
+
+@cache
+def _key_faults(key: str) -> tuple[Fault, ...]:
+    """What is wrong with the inputs that a key tells; a text of an analyst's own, which is no such key, tells none."""
+    try:
+        template, inputs = parse_key(key)
+    except ValueError:
+        return ()
+    return tuple(_input_faults("case_key", template, inputs)) if inputs else ()
+
+
+def _input_faults(column: str, template: str, inputs: Inputs) -> Iterator[Fault]:
+    """What is wrong with the inputs of a template's case, which stand in a column."""
+    if template not in library.names():
+        yield Fault(column, f"there is no template {template!r}", nearest(template, library.names()))
+        return
+    known = {row.name: row for row in library.load(template).of_kind("input")}
+    for name, value in inputs.items():
+        if name not in known:
+            yield Fault(column, f"{template} has no input {name!r}", nearest(name, known))
+        elif value is not None and (what := case_fault(known[name], value)):
+            yield Fault(column, f"{name}={value if isinstance(value, str) else f'{value:g}'}: {what}", _BY_HAND)
+
+
+_BY_HAND = "write the case that was run, as planner measure --list shows cases"
+
+
+def _case_faults(row: Measurement) -> Iterator[Fault]:
+    """A key that is not that of the template and the inputs beside it, where these are there."""
+    template = row.template.lower()
+    if template and not row.inputs and _has_other_template(row.case_key, template):
+        yield Fault("case_key", f"it is no key of the template beside it, {row.template}", "write the one that was run")
+    if not template or not row.inputs or row.inputs == "{}":
+        return
+    try:
+        inputs = json.loads(row.inputs)
+        own = case_key(template, inputs)
+    except (ValueError, AttributeError, TypeError, OverflowError, RecursionError):  # of many brackets
+        yield Fault("inputs", "it is no JSON of inputs", 'write {"name": value, ...}, or leave it blank')
+        return
+    yield from _input_faults("inputs", template, inputs)
+    if own != row.case_key:
+        yield Fault("case_key", "it is not the key of the template and inputs beside it", f"it would be {own}")
+
+
+def _has_other_template(key: str, template: str) -> bool:
+    try:
+        other, inputs = parse_key(key)
+    except ValueError:
+        return False
+    return bool(inputs) and other != template
+
+
+def _unit_faults(row: Measurement) -> Iterator[Fault]:
+    if not (isfinite(row.t_median) and row.t_median >= float_info.min):  # below it a cell holds 0
+        yield Fault("t_median", "a measured row needs a time above 0", "write seconds, or another status")
+        return
+    same = {"wall": row.t_wall_call, "loop": row.t_loop, "profiler": row.t_device}.get(row.method, row.t_median)
+    if not _agree(same, row.t_median):
+        yield Fault("t_median", f"{row.t_median:g} is not the time by {row.method}, {same:g}", SI)
+    if row.t_min > row.t_median * (1 + ROUNDING) or row.t_p90 < row.t_median * (1 - ROUNDING):
+        yield Fault("t_median", f"{row.t_median:g} is not between t_min and t_p90", SI)
+    for column, work in (("achieved_flops", row.flops), ("achieved_bandwidth", row.memory_bytes)):
+        achieved = getattr(row, column)
+        if not _agree(achieved, work / row.t_median):
+            yield Fault(column, f"{achieved:g} is not the work over t_median, {work / row.t_median:g}", SI)
+
+
+def _agree(one: float, other: float) -> bool:
+    """Whether two numbers are the same, or one is unknown."""
+    return isnan(one) or isnan(other) or isclose(one, other, rel_tol=ROUNDING)

@@ -1,0 +1,249 @@
+"""This machine as a row of a hardware CSV: its peaks, bandwidth and links measured, the rest blank.
+
+A peak is the best median rate of matmuls of several sizes, a bandwidth that of a copy far beyond the caches: what the
+machine sustains, and not what its data sheet says. What the database knows of its device and nobody measures here,
+as its on-chip memory, is taken from there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from planner import catalog
+from planner.catalog import Value
+from planner.catalog.columns import UnfitCellError, refuse_new_id
+from planner.compare.comparison_cases import ComparisonCase
+from planner.compare.measuring import device_kinds, predicted
+from planner.errors import Place, UserError
+from planner.formulas import library
+from planner.measure import clock, devices
+from planner.measure.collectives import collective
+from planner.measure.devices import Device
+from planner.measure.mesh import MeshSpec
+from planner.measure.records import Measurement
+from planner.measure.run import Case, measure_cases
+from planner.measure.spread import laid_out
+from planner.measure.timing import NOISY, Rules
+from planner.measure.workload import Arguments, CaseSkipped
+from planner.spoken import shown, spoken
+from planner.stored_rows import HARDWARE, put, readable
+
+DTYPES = ("bf16", "fp32", "int8", "fp16", "fp8", "tf32")  # in the order in which a short budget takes them
+TF32_ON = "gpu"  # elsewhere it is another name for fp32 or bf16
+OUTPUTS = {"int8": "int32", "fp8": "bf16", "tf32": "fp32"}
+OPERANDS = {"tf32": "fp32"}
+SIZES = (4096, 8192, 16384, 2048)  # of square matmuls on an accelerator; the first is short and near the best
+CPU_SIZES = (512, 1024, 2048, 4096)
+COPY_BYTES = 2.0**30  # of one array on an accelerator
+CPU_COPY = 2.0**28, 2.0**29  # the least and the most on a CPU: larger ones only take longer
+BEYOND = 2  # arrays of as much as the largest cache each
+MEMORY_SHARE = 1 / 16  # of the memory that is free, which an array of a copy takes at most
+RULES = Rules(
+    warmup_s=0.1, max_samples=20, loop_s=0.01, sample_s=0.3, contested_s=0.6, patience_s=2.5, profiled_calls=5
+)  # brief: there are many, and of each kind the best counts
+LEAST_CASES = 2
+DIGITS = 4
+PART_OF_CHIP = 0.6  # of the chip's memory: a device that holds less is one of its cores
+BANDWIDTH, LINKS, PEAK = "hbm_bandwidth", "scaleup_bandwidth", "peak_"
+PAYLOADS = (2.0**24, 2.0**26, 2.0**28)  # bytes of an all-reduce, of which the best counts
+CALIBRATION = "measured"  # of chips whose peaks are what they reach
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What was measured of one column: its value, the spread of its samples over their median, and how."""
+
+    column: str
+    value: float
+    spread: float
+    how: str
+
+    @property
+    def unit(self) -> str:
+        """The unit of its column."""
+        return HARDWARE.by_name[self.column].unit
+
+
+@dataclass(frozen=True)
+class Added:
+    """What was added: the figures with their notes."""
+
+    figures: Sequence[Figure]
+    notes: Sequence[str]
+
+
+def add(name: str, to: Path, *, force: bool, budget_s: float, progress: Callable[[str], None]) -> Added:
+    """Measure this machine and put it into a hardware CSV as a row of this name; `progress` gets a line for each case.
+
+    Raises UserError before anything is measured where the name can't be an id, or is there and not to be replaced, or
+    the file is no hardware CSV; and where too little could be measured. The file is as it was then, and on Ctrl-C.
+    """
+    try:
+        refuse_new_id(name)
+    except UnfitCellError as error:
+        raise UserError(error.what, place=Place(to, column="id"), remedy=error.remedy) from None
+    readable(HARDWARE, to, name, force=force)
+    shipped = catalog.load_hardware()
+    device = devices.describe(clock.devices(), device_kinds(shipped))
+    asked = dict(_cases(device))
+    rows = list(_in_time(measure_cases(list(asked.values()), kinds={}, progress=progress, rules=RULES), budget_s))
+    timed = dict(zip(asked, rows, strict=False))
+    figures = _figures(timed) | _links(device)
+    if BANDWIDTH not in figures or not any(column.startswith(PEAK) for column in figures):
+        reason = next(
+            (row.reason for row in rows if row.reason), f"{len(rows)} of {len(asked)} cases in {budget_s:g} s"
+        )
+        raise UserError(f"too little could be measured: {reason}", remedy="give it a longer --budget, or a quiet hour")
+    known = shipped.rows[device.hardware_ids[0]] if len(device.hardware_ids) == 1 else {}
+    cells = _cells(name, device, figures, known)
+    put(HARDWARE, to, {column: _text(value) for column, value in cells.items()}, force=force)
+    return Added(list(figures.values()), list(_notes(timed, figures, known)))
+
+
+def _in_time(rows: Iterable[Measurement], budget_s: float) -> Iterator[Measurement]:
+    """The rows, of which none but the first two, a copy and a matmul, begins after so many seconds.
+
+    Raises KeyboardInterrupt for one that Ctrl-C ended.
+    """
+    begin = time.monotonic()
+    for number, row in enumerate(rows, start=1):
+        if row.status == "interrupted":
+            raise KeyboardInterrupt
+        yield row
+        if number >= LEAST_CASES and time.monotonic() - begin > budget_s:
+            return
+
+
+def _cases(device: Device) -> Iterator[tuple[tuple[str, float], Case]]:
+    """What is measured, by its column and its size: a copy first, then each size of matmul in all dtypes."""
+    is_cpu = device.platform == "cpu"
+    size = _copy_bytes(is_cpu)
+    copy = {"n_elements": size // 4, "n_operands": 1.0, "element_bytes": 4.0}
+    yield (BANDWIDTH, size), _case(f"Copy of {spoken(size, 'byte')}", "elementwise", copy)
+    for size in CPU_SIZES if is_cpu else SIZES:
+        for dtype in DTYPES:
+            if dtype != "tf32" or device.platform == TF32_ON:
+                held = OPERANDS.get(dtype, dtype)
+                given: dict[str, Value] = dict.fromkeys(("tokens", "d_in", "d_out"), float(size))
+                given |= {"weight_dtype": held, "activation_dtype": held, "compute_dtype": dtype}
+                given["output_dtype"] = OUTPUTS.get(dtype, dtype)
+                yield (PEAK + dtype, size), _case(f"Matmul {size} {dtype}", "matmul", given)
+
+
+def _copy_bytes(is_cpu: bool) -> float:
+    """Bytes of an array that is copied: with its copy beyond the caches, and within the memory."""
+    least, most = CPU_COPY
+    size = min(max(least, BEYOND * devices.last_level_cache()), most) if is_cpu else COPY_BYTES
+    free = devices.free_memory(clock.devices()[0])
+    return size if free is None else min(size, MEMORY_SHARE * free)
+
+
+def _case(label: str, template: str, given: Mapping[str, Value]) -> Case:
+    loaded = library.load(template)
+    inputs = {row.name: given.get(row.name, row.default) for row in loaded.of_kind("input")}
+    return predicted(ComparisonCase(label, loaded, inputs, ""), "")
+
+
+def _figures(rows: Mapping[tuple[str, float], Measurement]) -> dict[str, Figure]:
+    """The best median rate of each column."""
+    found: dict[str, Figure] = {}
+    for (column, size), row in rows.items():
+        if row.status == "measured":
+            rate = row.achieved_bandwidth if column == BANDWIDTH else row.achieved_flops
+            what = f"copy of {spoken(size, 'byte')}" if column == BANDWIDTH else f"{size:g} x {size:g} matmul"
+            how = f"{what}, {row.n_samples} samples by {row.method}"
+            if column not in found or rate > found[column].value:
+                found[column] = Figure(column, rate, row.spread, how)
+    return found
+
+
+def _links(device: Device) -> dict[str, Figure]:
+    """What each device of this process sends, from all-reduces over all of them; nothing for one alone, or a mesh."""
+    if device.n_devices < 2 or device.n_processes > 1:
+        return {}
+    mesh = laid_out(MeshSpec((("data", device.n_devices),)))
+    ways, best = device.n_devices, None
+    for payload in PAYLOADS:
+        given = Arguments("collective", {"collective": "all_reduce", "array_bytes": payload})
+        try:
+            time_s = clock.time_workload(collective(given, mesh, "data", ways), RULES).primary
+        except CaseSkipped:
+            continue
+        bus = 2 * (ways - 1) / ways * payload / time_s.median  # as NCCL's tests count it
+        if best is None or bus > best.value:
+            how = f"all-reduce of {spoken(payload, 'byte')} over {ways} devices, {time_s.n_samples} samples"
+            best = Figure(LINKS, bus, time_s.spread, how)
+    return {LINKS: best} if best else {}
+
+
+def _cells(name: str, device: Device, figures: Mapping[str, Figure], known: Mapping[str, Value]) -> dict[str, Value]:
+    """The row of a hardware CSV: what was measured, then what the database knows, then what the system says."""
+    measured: dict[str, Value] = {column: float(f"{figure.value:.{DIGITS}g}") for column, figure in figures.items()}
+    unmeasured = dict.fromkeys(column for column in known if column.startswith(PEAK))
+    held = devices.memory(clock.devices()[0])
+    if known.get("topology") not in (None, "switch"):
+        measured.pop(LINKS, None)
+    elif LINKS in measured:
+        measured |= {"link_bandwidth": measured[LINKS], "network": known.get("network") or "switch"}
+        measured |= {"node_size": known.get("node_size") or device.n_devices, "topology": "switch"}
+    own: dict[str, Value] = {
+        "name": known.get("name") or (devices.host_name() if device.platform == "cpu" else device.device_kind),
+        "kind": device.platform if device.platform in ("tpu", "gpu") else "other",
+        "hbm_bytes": held if _is_part(held, known) or not known.get("hbm_bytes") else known["hbm_bytes"],
+        "jax_device_kind": device.device_kind,
+        "calibration": CALIBRATION,
+        "source_flops": _source(device, [figure for figure in figures.values() if figure.column.startswith(PEAK)]),
+        "source_hbm": _source(device, [figures[BANDWIDTH]]),
+        "check_level": "measured",
+    }
+    if LINKS in measured:
+        own["source_interconnect"] = _source(device, [figures[LINKS]])
+    return {"id": name, **known, **unmeasured, **measured, **own}
+
+
+def _is_part(held: float | None, known: Mapping[str, Value]) -> bool:
+    """Whether a device that holds so many bytes is a part of the chip that the database knows."""
+    whole = known.get("hbm_bytes")
+    return held is not None and isinstance(whole, float) and held < PART_OF_CHIP * whole
+
+
+def _source(device: Device, figures: Sequence[Figure]) -> str:
+    """How some figures were measured, on what, under which versions and when."""
+    told = "; ".join(f"{figure.column}: {figure.how}, spread {figure.spread:.1%}" for figure in figures)
+    on = devices.host_name() if device.platform == "cpu" else f"{device.device_kind}, {device.runtime_version}"
+    ran = f"measured {datetime.now(UTC):%Y-%m-%d} by planner hardware add with JAX {device.jax} on {on}"
+    return f"{ran}: of several sizes of matmul the best median; {told}"
+
+
+def _text(value: Value) -> str:
+    """A cell of the row."""
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() else repr(value)
+    return value or ""
+
+
+def _notes(
+    timed: Mapping[tuple[str, float], Measurement], figures: Mapping[str, Figure], known: Mapping[str, Value]
+) -> Iterator[str]:
+    """What a reader should know of the figures."""
+    if known:
+        yield f"this is a {known['name']} by its device kind; what isn't measured here is from the database"
+        for figure in figures.values():
+            sheet = known.get(figure.column)
+            if isinstance(sheet, float):
+                yield f"{figure.column} is {figure.value / sheet:.0%} of its data sheet"
+        if _is_part(devices.memory(clock.devices()[0]), known):
+            yield "a device of JAX is a part of such a chip here: the row is of the part, links and power of the chip"
+    yield from dict.fromkeys(f"{column}: {row.reason}" for (column, _), row in timed.items() if row.reason)
+    if LINKS in figures and known.get("topology") not in (None, "switch"):
+        reached = shown(figures[LINKS].value, "byte/s")
+        yield f"all-reduces over this slice reach {reached}; the row's links are the data sheet's"
+    if LINKS in figures and not known:
+        yield "peaks and bandwidth are of one device alone: devices that share a processor have them together"
+    loose = [figure.column for figure in figures.values() if figure.spread > NOISY]
+    if loose:
+        yield f"{', '.join(loose)}: the samples differ by more than {NOISY:.0%}; something else may be running"

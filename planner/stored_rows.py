@@ -1,0 +1,176 @@
+"""A row put into a CSV of a person's own: appended, or in place of one, and every other byte left where it can be."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from planner import csvfile
+from planner.catalog import Table, Value, load_hardware, load_models
+from planner.catalog.columns import Field
+from planner.catalog.hardware_columns import HARDWARE_FIELDS
+from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
+from planner.catalog.model_columns import MODEL_FIELDS
+from planner.catalog.rows import Reader
+from planner.errors import Place, UserError
+from planner.xlsx.atomic import refuse_if_unwritable, write_atomically
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a CSV holds rows of.
+
+    `first` are the columns of a new file, of those that its row has; further ones come as a row needs them. The
+    `descriptive` are filled where a file has them, and aren't added to it. `rename` is how a user chooses another id.
+    """
+
+    fields: Sequence[Field]
+    laws: Sequence[Law]
+    load: Callable[[Path], Table]
+    first: Sequence[str]
+    descriptive: Sequence[str]
+    rename: str
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Field]:
+        """The fields by their names and aliases."""
+        return {name: field for field in self.fields for name in (field.name, *field.aliases)}
+
+    def column_in(self, columns: Iterable[str], name: str) -> str:
+        """A column under the name that it has among others, as those of a file."""
+        known = self.by_name
+        return next((column for column in columns if known.get(column) is known[name]), name)
+
+
+MODELS = Kind(
+    MODEL_FIELDS, MODEL_LAWS, load_models,
+    first=(
+        "id", "name", "n_layers", "d_model", "d_ff", "n_heads", "n_kv_heads", "head_dim", "vocab", "tied_embeddings",
+        "mlp_gated", "max_context", "mtp_layers", "source",
+    ),
+    descriptive=("mtp_layers", "source"), rename="choose another with --id",
+)  # fmt: skip
+HARDWARE = Kind(
+    HARDWARE_FIELDS, HARDWARE_LAWS, load_hardware, first=[field.name for field in HARDWARE_FIELDS], descriptive=(),
+    rename="choose another name",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Record:
+    """Lines of a file that hold one row: from `start` to before `end`, counted from 0."""
+
+    start: int
+    end: int
+    cells: Sequence[str]
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it is a blank line, or one of commas alone."""
+        return not any(cell.strip() for cell in self.cells)
+
+
+def completed(kind: Kind, cells: Mapping[str, str], path: Path) -> dict[str, Value]:
+    """The row of a file that has these cells alone, complete. Raises UserError for a row that can't be."""
+    text = _line(cells) + "\n" + _line(cells.values()) + "\n"
+    reader = Reader(csvfile.Sheet(path, tuple(cells), text.encode(), ""), kind.fields, kind.laws)
+    try:
+        ((_, start, _),) = reader.read()
+    except UserError as error:
+        raise error.at(Place(path, column=error.place.column if error.place else None)) from None
+    return reader.complete(reader.row_at(start))
+
+
+def put(kind: Kind, path: Path, cells: Mapping[str, str], *, force: bool = False) -> None:
+    """Add a row to a CSV, which is made where there is none; `force` replaces the row of the same id.
+
+    A column that the file hasn't is added where the row means something else without it. The file is written
+    whole or not at all. Raises UserError: the file is no such CSV, or open, or has the id already.
+    """
+    old = readable(kind, path, cells["id"], force=force)
+    new = [name for name in kind.first if name in cells or name == "name" or kind.by_name[name].required]
+    header = new if old is None else old.header
+    placed = {kind.column_in(header, name): text for name, text in cells.items()}
+    order = {name: at for at, name in enumerate(kind.by_name)}
+    added = sorted(_needed(kind, placed, header), key=lambda name: order[name])
+    row = _line([placed.get(name, "") for name in [*header, *added]])
+    if old is None:
+        data = f"{_line([*header, *added])}\n{row}\n".encode()
+    else:
+        mark = _BOM if path.read_bytes().startswith(_BOM) else b""
+        data = mark + _edited(old.text, added, row, cells["id"]).encode()
+    write_atomically(path, data, check=lambda written: _check(kind, written, cells["id"]))
+
+
+def readable(kind: Kind, path: Path, identifier: str, *, force: bool) -> csvfile.Sheet | None:
+    """The file that a row of this id can be put into; None where there is none yet. Raises UserError as `put` does."""
+    refuse_if_unwritable(path)
+    if not path.exists():
+        return None
+    sheet = csvfile.read(path, required=["id"], known=list(kind.by_name))
+    reader = Reader(sheet, kind.fields)
+    lines = {known.lower(): line for line, _, known in reader.read()}
+    if lines:
+        kind.load(path)  # raises what else may be wrong with it
+    if identifier.lower() in lines and not force:
+        what, remedy = f'the id "{identifier}" is there already', f"{kind.rename}, or replace it with --force"
+        raise UserError(what, place=Place(path, lines[identifier.lower()]), remedy=remedy)
+    return sheet
+
+
+def _needed(kind: Kind, placed: Mapping[str, str], header: Sequence[str]) -> list[str]:
+    """The columns that a file lacks and without which the row would mean something else."""
+    kept = {name: text for name, text in placed.items() if name in header or name not in kind.descriptive}
+    whole = completed(kind, kept, Path())
+    for name in [name for name in kept if name not in header]:
+        without = {other: text for other, text in kept.items() if other != name}
+        try:
+            same = completed(kind, without, Path()) == whole
+        except UserError:
+            same = False
+        kept = without if same else kept
+    return [name for name in kept if name not in header]
+
+
+def _edited(text: str, added: Sequence[str], row: str, identifier: str) -> str:
+    """A file's text with columns added at the right, and a row appended or in the place of the one of its id."""
+    lines = io.StringIO(text, newline="").readlines()
+    header, *records = _records(lines)
+    ending = lines[header.end - 1][len(lines[header.end - 1].rstrip("\r\n")) :] or "\n"
+    at = [name.strip() for name in header.cells].index("id")
+    for record in (header, *records):
+        if not record.is_blank:
+            last = lines[record.end - 1]
+            body = last.rstrip("\r\n")
+            more = "," + _line(added) if record is header else "," * len(added)
+            lines[record.end - 1] = body + (more if added else "") + last[len(body) :]
+    for record in records:
+        if not record.is_blank and record.cells[at].strip().lower() == identifier.lower():
+            lines[record.start : record.end] = [row + ending]
+            return "".join(lines)
+    lines[-1] = lines[-1] if lines[-1].endswith(("\r", "\n")) else lines[-1] + ending
+    return "".join([*lines, row + ending])
+
+
+def _records(lines: Sequence[str]) -> list[Record]:
+    reader, records, start = csv.reader(lines, strict=True), [], 0
+    for cells in reader:
+        records.append(Record(start, reader.line_num, cells))
+        start = reader.line_num
+    return records
+
+
+def _line(cells: Iterable[str]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="").writerow(list(cells))
+    return stream.getvalue()
+
+
+def _check(kind: Kind, written: Path, identifier: str) -> None:
+    kind.load(written).row(identifier)

@@ -1,0 +1,125 @@
+"""A measurements.csv from elsewhere: what can't be right is refused by line and column, and nothing of it is kept."""
+
+from __future__ import annotations
+
+from math import inf, nan
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.compare.checked_measurements import LONGEST, checked_measurements
+from planner.compare.comparison_cases import load
+from planner.compare.mesh_cases import cases_of
+from planner.errors import UserError
+from planner.measure.measurements_csv import write_measurements
+from planner.measure.mesh import MeshSpec
+from planner.measure.records import Measurement, case_key, inputs_json
+from tests.backfills import backfill, keys, measurement
+
+OVER_MESH = [
+    case for mesh in ("data=2,tensor=4", "fsdp=4") for case in cases_of(MeshSpec.parse(mesh), "full", "cpu")
+]  # fmt: skip
+CASES = {case.key: case for case in [*load("full"), *OVER_MESH]}
+SIZES = {"tokens": 64.0, "d_in": 32.0, "d_out": 16.0}
+GOOD = measurement(case_key("matmul", SIZES), 1e-3)
+
+
+def fault_of(tmp_path: Path, *rows: Measurement) -> str:
+    """What is said of a file of a good row and these; blank where nothing is."""
+    path = tmp_path / "m.csv"
+    write_measurements(path, [GOOD, *rows])
+    try:
+        checked_measurements(path)
+    except UserError as error:
+        return str(error)
+    return ""
+
+
+@given(st.sampled_from(sorted(CASES)), st.floats(1e-9, LONGEST, exclude_max=True))
+@settings(max_examples=60, deadline=None)
+def test_every_case_of_ours_is_taken(tmp_path_factory: pytest.TempPathFactory, key: str, seconds: float) -> None:
+    """Each shipped case with its inputs, over a mesh too, whatever it took."""
+    case = CASES[key]
+    row = measurement(key, seconds, template=case.template.name, inputs=inputs_json(case.inputs))
+    assert fault_of(tmp_path_factory.mktemp("good"), row) == ""
+
+
+@given(
+    st.sampled_from(sorted(SIZES)),
+    st.one_of(
+        st.floats(max_value=0), st.floats(0, 1, exclude_min=True, exclude_max=True), st.sampled_from([nan, inf, 2.5]),
+        st.floats(min_value=1e31),
+    ),
+)  # fmt: skip
+@settings(max_examples=100, deadline=None)
+def test_a_size_that_cannot_be_run_is_refused(
+    tmp_path_factory: pytest.TempPathFactory, name: str, value: float
+) -> None:
+    """Below 1, broken, infinite, absurd or no number, in a key or in the inputs beside it: line and column are told."""
+    folder, inputs = tmp_path_factory.mktemp("bad"), SIZES | {name: value}
+    key = "matmul|" + ",".join(f"{known}={inputs[known]!r}" for known in sorted(inputs))
+    said = fault_of(folder, measurement(key))
+    assert "m.csv, line 3, column case_key: " in said
+    assert f"{name}=" in said
+    beside = measurement(case_key("matmul", SIZES), template="matmul", inputs=repr(inputs).replace("'", '"'))
+    assert "m.csv, line 3, column " in fault_of(folder, beside)
+
+
+@given(st.one_of(st.floats(max_value=0), st.floats(min_value=LONGEST, exclude_min=True), st.sampled_from([1e308, inf])))
+@settings(max_examples=60, deadline=None)
+def test_a_time_that_nothing_takes_is_refused(tmp_path_factory: pytest.TempPathFactory, seconds: float) -> None:
+    """0, negative, infinite, or above a year."""
+    path = tmp_path_factory.mktemp("time") / "m.csv"
+    path.write_text(f"case_key,hardware_id,t_median\nk,h,0.001\nk,h,{seconds!r}\n")
+    with pytest.raises(UserError, match=r"m\.csv, line 3, column t_median: "):
+        checked_measurements(path)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (measurement("matmul|tokens=abc"), "column case_key: tokens=abc: "),
+        (measurement("matmul|tokens=8k"), "column case_key: tokens=8k: a number is wanted"),
+        (measurement("matmul|tokens=1,widht=2"), "column case_key: matmul has no input 'widht'"),
+        (measurement("matmull|tokens=1"), "column case_key: there is no template 'matmull'; did you mean matmul"),
+        (measurement("matmul|compute_dtype=bf61|tokens=1"), "column case_key: compute_dtype=bf61: "),
+        (measurement("attention|is_causal=2"), "column case_key: is_causal=2: 1 is yes and 0 is no"),
+        (
+            measurement("matmul|tokens=1", template="mlp"),
+            "column case_key: it is no key of the template beside it",
+        ),
+        (measurement("matmul|tokens=1", template="matmul", inputs='{"tokens": 1e999}'), "column inputs: tokens=inf"),
+        (measurement("matmul|tokens=1", template="matmul", inputs='{"tokens": ' + "9" * 400 + "}"), "column inputs: "),
+        (measurement("matmul|tokens=1", n_samples=10**300), "column n_samples: 1e+300 is too large for 1"),
+        (measurement("matmul|tokens=1", t_min=-1e308), "column t_min: -1e+308 is too large for s"),
+        (measurement("matmul|tokens=1", flops=1e308), "column flops: 1e+308 is too large for FLOP"),
+    ],
+)
+def test_a_fault_is_told_with_its_place(tmp_path: Path, row: Measurement, said: str) -> None:
+    """A key that is no case's, or that contradicts the columns beside it, and numbers that nothing has."""
+    assert f"m.csv, line 3, {said}" in fault_of(tmp_path, row)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        measurement("mine"),
+        measurement("matmul|x"),
+        measurement("attention|batch=1,head_dim=64,kv_len=100.5,n_heads=2,n_kv_heads=2,query_len=1"),
+        measurement("matmul|d_in=8,d_out=8,n_chips=0.5,tokens=8"),
+        measurement("step|d_ff=8,d_model=8,kv_len=8,n_heads=1,n_kv_heads=1,qk_nope_dim=8,query_len=8,vocab=0"),
+    ],
+)
+def test_what_may_be_is_taken(tmp_path: Path, row: Measurement) -> None:
+    """A key of an analyst's own; a mean of keys over layers, a core of a chip, and a step without its head."""
+    assert fault_of(tmp_path, row) == ""
+
+
+def test_nothing_of_a_file_with_a_fault_is_written(plan: Path, built: bytes) -> None:
+    """The good row above it neither: exit code 2 and the workbook as it was."""
+    done = backfill(plan, measurement(keys(plan)[0]), measurement("matmul|d_in=8,d_out=8,tokens=-5"))
+    assert done.exit_code == 2
+    assert "line 3, column case_key: tokens=-5: a number of at least 1 is wanted" in done.output
+    assert plan.read_bytes() == built
