@@ -146,13 +146,20 @@ def land(path: Path, choose: Callable[[Landing], None]) -> Landing:
     """
     with locked(path), still():
         package = Package.read(path)
-        parsed = parse_sheets(package)
-        landing = Landing(package, find(package, parsed))
-        choose(landing)
-        if landing.values or landing.homeless:
-            landing.recalculated = _type(landing, parsed)
+        landing = land_in(package, choose)
+        if landing.recalculated:
             landing.sheet.xml.forget()  # to write takes memory too
             package.write(path)
+    return landing
+
+
+def land_in(package: Package, choose: Callable[[Landing], None]) -> Landing:
+    """The same into a package, in place."""
+    parsed = parse_sheets(package)
+    landing = Landing(package, find(package, parsed))
+    choose(landing)
+    if landing.values or landing.homeless:
+        landing.recalculated = _type(landing, parsed)
     return landing
 
 
