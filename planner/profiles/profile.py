@@ -93,8 +93,8 @@ class Shape:
 class Operation:
     """All runs of one operation of one program on one device.
 
-    `total` counts nested operations, `self_time` doesn't. `flops` and `bytes` are of one run. `result` and `operands` are
-    its shapes; `flops_from` says where the FLOPs come from (file, hlo, shapes). `source` is the framework's name of it.
+    `total` counts nested operations, `self_time` doesn't. `flops` and `bytes` are of one run. `result` and `operands`
+    are its shapes; `flops_from` says where the FLOPs come from: file, hlo or shapes. `source` is the framework's name.
     """
 
     name: str
@@ -132,8 +132,10 @@ class Device:
     """One device (as TPUs count: a core or a chip) of one host.
 
     `name` is its place in the file, as `/device:TPU:0`; `kind` the product's name as the file has it, else None.
-    `facts` are what else tells what it is, as text. `parts` are of its whole span, from its first operation to the end of
-    its last. `gaps` are the largest ones. Peaks are the file's own, in FLOP/s and byte/s.
+    `facts` are what else tells what it is, as text. `parts` are of its whole span, from where its first program or
+    operation begins to where the last ends. `busy` is when at least one operation ran: overlapping ones count once, and
+    what is only under way (an asynchronous copy) doesn't. `gaps` are the largest ones. Peaks are the file's own, in
+    FLOP/s and byte/s.
     """
 
     name: str
@@ -142,6 +144,7 @@ class Device:
     facts: dict[str, str]
     begin: float
     end: float
+    busy: float
     parts: Parts
     steps: tuple[Step, ...] = ()
     programs: tuple[Program, ...] = ()
@@ -151,9 +154,9 @@ class Device:
     peak_bandwidth: float | None = None
 
     @property
-    def busy(self) -> float:
-        """Seconds in which something ran on it: overlapping operations count once."""
-        return self.parts.busy
+    def idle(self) -> float | None:
+        """The share of its span in which no operation ran; None where the span isn't known."""
+        return 1 - self.busy / (self.end - self.begin) if self.end > self.begin else None
 
 
 @dataclass(frozen=True, slots=True)

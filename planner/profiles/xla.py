@@ -1,0 +1,87 @@
+"""An operation of an XLA program from what a profile tells of it: its HLO text, or its instruction in the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from planner.profiles import hlo_proto, hlo_text, wire
+from planner.profiles.hlo_text import Instruction, dot_flops
+from planner.profiles.parts import collective, part
+from planner.profiles.profile import Operation
+from planner.profiles.wire import Value
+from planner.profiles.xspace import Plane
+
+Stats = dict[str, Value]
+Programs = dict[str, dict[str, Instruction]]  # by a program's name and id, as `jit_f(12)`: its instructions
+_METADATA = "/host:metadata"
+
+
+def programs(planes: Iterable[Plane]) -> Programs:
+    """The programs whose HLO a profile holds; one that can't be read is left out."""
+    found: Programs = {}
+    for plane in planes:
+        if plane.name == _METADATA:
+            for name, stats in plane.kinds.values():
+                proto = next(
+                    (value for key, value in stats.items() if key.lower().replace("_", " ") == "hlo proto"), None
+                )
+                if isinstance(proto, bytes):
+                    try:
+                        found[name] = hlo_proto.instructions(proto)
+                    except (*wire.DAMAGED, KeyError, RecursionError):
+                        continue
+    return found
+
+
+def operation(name: str, program: str, stats: Stats, instruction: Instruction | None = None) -> Operation:
+    """What all runs of an operation share; times are zero.
+
+    `name` may be its whole HLO text, or the profile's name of it beside a stat `long_name`. FLOPs are those of the
+    file; else they are counted from the instruction. A custom call's zeros say nothing.
+    """
+    expression = next((text for text in (name, _text(stats, "long_name")) if " = " in text), "")
+    read = hlo_text.parse(expression) or instruction
+    category = _text(stats, "hlo_category") or _text(stats, "category")
+    opcode = read.opcode if read else ""
+    short = read.name if read and expression else _text(stats, "display_name") or name.removeprefix("%")
+    flops, flops_from = _flops(stats, category, opcode), "file"
+    if flops is None:
+        known = instruction or read
+        counted = dot_flops(known) if known else None
+        flops, flops_from = (counted, "hlo") if counted is not None else (None, "")
+    result = read.result if read else ()
+    return Operation(
+        short, program, category or opcode, opcode, part(short, category, opcode, expression), 0, 0.0, 0.0, 0.0,
+        flops, _bytes(stats, opcode), result, read.operands if read else (), result[0].dtype if result else "",
+        read.group_size if read and collective(short, category, opcode) else None,
+        _text(stats, "tf_op").rstrip(":"), flops_from, expression,
+    )  # fmt: skip
+
+
+def _flops(stats: Stats, category: str, opcode: str) -> float | None:
+    """FLOPs of one run by the file: what the model asks for, else what the device does."""
+    found = [value for key in ("model_flops", "flops") if (value := _number(stats.get(key))) is not None]
+    if not found or ("custom-call" in (category, opcode) and not any(found)):
+        return None
+    return next((value for value in found if value), 0.0)
+
+
+def _bytes(stats: Stats, opcode: str) -> float | None:
+    found = [
+        value for key in ("bytes_accessed", "raw_bytes_accessed") if (value := _number(stats.get(key))) is not None
+    ]
+    if not found or (opcode == "custom-call" and not any(found)):
+        return None
+    return found[0]
+
+
+def _number(value: Value | None) -> float | None:
+    try:
+        return None if value is None or isinstance(value, bytes) else float(value)
+    except ValueError:
+        return None
+
+
+def _text(stats: Stats, key: str) -> str:
+    value = stats.get(key, "")
+    return value if isinstance(value, str) else ""
