@@ -13,7 +13,7 @@ import numpy as np
 from planner.profiles import xla
 from planner.profiles.profile import Operation
 from planner.profiles.recording import Events, Integers, Marked, Recording, Run, joined
-from planner.profiles.xspace import Line, Plane
+from planner.profiles.xspace import AnyLine, Plane
 
 PLANE = re.compile(r"^/device:(?:TPU|CUSTOM|TPU_SYSTEM)[:\d]*", re.I)
 SPARSE = re.compile(r"sparse ?core", re.I)
@@ -59,7 +59,7 @@ class _Table:
         self.kinds: list[Operation] = []
         self._numbers: dict[tuple[int, int, str], int] = {}
 
-    def events(self, line: Line) -> Iterator[Events]:
+    def events(self, line: AnyLine) -> Iterator[Events]:
         """The events of a line, in its blocks. One without its program's id is of the program that runs meanwhile."""
         for block in line.blocks():
             ids, which = np.unique(block.kinds, return_inverse=True)
@@ -76,7 +76,7 @@ class _Table:
                 kinds[unknown] = self._by_run(line, block.kinds[unknown], block.begin[unknown])
             yield Events(kinds, block.begin, block.end)
 
-    def _by_run(self, line: Line, keys: Integers, begin: Integers) -> Integers:
+    def _by_run(self, line: AnyLine, keys: Integers, begin: Integers) -> Integers:
         """The numbers of operations without a program's id, by the run in which each begins."""
         run = np.maximum(np.searchsorted(self._begins, begin, "right") - 1, 0)
         names = [f"{each.name}({each.id})" if each.id else each.name for each in self._runs]
@@ -91,7 +91,7 @@ class _Table:
         return np.array(numbers, np.int64)[which.reshape(-1)]
 
     def _number(
-        self, line: Line, key: int, name: str, stats: xla.Stats, program: str, program_id: object
+        self, line: AnyLine, key: int, name: str, stats: xla.Stats, program: str, program_id: object
     ) -> int:  # fmt: skip
         wanted = (id(line.kinds), key, program)
         if wanted not in self._numbers:
@@ -103,7 +103,7 @@ class _Table:
         return self._numbers[wanted]
 
 
-def _runs(line: Line | None) -> list[Run]:
+def _runs(line: AnyLine | None) -> list[Run]:
     """The programs' runs: their names are `jit_f(id)`."""
     runs = []
     for block in line.blocks() if line else ():
@@ -114,7 +114,7 @@ def _runs(line: Line | None) -> list[Run]:
     return runs
 
 
-def _steps(line: Line | None) -> list[Marked]:
+def _steps(line: AnyLine | None) -> list[Marked]:
     """The steps of a line of steps, whose events are named by their number."""
     found: list[Marked] = []
     for block in line.blocks() if line else ():

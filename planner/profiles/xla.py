@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from planner.profiles import hlo_proto, hlo_text, wire
 from planner.profiles.hlo_text import Instruction, dot_flops
@@ -85,3 +87,21 @@ def _number(value: Value | None) -> float | None:
 def _text(stats: Stats, key: str) -> str:
     value = stats.get(key, "")
     return value if isinstance(value, str) else ""
+
+
+def kernel(name: str, program: str, stats: Stats, instruction: Instruction | None) -> Operation:
+    """What all runs of a GPU's kernel share: the HLO operation that it is of tells its shapes and FLOPs.
+
+    A kernel of a library beside another of the same operation has that operation's name and the kernel's as text.
+    """
+    made = operation(_text(stats, "hlo_op") or name, program, stats, instruction)
+    shown = f"{_text(stats, 'memcpy_details')} {name}" if "memcpy" in name.lower() else name
+    moved = re.search(r"\bsize:(\d+)", _text(stats, "memcpy_details"))
+    return replace(
+        made,
+        category=made.category or ("copy" if moved else "kernel"),
+        part=part(shown, "", made.opcode) if made.part == "compute" else made.part,
+        bytes=float(moved[1]) if moved and int(moved[1]) else made.bytes,
+        source=_text(stats, "name") or made.source,
+        expression=name,
+    )

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,25 @@ class Block(NamedTuple):
     kinds: Integers
     begin: Integers
     end: Integers
+
+
+class AnyLine(Protocol):
+    """Events of one thread, stream or queue, from whatever format."""
+
+    @property
+    def name(self) -> str:
+        """What the file calls it."""
+
+    @property
+    def kinds(self) -> Kinds:
+        """Names and stats that events share, by id."""
+
+    @property
+    def events(self) -> Iterator[Event]:
+        """Each event, with all its stats."""
+
+    def blocks(self) -> Iterator[Block]:
+        """The events without their own stats, many at a time."""
 
 
 @dataclass(frozen=True)
@@ -134,10 +153,10 @@ class Plane:
 
     name: str
     stats: Stats
-    lines: tuple[Line, ...]
+    lines: tuple[AnyLine, ...]
     kinds: Kinds = field(default_factory=dict, repr=False)
 
-    def line(self, *names: str) -> Line | None:
+    def line(self, *names: str) -> AnyLine | None:
         """The first line of one of these names."""
         return next((line for name in names for line in self.lines if line.name == name), None)
 
