@@ -18,7 +18,8 @@ from planner.commands.options import PATH
 @click.option("-H", "--device", "--hardware", "device", metavar="CHIP", default="", help="The chip, if it isn't named.")
 @click.option("--note", default="", help="What a reader should know about the run.")
 def command(
-    profiles: tuple[Path, ...], csv_path: Path | None, into: Path | None, scenario: str, row: str, device: str, note: str
+    profiles: tuple[Path, ...], csv_path: Path | None, into: Path | None, scenario: str, row: str, device: str,
+    note: str,
 ) -> None:  # fmt: skip
     """Read a profile: files or folders of one run, of XLA, TensorBoard, xprof or PyTorch.
 

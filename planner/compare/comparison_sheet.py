@@ -78,13 +78,15 @@ class CaseRow:
         """What the row's case is called: the key of its inputs, and a text of the analyst's own.
 
         A text in the form of a key that the inputs contradict is a left-over of the row that was
-        copied.
+        copied. Where the sheet has no column for them, as of a row that is values only, it stands.
         """
         typed = self.text(KEY)
         if self.template is None:
             return {typed} - {""}
         computed = case_key(self.template.name, self.inputs)
-        return {computed} if typed.startswith(f"{self.template.name}|") else {computed, typed} - {""}
+        if typed.startswith(f"{self.template.name}|"):
+            return {computed} if "|" in computed else {typed}
+        return {computed, typed} - {""}
 
 
 @cache

@@ -20,6 +20,7 @@ from planner.compare.appended_rows import (
     extend_names,
     extend_ranges,
     extend_tables,
+    offer_templates,
     outside,
     unknown_chips,
 )
@@ -180,6 +181,7 @@ def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
     done = edit(package, parsed, sheet.name, contents | new.contents, new.like, new.copies, before, flagged)
     if new.measured:
         extend_ranges(package, sheet, new.measured)
+        offer_templates(package, sheet, landing.homeless)
         landing.unknown_chips = unknown_chips(sheet, parsed, landing.homeless)
         landing.outside = outside(sheet, new.measured)
     return done

@@ -1,16 +1,16 @@
-"""Operations of a profile that are cases of a Comparison: matmuls, attention and collectives, as rows of measurements."""
+"""Operations of a profile that are cases of a Comparison, as measurements: matmuls, attention, collectives."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from planner.formulas import library
 from planner.ingest.device import Chip
-from planner.measure.records import Inputs, Measurement, case_key
+from planner.ingest.recognition import case_of
+from planner.measure.records import Measurement, case_key
 from planner.profiles.profile import Operation, Profile
 
 SOURCE, METHOD, UNKNOWN_DEVICE = "xplane", "profiler", "unknown_device"
@@ -28,12 +28,10 @@ class Recognised:
 def recognised(profile: Profile, chip: Chip) -> Recognised:
     """The operations that a template describes, each shape once: the median over its runs on all devices."""
     found: dict[tuple[str, str], list[Operation]] = defaultdict(list)
-    inputs_of: dict[tuple[str, str], Inputs] = {}
     for operation in profile.operations:
-        for template, inputs in _case(operation):
-            key = template, case_key(template, inputs)
-            found[key].append(operation)
-            inputs_of[key] = inputs
+        if case := case_of(operation):
+            template, inputs = case
+            found[template, case_key(template, inputs)].append(operation)
     busy = sum(device.busy for device in profile.devices)
     if not found:
         why = profile.lacks.get("shapes") or profile.lacks.get("operations") or "no operation has a shape that is known"

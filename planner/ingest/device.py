@@ -1,11 +1,12 @@
-"""Which chip of the hardware table a profile is of: by the name that its file bears, or as a person says; never guessed."""
+"""Which chip of the hardware table a profile is of: by its name in the file, or as a person says; never guessed."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planner.catalog import Table, Value
-from planner.errors import UserError
+from planner.errors import UserError, closest
 from planner.measure.devices import matching
 from planner.profiles.profile import Profile
 
@@ -50,11 +51,12 @@ def chip_of(profile: Profile, said: str, hardware: Table) -> Chip:
         return Chip(wanted, called, row=dict(hardware.rows[wanted]))
     if len(named) == 1:
         return Chip(named[0], called, row=dict(hardware.rows[named[0]]))
-    why = "several chips are called so" if named else _why(profile)
+    why = "several chips are called so" if named else _why(profile, kinds)
     return Chip("", called, f"{why}; say it with --device")
 
 
-def _why(profile: Profile) -> str:
+def _why(profile: Profile, kinds: Mapping[str, str]) -> str:
     if profile.device:
-        return "the hardware table has no chip that is called so"
+        near = closest(profile.device, kinds.values())
+        return f"the hardware table has no chip that is called so{f'; the closest: {near[0]}' if near else ''}"
     return profile.lacks.get("device", "the file names no device")

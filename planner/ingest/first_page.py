@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from planner.ingest.waste import Peaks, Wasted, largest
-from planner.profiles.profile import HOW_FOUND, Gap, Parts, Profile, spread
+from planner.profiles.profile import HOW_FOUND, Gap, Parts, Profile, mean_parts, spread
 from planner.spoken import PERCENT, percent, spoken
 
 SECONDS, TEXT, COUNT = "s", "text", "1"
 GAPS = 3  # the largest that are told
+LONGEST = 60  # letters of an operation's name in a line
 EXPOSED, IDLE, LOST = ("exposed_part_time",), ("bubble_part_time", "overhead_part_time"), ("efficiency_part_time",)
 
 
@@ -80,6 +81,12 @@ def lines(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> list[Line
     ]
 
 
+def short(name: str) -> str:
+    """An operation's name in a line: a GPU's kernel can have a thousand letters."""
+    name = name.removeprefix("void ")
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+
+
 def step_seconds(profile: Profile) -> float | None:
     """The median time of a step; None where the profile has none."""
     times = profile.step_times
@@ -93,13 +100,15 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
         yield Line("Step time", None, SECONDS, *planned, profile.lacks.get("steps", "the profile has no step"))
         return
     median, deviation, n = spread(times)
-    said = f"median of {n} steps" if n > 1 else "n = 1"
-    yield Line("Step time", median, SECONDS, *planned, f"{said}: {HOW_FOUND[profile.found]}")
+    said = f"median of {n} steps: " if n > 1 else "n = 1: " if profile.found != "whole" else ""
+    yield Line("Step time", median, SECONDS, *planned, f"{said}{HOW_FOUND[profile.found]}")
     why = "" if n > 1 else "one step has no spread"
     in_range = ""
     if plan and plan.low is not None and plan.high is not None:
         in_range = f"expected from {spoken(plan.low, SECONDS, median)} to {spoken(plan.high, SECONDS, median)}"
-    yield Line("Step time: spread", deviation if n > 1 else None, SECONDS, None, in_range, why or "between its quartiles")
+    yield Line(
+        "Step time: spread", deviation if n > 1 else None, SECONDS, None, in_range, why or "between its quartiles"
+    )
     yield Line("Steps", float(n), COUNT)
 
 
@@ -127,13 +136,15 @@ def _idle(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
     yield Line("Idle", parts.gap, SECONDS, *_planned(own), why or "of a step, nothing runs")
     share = own[1] / plan.expected if plan and own and plan.expected else None
     yield Line("Idle, of the step", parts.idle, PERCENT, share, own[0] if own else "", why)
+    whole = mean_parts([device.parts for device in profile.active])
+    yield Line("Idle, of the whole profile", whole.idle, PERCENT, note=why or "its largest gaps:")
     gaps = sorted((gap for device in profile.devices for gap in device.gaps), key=lambda gap: -gap.seconds)
     for number, gap in enumerate(gaps[:GAPS], start=1):
         yield Line(f"Gap {number}", gap.seconds, SECONDS, note=_between(gap))
 
 
 def _between(gap: Gap) -> str:
-    return f"between {gap.before or 'the beginning'} and {gap.after or 'the end'}"
+    return f"between {short(gap.before) or 'the beginning'} and {short(gap.after) or 'the end'}"
 
 
 def _host(parts: Parts) -> Iterator[Line]:
@@ -154,7 +165,7 @@ def _waste(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> Iterator
 
 def _about(found: Wasted) -> str:
     return (
-        f"of a step: {found.name}, {percent(found.efficiency)} of its roofline, bound by {found.bound}; "
+        f"of a step: {short(found.name)}, {percent(found.efficiency)} of its roofline, bound by {found.bound}; "
         "its time x (1 - efficiency)"
     )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isclose
 from pathlib import Path
 
 from planner import progress
@@ -15,7 +16,7 @@ from planner.book.reading import read_plan
 from planner.collector import still
 from planner.compare.comparison_sheet import find
 from planner.compare.landing import OTHER_HARDWARE, Landing, land_in, put_by_key
-from planner.compare.runs_table import Run
+from planner.compare.runs_table import Run, read
 from planner.errors import Place, UserError
 from planner.ingest import first_page, profile_sheet
 from planner.ingest.cases import UNKNOWN_DEVICE, Recognised
@@ -26,7 +27,7 @@ from planner.profiles.profile import Profile, spread
 from planner.report.expectation import planned
 from planner.report.figures import CellFigures
 from planner.scenario.record import TIME, Told, put, said, scenario_of, snapshot
-from planner.spoken import percent
+from planner.spoken import PERCENT, percent
 from planner.table import counted
 from planner.workbook import added_sheet
 from planner.xlsx.atomic import locked
@@ -54,7 +55,7 @@ class Ingested:
 
 
 def the_scenario(plan: Plan, said: str) -> Scenario:
-    """The scenario that a profile is a run of: the only one where none is said. Raises UserError for none or several."""
+    """The scenario that a profile is a run of: the only one where none is said. Raises UserError for several."""
     if said or len(plan.scenarios) == 1:
         return scenario_of(plan, said or plan.scenarios[0].id)
     known = ", ".join(each.id for each in plan.scenarios[:8])
@@ -76,7 +77,9 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> Lan
         if first_page.step_seconds(found.profile) is not None:
             progress.step("recording the run")
             sheet = find(package, plan.book.parsed)
-            number, _ = put(package, plan, sheet, run)
+            number = next((row for row, old in zip(sheet.run_rows, read(sheet), strict=False) if _is_same(old, run)), 0)
+            if not number:
+                number = put(package, plan, sheet, run)
             said_of_run = f"{sheet.name} row {number}: {said(run)}"
         progress.step("landing its operations")
         landing = land_in(package, lambda landing: _choose(landing, found))
@@ -89,13 +92,15 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> Lan
         )  # fmt: skip
         package.write(path)
     marked = [f"flagged {run.flags}"] if run.flags else []
-    return Landed((said_of_run, *marked, *_landed(landing, found), f"sheet {name}: {counted(len(lines), 'first line')}"))
+    return Landed(
+        (said_of_run, *marked, *_landed(landing, found), f"sheet {name}: {counted(len(lines), 'first line')}")
+    )
 
 
 def share_line(cases: Recognised) -> Line:
     """How much of the busy time the recognised cases take."""
     note = f"{counted(len(cases.rows), 'case')}: {cases.said}" if cases.rows else cases.said
-    return Line("Recognised as cases, of busy time", cases.share, first_page.PERCENT, note=note)
+    return Line("Recognised as cases, of busy time", cases.share, PERCENT, note=note)
 
 
 def told_of(found: Ingested, which: Scenario | None, run: Run | None) -> list[tuple[str, str]]:
@@ -144,6 +149,12 @@ def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> t
         note=note,
     )
     return run, _planned(plan, which, run)
+
+
+def _is_same(old: Run, new: Run) -> bool:
+    """Whether a run of the table is of the same profile: it has been landed before."""
+    alike = (old.scenario, old.row, old.source) == (new.scenario, new.row, new.source)
+    return alike and isclose(old.measured, new.measured, rel_tol=1e-12)
 
 
 def _planned(plan: Plan, which: Scenario, run: Run) -> PlannedStep:

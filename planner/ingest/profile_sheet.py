@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -18,7 +19,6 @@ from planner.workbook import charts
 from planner.workbook.added_sheet import FIRST_ROW
 from planner.workbook.cell_styles import SAID, number_format
 from planner.workbook.page import Page
-from planner.xlsx.address import column_letters
 
 KIND, PURPOSE = "Profile", "What a profile of the plan's run says, beside what the plan expects of it."
 MS, US = "ms", "us"
@@ -26,6 +26,8 @@ HEADS = ("What", "Measured", "Unit", "Plan", "Of the plan", "Note")
 MOST = 400  # operations that have a row
 LONGEST = 160  # letters of a name or of shapes
 SHARE = "0.0%"
+CHART_AT, PRINTED = "J", "N"  # right of the first lines, above the operations; what is on paper
+_NUMBER = re.compile(r"\.\d+$")
 DECADES = (0.01, 10_000.0)  # FLOP a byte, what the roofline's axis spans
 PARTS = (
     ("compute", "an operation computes"), ("communication", "a collective, and nothing computes"),
@@ -45,12 +47,12 @@ def writer(
     return write
 
 
-
 @dataclass(frozen=True)
 class Row:
     """An operation of a program over all devices: one of its operations for what they share, and their sums."""
 
     one: Operation
+    alike: int  # how many operations it is of, which differ in their number alone
     count: int
     total: float
     own: float
@@ -61,18 +63,24 @@ class Row:
     lacking: str
 
     @property
+    def name(self) -> str:
+        """What it is called: `fusion (64 alike)` where it is several."""
+        return self.one.name if self.alike == 1 else f"{_NUMBER.sub('', self.one.name)} ({self.alike} alike)"
+
+    @property
     def intensity(self) -> float | None:
         """FLOP a byte; None where one of them isn't known."""
         return self.one.flops / self.one.bytes if self.one.flops and self.one.bytes else None
 
     @property
     def achieved(self) -> float | None:
-        """FLOP/s of the median run; None where its FLOPs aren't known."""
-        return self.one.flops / self.median if self.one.flops and self.median > 0 else None
+        """FLOP/s of the median run of what computes; None where its FLOPs aren't known."""
+        is_drawn = self.one.part == "compute" and self.median > 0
+        return self.one.flops / self.median if self.one.flops and is_drawn else None
 
 
 COLUMNS: tuple[tuple[str, str, Callable[[Row], object]], ...] = (
-    ("Operation", "@", lambda row: _cut(row.one.name)),
+    ("Operation", "@", lambda row: _cut(row.name)),
     ("Self (ms)", SAID, lambda row: row.own / factor(MS, SECONDS)),
     ("Of busy time", SHARE, lambda row: row.share),
     ("Runs", "#,##0", lambda row: row.count),
@@ -91,7 +99,9 @@ COLUMNS: tuple[tuple[str, str, Callable[[Row], object]], ...] = (
     ("Chart: achieved FLOP/s", number_format("FLOP/s"), lambda row: row.achieved if row.intensity else None),
     ("Empty cells, because", "@", lambda row: row.lacking or None),
 )
-CHART_X, CHART_Y = (next(at for at, each in enumerate(COLUMNS, 1) if each[0].endswith(end)) for end in ("byte", "FLOP/s"))
+CHART_X, CHART_Y = (
+    next(at for at, each in enumerate(COLUMNS, 1) if each[0].endswith(end)) for end in ("byte", "FLOP/s")
+)
 
 
 class _Sheet:
@@ -109,9 +119,10 @@ class _Sheet:
         self._programs()
         first, last = self._operations()
         self.page.corner = f"B{FIRST_ROW + 1}"
-        self.page.widths(44, 14, 12, 14, 30, 26, 16, *[14] * 5, 12, 44, 40, 14, 18, 60)
+        self.page.widths(38, 13, 12, 13, 32, 24, 15, *[13] * 5, 12, 44, 40, 14, 18, 60)
         if chart := self._roofline(first, last):
-            self.page.sheet.add_chart(chart, f"{column_letters(len(COLUMNS) + 2)}{FIRST_ROW}")
+            self.page.sheet.add_chart(chart, f"{CHART_AT}{FIRST_ROW + 1}")
+            self.page.sheet.print_area = f"A1:{PRINTED}{self.at - 1}"
 
     def _heads(self, title: str, heads: Sequence[str], right: Sequence[int] = ()) -> None:
         """A section's title in a row of its own, and its heads below."""
@@ -128,7 +139,9 @@ class _Sheet:
         for column, (value, form) in enumerate(cells, start=1):
             if value is not None and value != "":
                 is_text = form == "@"
-                self.page.put(self.at, column, value, "plan_text" if is_text else "plan_measured", None if is_text else form)
+                self.page.put(
+                    self.at, column, value, "plan_text" if is_text else "plan_measured", None if is_text else form
+                )
         self.at += 1
 
     def _lines(self, lines: Sequence[Line]) -> None:
@@ -149,7 +162,9 @@ class _Sheet:
     def _parts(self) -> None:
         parts = self.profile.step_parts
         of = "of a step, in the mean over steps and devices" if self.profile.step_times else "of all, in the mean"
-        self._heads(f"Parts of the time {of}: disjoint, they add up", ("Part", "Time (ms)", "Share", "", "When"), (2, 3))
+        self._heads(
+            f"Parts of the time {of}: disjoint, they add up", ("Part", "Time (ms)", "Share", "", "When"), (2, 3)
+        )
         for name, when in PARTS:
             self._part(name.capitalize(), getattr(parts, name), parts, when)
         self._part("All of them", parts.span, parts, "" if parts.gap is not None else self._why("gap"))
@@ -157,7 +172,15 @@ class _Sheet:
     def _part(self, label: str, seconds: float | None, parts: Parts, when: str) -> None:
         share = seconds / parts.span if seconds is not None and parts.span else None
         time = None if seconds is None else seconds / factor(MS, SECONDS)
-        self._row([(label, "@"), (time, SAID), (share, SHARE), ("", "@"), (when if seconds is not None else self._why("gap"), "@")])
+        self._row(
+            [
+                (label, "@"),
+                (time, SAID),
+                (share, SHARE),
+                ("", "@"),
+                (when if seconds is not None else self._why("gap"), "@"),
+            ]
+        )
 
     def _why(self, fact: str) -> str:
         return self.profile.lacks.get(fact, "")
@@ -177,7 +200,15 @@ class _Sheet:
         for (name, number), runs in ordered[:MOST]:
             total, count = sum(total for _, total, _ in runs), sum(count for count, _, _ in runs)
             middle = median(middle for _, _, middle in runs) / factor(MS, SECONDS)
-            self._row([(_cut(name), "@"), (total / factor(MS, SECONDS), SAID), (count, "#,##0"), (middle, SAID), (number, "@")])
+            self._row(
+                [
+                    (_cut(name), "@"),
+                    (total / factor(MS, SECONDS), SAID),
+                    (count, "#,##0"),
+                    (middle, SAID),
+                    (number, "@"),
+                ]
+            )
 
     def _operations(self) -> tuple[int, int]:
         """The first and the last row of the operations."""
@@ -213,12 +244,22 @@ class _Sheet:
 
 
 def rows(profile: Profile, peaks: Peaks) -> list[Row]:
-    """The operations over all devices, those that take the most time of their own first."""
+    """The operations over all devices, those that take the most time of their own first.
+
+    Of more than have room those that differ in their number alone are one row.
+    """
     busy = sum(device.busy for device in profile.devices)
-    found: dict[tuple[str, str], list[Operation]] = {}
+    found: dict[tuple[object, ...], list[Operation]] = {}
+    names = {(operation.program, operation.name) for operation in profile.operations}
     for operation in profile.operations:
-        found.setdefault((operation.program, operation.name), []).append(operation)
+        alike = _numbered(operation) if len(names) > MOST else (operation.program, operation.name)
+        found.setdefault(alike, []).append(operation)
     return sorted((_row(each, peaks, busy, profile.lacks) for each in found.values()), key=lambda row: -row.own)
+
+
+def _numbered(one: Operation) -> tuple[object, ...]:
+    """What operations that differ in their number alone share: the layers of a model."""
+    return _NUMBER.sub("", one.name), one.program, one.category, one.result, one.operands, one.flops, one.bytes
 
 
 def _row(same: Sequence[Operation], peaks: Peaks, busy: float, lacks: Mapping[str, str]) -> Row:
@@ -226,6 +267,7 @@ def _row(same: Sequence[Operation], peaks: Peaks, busy: float, lacks: Mapping[st
     limit = roofline(one, peaks)
     return Row(
         one=one,
+        alike=len({each.name for each in same}),
         count=sum(each.count for each in same),
         total=sum(each.total for each in same),
         own=own,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from planner import table
 from planner.ingest import first_page
 from planner.ingest.into_workbook import Ingested, share_line, told_of
-from planner.ingest.profile_sheet import PARTS, rows
+from planner.ingest.profile_sheet import PARTS, Row, rows
 from planner.spoken import percent, spoken
 
 MOST, LONGEST = 12, 48  # operations that are listed, and letters of a name
@@ -25,19 +25,29 @@ def lines(found: Ingested) -> Iterator[str]:
     parts = profile.step_parts
     named = [(name, getattr(parts, name), when) for name, when in PARTS]
     body = [
-        [name, spoken(seconds, "s"), percent(seconds / parts.span if seconds is not None and parts.span else None), when]
+        [
+            name,
+            spoken(seconds, "s"),
+            percent(seconds / parts.span if seconds is not None and parts.span else None),
+            when,
+        ]
         for name, seconds, when in (*named, ("all of them", parts.span, ""))
     ]
     of = "Parts of a step" if profile.step_times else "Parts of the time"
     yield from table.aligned([of, "time", "share", ""], body, right=("time", "share")).splitlines()
     yield ""
     found_rows = rows(profile, found.peaks)
-    body = [
-        [
-            row.one.name[:LONGEST], spoken(row.own, "s"), percent(row.share), f"{row.count:,}", spoken(row.median, "s"),
-            row.one.category or row.one.opcode or row.one.part, percent(row.efficiency),
-        ]
-        for row in found_rows[:MOST]
-    ]  # fmt: skip
+    body = [list(_operation(row)) for row in found_rows[:MOST]]
     heads = [f"Operations: {len(found_rows):,}", "self", "of busy", "runs", "median", "category", "of roofline"]
     yield from table.aligned(heads, body, right=("self", "of busy", "runs", "median", "of roofline")).splitlines()
+
+
+def _operation(row: Row) -> Iterator[str]:
+    """An operation's cells in the list."""
+    yield first_page.short(row.name)[:LONGEST]
+    yield spoken(row.own, "s")
+    yield percent(row.share)
+    yield f"{row.count:,}"
+    yield spoken(row.median, "s")
+    yield row.one.category or row.one.opcode or row.one.part
+    yield percent(row.efficiency)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from planner.ingest.device import Chip
+from planner.ingest.recognition import array_bytes
 from planner.profiles.profile import Device, Operation, Profile
 
 DTYPES = {"bf16": "bf16", "f16": "fp16", "f32": "fp32", "s8": "int8", "u8": "int8"}  # a peak's name, by HLO's
-FP8 = "f8"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,10 @@ def roofline(operation: Operation, peaks: Peaks) -> Roofline | None:
     flops, bandwidth = peaks.of(operation.dtype), peaks.bandwidth
     if operation.part != "compute" or not flops or not bandwidth:
         return None
-    compute, memory = (operation.flops or 0.0) / flops, (operation.bytes or 0.0) / bandwidth
+    moved = operation.bytes
+    if moved is None and operation.flops:  # at least its arrays, each once
+        moved = array_bytes((*operation.operands, *operation.result))
+    compute, memory = (operation.flops or 0.0) / flops, (moved or 0.0) / bandwidth
     if not max(compute, memory):
         return None
     return Roofline(max(compute, memory), "compute" if compute >= memory else "memory")
