@@ -43,7 +43,7 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
     modules = np.array(table.of_module, np.int64)[kinds]
     copies = np.array([kind.part == "copy" for kind in table.kinds], bool)
     runs, run_of = _runs(table.modules, modules, kinds, begin, end, order, copies, launches)
-    table.count_once(np.bincount(kinds, end - begin))
+    table.count_once(np.bincount(kinds, end - begin).astype(np.float64))
     steps, step_of = launches.steps(np.array(table.correlation, np.int64))
     if not steps:
         steps, step_of = _main_runs(runs, run_of)

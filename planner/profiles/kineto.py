@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from planner.profiles.kineto_operators import kernel_operation
 from planner.profiles.profile import Operation
-from planner.profiles.recording import Events, Integers, Marked, Recording
+from planner.profiles.recording import Events, Integers, Marked, Recording, looked_up
 
 _KERNELS = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"}
 _LAUNCHES = {"cuda_runtime", "cuda_driver", "runtime", "hip_runtime", "privateuse1_runtime", "xpu_runtime", "driver"}
@@ -88,9 +88,9 @@ class KinetoEvents:
         device, begin, duration, correlation, external, text = (np.array(column, np.int64) for column in self._kernels)
         if not self._launches[0]:
             correlation = np.full(len(begin), -1, np.int64)
-        launched, launch_external = _joined(correlation, *(np.array(column, np.int64) for column in self._launches))
+        launched, launch_external = looked_up(correlation, *(np.array(column, np.int64) for column in self._launches))
         external = np.where(external < 0, launch_external, external)
-        operator = _joined(external, *(np.array(column, np.int64) for column in self._operators))[0]
+        operator = looked_up(external, *(np.array(column, np.int64) for column in self._operators))[0]
         main = _longest(external, duration)
         # a launch that isn't in the file was before it; where none is told at all, the kernel's own begin must do
         launched = np.where((launched < 0) & (correlation < 0), begin, launched)
@@ -167,16 +167,6 @@ def _described(properties: Any, number: int) -> tuple[str | None, dict[str, str]
         mine = listed[0]
     facts = ("totalGlobalMem", "numSms", "computeMajor", "computeMinor", "sharedMemPerBlock", "warpSize")
     return str(mine["name"]) if mine.get("name") else None, {key: str(mine[key]) for key in facts if key in mine}
-
-
-def _joined(keys: Integers, index: Integers, *columns: Integers) -> list[Integers]:
-    """The columns' values at each key of an index, -1 where it has none."""
-    if not len(index):
-        return [np.full(len(keys), -1, np.int64) for _ in columns]
-    order = np.argsort(index, kind="stable")
-    at = np.minimum(np.searchsorted(index[order], keys), len(index) - 1)
-    there = (index[order][at] == keys) & (keys >= 0)
-    return [np.where(there, column[order][at], -1) for column in columns]
 
 
 def _longest(external: Integers, duration: Integers) -> npt.NDArray[np.bool_]:

@@ -45,6 +45,16 @@ def joined(events: list[Events]) -> Events:
     )
 
 
+def looked_up(keys: Integers, index: Integers, *columns: Integers) -> list[Integers]:
+    """The columns' values at each key of an index, -1 where it has none."""
+    if not len(index):
+        return [np.full(len(keys), -1, np.int64) for _ in columns]
+    order = np.argsort(index, kind="stable")
+    at = np.minimum(np.searchsorted(index[order], keys), len(index) - 1)
+    there = (index[order][at] == keys) & (keys >= 0)
+    return [np.where(there, column[order][at], -1) for column in columns]
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run of a program: from when to when."""
