@@ -163,6 +163,8 @@ class Timing:
     xla_flops: float = math.nan
     xla_bytes: float = math.nan
     temp_bytes: float = math.nan
+    is_spread: bool = False  # over a mesh
+    is_elided: bool = False  # XLA took a collective out of the program, or of the loop
     is_transfer: bool = False  # a copy from or to the host: no program that a loop or a profile could time
 
     @property
@@ -194,6 +196,19 @@ class Timing:
         return self.wall.median < DISPATCH_BOUND * self.dispatch_s
 
     @property
+    def is_apart(self) -> bool:
+        """Whether a short case over a mesh has a time without its dispatch, which then says nothing of it.
+
+        What is known to stand in the loop, a collective of a few KB takes less than a call on all devices.
+        """
+        return self.is_spread and self.is_dispatch_bound and self.method != "wall"
+
+    @property
+    def is_unprofiled(self) -> bool:
+        """Whether no profile could tell: the devices that a CPU stands for share a plane of it."""
+        return self.is_spread and self.platform == "cpu"
+
+    @property
     def is_loop_elided(self) -> bool:
         """Whether XLA took the work out of the loop: it hardly grows, or its set-up holds a call.
 
@@ -213,11 +228,12 @@ class Timing:
             "above_peak": self.primary.median * ABOVE_PEAK < self.floor_s,
             "loop_elided": self.is_loop_elided,
             "noisy": self.primary.spread > NOISY,
-            "dispatch_bound": self.is_dispatch_bound,
+            "dispatch_bound": self.is_dispatch_bound and not self.is_apart,
             "drift": _outside(self.drift, STEADY),
             "few_samples": self.primary.n_samples < FEW,
             "no_loop_time": self.loop is None and not self.is_transfer,
-            "no_device_time": self.device is None and not self.is_transfer,
+            "no_device_time": self.device is None and not self.is_transfer and not self.is_unprofiled,
+            "collective_elided": self.is_elided,
         }
         return (*(name for name, failed in found.items() if failed), *self._disagreements())
 
@@ -229,7 +245,7 @@ class Timing:
         return [
             f"loop/{name}={loop / other.median:.2f}"
             for name, other in others.items()
-            if other and disagree(loop, other.median)
+            if other and disagree(loop, other.median) and not (name == "wall" and self.is_apart)
         ]
 
 

@@ -23,10 +23,16 @@ from planner.xlsx.address import address
 # of a case whose template hasn't the row
 ABSENT = {
     "flops": "0", "compute_time": "0", "memory_time": "lower_bound_time", "expected_time": "lower_bound_time",
+    "n_chips": "1",
 }  # fmt: skip
 # the column stays blank in a row whose template hasn't the other
-NEEDS = {"mfu": "compute_time", "predicted_low": "expected_time_low", "predicted_high": "expected_time_high"}
-UNTYPED = ("expected_time", "expected_time_low", "expected_time_high")  # of no case that hasn't them
+NEEDS = {
+    "mfu": "compute_time", "predicted_low": "expected_time_low", "predicted_high": "expected_time_high",
+    "achieved_bandwidth": "memory_bytes",
+    "achieved_algorithm_bandwidth": "payload_bytes", "achieved_bus_bandwidth": "bus_bytes",
+}  # fmt: skip
+# of no case that hasn't them
+UNTYPED = ("expected_time", "expected_time_low", "expected_time_high", "payload_bytes", "bus_bytes")
 PERCENT = ("roofline_share", "mfu", "spread")
 SHOWN = ".shown"  # how the names of columns end that show another in the unit that people say
 OPEN = ("shape", "dtype", "time_ratio", "roofline_share", "mfu", "flags", "bound", NOTE)  # and what is shown
@@ -151,7 +157,7 @@ class _Cells:
     @property
     def bound(self) -> str:
         if "compute_time" not in self.template.by_name:
-            return '"memory"'
+            return '"memory"' if "memory_bytes" in self.template.by_name else '"network"'
         return f'IF({self("compute_time")}>={self("memory_time")},"compute","memory")'
 
     def _row(self, name: str) -> Row:
