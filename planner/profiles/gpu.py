@@ -20,7 +20,7 @@ from planner.profiles.profile import Operation
 from planner.profiles.recording import Events, Integers, Marked, Recording, Run
 from planner.profiles.xspace import Event, Plane
 
-PLANE = re.compile(r"^/(?:device|gpu):(?:GPU)?[:\d]*", re.I)
+PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
 _STREAM = re.compile(r"^stream\b|^\s*#?\d+\s*\((?:compute|kernel|memcpy)", re.I)
 _DERIVED = {"XLA Modules", "XLA Ops", "Steps", "Framework Ops", "Framework Name Scope", "TensorFlow Ops", "Source code",
             "TensorFlow Name Scope", "Host Offload Ops", "Source", "XLA TraceMe"}  # fmt: skip

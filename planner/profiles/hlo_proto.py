@@ -89,13 +89,25 @@ def _kernel(row: Fields, operands: tuple[Shape, ...]) -> int | None:
 
 
 def _group_size(row: Fields) -> int | None:
-    """Devices of a group of a collective, listed or as an iota of groups x devices."""
-    for blob in row.get(49, []):
-        return len(wire.numbers(wire.grouped(blob), 1)) or None
-    for blob in row.get(87, []):
-        devices = wire.grouped(blob)
-        for iota in devices.get(2, []):
-            return wire.number(wire.grouped(iota), 2) or None
-        for group in devices.get(1, []):
-            return len(wire.numbers(wire.grouped(group), 1)) or None
+    """Devices of a group of a collective: listed, as an iota of groups x devices, or as axes of a mesh."""
+    lists = [row] + [wire.grouped(blob) for blob in row.get(87, [])]
+    for found, listed, iota, mesh in ((lists[0], 49, 92, 93), *((each, 1, 2, 3) for each in lists[1:])):
+        for blob in found.get(listed, []):
+            return len(wire.numbers(wire.grouped(blob), 1)) or None
+        for blob in found.get(iota, []):
+            return wire.number(wire.grouped(blob), 2) or None
+        for blob in found.get(mesh, []):
+            return _mesh_size(wire.grouped(blob))
     return None
+
+
+def _mesh_size(group: Fields) -> int | None:
+    """The product of the mesh's axes that a group lies along; of an axis that is split, its part."""
+    if 1 not in group:
+        return None
+    axes = [wire.number(wire.grouped(blob), 2) for blob in wire.grouped(group[1][-1]).get(1, [])]
+    sizes = []
+    for reference in (wire.grouped(blob) for blob in group.get(2, [])):
+        part = [wire.number(wire.grouped(blob), 2) for blob in reference.get(2, [])]
+        sizes += part or [axes[wire.number(reference, 1)]]
+    return math.prod(sizes) or None

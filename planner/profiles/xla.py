@@ -16,6 +16,7 @@ from planner.profiles.xspace import Plane
 Stats = dict[str, Value]
 Programs = dict[str, dict[str, Instruction]]  # by a program's name and id, as `jit_f(12)`: its instructions
 _METADATA = "/host:metadata"
+_MAIN_MEMORY = 1
 
 
 def programs(planes: Iterable[Plane]) -> Programs:
@@ -69,12 +70,13 @@ def _flops(stats: Stats, category: str, opcode: str) -> float | None:
 
 
 def _bytes(stats: Stats, opcode: str) -> float | None:
-    found = [
-        value for key in ("bytes_accessed", "raw_bytes_accessed") if (value := _number(stats.get(key))) is not None
-    ]
-    if not found or (opcode == "custom-call" and not any(found)):
-        return None
-    return found[0]
+    """Bytes of one run to and from the device's main memory, where the file tells them from those on the chip."""
+    if isinstance(breakdown := stats.get("memory_access_breakdown"), bytes) and breakdown:
+        entries = [wire.grouped(blob) for blob in wire.grouped(memoryview(breakdown)).get(1, [])]
+        return float(sum(wire.number(entry, 3) for entry in entries if wire.number(entry, 2) == _MAIN_MEMORY))
+    told = (_number(stats.get(key)) for key in ("bytes_accessed", "raw_bytes_accessed"))
+    found = [value for value in told if value is not None]
+    return None if not found or (opcode == "custom-call" and not any(found)) else found[0]
 
 
 def _number(value: Value | None) -> float | None:
