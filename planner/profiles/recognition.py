@@ -105,14 +105,12 @@ def matmul(operation: Operation) -> Matmul | None:
     """The matmul that an operation is by its shapes and FLOPs; None where it isn't plainly one."""
     if not operation.flops or not operation.result or not _MATMUL.search(f"{operation.category} {operation.opcode}"):
         return None
-    out = operation.result[0]
     arrays = [each for each in operation.operands if each.dtype.startswith(_FLOATS) and len(each.dims) >= 2]
-    elements = math.prod(out.dims)
-    if not arrays or not elements:
-        return None
-    for k in dict.fromkeys(n for each in arrays for n in each.dims if n > 1):
-        if _LEAST <= 2.0 * elements * k / operation.flops <= _MOST and (found := _split(operation, out, arrays, k)):
-            return found
+    for out in (each for each in operation.result if math.prod(each.dims)):
+        for k in dict.fromkeys(n for each in arrays for n in each.dims if n > 1):
+            whole = _LEAST <= 2.0 * math.prod(out.dims) * k / operation.flops <= _MOST
+            if whole and (found := _split(operation, out, arrays, k)):
+                return found
     return None
 
 
