@@ -25,7 +25,7 @@ class Files:
 
 
 def profile_files(paths: Sequence[Path]) -> Files:
-    """The files to be read of files and folders. Raises UserError where one isn't there or a folder holds no profile."""
+    """The files to be read of files and folders. Raises UserError where one isn't there, or a folder has no profile."""
     files: list[Path] = []
     left = 0
     for path in paths:

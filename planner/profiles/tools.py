@@ -208,10 +208,18 @@ def _leaves(node: Row, program: str, category: str) -> list[Operation]:
     found = [
         each for child in timed for each in _leaves(child, program, "" if node.get("name") == program else category)
     ]
+    metrics: Row
     rest = _raw(node, "rawTime") - sum(_raw(each, "rawTime") for each in timed)
-    if rest > 0.5 and node.get("name") != program:
+    if rest > 0.5 and node.get("name") == program:
+        metrics = {"rawTime": rest}
+        found.append(
+            replace(
+                _node({"name": "not listed", "metrics": metrics}, {}, program, "not listed"), flops=None, bytes=None
+            )
+        )
+    elif rest > 0.5:
         keys = ("rawTime", "rawFlops", "occurrences")
-        metrics: Row = {key: _raw(node, key) - sum(_raw(each, key) for each in timed) for key in keys}
+        metrics = {key: _raw(node, key) - sum(_raw(each, key) for each in timed) for key in keys}
         metrics["rawBytesAccessedArray"] = [_memory_bytes(node) - sum(_memory_bytes(each) for each in timed)]
         found.append(_node({"name": f"other {category}", "metrics": metrics}, {}, program, category))
     return found
