@@ -7,6 +7,7 @@ machine names, or else by their labels or markers: an analyst may move, rename, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
@@ -14,7 +15,7 @@ from itertools import chain
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.template import Template
-from planner.measure.records import case_key
+from planner.measure.records import EXPECTING, case_key, parse_key
 from planner.xlsx.address import Area, address, unquoted
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, is_number
@@ -35,7 +36,7 @@ IDENTITY = {
 }
 NOTE, NOTE_LABEL = "note", "Your note"
 ENOUGH = 3  # machine names in one row make it the header
-RUN, RUN_HEAD = "run ", "run_scenario"  # how the key of a run begins, and what its table has in the column of templates
+RUN, RUN_HEAD = "run ", "run_on"  # how the key of a run begins, and what its table has above in the column of keys
 RUN_HEADS = 3  # the rows of its title, its labels and its machine names
 
 
@@ -69,24 +70,31 @@ class CaseRow:
 
     @cached_property
     def inputs(self) -> dict[str, float | str | None]:
-        """The inputs of its template that stand in its cells."""
+        """The inputs of its template that stand in its cells; of a row without any, those of its key.
+
+        Such a row is values only: the sheet had no columns for them when it was appended.
+        """
         names = _inputs(self.template.name) if self.template else ()
-        return {name: self.text(name) or self.number_in(name) for name in names}
+        found = {name: self.text(name) or self.number_in(name) for name in names}
+        key = self.text(KEY)
+        is_blank = all(value is None for name, value in found.items() if name not in EXPECTING)
+        if self.template and is_blank and key.startswith(f"{self.template.name}|"):
+            with suppress(ValueError):
+                return found | parse_key(key)[1]
+        return found
 
     @cached_property
     def keys(self) -> set[str]:
         """What the row's case is called: the key of its inputs, and a text of the analyst's own.
 
         A text in the form of a key that the inputs contradict is a left-over of the row that was
-        copied. Where the sheet has no column for them, as of a row that is values only, it stands.
+        copied.
         """
         typed = self.text(KEY)
         if self.template is None:
             return {typed} - {""}
         computed = case_key(self.template.name, self.inputs)
-        if typed.startswith(f"{self.template.name}|"):
-            return {computed} if "|" in computed else {typed}
-        return {computed, typed} - {""}
+        return {computed} if typed.startswith(f"{self.template.name}|") else {computed, typed} - {""}
 
 
 @cache
@@ -135,7 +143,7 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
     kept = [row for row in rows if row.text("template") or row.text(KEY)]
     on, area = names.get(MARKER, ("", Area(0, 0, 0, 0)))
     sized_to = area.bottom if on == name else 0
-    runs_header = next((row.number for row in kept if row.text("template") == RUN_HEAD), 0)
+    runs_header = next((row.number for row in kept if row.text(KEY) == RUN_HEAD), 0)
     runs = tuple(row.number for row in kept if row.number > runs_header > 0 and row.text(KEY).startswith(RUN))
     others = {*range(runs_header - RUN_HEADS + 1, runs_header + 1), *runs}
     cases = tuple(row for row in kept if row.number not in others)

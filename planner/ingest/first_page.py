@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from planner.ingest.waste import Peaks, Wasted, largest
+from planner.ingest.waste import Peaks, largest
 from planner.profiles.profile import HOW_FOUND, Gap, Parts, Profile, mean_parts, spread
+from planner.profiles.waste import Waste
 from planner.spoken import PERCENT, percent, spoken
 
 SECONDS, TEXT, COUNT = "s", "text", "1"
@@ -160,10 +161,10 @@ def _waste(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> Iterator
         why = peaks.why or profile.lacks.get("bytes") or profile.lacks.get("flops") or "no operation has FLOPs or bytes"
         yield Line(label, None, SECONDS, *_planned(own), why)
         return
-    yield Line(label, found.seconds, SECONDS, *_planned(own), _about(found))
+    yield Line(label, found.wasted, SECONDS, *_planned(own), _about(found))
 
 
-def _about(found: Wasted) -> str:
+def _about(found: Waste) -> str:
     return (
         f"of a step: {short(found.name)}, {percent(found.efficiency)} of its roofline, bound by {found.bound}; "
         "its time x (1 - efficiency)"

@@ -9,8 +9,9 @@ from statistics import median
 
 from openpyxl.chart import ScatterChart
 
+from planner.ingest import waste
 from planner.ingest.first_page import COUNT, SECONDS, Line
-from planner.ingest.waste import Peaks, efficiency, roofline
+from planner.ingest.waste import Peaks
 from planner.profiles.profile import Operation, Parts, Profile
 from planner.scaled_units import factor
 from planner.spoken import PERCENT
@@ -264,7 +265,7 @@ def _numbered(one: Operation) -> tuple[object, ...]:
 
 def _row(same: Sequence[Operation], peaks: Peaks, busy: float, lacks: Mapping[str, str]) -> Row:
     one, own = same[0], sum(each.self_time for each in same)
-    limit = roofline(one, peaks)
+    lost = waste.of(one, peaks)
     return Row(
         one=one,
         alike=len({each.name for each in same}),
@@ -273,8 +274,8 @@ def _row(same: Sequence[Operation], peaks: Peaks, busy: float, lacks: Mapping[st
         own=own,
         median=median(each.median for each in same),
         share=own / busy if busy else None,
-        efficiency=efficiency(one, peaks),
-        bound=limit.bound if limit else "",
+        efficiency=lost.efficiency if lost else None,
+        bound=lost.bound if lost else "",
         lacking="; ".join(_lacking(one, peaks, lacks)),
     )
 
