@@ -30,6 +30,7 @@ from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import every
 
 VALUES_ONLY = "values only: the sheet had no row of this template to copy"
+EFFICIENCIES = ("compute_efficiency", "memory_efficiency")  # typed where no scenario has any: as in the row copied
 LOOKED_UP = "hardware_row"  # the column whose formula finds the chip in the workbook's list
 
 
@@ -62,6 +63,7 @@ def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[
             typed |= _prediction(template, inputs, one) | {NOTE: VALUES_ONLY}
             _type(sheet, number, typed, sheet.rows[-1] if sheet.rows else None, new)
             continue
+        typed = {name: source.value(name) for name in EFFICIENCIES} | typed
         if source.number not in templates:
             templates[source.number] = sheet.xml.template(source.number)
         copied = templates[source.number]

@@ -13,7 +13,7 @@ from planner.profiles.profile import HOW_FOUND, Gap, Parts, Profile, mean_parts,
 from planner.profiles.waste import Waste
 from planner.spoken import PERCENT, percent, spoken
 
-SECONDS, TEXT, COUNT = "s", "text", "1"
+SECONDS, COUNT = "s", "1"
 GAPS = 3  # the largest that are told
 LONGEST = 60  # letters of an operation's name in a line
 EXPOSED, IDLE, LOST = ("exposed_part_time",), ("bubble_part_time", "overhead_part_time"), ("efficiency_part_time",)
@@ -43,10 +43,10 @@ class PlannedStep:
 
 @dataclass(frozen=True)
 class Line:
-    """A line: a number in SI (a share for %), a text, or None with the reason as `note`; what the plan has of it."""
+    """A line: a number in SI (a share for %), or None with the reason as `note`; what the plan has of it."""
 
     label: str
-    measured: float | str | None
+    measured: float | None
     unit: str
     plan: float | None = None
     planned: str = ""
@@ -55,19 +55,9 @@ class Line:
     @property
     def said(self) -> str:
         """The measured number as people say it."""
-        return self._said(self.measured)
-
-    @property
-    def plan_said(self) -> str:
-        """The plan's number as people say it; blank where it has none."""
-        return "" if self.plan is None else self._said(self.plan)
-
-    def _said(self, value: float | str | None) -> str:
-        if value is None:
-            return "N/A"
-        if isinstance(value, str):
-            return value
-        return percent(value) if self.unit == PERCENT else spoken(value, self.unit)
+        if self.unit == COUNT and self.measured is not None:
+            return f"{self.measured:,.0f}"
+        return percent(self.measured) if self.unit == PERCENT else spoken(self.measured, self.unit)
 
 
 def lines(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> list[Line]:
@@ -138,8 +128,8 @@ def _idle(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
     share = own[1] / plan.expected if plan and own and plan.expected else None
     yield Line("Idle, of the step", parts.idle, PERCENT, share, own[0] if own else "", why)
     whole = mean_parts([device.parts for device in profile.active])
-    yield Line("Idle, of the whole profile", whole.idle, PERCENT, note=why or "its largest gaps:")
     gaps = sorted((gap for device in profile.devices for gap in device.gaps), key=lambda gap: -gap.seconds)
+    yield Line("Idle, of the whole profile", whole.idle, PERCENT, note=why or ("its largest gaps:" if gaps else ""))
     for number, gap in enumerate(gaps[:GAPS], start=1):
         yield Line(f"Gap {number}", gap.seconds, SECONDS, note=_between(gap))
 

@@ -26,8 +26,9 @@ MS, US = "ms", "us"
 HEADS = ("What", "Measured", "Unit", "Plan", "Of the plan", "Note")
 MOST = 400  # operations that have a row
 LONGEST = 160  # letters of a name or of shapes
-SHARE = "0.0%"
-CHART_AT, PRINTED = "J", "N"  # right of the first lines, above the operations; what is on paper
+SHARE, WHOLE = "0.0%", "#,##0"
+CHART_AT, PRINTED = "I", "N"  # right of the first lines, above the operations; what is on paper
+CHART_WIDTH = 18.0  # cm
 _NUMBER = re.compile(r"\.\d+$")
 DECADES = (0.01, 10_000.0)  # FLOP a byte, what the roofline's axis spans
 PARTS = (
@@ -84,7 +85,7 @@ COLUMNS: tuple[tuple[str, str, Callable[[Row], object]], ...] = (
     ("Operation", "@", lambda row: _cut(row.name)),
     ("Self (ms)", SAID, lambda row: row.own / factor(MS, SECONDS)),
     ("Of busy time", SHARE, lambda row: row.share),
-    ("Runs", "#,##0", lambda row: row.count),
+    ("Runs", WHOLE, lambda row: row.count),
     ("Program", "@", lambda row: _cut(row.one.program)),
     ("Category", "@", lambda row: _cut(row.one.category or row.one.opcode)),
     ("Part of a step", "@", lambda row: row.one.part),
@@ -149,10 +150,9 @@ class _Sheet:
         self._heads("", HEADS, right=(2, 4))
         for line in lines:
             (value, unit), (plan, _) = _in_words(line, line.measured), _in_words(line, line.plan)
-            form = SHARE if line.unit == PERCENT else SAID
+            form = WHOLE if line.unit == COUNT else SAID
             self._row([
-                (line.label, "@"), (value, "@" if isinstance(value, str) else form), (unit, "@"),
-                (plan, form), (line.planned, "@"), (line.note, "@"),
+                (line.label, "@"), (value, form), (unit, "@"), (plan, SAID), (line.planned, "@"), (line.note, "@"),
             ])  # fmt: skip
 
     def _about(self, about: Sequence[tuple[str, str]]) -> None:
@@ -236,6 +236,7 @@ class _Sheet:
             attainable = min(self.peaks.flops, intensity * self.peaks.bandwidth)
             self._row([(intensity, SAID), (attainable, number_format("FLOP/s"))])
         chart = charts.log_log(f"Operations below the roofline: {self.peaks.source}")
+        chart.width = CHART_WIDTH
         charts.axis(chart.x_axis, "FLOP a byte", "#,##0.##", *DECADES)
         charts.axis(chart.y_axis, "FLOP/s", "0E+0")
         roof = charts.column(self.page, 1, top, self.at - 1), charts.column(self.page, 2, top, self.at - 1)
@@ -289,11 +290,10 @@ def _lacking(one: Operation, peaks: Peaks, lacks: Mapping[str, str]) -> Iterator
         yield f"roofline: {peaks.why}"
 
 
-def _in_words(line: Line, value: float | str | None) -> tuple[float | str | None, str]:
-    """A line's number in the unit of the sheet, and the unit: times in ms."""
-    if line.unit == SECONDS:
-        return (None if value is None or isinstance(value, str) else value / factor(MS, SECONDS)), MS
-    return value, "" if line.unit in (PERCENT, COUNT) else line.unit
+def _in_words(line: Line, value: float | None) -> tuple[float | None, str]:
+    """A line's number in the unit of the sheet, and the unit: times in ms, shares in percent."""
+    unit, base = {SECONDS: (MS, SECONDS), PERCENT: (PERCENT, COUNT)}.get(line.unit, ("", COUNT))
+    return (None if value is None else value / (factor(unit, base) if unit else 1.0)), unit
 
 
 def _shapes(one: Operation) -> str:
