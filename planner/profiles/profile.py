@@ -6,9 +6,12 @@ A fact that the format doesn't hold is None (or an empty text or tuple), and `Pr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
 
 Part = Literal["compute", "communication", "copy", "wait"]  # what an operation's time is; what is none of them is a gap
 Found = Literal["marker", "module", "whole", "tool"]
@@ -95,6 +98,7 @@ class Operation:
 
     `total` counts nested operations, `self_time` doesn't. `flops` and `bytes` are of one run. `result` and `operands`
     are its shapes; `flops_from` says where the FLOPs come from: file, hlo or shapes. `source` is the framework's name.
+    `times` are the runs' own, in seconds, or every so many of very many; None where a tool added them up.
     """
 
     name: str
@@ -115,6 +119,7 @@ class Operation:
     source: str = ""
     flops_from: str = ""
     expression: str = ""
+    times: npt.NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +210,33 @@ class Profile:
     def operations(self) -> tuple[Operation, ...]:
         """The operations of all devices."""
         return tuple(operation for device in self.devices for operation in device.operations)
+
+
+def pooled(operations: Iterable[Operation]) -> list[Operation]:
+    """The operations of several devices, those of one name and program as one: runs and times of all, longest first.
+
+    The median is of all their runs where the times are known, else of the devices' medians.
+    """
+    groups: dict[tuple[object, ...], list[Operation]] = {}
+    for each in operations:
+        key = (each.program, each.name, each.category, each.result, each.operands, each.expression)
+        groups.setdefault(key, []).append(each)
+    return sorted(map(_pool, groups.values()), key=lambda each: -each.self_time)
+
+
+def _pool(members: list[Operation]) -> Operation:
+    if len(members) == 1:
+        return members[0]
+    known = [each.times for each in members if each.times is not None]
+    times = np.concatenate(known) if len(known) == len(members) else None
+    return replace(
+        members[0],
+        count=sum(each.count for each in members),
+        total=sum(each.total for each in members),
+        median=median(each.median for each in members) if times is None else float(np.median(times)),
+        self_time=sum(each.self_time for each in members),
+        times=times,
+    )
 
 
 def mean_parts(found: Sequence[Parts]) -> Parts:

@@ -20,7 +20,7 @@ from planner.profiles.recording import Events, Integers, Marked, Recording, join
 PS = 1e-12  # seconds
 GAPS = 12  # the largest that are kept
 _PIECE = 1 << 18  # events that are added up at once
-_SAMPLES = 4 << 20  # durations that are kept for the medians; of more, every other
+_SAMPLES = 1 << 20  # durations that are kept for the medians; of more, every other
 
 
 def summarise(recording: Recording) -> Device | None:
@@ -179,6 +179,8 @@ class _Tally:
             rows = zip(self._windows, self._starts.tolist(), self._ends.tolist(), self._parts, strict=True)
             steps = [_step(marked, low, high, labels) for marked, low, high, labels in rows]
         parts = _parts(self._labels, end - begin)
+        if self._stride > 1:
+            of.facts["medians"] = f"of every {self._stride}th run: there are very many"
         return Device(
             of.name, of.host, of.kind, of.facts, begin * PS, end * PS, self._busy * PS, parts,
             tuple(steps) or (Step(0, begin * PS, end * PS, "whole", parts),),
@@ -189,9 +191,11 @@ class _Tally:
         rows = []
         for at, kind in enumerate(self._of.kinds):
             if at < len(self._count) and self._count[at]:
-                middle = float(np.median(np.concatenate(self._samples[at]))) * PS
+                times = np.concatenate(self._samples[at]).astype(np.float64) * PS
                 own, total = float(self._own[at]) * PS, float(self._total[at]) * PS
-                rows.append(replace(kind, count=int(self._count[at]), total=total, median=middle, self_time=own))
+                middle = float(np.median(times))
+                made = replace(kind, count=int(self._count[at]), total=total, median=middle, self_time=own, times=times)
+                rows.append(made)
         return tuple(sorted(rows, key=lambda row: -row.self_time))
 
     def _largest(self) -> tuple[Gap, ...]:
