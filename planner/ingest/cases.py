@@ -6,7 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import nan
 from pathlib import Path
+
+import numpy as np
 
 from planner.ingest.device import Chip
 from planner.ingest.recognition import case_of
@@ -53,6 +56,7 @@ def _counts(found: Mapping[tuple[str, str], object]) -> dict[str, int]:
 def _row(
     profile: Profile, chip: Chip, template: str, key: str, same: Sequence[Operation], now: str
 ) -> Measurement:  # fmt: skip
+    middle, deviation = _times(same)
     name = Path(profile.paths[0]).name if profile.paths else "profile"
     return Measurement(
         run_id=f"profile {name}",
@@ -65,11 +69,22 @@ def _row(
         device_kind=chip.called,
         hardware_id=chip.id,
         n_devices=len(profile.active),
-        t_median=_median(same),
+        t_median=middle,
+        t_mad=deviation,
         method=METHOD,
         n_samples=sum(each.count for each in same),
         flags="" if chip.id else UNKNOWN_DEVICE,
     )
+
+
+def _times(same: Sequence[Operation]) -> tuple[float, float]:
+    """The median of several operations' runs and their median absolute deviation, NaN where a tool added them up."""
+    known = [each.times for each in same if each.times is not None]
+    if len(known) < len(same):
+        return _median(same), nan
+    times = np.concatenate(known)
+    middle = float(np.median(times))
+    return middle, float(np.median(np.abs(times - middle)))
 
 
 def _median(same: Sequence[Operation]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from openpyxl.chart import ScatterChart
@@ -12,7 +12,7 @@ from openpyxl.chart import ScatterChart
 from planner.ingest import waste
 from planner.ingest.first_page import COUNT, SECONDS, Line
 from planner.ingest.waste import Peaks
-from planner.profiles.profile import Operation, Parts, Profile
+from planner.profiles.profile import Operation, Parts, Profile, pooled
 from planner.scaled_units import factor
 from planner.spoken import PERCENT
 from planner.table import counted
@@ -51,23 +51,14 @@ def writer(
 
 @dataclass(frozen=True)
 class Row:
-    """An operation of a program over all devices: one of its operations for what they share, and their sums."""
+    """An operation over all devices, or several that differ in their number alone: `fusion (64 alike)`."""
 
     one: Operation
-    alike: int  # how many operations it is of, which differ in their number alone
-    count: int
-    total: float
-    own: float
-    median: float
+    name: str
     share: float | None  # of the busy time of all devices
     efficiency: float | None
     bound: str
     lacking: str
-
-    @property
-    def name(self) -> str:
-        """What it is called: `fusion (64 alike)` where it is several."""
-        return self.one.name if self.alike == 1 else f"{_NUMBER.sub('', self.one.name)} ({self.alike} alike)"
 
     @property
     def intensity(self) -> float | None:
@@ -77,20 +68,20 @@ class Row:
     @property
     def achieved(self) -> float | None:
         """FLOP/s of the median run of what computes; None where its FLOPs aren't known."""
-        is_drawn = self.one.part == "compute" and self.median > 0
-        return self.one.flops / self.median if self.one.flops and is_drawn else None
+        is_drawn = self.one.part == "compute" and self.one.median > 0
+        return self.one.flops / self.one.median if self.one.flops and is_drawn else None
 
 
 COLUMNS: tuple[tuple[str, str, Callable[[Row], object]], ...] = (
     ("Operation", "@", lambda row: _cut(row.name)),
-    ("Self (ms)", SAID, lambda row: row.own / factor(MS, SECONDS)),
+    ("Self (ms)", SAID, lambda row: row.one.self_time / factor(MS, SECONDS)),
     ("Of busy time", SHARE, lambda row: row.share),
-    ("Runs", WHOLE, lambda row: row.count),
+    ("Runs", WHOLE, lambda row: row.one.count or None),
     ("Program", "@", lambda row: _cut(row.one.program)),
     ("Category", "@", lambda row: _cut(row.one.category or row.one.opcode)),
     ("Part of a step", "@", lambda row: row.one.part),
-    ("Total (ms)", SAID, lambda row: row.total / factor(MS, SECONDS)),
-    ("Median (us)", SAID, lambda row: row.median / factor(US, SECONDS)),
+    ("Total (ms)", SAID, lambda row: row.one.total / factor(MS, SECONDS)),
+    ("Median (us)", SAID, lambda row: row.one.median / factor(US, SECONDS)),
     ("FLOPs of a run", number_format("FLOP"), lambda row: row.one.flops),
     ("Bytes of a run", number_format("byte"), lambda row: row.one.bytes),
     ("Of its roofline", SHARE, lambda row: row.efficiency),
@@ -163,9 +154,8 @@ class _Sheet:
     def _parts(self) -> None:
         parts = self.profile.step_parts
         of = "of a step, in the mean over steps and devices" if self.profile.step_times else "of all, in the mean"
-        self._heads(
-            f"Parts of the time {of}: disjoint, they add up", ("Part", "Time (ms)", "Share", "", "When"), (2, 3)
-        )
+        heads = ("Part", "Time (ms)", "Share", "", "When")
+        self._heads(f"Parts of the time {of}: disjoint, they add up", heads, (2, 3))
         for name, when in PARTS:
             self._part(name.capitalize(), getattr(parts, name), parts, when)
         self._part("All of them", parts.span, parts, "" if parts.gap is not None else self._why("gap"))
@@ -173,15 +163,8 @@ class _Sheet:
     def _part(self, label: str, seconds: float | None, parts: Parts, when: str) -> None:
         share = seconds / parts.span if seconds is not None and parts.span else None
         time = None if seconds is None else seconds / factor(MS, SECONDS)
-        self._row(
-            [
-                (label, "@"),
-                (time, SAID),
-                (share, SHARE),
-                ("", "@"),
-                (when if seconds is not None else self._why("gap"), "@"),
-            ]
-        )
+        said = when if seconds is not None else self._why("gap")
+        self._row([(label, "@"), (time, SAID), (share, SHARE), ("", "@"), (said, "@")])
 
     def _why(self, fact: str) -> str:
         return self.profile.lacks.get(fact, "")
@@ -201,15 +184,8 @@ class _Sheet:
         for (name, number), runs in ordered[:MOST]:
             total, count = sum(total for _, total, _ in runs), sum(count for count, _, _ in runs)
             middle = median(middle for _, _, middle in runs) / factor(MS, SECONDS)
-            self._row(
-                [
-                    (_cut(name), "@"),
-                    (total / factor(MS, SECONDS), SAID),
-                    (count, "#,##0"),
-                    (middle, SAID),
-                    (number, "@"),
-                ]
-            )
+            times = (total / factor(MS, SECONDS), SAID), (middle if count else None, SAID)  # a tool has the total alone
+            self._row([(_cut(name), "@"), times[0], (count or None, WHOLE), times[1], (number, "@")])
 
     def _operations(self) -> tuple[int, int]:
         """The first and the last row of the operations."""
@@ -248,33 +224,34 @@ class _Sheet:
 def rows(profile: Profile, peaks: Peaks) -> list[Row]:
     """The operations over all devices, those that take the most time of their own first.
 
-    Of more than have room those that differ in their number alone are one row.
+    Of more than have room those that differ in their number alone, as the layers of a model do, are one row.
     """
     busy = sum(device.busy for device in profile.devices)
-    found: dict[tuple[object, ...], list[Operation]] = {}
-    names = {(operation.program, operation.name) for operation in profile.operations}
-    for operation in profile.operations:
-        alike = _numbered(operation) if len(names) > MOST else (operation.program, operation.name)
-        found.setdefault(alike, []).append(operation)
-    return sorted((_row(each, peaks, busy, profile.lacks) for each in found.values()), key=lambda row: -row.own)
+    found = pooled(profile.operations)
+    names = {_same(each): [each.name] for each in found}
+    if len(found) > MOST:
+        names.clear()
+        for each in found:
+            names.setdefault(_same(_unnumbered(each)), []).append(each.name)
+        found = pooled(map(_unnumbered, found))
+    return [_row(each, names[_same(each)], peaks, busy, profile.lacks) for each in found]
 
 
-def _numbered(one: Operation) -> tuple[object, ...]:
-    """What operations that differ in their number alone share: the layers of a model."""
-    return _NUMBER.sub("", one.name), one.program, one.category, one.result, one.operands, one.flops, one.bytes
+def _unnumbered(one: Operation) -> Operation:
+    return replace(one, name=_NUMBER.sub("", one.name), expression="")
 
 
-def _row(same: Sequence[Operation], peaks: Peaks, busy: float, lacks: Mapping[str, str]) -> Row:
-    one, own = same[0], sum(each.self_time for each in same)
+def _same(one: Operation) -> tuple[object, ...]:
+    """What tells an operation from every other."""
+    return one.program, one.name, one.category, one.result, one.operands, one.expression
+
+
+def _row(one: Operation, names: Sequence[str], peaks: Peaks, busy: float, lacks: Mapping[str, str]) -> Row:
     lost = waste.of(one, peaks)
     return Row(
         one=one,
-        alike=len({each.name for each in same}),
-        count=sum(each.count for each in same),
-        total=sum(each.total for each in same),
-        own=own,
-        median=median(each.median for each in same),
-        share=own / busy if busy else None,
+        name=names[0] if len(names) == 1 else f"{one.name} ({len(names)} alike)",
+        share=one.self_time / busy if busy else None,
         efficiency=lost.efficiency if lost else None,
         bound=lost.bound if lost else "",
         lacking="; ".join(_lacking(one, peaks, lacks)),

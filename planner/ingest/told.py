@@ -45,9 +45,9 @@ def lines(found: Ingested) -> Iterator[str]:
 def _operation(row: Row) -> Iterator[str]:
     """An operation's cells in the list."""
     yield first_page.short(row.name)[:LONGEST]
-    yield spoken(row.own, "s")
+    yield spoken(row.one.self_time, "s")
     yield percent(row.share)
-    yield f"{row.count:,}"
-    yield spoken(row.median, "s")
+    yield f"{row.one.count:,}"
+    yield spoken(row.one.median, "s")
     yield row.one.category or row.one.opcode or row.one.part
     yield percent(row.efficiency)

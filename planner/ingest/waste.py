@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
 from planner.ingest.device import Chip
 from planner.ingest.recognition import array_bytes
 from planner.profiles import waste
-from planner.profiles.profile import Device, Operation, Profile
+from planner.profiles.profile import Device, Operation, Profile, pooled
 from planner.profiles.waste import Waste
 
 DTYPES = {"bf16": "bf16", "f16": "fp16", "f32": "fp32", "s8": "int8", "u8": "int8"}  # a peak's name, by HLO's
@@ -55,16 +54,7 @@ def of(operation: Operation, peaks: Peaks) -> Waste | None:
 
 def largest(profile: Profile, peaks: Peaks) -> Waste | None:
     """The operation that loses most in a step, in the mean over steps and devices; None where none's can be told."""
-    same: dict[tuple[str, str], list[Waste]] = defaultdict(list)
-    for operation in profile.operations:
-        if found := of(operation, peaks):
-            same[operation.program, operation.name].append(found)
     n = max(1, sum(len(device.steps) for device in profile.devices) or len(profile.active))
-    return max((_joined(each, n) for each in same.values()), key=lambda each: each.wasted, default=None)
-
-
-def _joined(same: list[Waste], n: int) -> Waste:
-    """An operation of several devices as one: its time and waste in one of `n` steps."""
-    seconds, lost = sum(each.seconds for each in same), sum(each.wasted for each in same)
-    reached = 1 - lost / seconds if seconds else None
-    return replace(same[0], seconds=seconds / n, wasted=lost / n, efficiency=reached)
+    found = [lost for operation in pooled(profile.operations) if (lost := of(operation, peaks))]
+    most = max(found, key=lambda each: each.wasted, default=None)
+    return most and replace(most, seconds=most.seconds / n, wasted=most.wasted / n)
