@@ -11,6 +11,7 @@ import numpy.typing as npt
 from planner.profiles.profile import Found, Operation
 
 Integers = npt.NDArray[np.int64]
+_COUNTED = 1 << 22
 NONE: Integers = np.empty(0, np.int64)
 
 
@@ -43,6 +44,16 @@ def joined(events: list[Events]) -> Events:
         np.concatenate([NONE, *(each.end for each in events)]),
         np.concatenate(steps) if steps and len(steps) == len(events) else None,
     )
+
+
+def distinct(values: Integers) -> tuple[Integers, Integers]:
+    """The different values in order, and which of them each is. Small ones are counted, which sorts nothing."""
+    if not len(values) or values.min() < 0 or values.max() >= _COUNTED:
+        found, which = np.unique(values, return_inverse=True)
+        return found, which.reshape(-1)
+    present = np.zeros(int(values.max()) + 1, bool)
+    present[values] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[values]
 
 
 def looked_up(keys: Integers, index: Integers, *columns: Integers) -> list[Integers]:

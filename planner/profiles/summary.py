@@ -19,7 +19,7 @@ from planner.profiles.recording import Events, Integers, Marked, Recording, join
 
 PS = 1e-12  # seconds
 GAPS = 12  # the largest that are kept
-_PIECE = 1 << 18  # events that are added up at once
+_PIECE = 1 << 17  # events that are added up at once
 _SAMPLES = 1 << 20  # durations that are kept for the medians; of more, every other
 
 
@@ -116,7 +116,7 @@ class _Tally:
         self._count = _grown(self._count, n) + np.bincount(events.kinds, minlength=n)
         self._total = _grown(self._total, n) + np.bincount(events.kinds, duration, n)
         self._own = _grown(self._own, n) + np.bincount(events.kinds, own, n)
-        order = np.argsort(events.kinds, kind="stable")
+        order = np.argsort(events.kinds.astype(np.uint16) if n < 1 << 16 else events.kinds, kind="stable")
         places = np.flatnonzero(np.diff(events.kinds[order])) + 1
         for group in np.split(order, places):
             self._samples[int(events.kinds[group[0]])].append(duration[group[:: self._stride]])

@@ -34,7 +34,8 @@ class Segments:
 
 def segments(begin: Integers, end: Integers, layers: npt.NDArray[np.int8], cuts: Integers) -> Segments:
     """What counts at each moment from intervals and their layers, cut also at `cuts`."""
-    edges = np.unique(np.concatenate([begin, end, cuts]))
+    edges = np.sort(np.concatenate([begin, end, cuts]))
+    edges = edges[np.append(True, np.diff(edges) > 0)]
     labels = np.full(max(len(edges) - 1, 0), GAP, np.int8)
     for layer in (CONTROL, WAIT, COPY, COMMUNICATION, COMPUTE):
         chosen = layers == layer

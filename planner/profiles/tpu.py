@@ -12,7 +12,7 @@ import numpy as np
 
 from planner.profiles import xla
 from planner.profiles.profile import Operation
-from planner.profiles.recording import Events, Integers, Marked, Recording, Run, joined
+from planner.profiles.recording import Events, Integers, Marked, Recording, Run, distinct, joined
 from planner.profiles.xspace import AnyLine, Plane
 
 PLANE = re.compile(r"^/device:(?:TPU|CUSTOM|TPU_SYSTEM)[:\d]*", re.I)
@@ -62,7 +62,7 @@ class _Table:
     def events(self, line: AnyLine) -> Iterator[Events]:
         """The events of a line, in its blocks. One without its program's id is of the program that runs meanwhile."""
         for block in line.blocks():
-            ids, which = np.unique(block.kinds, return_inverse=True)
+            ids, which = distinct(block.kinds)
             numbers = np.empty(len(ids), np.int64)
             for at, key in enumerate(ids.tolist()):
                 name, stats = line.kinds.get(key % _UNSIGNED, (f"event {key}", {}))
@@ -70,7 +70,7 @@ class _Table:
                 numbers[at] = (
                     -1 if program is None and self._runs else self._number(line, key, name, stats, "", program)
                 )
-            kinds = numbers[which.reshape(-1)]
+            kinds = numbers[which]
             unknown = kinds < 0
             if unknown.any():
                 kinds[unknown] = self._by_run(line, block.kinds[unknown], block.begin[unknown])
@@ -80,15 +80,17 @@ class _Table:
         """The numbers of operations without a program's id, by the run in which each begins."""
         run = np.maximum(np.searchsorted(self._begins, begin, "right") - 1, 0)
         names = [f"{each.name}({each.id})" if each.id else each.name for each in self._runs]
-        distinct = {name: at for at, name in enumerate(dict.fromkeys(names))}
-        listed = list(distinct)
-        of_run = np.array([distinct[name] for name in names], np.int64)[run]
-        pairs, which = np.unique(np.stack([keys, of_run]), axis=1, return_inverse=True)
+        numbered = {name: at for at, name in enumerate(dict.fromkeys(names))}
+        listed = list(numbered)
+        of_run = np.array([numbered[name] for name in names], np.int64)[run]
+        ids, which_id = distinct(keys)
+        pairs, which = distinct(which_id * len(listed) + of_run)
         numbers = []
-        for key, program in pairs.T.tolist():
+        for pair in pairs.tolist():
+            key = int(ids[pair // len(listed)])
             name, stats = line.kinds.get(key % _UNSIGNED, (f"event {key}", {}))
-            numbers.append(self._number(line, key, name, stats, listed[program], None))
-        return np.array(numbers, np.int64)[which.reshape(-1)]
+            numbers.append(self._number(line, key, name, stats, listed[pair % len(listed)], None))
+        return np.array(numbers, np.int64)[which]
 
     def _number(
         self, line: AnyLine, key: int, name: str, stats: xla.Stats, program: str, program_id: object
