@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import nan
@@ -15,42 +15,42 @@ from planner.ingest.device import Chip
 from planner.ingest.recognition import case_of
 from planner.measure.records import Measurement, case_key
 from planner.profiles.profile import Operation, Profile
+from planner.profiles.recognition import recognised
+from planner.spoken import percent
+from planner.table import counted
 
-SOURCE, METHOD, UNKNOWN_DEVICE = "xplane", "profiler", "unknown_device"
+SOURCE, METHOD = "xplane", "profiler"
+UNKNOWN_DEVICE, PART_OF_CHIP = "unknown_device", "part_of_chip"  # flags
+WHOLE = 1.5  # times the peak of its device, at which a chip is several of them, such as cores
 
 
 @dataclass(frozen=True)
-class Recognised:
-    """The cases of a profile as measurements, the share of the busy time that they take, and what is said of both."""
+class Cases:
+    """The cases of a profile as measurements; what share of its time was recognised, and of what, in words."""
 
     rows: tuple[Measurement, ...]
     share: float | None
     said: str
 
 
-def recognised(profile: Profile, chip: Chip) -> Recognised:
-    """The operations that a template describes, each shape once: the median over its runs on all devices."""
+def cases_of(profile: Profile, chip: Chip) -> Cases:
+    """The operations that are cases, each shape once: the median over its runs on all devices."""
+    told = recognised(profile.operations)
+    kinds = {"matmuls": told.matmuls, "attention": told.attention, "collectives": told.collectives}
     found: dict[tuple[str, str], list[Operation]] = defaultdict(list)
-    for operation in profile.operations:
-        if case := case_of(operation):
+    for each in (*told.matmuls, *told.attention, *told.collectives):
+        if case := case_of(each):
             template, inputs = case
-            found[template, case_key(template, inputs)].append(operation)
-    busy = sum(device.busy for device in profile.devices)
-    if not found:
-        why = profile.lacks.get("shapes") or profile.lacks.get("operations") or "no operation has a shape that is known"
-        return Recognised((), 0.0 if busy else None, f"no operation was recognised as a case: {why}")
-    seconds = sum(each.self_time for same in found.values() for each in same)
+            found[template, case_key(template, inputs)].append(each.operation)
+    everything = sum(operation.self_time for operation in profile.operations)
+    if not any(kinds.values()):
+        why = profile.lacks.get("shapes") or "no operation is a matmul, attention or a collective that can be told"
+        return Cases((), 0.0 if everything else None, why)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     rows = tuple(_row(profile, chip, template, key, same, now) for (template, key), same in found.items())
-    said = ", ".join(f"{count} of {template}" for template, count in _counts(found).items())
-    return Recognised(rows, seconds / busy if busy else None, said)
-
-
-def _counts(found: Mapping[tuple[str, str], object]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for template, _ in found:
-        counts[template] = counts.get(template, 0) + 1
-    return counts
+    shares = {kind: sum(each.operation.self_time for each in same) / everything for kind, same in kinds.items() if same}
+    said = ", ".join(f"{kind} {percent(share)}" for kind, share in shares.items())
+    return Cases(rows, told.share, f"{said}; {counted(len(rows), 'case')} of known sizes")
 
 
 def _row(
@@ -73,8 +73,17 @@ def _row(
         t_mad=deviation,
         method=METHOD,
         n_samples=sum(each.count for each in same),
-        flags="" if chip.id else UNKNOWN_DEVICE,
+        flags="; ".join(_flags(profile, chip)),
     )
+
+
+def _flags(profile: Profile, chip: Chip) -> Iterator[str]:
+    """What keeps the cases out of a fit: a chip that nobody has named, or a device that is a part of one."""
+    if not chip.id:
+        yield UNKNOWN_DEVICE
+    whole, own = chip.number("peak_bf16"), next((device.peak_flops for device in profile.active), None)
+    if whole and own and whole > own * WHOLE:
+        yield PART_OF_CHIP
 
 
 def _times(same: Sequence[Operation]) -> tuple[float, float]:

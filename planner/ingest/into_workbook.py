@@ -19,7 +19,7 @@ from planner.compare.landing import OTHER_HARDWARE, Landing, land_in, put_by_key
 from planner.compare.runs_table import Run, read
 from planner.errors import Place, UserError
 from planner.ingest import first_page, profile_sheet
-from planner.ingest.cases import UNKNOWN_DEVICE, Recognised
+from planner.ingest.cases import UNKNOWN_DEVICE, Cases
 from planner.ingest.device import Chip
 from planner.ingest.first_page import Line, PlannedStep
 from planner.ingest.waste import Peaks
@@ -51,7 +51,7 @@ class Ingested:
     profile: Profile
     chip: Chip
     peaks: Peaks
-    cases: Recognised
+    cases: Cases
 
 
 def the_scenario(plan: Plan, said: str) -> Scenario:
@@ -97,10 +97,9 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> Lan
     )
 
 
-def share_line(cases: Recognised) -> Line:
+def share_line(cases: Cases) -> Line:
     """How much of the busy time the recognised cases take."""
-    note = f"{counted(len(cases.rows), 'case')}: {cases.said}" if cases.rows else cases.said
-    return Line("Recognised as cases, of busy time", cases.share, PERCENT, note=note)
+    return Line("Recognised, of all operations' time", cases.share, PERCENT, note=cases.said)
 
 
 def told_of(found: Ingested, which: Scenario | None, run: Run | None) -> list[tuple[str, str]]:
@@ -181,10 +180,10 @@ def _choose(landing: Landing, found: Ingested) -> None:
 
 
 def _landed(landing: Landing, found: Ingested) -> Sequence[str]:
-    share = f"{percent(found.cases.share)} of the busy time was recognised as cases" if found.cases.rows else ""
+    share = f"{percent(found.cases.share)} of the operations' time was recognised: {found.cases.said}"
     if not found.cases.rows:
-        return [found.cases.said]
+        return [share]
     if not found.chip.id:
         return [f"{share}; none is landed: the device is unknown, so say it with --device"]
     counts = f"{len(landing.values)} updated, {len(landing.homeless)} appended, {landing.unchanged} unchanged"
-    return [f"{share}: {counts}", *landing.warnings()]
+    return [f"{share}; {counts}", *landing.warnings()]

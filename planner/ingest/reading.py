@@ -7,7 +7,7 @@ from pathlib import Path
 
 from planner.book.reading import read_plan
 from planner.compare.prediction import hardware
-from planner.ingest.cases import recognised
+from planner.ingest.cases import cases_of
 from planner.ingest.device import chip_of
 from planner.ingest.into_workbook import Ingested, the_scenario
 from planner.ingest.waste import peaks_of
@@ -28,4 +28,4 @@ def ingested(paths: Sequence[Path], device: str, into: Path | None, scenario: st
     profile = read(*paths)
     chip = chip_of(profile, device, table)
     peaks = peaks_of(next(iter(profile.active), None), chip)
-    return Ingested(profile, chip, peaks, recognised(profile, chip))
+    return Ingested(profile, chip, peaks, cases_of(profile, chip))

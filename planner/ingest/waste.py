@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from planner.ingest.device import Chip
-from planner.ingest.recognition import array_bytes
+from planner.ingest.recognition import DTYPES
 from planner.profiles import waste
+from planner.profiles.hlo_text import size
 from planner.profiles.profile import Device, Operation, Profile, pooled
 from planner.profiles.waste import Waste
-
-DTYPES = {"bf16": "bf16", "f16": "fp16", "f32": "fp32", "s8": "int8", "u8": "int8"}  # a peak's name, by HLO's
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ def of(operation: Operation, peaks: Peaks) -> Waste | None:
     The bytes that a format lacks are at least those of its arrays where its FLOPs are known.
     """
     if operation.bytes is None and operation.flops:
-        operation = replace(operation, bytes=array_bytes((*operation.operands, *operation.result)) or None)
+        operation = replace(operation, bytes=sum(map(size, (*operation.operands, *operation.result))) or None)
     if not (operation.flops or operation.bytes) or peaks.bandwidth is None:
         return None
     found = waste.by_operation([operation], peaks.by_dtype.get(operation.dtype, peaks.flops), peaks.bandwidth)
