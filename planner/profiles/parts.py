@@ -31,7 +31,7 @@ _COPY = re.compile(
     r"|host[-_ ]?transfer|transfer(?:to|from)device|copy(?:to|from)host",
     re.I,
 )
-_ON_DEVICE = re.compile(r"\bd(?:evice)?(?: ?to ?|2| ?-> ?)d|memset|fillbuffer", re.I)
+_ON_DEVICE = re.compile(r"(?:\b|memcpy ?)d(?:evice)?(?: ?to ?|2| ?-> ?)d|memset|fillbuffer", re.I)
 _ASYNC = re.compile(r"[-_](?:start|done)(?![\w-])|\basync-update\b")
 _WAIT = re.compile(r"^%?(?:barrier-cores|dependency-wait|async-(?:start|done|update))\b", re.I)
 HOST_MEMORY = "S(5)"  # in a layout: the memory space that is the host's

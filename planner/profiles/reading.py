@@ -25,7 +25,11 @@ def read(*paths: Path, progress: Told = telling.step) -> Profile:
     parts = []
     for file in found.files:
         progress(f"reading {file.name}")
-        parts.append(sources.read_file(file, progress))
+        try:
+            parts.append(sources.read_file(file, progress))
+        except sources.UnknownJsonError:
+            if file in paths or (file == found.files[-1] and not parts):
+                raise
     profile = joined(parts, found)
     if not profile.devices:
         remedy = "capture it with the device's tracer on, while the program runs"

@@ -27,6 +27,10 @@ _DAMAGED = (*wire.DAMAGED, KeyError, AttributeError, ZeroDivisionError)
 _WANTED = "a .xplane.pb, a .trace.json.gz, a PyTorch trace or a tool's JSON is read"
 
 
+class UnknownJsonError(UserError):
+    """A JSON file that is none of the formats: in a folder it may lie beside a profile."""
+
+
 @dataclass
 class Source:
     """What one file holds: devices, or a tool's table; and what it lacks."""
@@ -148,7 +152,7 @@ def _of_json(path: Path, told: Told) -> Source:
     except _DAMAGED:
         table = None
     if table is None:
-        raise UserError("this JSON is no profile that is known", place=Place(path), remedy=_WANTED)
+        raise UnknownJsonError("this JSON is no profile that is known", place=Place(path), remedy=_WANTED)
     return Source(path, table.format, table=table)
 
 

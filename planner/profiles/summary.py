@@ -27,16 +27,27 @@ def summarise(recording: Recording) -> Device | None:
     """The device of a recording; None where nothing ran on it."""
     stepped(recording)
     tally = _Tally(recording)
-    for piece in _pieces(recording.operations()):
-        tally.add(piece)
+    try:
+        for piece in _pieces(recording.operations()):
+            tally.add(piece)
+    except _UnorderedError:
+        tally = _Tally(recording)
+        tally.add(_ordered(joined(list(recording.operations()))))
     return tally.device()
+
+
+class _UnorderedError(Exception):
+    """Events come that begin before others which were added up: all must be sorted at once."""
 
 
 def _pieces(blocks: Iterator[Events]) -> Iterator[Events]:
     """The events in order of begin, in pieces that no event reaches beyond, where the blocks rise."""
     held: list[Events] = []
     count = 0
+    reach = None
     for block in blocks:
+        if reach is not None and len(block) and int(block.begin.min()) < reach:
+            raise _UnorderedError
         held.append(block)
         count += len(block)
         if count >= 2 * _PIECE and block.steps is None:
@@ -45,6 +56,7 @@ def _pieces(blocks: Iterator[Events]) -> Iterator[Events]:
             closed = np.flatnonzero(until[:-1] <= piece.begin[1:])
             at = int(closed[-1]) + 1 if len(closed) else 0
             if at:
+                reach = int(until[at - 1])
                 yield piece.where(slice(0, at))
             held = [piece.where(slice(at, None))]
             count = len(held[0])

@@ -22,6 +22,7 @@ _MAIN_MEMORY = 1
 def programs(planes: Iterable[Plane]) -> Programs:
     """The programs whose HLO a profile holds; one that can't be read is left out."""
     found: Programs = {}
+    bare: dict[str, list[str]] = {}  # names without an id, which older profiles have alone
     for plane in planes:
         if plane.name == _METADATA:
             for name, stats in plane.kinds.values():
@@ -33,7 +34,8 @@ def programs(planes: Iterable[Plane]) -> Programs:
                         found[name] = hlo_proto.instructions(proto)
                     except (*wire.DAMAGED, KeyError, RecursionError):
                         continue
-    return found
+                    bare.setdefault(name.partition("(")[0], []).append(name)
+    return {name: found[names[0]] for name, names in bare.items() if len(names) == 1} | found
 
 
 def operation(name: str, program: str, stats: Stats, instruction: Instruction | None = None) -> Operation:
