@@ -40,7 +40,9 @@ def workload(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> W
     if template == "collective":
         return collectives.collective(given, mesh, along, ways)
     if given.count("n_chips", 1) != spec.size:
-        raise CaseSkipped(f"the row is predicted for {given.count('n_chips', 1)} chips; the mesh {spec} has {spec.size}")
+        raise CaseSkipped(
+            f"the row is predicted for {given.count('n_chips', 1)} chips; the mesh {spec} has {spec.size}"
+        )
     return sharded_matmul(given, mesh, along, ways)
 
 

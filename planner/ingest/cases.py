@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from math import nan
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from planner.ingest.device import Chip
 from planner.ingest.recognition import case_of
 from planner.measure.records import Measurement, case_key
 from planner.profiles.profile import Operation, Profile
-from planner.profiles.recognition import recognised
+from planner.profiles.recognition import Attention, Collective, Matmul, recognised
 from planner.spoken import percent
 from planner.table import counted
 
@@ -36,9 +37,13 @@ class Cases:
 def cases_of(profile: Profile, chip: Chip) -> Cases:
     """The operations that are cases, each shape once: the median over its runs on all devices."""
     told = recognised(profile.operations)
-    kinds = {"matmuls": told.matmuls, "attention": told.attention, "collectives": told.collectives}
+    kinds: dict[str, tuple[Matmul | Attention | Collective, ...]] = {
+        "matmuls": told.matmuls,
+        "attention": told.attention,
+        "collectives": told.collectives,
+    }
     found: dict[tuple[str, str], list[Operation]] = defaultdict(list)
-    for each in (*told.matmuls, *told.attention, *told.collectives):
+    for each in chain(*kinds.values()):
         if case := case_of(each):
             template, inputs = case
             found[template, case_key(template, inputs)].append(each.operation)
@@ -46,21 +51,20 @@ def cases_of(profile: Profile, chip: Chip) -> Cases:
     if not any(kinds.values()):
         why = profile.lacks.get("shapes") or "no operation is a matmul, attention or a collective that can be told"
         return Cases((), 0.0 if everything else None, why)
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    rows = tuple(_row(profile, chip, template, key, same, now) for (template, key), same in found.items())
+    rows = tuple(_row(profile, chip, template, key, same) for (template, key), same in found.items())
     shares = {kind: sum(each.operation.self_time for each in same) / everything for kind, same in kinds.items() if same}
     said = ", ".join(f"{kind} {percent(share)}" for kind, share in shares.items())
     return Cases(rows, told.share, f"{said}; {counted(len(rows), 'case')} of known sizes")
 
 
 def _row(
-    profile: Profile, chip: Chip, template: str, key: str, same: Sequence[Operation], now: str
+    profile: Profile, chip: Chip, template: str, key: str, same: Sequence[Operation]
 ) -> Measurement:  # fmt: skip
     middle, deviation = _times(same)
     name = Path(profile.paths[0]).name if profile.paths else "profile"
     return Measurement(
         run_id=f"profile {name}",
-        timestamp=now,
+        timestamp=_written(profile),
         case_key=key,
         source=SOURCE,
         host=profile.hosts[0] if len(profile.hosts) == 1 else "",
@@ -75,6 +79,12 @@ def _row(
         n_samples=sum(each.count for each in same),
         flags="; ".join(_flags(profile, chip)),
     )
+
+
+def _written(profile: Profile) -> str:
+    """When the profile's file was written: as near to its capture as its formats tell."""
+    written = max((Path(path).stat().st_mtime for path in profile.paths if Path(path).exists()), default=0.0)
+    return datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds") if written else ""
 
 
 def _flags(profile: Profile, chip: Chip) -> Iterator[str]:
