@@ -24,6 +24,7 @@ from planner.measure.workload import Arguments, CaseSkipped, Operand, Workload
 
 SPREAD = ("collective", "sharded_matmul", "sharded_step")
 """Templates whose cases lie on a mesh."""
+CHUNKS = ("collective-permute",)  # what a collective matmul sends
 WAYS = ("tokens_ways", "d_in_ways_left", "d_in_ways_right", "d_out_ways")
 Matmul = Callable[[jax.Array, jax.Array], jax.Array]
 
@@ -33,8 +34,7 @@ def workload(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> W
     given, mesh = Arguments(template, inputs), spread.laid_out(spec)
     if template == "sharded_step":
         return sharded_step(given, spec, mesh)
-    ways = ways_of(template, given)
-    along = axis or spec.axis_of(ways, given.count("inner_ways", 1))
+    ways, along = _ways(template, given), axis_of(template, inputs, spec, axis)
     if not along or spec.ways(along) != ways:
         raise CaseSkipped(f"no axis of the mesh {spec} has {ways} devices")
     if template == "collective":
@@ -46,10 +46,21 @@ def workload(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> W
     return sharded_matmul(given, mesh, along, ways)
 
 
-def ways_of(template: str, given: Arguments) -> int:
+def axis_of(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> str:
+    """The axis that a row lies along, `axis` where it is given; blank where none fits. Of a step all."""
+    given = Arguments(template, inputs)
+    try:
+        if template == "sharded_step":
+            return SEVERAL.join(spec.names)
+        return axis or spec.axis_of(_ways(template, given), given.count("inner_ways", 1))
+    except CaseSkipped:
+        return ""
+
+
+def _ways(template: str, given: Arguments) -> int:
     """Devices of the group that a collective, or a matmul, lies over."""
     if template == "collective":
-        return round(given.number("axis_size", 0) ** given.number("n_axes", 1))
+        return round(float(given.number("axis_size", 0) ** given.number("n_axes", 1)))
     ways = {count for name in WAYS if (count := given.count(name, 1)) > 1}
     if len(ways) != 1:
         raise CaseSkipped("no case lies over two axes: set one number of ways, and 1")
@@ -72,31 +83,41 @@ def sharded_matmul(given: Arguments, mesh: Mesh, axis: str, ways: int) -> Worklo
     axes: Any = tuple(axis.split(SEVERAL))
     plain = cases.matmul(given)
     multiply, (x, w) = plain.function, plain.operands
-    gather = partial(lax.all_gather, axis_name=axes, tiled=True)
-    split = lambda by_rows, by_columns: PartitionSpec(axes if by_rows else None, axes if by_columns else None)  # noqa: E731
-    is_left_smaller = tokens * x.dtype.dtype.itemsize <= d_out * w.dtype.dtype.itemsize  # d_in is common
+    # d_in is common to both
+    is_left_smaller = tokens * x.spec.dtype.itemsize <= d_out * w.spec.dtype.itemsize
+
+    def along(is_first: object, is_second: object) -> PartitionSpec:
+        return PartitionSpec(axes if is_first else None, axes if is_second else None)
+
+    def gathered(array: jax.Array, dimension: int = 0) -> jax.Array:
+        whole: jax.Array = lax.all_gather(array, axes, axis=dimension, tiled=True)
+        return whole
+
     function: Matmul
+    used: tuple[str, ...] = ("all-gather",)
     if shares and is_left_smaller:
         together = partial(_gathered_behind, multiply, axes, ways)
-        function, held = (together if overlaps else lambda x, w: multiply(gather(x), w)), split(False, True)
-        takes, used = (split(True, False), split(False, True)), ("all-gather",)
+        function = together if overlaps else lambda x, w: multiply(gathered(x), w)
+        used = CHUNKS if overlaps else used
+        takes, gives = (along(True, False), along(False, True)), along(False, True)
     elif shares:
-        function, held = (lambda x, w: multiply(x, gather(w, axis=1))), split(True, False)
-        takes, used = (split(True, False), split(False, True)), ("all-gather",)
+        function = lambda x, w: multiply(x, gathered(w, 1))  # noqa: E731
+        takes, gives = (along(True, False), along(False, True)), along(True, False)
     elif left and right:
-        function, held = _row_parallel(multiply, axes, ways, scatters, overlaps), split(scatters, False)
-        takes, used = (split(False, True), split(True, False)), ("reduce-scatter" if scatters else "all-reduce",)
+        function = _row_parallel(multiply, axes, ways, scatters, overlaps)
+        takes, gives = (along(False, True), along(True, False)), along(scatters, False)
+        used = ("all-reduce",) if not scatters else CHUNKS if overlaps else ("reduce-scatter",)
     elif right:
-        function, held = (lambda x, w: multiply(x, gather(w))), split(rows, columns)
-        takes, used = (split(rows, False), split(True, False)), ("all-gather",)
+        function = lambda x, w: multiply(x, gathered(w))  # noqa: E731
+        takes, gives = (along(rows, False), along(True, False)), along(rows, columns)
     elif left:
-        function, held = (lambda x, w: multiply(gather(x, axis=1), w)), split(False, columns)
-        takes, used = (split(False, True), split(False, columns)), ("all-gather",)
+        function = lambda x, w: multiply(gathered(x, 1), w)  # noqa: E731
+        takes, gives = (along(False, True), along(False, columns)), along(False, columns)
     else:
-        function, held, takes, used = multiply, split(rows, columns), (split(rows, False), split(False, columns)), ()
+        function, used = multiply, ()
+        takes, gives = (along(rows, False), along(False, columns)), along(rows, columns)
     operands = tuple(replace(each, partition=partition) for each, partition in zip((x, w), takes, strict=True))
-    used = ("collective-permute",) if overlaps and used else used
-    return Workload(function, operands, mesh=mesh, output_partition=held, collectives=used)
+    return Workload(function, operands, mesh=mesh, output_partition=gives, collectives=used)
 
 
 def _row_parallel(multiply: Matmul, axes: Any, ways: int, scatters: int, overlaps: int) -> Matmul:
@@ -112,12 +133,11 @@ def _gathered_behind(multiply: Matmul, axes: Any, ways: int, x: jax.Array, w: ja
     """An all-gather of the tokens behind the matmul: a chunk is multiplied while the next one arrives."""
     place, each = lax.axis_index(axes), x.shape[0]
     ring = [(at, (at - 1) % ways) for at in range(ways)]
-    output = None
+    made = jax.eval_shape(multiply, x, w)
+    output = jnp.zeros((ways * each, made.shape[1]), made.dtype)
     for step in range(ways):
         arriving = lax.ppermute(x, axes, ring) if step < ways - 1 else x
-        part = multiply(x, w)
-        output = jnp.zeros((ways * each, part.shape[1]), part.dtype) if output is None else output
-        output = lax.dynamic_update_slice(output, part, ((place + step) % ways * each, 0))
+        output = lax.dynamic_update_slice(output, multiply(x, w), ((place + step) % ways * each, 0))
         x = arriving
     return output
 
@@ -126,11 +146,12 @@ def _scattered_behind(multiply: Matmul, axes: Any, ways: int, x: jax.Array, w: j
     """A reduce-scatter of the outputs behind the matmul: sums travel while the next chunk is multiplied."""
     place, each = lax.axis_index(axes), x.shape[0] // ways
     ring = [(at, (at - 1) % ways) for at in range(ways)]
-    total: Any = 0
-    for step in range(1, ways + 1):
-        first = (place + step) % ways * each
-        part = multiply(lax.dynamic_slice_in_dim(x, first, each), w)
-        total = (lax.ppermute(total, axes, ring) if step > 1 else 0) + part
+    parts = (
+        multiply(lax.dynamic_slice_in_dim(x, (place + step) % ways * each, each), w) for step in range(1, ways + 1)
+    )
+    total = next(parts)
+    for part in parts:
+        total = lax.ppermute(total, axes, ring) + part
     return total
 
 
@@ -157,18 +178,20 @@ class Ways(Whole):
         return lax.psum(gradient, self._data) if self._data else gradient
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _entered(axis: str, x: jax.Array) -> jax.Array:
-    return x
+    same = jax.custom_vjp(lambda x: x)
+    same.defvjp(lambda x: (x, None), lambda _, gradient: (lax.psum(gradient, axis),))
+    unchanged: jax.Array = same(x)
+    return unchanged
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _left(axis: str, x: jax.Array) -> jax.Array:
-    return lax.psum(x, axis)
+    added = jax.custom_vjp(lambda x: lax.psum(x, axis))
+    added.defvjp(lambda x: (lax.psum(x, axis), None), lambda _, gradient: (gradient,))
+    total: jax.Array = added(x)
+    return total
 
 
-_entered.defvjp(lambda axis, x: (x, None), lambda axis, _, gradient: (lax.psum(gradient, axis),))
-_left.defvjp(lambda axis, x: (lax.psum(x, axis), None), lambda axis, _, gradient: (gradient,))
 MESH = ("data", "fsdp", "tensor")
 """The axes that a step lies on; it is the same on devices along any other."""
 
@@ -183,8 +206,8 @@ def sharded_step(given: Arguments, spec: MeshSpec, mesh: Mesh) -> Workload:
     if any(size % tensor for size in divided.values()):
         raise CaseSkipped(f"{tensor} tensor ways can't split {divided} evenly")
     part = replace(whole, batch=whole.batch // (data * fsdp), split=split, **_over(divided, tensor))
-    used = ("all-reduce",) if tensor > 1 or (data > 1 and whole.is_training) else ()
-    used += ("all-gather",) if fsdp > 1 else ()
+    reduces, gathers = tensor > 1 or (data > 1 and whole.is_training), fsdp > 1
+    used = ("all-reduce",) * reduces + ("all-gather",) * gathers
     layout = Layout(spec)
 
     def made(n_layers: int) -> Workload:
