@@ -330,3 +330,13 @@ def test_many_operations_are_told_by_what_they_share() -> None:
     assert row.name == f"fusion ({len(many)} alike)"
     assert row.one.self_time == pytest.approx(0.01 * len(many))
     assert len(profile_sheet.rows(of(*many[:3]), Peaks(None, None))) == 3
+
+
+def test_each_scenario_has_a_sheet_of_its_own(profile: Path, plan: Path) -> None:
+    """The second scenario's profile leaves the first one's; a newer one of either replaces its own."""
+    assert command("scenario", "add", plan, "again").exit_code == 0
+    assert "any of 2 scenarios" in ingest(profile, plan, "--device", "tpu-v5p").output
+    for scenario in (ID, "again", ID, "again"):
+        ingest(profile, plan, "--device", "tpu-v5p", "--scenario", scenario)
+    assert [name for name in Package.read(plan).sheets() if name.startswith("Profile")] == ["Profile", "Profile_again"]
+    assert [table.title for table in gather(plan).own] == ["Your runs", "Profile", "Profile of again"]

@@ -60,7 +60,9 @@ COLUMNS = {
 }  # fmt: skip
 RATIOS = {"run_ratio": "run_expected", "run_bound_ratio": "run_bound"}  # what the measured number is divided by
 SCALED = ("expected", "low", "high", "bound", "measured")  # numbers that the table has in the unit that people say
-LIKE_NUMBERS, LIKE_RATIO, LIKE_TEXT = "predicted_time.shown", "time_ratio", "note"  # whose looks the cells have
+LIKE_NUMBERS, LIKE_RATIO, LIKE_TEXT = "predicted_time.shown", "time_ratio", "shape"  # whose looks the cells have
+LIKE = {"run_spread": "spread", "run_samples": "n_samples", "run_note": "note"}
+TITLE_CELL = "A1"
 
 
 @dataclass(frozen=True)
@@ -161,10 +163,11 @@ def appended(sheet: ComparisonSheet, run: Run) -> tuple[int, dict[str, Content],
         columns = _free_columns(sheet)
         contents[address(header - RUN_HEADS + 1, columns[RUN_HEAD])] = TITLE
         for name, column in columns.items():
+            above = sheet.columns.get(COLUMNS[name].under, sheet.columns[KEY])
             for row, text in ((header - 1, COLUMNS[name].label), (header, name)):
                 contents[address(row, column)] = text
-                like[address(row, column)] = address(sheet.header - header + row, sheet.columns[KEY])
-        like[address(header - RUN_HEADS + 1, columns[RUN_HEAD])] = address(sheet.header - 1, sheet.columns[KEY])
+                like[address(row, column)] = address(sheet.header - header + row, above)
+        like[address(header - RUN_HEADS + 1, columns[RUN_HEAD])] = TITLE_CELL
         number = header + 1
     cells = {name: value for name, value in _cells(run) if name in columns}
     contents |= {address(number, columns[name]): value for name, value in cells.items()}
@@ -232,7 +235,7 @@ def _looks(sheet: ComparisonSheet, number: int, columns: Mapping[str, int]) -> d
     found: dict[str, str] = {}
     for name, column in columns.items():
         other = LIKE_NUMBERS if name in numbers else LIKE_RATIO if name in RATIOS else LIKE_TEXT
-        other = "spread" if name in ("run_spread", "run_samples") else other
+        other = LIKE.get(name, other)
         if other in sheet.columns:
             found[address(number, column)] = address(first, sheet.columns[other])
     return found

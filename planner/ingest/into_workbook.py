@@ -11,6 +11,7 @@ from math import isclose
 from pathlib import Path
 
 from planner import progress
+from planner.book.added import added
 from planner.book.plan import Plan, Scenario
 from planner.book.reading import read_plan
 from planner.collector import still
@@ -22,6 +23,7 @@ from planner.ingest import first_page, profile_sheet
 from planner.ingest.cases import UNKNOWN_DEVICE, Cases
 from planner.ingest.device import Chip
 from planner.ingest.first_page import Line, PlannedStep
+from planner.ingest.profile_sheet import KIND
 from planner.ingest.waste import Peaks
 from planner.profiles.profile import Profile, spread
 from planner.report.expectation import planned
@@ -33,7 +35,7 @@ from planner.workbook import added_sheet
 from planner.xlsx.atomic import locked
 from planner.xlsx.opc import Package
 
-METHOD = "profile"
+METHOD, OF_SCENARIO = "profile", "Scenario"
 TRAINED, DECODED = "step_time_expected", "decode_step_time_expected"  # steps whose FLOPs the plan knows
 
 
@@ -59,7 +61,8 @@ def the_scenario(plan: Plan, said: str) -> Scenario:
     if said or len(plan.scenarios) == 1:
         return scenario_of(plan, said or plan.scenarios[0].id)
     known = ", ".join(each.id for each in plan.scenarios[:8])
-    raise UserError("which scenario is it a run of?", place=Place(plan.file), remedy=f"--scenario ID, one of {known}")
+    what = f"the profile may be of any of {len(plan.scenarios)} scenarios"
+    raise UserError(what, place=Place(plan.file), remedy=f"say --scenario ID: {known}")
 
 
 def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> Landed:
@@ -83,11 +86,11 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> Lan
             said_of_run = f"{sheet.name} row {number}: {said(run)}"
         progress.step("landing its operations")
         landing = land_in(package, lambda landing: _choose(landing, found))
-        progress.step(f"writing the sheet {profile_sheet.KIND}")
+        progress.step(f"writing the sheet {KIND}")
         lines = [*first_page.lines(found.profile, step, found.peaks), share_line(found.cases)]
         about = told_of(found, which, run)
         name = added_sheet.put(
-            package, profile_sheet.KIND, profile_sheet.PURPOSE,
+            package, _kind(plan, which), profile_sheet.PURPOSE,
             profile_sheet.writer(found.profile, lines, found.peaks, about),
         )  # fmt: skip
         package.write(path)
@@ -95,6 +98,15 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> Lan
     return Landed(
         (said_of_run, *marked, *_landed(landing, found), f"sheet {name}: {counted(len(lines), 'first line')}")
     )
+
+
+def _kind(plan: Plan, which: Scenario) -> str:
+    """The kind of the sheet of a scenario's profile: `Profile` of the first that has one, with their ids of others."""
+    there = {each.kind: each.sheet for each in added(plan.book.sheets.values()) if each.kind.startswith(KIND)}
+    for kind, sheet in there.items():
+        if any(sheet.text(row, 1) == OF_SCENARIO and f"({which.id})" in sheet.text(row, 2) for row in sheet.filled):
+            return kind
+    return KIND if KIND not in there else f"{KIND}_{which.id}"[: added_sheet.LONGEST_NAME]
 
 
 def share_line(cases: Cases) -> Line:
@@ -117,7 +129,7 @@ def told_of(found: Ingested, which: Scenario | None, run: Run | None) -> list[tu
     if not found.chip.id:
         lines += [(f"What tells the device: {name}", str(value)) for name, value in dict(facts).items()]
     if which is not None and run is not None:
-        lines.append(("Scenario", f"{which.name} ({which.id}), {_chips(run)} {which.hardware}"))
+        lines.append((OF_SCENARIO, f"{which.name} ({which.id}), {_chips(run)} {which.hardware}"))
         if run.flags:
             lines.append(("Flags", run.flags))
     return lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, takewhile
 
 from planner.book.added import added
 from planner.book.sheet import Sheet
@@ -35,7 +35,7 @@ COLUMNS = (
 
 
 def tables(cells: CellFigures) -> tuple[FigureTable, ...]:
-    """The table of runs, and that of the profile; none where nothing is recorded."""
+    """The table of runs, and one of each scenario's profile; none where nothing is recorded."""
     return *_runs(cells), *_profile(cells)
 
 
@@ -49,19 +49,17 @@ def _runs(cells: CellFigures) -> Iterator[FigureTable]:
 
 
 def _profile(cells: CellFigures) -> Iterator[FigureTable]:
-    """The first lines of the newest sheet Profile: from its heads to the first blank row."""
-    book = cells.plan.book
-    sheet = next((each.sheet for each in reversed([*added(book.sheets.values())]) if each.kind == PROFILE), None)
-    if sheet is None:
-        return
+    """The first lines of the newest sheet of each kind: from its heads to the first blank row."""
+    newest = {each.kind: each.sheet for each in added(cells.plan.book.sheets.values()) if each.kind.startswith(PROFILE)}
+    for kind, sheet in newest.items():
+        if rows := tuple(_lines(sheet)):
+            yield FigureTable(LINES, rows, title=kind.replace("_", " of ", 1))
+
+
+def _lines(sheet: Sheet) -> Iterator[tuple[Figure, ...]]:
     head = next((row for row in sheet.filled if sheet.text(row, 1) == HEADS[0] and sheet.text(row, 2) == HEADS[1]), 0)
-    rows = []
-    for row in count(head + 1):
-        if not head or not sheet.text(row, 1):
-            break
-        rows.append(tuple(_line(sheet, row)))
-    if rows:
-        yield FigureTable(LINES, tuple(rows), title=PROFILE)
+    for row in takewhile(lambda row: head and sheet.text(row, 1), count(head + 1)):
+        yield tuple(_line(sheet, row))
 
 
 def _line(sheet: Sheet, row: int) -> Iterator[Figure]:

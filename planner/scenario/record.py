@@ -120,7 +120,7 @@ def snapshot(plan: Plan, scenario: str, told: Told, measured: float) -> Run:
         low=low,
         high=high,
         bound=bound,
-        on=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"),
+        on=datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
         model=which.model,
         chip=which.hardware,
         stack=str(own.value("stack", which.key) or ""),
