@@ -16,7 +16,7 @@ from planner.compare.comparison_sheet import find
 from planner.compare.prediction import hardware
 from planner.compare.runs_table import read as read_runs
 from planner.errors import UserError
-from planner.ingest import first_page, profile_sheet
+from planner.ingest import first_page, operation_rows, profile_sheet
 from planner.ingest.cases import cases_of
 from planner.ingest.device import Chip, chip_of
 from planner.ingest.first_page import PlannedStep
@@ -325,11 +325,11 @@ def test_mfu_follows_the_time() -> None:
 
 def test_many_operations_are_told_by_what_they_share() -> None:
     """Of more than have room those that differ in their number alone are one row, and no time is lost."""
-    many = [operation(f"fusion.{number}") for number in range(profile_sheet.MOST + 1)]
-    (row,) = profile_sheet.rows(of(*many), Peaks(None, None))
+    many = [operation(f"fusion.{number}") for number in range(operation_rows.MOST + 1)]
+    (row,) = operation_rows.rows(of(*many), Peaks(None, None))
     assert row.name == f"fusion ({len(many)} alike)"
     assert row.one.self_time == pytest.approx(0.01 * len(many))
-    assert len(profile_sheet.rows(of(*many[:3]), Peaks(None, None))) == 3
+    assert len(operation_rows.rows(of(*many[:3]), Peaks(None, None))) == 3
 
 
 def test_each_scenario_has_a_sheet_of_its_own(profile: Path, plan: Path) -> None:

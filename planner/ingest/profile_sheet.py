@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from statistics import median
 
 from openpyxl.chart import ScatterChart
 
-from planner.ingest import waste
 from planner.ingest.first_page import COUNT, SECONDS, Line
+from planner.ingest.operation_rows import MOST, Row, rows
 from planner.ingest.waste import Peaks
-from planner.profiles.profile import Operation, Parts, Profile, pooled
+from planner.profiles.profile import Operation, Parts, Profile
 from planner.scaled_units import factor
 from planner.spoken import PERCENT
 from planner.table import counted
@@ -24,12 +22,10 @@ from planner.workbook.page import Page
 KIND, PURPOSE = "Profile", "What a profile of the plan's run says, beside what the plan expects of it."
 MS, US = "ms", "us"
 HEADS = ("What", "Measured", "Unit", "Plan", "Of the plan", "Note")
-MOST = 400  # operations that have a row
 LONGEST = 160  # letters of a name or of shapes
 SHARE, WHOLE = "0.0%", "#,##0"
 CHART_AT, PRINTED = "I", "N"  # right of the first lines, above the operations; what is on paper
 CHART_WIDTH = 18.0  # cm
-_NUMBER = re.compile(r"\.\d+$")
 DECADES = (0.01, 10_000.0)  # FLOP a byte, what the roofline's axis spans
 PARTS = (
     ("compute", "an operation computes"), ("communication", "a collective, and nothing computes"),
@@ -47,29 +43,6 @@ def writer(
         _Sheet(page, profile, peaks).write(lines, about)
 
     return write
-
-
-@dataclass(frozen=True)
-class Row:
-    """An operation over all devices, or several that differ in their number alone: `fusion (64 alike)`."""
-
-    one: Operation
-    name: str
-    share: float | None  # of the busy time of all devices
-    efficiency: float | None
-    bound: str
-    lacking: str
-
-    @property
-    def intensity(self) -> float | None:
-        """FLOP a byte; None where one of them isn't known."""
-        return self.one.flops / self.one.bytes if self.one.flops and self.one.bytes else None
-
-    @property
-    def achieved(self) -> float | None:
-        """FLOP/s of the median run of what computes; None where its FLOPs aren't known."""
-        is_drawn = self.one.part == "compute" and self.one.median > 0
-        return self.one.flops / self.one.median if self.one.flops and is_drawn else None
 
 
 COLUMNS: tuple[tuple[str, str, Callable[[Row], object]], ...] = (
@@ -219,52 +192,6 @@ class _Sheet:
         points = charts.column(self.page, CHART_X, first, last), charts.column(self.page, CHART_Y, first, last)
         chart.series += [charts.line(*roof, "Roofline"), charts.markers(*points, "Operations")]
         return chart
-
-
-def rows(profile: Profile, peaks: Peaks) -> list[Row]:
-    """The operations over all devices, those that take the most time of their own first.
-
-    Of more than have room those that differ in their number alone, as the layers of a model do, are one row.
-    """
-    busy = sum(device.busy for device in profile.devices)
-    found = pooled(profile.operations)
-    names = {_same(each): [each.name] for each in found}
-    if len(found) > MOST:
-        names.clear()
-        for each in found:
-            names.setdefault(_same(_unnumbered(each)), []).append(each.name)
-        found = pooled(map(_unnumbered, found))
-    return [_row(each, names[_same(each)], peaks, busy, profile.lacks) for each in found]
-
-
-def _unnumbered(one: Operation) -> Operation:
-    return replace(one, name=_NUMBER.sub("", one.name), expression="")
-
-
-def _same(one: Operation) -> tuple[object, ...]:
-    """What tells an operation from every other."""
-    return one.program, one.name, one.category, one.result, one.operands, one.expression
-
-
-def _row(one: Operation, names: Sequence[str], peaks: Peaks, busy: float, lacks: Mapping[str, str]) -> Row:
-    lost = waste.of(one, peaks)
-    return Row(
-        one=one,
-        name=names[0] if len(names) == 1 else f"{one.name} ({len(names)} alike)",
-        share=one.self_time / busy if busy else None,
-        efficiency=lost.efficiency if lost else None,
-        bound=lost.bound if lost else "",
-        lacking="; ".join(_lacking(one, peaks, lacks)),
-    )
-
-
-def _lacking(one: Operation, peaks: Peaks, lacks: Mapping[str, str]) -> Iterator[str]:
-    """Why cells of an operation are empty."""
-    for fact, there in (("flops", one.flops), ("bytes", one.bytes), ("shapes", one.result or one.operands)):
-        if not there and one.part == "compute":
-            yield f"{fact}: {lacks.get(fact, 'the file has none for it')}"
-    if peaks.why and (one.flops or one.bytes):
-        yield f"roofline: {peaks.why}"
 
 
 def _in_words(line: Line, value: float | None) -> tuple[float | None, str]:

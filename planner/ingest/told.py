@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from planner import table
 from planner.ingest import first_page
 from planner.ingest.into_workbook import Ingested, share_line, told_of
-from planner.ingest.profile_sheet import PARTS, Row, rows
+from planner.ingest.operation_rows import Row, rows
+from planner.ingest.profile_sheet import PARTS
 from planner.spoken import percent, spoken
 
 MOST, LONGEST = 12, 48  # operations that are listed, and letters of a name
