@@ -56,7 +56,7 @@ class TestCapture:
     """What is read of it."""
 
     def test_steps_are_full(self, captured):
-        """Eight marked steps on each of eight devices; operations last until their end: something runs nearly always."""
+        """Eight marked steps on each of eight devices; operations last until their end: hardly a gap is left."""
         found = read(captured)
         assert (found.found, len(found.devices), len(found.step_times)) == ("marker", 8, 8)
         assert [step.index for step in found.devices[3].steps] == list(range(8))
