@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from planner.profiles import xla
 from planner.profiles.profile import Operation
-from planner.profiles.recording import Events, Integers, Marked, Recording, Run, looked_up
+from planner.profiles.recording import Events, Integers, Marked, Recording, Run, Runs, looked_up
 from planner.profiles.xspace import Event, Plane
 
 PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
@@ -53,7 +53,7 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
     def operations() -> Iterator[Events]:
         yield events
 
-    made = Recording(plane.name, host, table.kinds, operations, runs=runs, steps=steps, nested=False)
+    made = Recording(plane.name, host, table.kinds, operations, runs=Runs.of(runs), steps=steps, nested=False)
     device = plane.stats.get("device_type_string") or plane.stats.get("gpu_device_name")
     made.kind = device if isinstance(device, str) and device else None
     made.facts = {key: str(value) for key, value in plane.stats.items() if not isinstance(value, bytes)}

@@ -107,8 +107,7 @@ def _summed(made: Source, planes: tuple[Plane, ...], told: Told) -> Source:
     """The devices of planes added up; those of a host's own processor where there are no others."""
     name = host(made.path)
     for recording in _recordings(planes, name, made.lacks):
-        told(f"adding up {recording.name} of {name}")
-        if device := summarise(recording):
+        if device := summarise(recording, told):
             made.devices.append(device)
             while sum(_held(each) for each in made.devices) > _TIMES:
                 made.devices = [_thinned(each) for each in made.devices]
@@ -135,12 +134,14 @@ def _recordings(planes: tuple[Plane, ...], name: str, lacks: dict[str, str]) -> 
         if recording := tpu.recording(plane, name, programs):
             found = True
             yield recording
+        plane.metadata.forget()
     cards = [plane for plane in planes if gpu.PLANE.match(plane.name) and plane.lines]
     launches = gpu.Launches(planes, len(cards)) if cards else None
     for plane in cards:
         if launches and (recording := gpu.recording(plane, name, programs, launches)):
             found = True
             yield recording
+        plane.metadata.forget()
     if not found:
         operations = cpu.HostOperations(planes, programs)
         if operations.found and not operations.ends:

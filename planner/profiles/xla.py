@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -59,7 +60,7 @@ def operation(name: str, program: str, stats: Stats, instruction: Instruction | 
         short, program, category or opcode, opcode, part(short, category, opcode, expression), 0, 0.0, 0.0, 0.0,
         flops, _bytes(stats, opcode), result, read.operands if read else (), result[0].dtype if result else "",
         read.group_size if read and collective(short, category, opcode) else None,
-        _text(stats, "tf_op").rstrip(":"), flops_from, expression,
+        sys.intern(_text(stats, "tf_op").rstrip(":")), flops_from, sys.intern(expression),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import mmap
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -78,18 +79,22 @@ class Line:
 
     name: str
     begin_ps: int
-    kinds: Kinds
-    _names: dict[int, str] = field(repr=False)
+    _metadata: _Metadata = field(repr=False)
     _data: _Bytes = field(repr=False)
     _at: tuple[int, int] = field(repr=False)  # where its message lies
+
+    @property
+    def kinds(self) -> Kinds:
+        """Names and stats that its plane's events share, by id."""
+        return self._metadata.kinds
 
     @property
     def events(self) -> Iterator[Event]:
         """Each event, with all its stats."""
         for blob in self._blobs():
             event = wire.grouped(blob)
-            name, shared = self.kinds.get(wire.number(event, 1), ("", {}))
-            stats = shared | _stats(event.get(4, []), self._names)
+            name, shared = self._metadata.kinds.get(wire.number(event, 1), ("", {}))
+            stats = shared | _stats(event.get(4, []), self._metadata.names)
             begin = self.begin_ps + wire.signed(wire.number(event, 2))
             yield Event(name, begin, wire.number(event, 3), stats)
 
@@ -140,14 +145,52 @@ class Line:
                 yield view[at : at + size]
 
 
+class _Metadata:
+    """What a plane's events share, read when it is asked for: a profile of a pod has that of thousands of planes."""
+
+    def __init__(self, kinds: list[memoryview], names: list[memoryview]) -> None:
+        self._kinds, self._names = kinds, names
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """The names of stats, by id."""
+        return {key: wire.text(value, 2) for key, value in wire.entries(self._names)}
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """The names and stats of events, by id."""
+        return {key: _kind(value, self.names) for key, value in wire.entries(self._kinds)}
+
+    def forget(self) -> None:
+        """Give the memory back; it is read again where it is asked for again."""
+        self.__dict__.pop("kinds", None)
+        self.__dict__.pop("names", None)
+
+
+class HasKinds(Protocol):
+    """What a plane's events share, from whatever format."""
+
+    @property
+    def kinds(self) -> Kinds:
+        """The names and stats of events, by id."""
+
+    def forget(self) -> None:
+        """Give back what memory can be."""
+
+
 @dataclass(frozen=True)
 class Plane:
-    """A device, or a host's threads. `kinds` are the names and stats of its events' metadata, by id."""
+    """A device, or a host's threads."""
 
     name: str
     stats: Stats
     lines: tuple[AnyLine, ...]
-    kinds: Kinds = field(default_factory=dict, repr=False)
+    metadata: HasKinds = field(repr=False)
+
+    @property
+    def kinds(self) -> Kinds:
+        """Names and stats of its events' metadata, by id."""
+        return self.metadata.kinds
 
     def line(self, *names: str) -> AnyLine | None:
         """The first line of one of these names."""
@@ -208,14 +251,13 @@ def _plane(data: _Bytes, begin: int, end: int) -> Plane:
             lines.append((low, high))
         elif number:
             described.setdefault(number, []).append(data.view[low:high])
-    names = {key: wire.text(value, 2) for key, value in wire.entries(described.get(5, []))}
-    kinds = {key: _kind(value, names) for key, value in wire.entries(described.get(4, []))}
-    stats = _stats(described.get(6, []), names)
-    found = tuple(_line(data, low, high, kinds, names) for low, high in lines)
-    return Plane(wire.text(described, 2), stats, found, kinds)
+    metadata = _Metadata(described.get(4, []), described.get(5, []))
+    stats = _stats(described.get(6, []), metadata.names)
+    found = tuple(_line(data, low, high, metadata) for low, high in lines)
+    return Plane(wire.text(described, 2), stats, found, metadata)
 
 
-def _line(data: _Bytes, begin: int, end: int, kinds: Kinds, names: dict[int, str]) -> Line:
+def _line(data: _Bytes, begin: int, end: int, metadata: _Metadata) -> Line:
     """A line: its name and begin, which stand around its events."""
     described: Fields = {}
     view, at = data.view, begin
@@ -238,7 +280,7 @@ def _line(data: _Bytes, begin: int, end: int, kinds: Kinds, names: dict[int, str
     if at != end:
         raise ValueError("a field longer than its message")
     begin_ps = wire.number(described, 3) * 1000  # the line's timestamp is in ns, its events' offsets in ps
-    return Line(wire.text(described, 2) or wire.text(described, 11), begin_ps, kinds, names, data, (begin, end))
+    return Line(wire.text(described, 2) or wire.text(described, 11), begin_ps, metadata, data, (begin, end))
 
 
 def _messages(data: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int]]:
