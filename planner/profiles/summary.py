@@ -231,7 +231,7 @@ def _parts(labels: npt.NDArray[np.float64], span: int) -> Parts:
     compute = labels[sweep.COMPUTE] + labels[sweep.CONTROL]
     busy = compute + labels[sweep.COMMUNICATION] + labels[sweep.COPY] + labels[sweep.WAIT]
     shares = (compute, labels[sweep.COMMUNICATION], labels[sweep.COPY], labels[sweep.WAIT], max(span - busy, 0))
-    return Parts(*(float(share) * PS for share in shares))
+    return Parts(*(float(share) * PS or 0.0 for share in shares))  # one zero for all
 
 
 def _programs(recording: Recording) -> tuple[Program, ...]:

@@ -119,7 +119,7 @@ class Line:
         data, (at, end) = self._data.view, self._at
         while at < end:
             tags: list[int] = []
-            begin, stop = at, min(at + _BLOCK, end)
+            stop = min(at + _BLOCK, end)
             while at < stop:
                 if data[at] == _EVENT:
                     tags.append(at)
@@ -135,7 +135,7 @@ class Line:
                 raise ValueError("a field longer than its message")
             if tags:
                 yield tags, at
-            self._data.release(begin, at)
+            self._data.release()
 
     def _blobs(self) -> Iterator[memoryview]:
         view = self._data.view
@@ -148,23 +148,29 @@ class Line:
 class _Metadata:
     """What a plane's events share, read when it is asked for: a profile of a pod has that of thousands of planes."""
 
-    def __init__(self, kinds: list[memoryview], names: list[memoryview]) -> None:
-        self._kinds, self._names = kinds, names
+    def __init__(self, data: _Bytes, begin: int, end: int) -> None:
+        self._data, self._at = data, (begin, end)
+
+    def _blobs(self, wanted: int) -> list[memoryview]:
+        """The fields of a number in the plane's message."""
+        view = self._data.view
+        return [view[low:high] for number, low, high in _messages(view, *self._at) if number == wanted]
 
     @cached_property
     def names(self) -> dict[int, str]:
         """The names of stats, by id."""
-        return {key: wire.text(value, 2) for key, value in wire.entries(self._names)}
+        return {key: wire.text(value, 2) for key, value in wire.entries(self._blobs(5))}
 
     @cached_property
     def kinds(self) -> Kinds:
         """The names and stats of events, by id."""
-        return {key: _kind(value, self.names) for key, value in wire.entries(self._kinds)}
+        return {key: _kind(value, self.names) for key, value in wire.entries(self._blobs(4))}
 
     def forget(self) -> None:
         """Give the memory back; it is read again where it is asked for again."""
         self.__dict__.pop("kinds", None)
         self.__dict__.pop("names", None)
+        self._data.release()
 
 
 class HasKinds(Protocol):
@@ -204,11 +210,10 @@ class _Bytes:
         self._held = data
         self.view = memoryview(data)
 
-    def release(self, begin: int, end: int) -> None:
-        """Give the memory back that holds this part of a mapped file; it can be read again."""
+    def release(self) -> None:
+        """Give the memory back that holds what was read of a mapped file; it can be read again."""
         if isinstance(self._held, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            begin -= begin % mmap.PAGESIZE
-            self._held.madvise(mmap.MADV_DONTNEED, begin, end - begin)
+            self._held.madvise(mmap.MADV_DONTNEED)
 
 
 def read(path: Path, told: Callable[[str], None] = lambda _: None) -> tuple[Plane, ...]:
@@ -249,12 +254,14 @@ def _plane(data: _Bytes, begin: int, end: int) -> Plane:
     for number, low, high in _messages(data.view, begin, end):
         if number == 3:
             lines.append((low, high))
-        elif number:
+        elif number in (2, 6):
             described.setdefault(number, []).append(data.view[low:high])
-    metadata = _Metadata(described.get(4, []), described.get(5, []))
+    metadata = _Metadata(data, begin, end)
     stats = _stats(described.get(6, []), metadata.names)
     found = tuple(_line(data, low, high, metadata) for low, high in lines)
-    return Plane(wire.text(described, 2), stats, found, metadata)
+    made = Plane(wire.text(described, 2), stats, found, metadata)
+    metadata.forget()
+    return made
 
 
 def _line(data: _Bytes, begin: int, end: int, metadata: _Metadata) -> Line:
@@ -262,7 +269,7 @@ def _line(data: _Bytes, begin: int, end: int, metadata: _Metadata) -> Line:
     described: Fields = {}
     view, at = data.view, begin
     while at < end:
-        low, stop = at, min(at + _BLOCK, end)
+        stop = min(at + _BLOCK, end)
         while at < stop:
             if view[at] == _EVENT:
                 size = view[at + 1]
@@ -276,7 +283,7 @@ def _line(data: _Bytes, begin: int, end: int, metadata: _Metadata) -> Line:
                 for number, value in wire.fields(view[at:after]):
                     described.setdefault(number, []).append(value)
                 at = after
-        data.release(low, at)
+        data.release()
     if at != end:
         raise ValueError("a field longer than its message")
     begin_ps = wire.number(described, 3) * 1000  # the line's timestamp is in ns, its events' offsets in ps
