@@ -88,6 +88,14 @@ def test_tpu_with_steps_and_sparse_cores(tmp_path):
     ]  # fmt: skip
 
 
+def test_tpu_without_operations(tmp_path):
+    """A capture of programs alone: they stand for the operations, and their runs are the steps."""
+    modules = [Span("jit_f(1)", 10 * n * US, 8 * US) for n in range(3)]
+    found = read(written(tmp_path / "h.xplane.pb", {"/device:TPU:0": {"XLA Modules": modules, "XLA Ops": []}}))
+    assert [(each.name, each.count) for each in found.operations] == [("jit_f(1)", 3)]
+    assert found.step_times == pytest.approx([8e-6] * 3)
+
+
 def test_hosts_of_a_pod(tmp_path):
     """A run of two hosts, from the folder two above it: its devices together, a step as long as on the slowest."""
     run = tmp_path / "logs" / "plugins" / "profile" / "2026_01_02_03_04_05"
@@ -176,11 +184,11 @@ def test_torch_of_older_versions(tmp_path):
 
 
 def test_torch_steps_of_a_free_annotation(tmp_path):
-    """Without ProfilerStep the outermost annotation that launches most of the work marks the steps."""
+    """Without ProfilerStep the outermost annotation that launches most of the work marks the steps, numbers aside."""
     events = []
     for n in range(3):
         events += [
-            torch_event("user_annotation", "decode", 100 * n, 50),
+            torch_event("user_annotation", f"decode_{n} of 3", 100 * n, 50),
             torch_event("user_annotation", "nccl:all_reduce", 100 * n + 1, 200),
             torch_event("user_annotation", "inner", 100 * n + 5, 5),
             torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 10, 1, correlation=n),

@@ -99,6 +99,8 @@ class Runs:
 
     def ordered(self) -> Runs:
         """By begin."""
+        if bool((np.diff(self.begin) >= 0).all()):
+            return self
         order = np.argsort(self.begin, kind="stable")
         return Runs(self.programs, self.which[order], self.begin[order], self.end[order])
 

@@ -41,6 +41,7 @@ class Source:
     devices: list[Device] = field(default_factory=list)
     table: ToolTable | None = None
     lacks: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
 
 
 def read_file(path: Path, told: Told) -> Source:
@@ -106,6 +107,12 @@ def _devices(path: Path, data: Path, told: Told) -> Source:
 def _summed(made: Source, planes: tuple[Plane, ...], told: Told) -> Source:
     """The devices of planes added up; those of a host's own processor where there are no others."""
     name = host(made.path)
+    for plane in planes:
+        if plane.name == xla.METADATA:
+            told_of = plane.stats.items()
+            made.facts |= {
+                key: str(value) for key, value in told_of if "version" in key and not isinstance(value, bytes)
+            }
     for recording in _recordings(planes, name, made.lacks):
         if device := summarise(recording, told):
             made.devices.append(device)

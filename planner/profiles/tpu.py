@@ -26,8 +26,9 @@ _UNSIGNED = 1 << 64
 
 
 def recording(plane: Plane, host: str, programs: xla.Programs) -> Recording | None:
-    """What a TPU's plane holds; None where it has no operations."""
-    line = plane.line(*_OPERATIONS)
+    """What a TPU's plane holds; None where it ran nothing. Without operations its programs stand for them."""
+    named = [line for name in (*_OPERATIONS, *_MODULES) for line in plane.lines if line.name == name]
+    line = next((line for line in named if next(line.blocks(), None) is not None), None)
     if line is None:
         return None
     runs = _runs(plane.line(*_MODULES))

@@ -16,7 +16,7 @@ from planner.profiles.xspace import Plane
 
 Stats = dict[str, Value]
 Programs = dict[str, dict[str, Instruction]]  # by a program's name and id, as `jit_f(12)`: its instructions
-_METADATA = "/host:metadata"
+METADATA = "/host:metadata"
 _MAIN_MEMORY = 1
 
 
@@ -25,7 +25,7 @@ def programs(planes: Iterable[Plane]) -> Programs:
     found: Programs = {}
     bare: dict[str, list[str]] = {}  # names without an id, which older profiles have alone
     for plane in planes:
-        if plane.name == _METADATA:
+        if plane.name == METADATA:
             for name, stats in plane.kinds.values():
                 proto = next(
                     (value for key, value in stats.items() if key.lower().replace("_", " ") == "hlo proto"), None
