@@ -13,7 +13,7 @@ import numpy as np
 
 from planner.profiles import xla
 from planner.profiles.profile import Operation
-from planner.profiles.recording import Events, Integers, Marked, Recording, Run, looked_up
+from planner.profiles.recording import Events, Integers, Marked, Recording, Run, Runs, looked_up
 from planner.profiles.xspace import Event, Plane
 
 _END = "end: "
@@ -135,7 +135,7 @@ def _recording(
     def operations() -> Iterator[Events]:
         yield events
 
-    return Recording(name, host, kinds, operations, runs=runs, steps=marks, nested=False)
+    return Recording(name, host, kinds, operations, runs=Runs.of(runs), steps=marks, nested=False)
 
 
 def _int(stats: xla.Stats, key: str) -> int:

@@ -7,6 +7,7 @@ A kernel of a library's graph names none. Steps are those marked on the host, wh
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from planner.profiles import xla
 from planner.profiles.profile import Operation
-from planner.profiles.recording import Events, Integers, Marked, Recording, Run
+from planner.profiles.recording import Events, Integers, Marked, Recording, Run, Runs, looked_up
 from planner.profiles.xspace import Event, Plane
 
 PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
@@ -38,13 +39,13 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
             table.add(event)
     if not table.begin:
         return None
-    kinds, begin, end = (np.array(column, np.int64) for column in (table.numbers, table.begin, table.end))
+    kinds, begin, end = (np.frombuffer(column, np.int64) for column in (table.numbers, table.begin, table.end))
     order = np.argsort(begin, kind="stable")
     modules = np.array(table.of_module, np.int64)[kinds]
     copies = np.array([kind.part == "copy" for kind in table.kinds], bool)
     runs, run_of = _runs(table.modules, modules, kinds, begin, end, order, copies, launches)
     table.count_once(np.bincount(kinds, end - begin).astype(np.float64))
-    steps, step_of = launches.steps(np.array(table.correlation, np.int64))
+    steps, step_of = launches.steps(np.frombuffer(table.correlation, np.int64))
     if not steps:
         steps, step_of = _main_runs(runs, run_of)
     events = Events(kinds, begin, end, step_of)
@@ -52,7 +53,7 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
     def operations() -> Iterator[Events]:
         yield events
 
-    made = Recording(plane.name, host, table.kinds, operations, runs=runs, steps=steps, nested=False)
+    made = Recording(plane.name, host, table.kinds, operations, runs=Runs.of(runs), steps=steps, nested=False)
     device = plane.stats.get("device_type_string") or plane.stats.get("gpu_device_name")
     made.kind = device if isinstance(device, str) and device else None
     made.facts = {key: str(value) for key, value in plane.stats.items() if not isinstance(value, bytes)}
@@ -64,7 +65,7 @@ class Launches:
 
     def __init__(self, planes: Iterable[Plane], devices: int) -> None:
         self._marks: list[Marked] = []
-        self._launched: dict[int, int] = {}
+        self._launched = (array("q"), array("q"))  # correlation, begin
         self._executed: Counter[str] = Counter()
         self._devices = max(devices, 1)
         for plane in planes:
@@ -82,7 +83,8 @@ class Launches:
             if isinstance(number, int):
                 self._marks.append(Marked(number, event.start_ps, event.end_ps, "marker"))
         elif isinstance(correlation := event.stats.get("correlation_id"), int):
-            self._launched.setdefault(correlation, event.start_ps)
+            self._launched[0].append(correlation)
+            self._launched[1].append(event.start_ps)
 
     def executed(self, module: str) -> int:
         """How often a module was executed on each device; 0 where it isn't told."""
@@ -91,9 +93,9 @@ class Launches:
     def steps(self, correlation: Integers) -> tuple[list[Marked], Integers]:
         """The marked steps, and that of each kernel by its launch; no steps where none of them launched any."""
         begins = [mark.begin for mark in self._marks]
-        times = np.array([self._launched.get(each, -1) for each in correlation.tolist()], np.int64)
         if not begins:
             return [], np.full(len(correlation), -1, np.int64)
+        (times,) = looked_up(correlation, *(np.array(column, np.int64) for column in self._launched))
         at = np.searchsorted(np.array(begins, np.int64), times, "right") - 1
         ends = np.array([mark.end for mark in self._marks], np.int64)
         found = np.where((times >= 0) & (at >= 0) & (times <= ends[at]), at, -1)
@@ -104,10 +106,7 @@ class _Table:
     """The kernels as they are read: columns of numbers, and the operations and modules that they are of."""
 
     def __init__(self, programs: xla.Programs) -> None:
-        self.numbers: list[int] = []
-        self.begin: list[int] = []
-        self.end: list[int] = []
-        self.correlation: list[int] = []
+        self.numbers, self.begin, self.end, self.correlation = (array("q") for _ in range(4))
         self.kinds: list[Operation] = []
         self.of_module: list[int] = []  # of each kind; -1 for none
         self.modules: list[tuple[str, str]] = []

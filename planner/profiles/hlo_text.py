@@ -9,6 +9,7 @@ import json
 import math
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from planner.profiles.profile import Shape
 
@@ -41,6 +42,7 @@ class Instruction:
     calls: tuple[int, ...] = ()
 
 
+@lru_cache(maxsize=1 << 14)
 def parse(text: str) -> Instruction | None:
     """The instruction of a text; None where it is none."""
     head = _HEAD.match(text)

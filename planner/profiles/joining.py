@@ -34,6 +34,8 @@ def joined(parts: Sequence[Source], files: Files) -> Profile:
     device = names.pop() if len(names) == 1 else None
     for each in devices[:1]:
         facts = each.facts | facts
+    for part in parts:
+        facts = part.facts | facts
     if files.left:
         facts["other runs"] = f"{files.left} files of other runs lie beside it and were not read"
     hosts = tuple(dict.fromkeys(each.host for each in devices))

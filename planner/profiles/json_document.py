@@ -19,6 +19,7 @@ from planner.errors import Place, UserError
 EVENTS = "traceEvents"
 GZIP = b"\x1f\x8b"
 _CHUNK = 1 << 19  # characters that are read at once
+_LONGEST = 64 << 20  # characters of one value
 _SPACE = " \t\r\n"
 _TELL = 100_000  # events after which the reader is told how far it is
 
@@ -105,7 +106,11 @@ class _Walk:
         while True:
             try:
                 value, end = self._scan(self._text, self._at)
-            except ValueError:
+            except json.JSONDecodeError as error:
+                # what is only cut off fails within the last characters, or is a text without its end
+                cut = error.pos > len(self._text) - 12 or error.msg.startswith("Unterminated")
+                if not cut or wanted > _LONGEST:
+                    raise ValueError(f"{error.msg} at {self._text[error.pos : error.pos + 12]!r}") from None
                 if self._ended:
                     raise EOFError from None
                 value, end = None, len(self._text)

@@ -125,18 +125,19 @@ class KinetoEvents:
         return step, marks
 
     def _main_annotation(self) -> list[tuple[int, int, int]]:
-        """The annotations of the name that takes most time, among those that lie in no other."""
+        """The annotations of the name that takes most time, among those that lie in no other; numbers in it aside."""
         outer: list[tuple[str, int, int]] = []
         for note in sorted(self._notes, key=lambda note: (note[1], -note[2])):
             if not note[0].startswith(("nccl:", "rccl:", "c10d::")) and (not outer or note[1] >= outer[-1][2]):
                 outer.append(note)
         totals: dict[str, int] = {}
         for name, begin, end in outer:
-            totals[name] = totals.get(name, 0) + end - begin
+            totals[_unnumbered(name)] = totals.get(_unnumbered(name), 0) + end - begin
         if not totals:
             return []
         main = max(totals, key=lambda name: totals[name])
-        return [(n, begin, end) for n, (_, begin, end) in enumerate(note for note in outer if note[0] == main)]
+        ours = [note for note in outer if _unnumbered(note[0]) == main]
+        return [(n, begin, end) for n, (_, begin, end) in enumerate(ours)]
 
 
 COLLECTIVE = ("Collective name", "In msg nelems", "Out msg nelems", "Group size", "dtype", "bytes")
@@ -176,6 +177,10 @@ def _longest(external: Integers, duration: Integers) -> npt.NDArray[np.bool_]:
     found = np.zeros(len(external), bool)
     found[order[last]] = True
     return found & (external >= 0)
+
+
+def _unnumbered(name: str) -> str:
+    return re.sub(r"\d+", "#", name)
 
 
 def _number(value: Any) -> int:

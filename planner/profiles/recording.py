@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +12,7 @@ from planner.profiles.profile import Found, Operation
 
 Integers = npt.NDArray[np.int64]
 _COUNTED = 1 << 22
+MOST_STEPS = 1 << 17  # that are kept of a device
 NONE: Integers = np.empty(0, np.int64)
 
 
@@ -77,6 +78,39 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Runs:
+    """Runs of programs by their begin, however many: the number of each one's program, its begin and end."""
+
+    programs: tuple[tuple[str, str], ...] = ()  # name and id
+    which: Integers = field(default_factory=lambda: NONE)
+    begin: Integers = field(default_factory=lambda: NONE)
+    end: Integers = field(default_factory=lambda: NONE)
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    @staticmethod
+    def of(runs: Iterable[Run]) -> Runs:
+        """Runs from a list of them, in any order."""
+        numbers: dict[tuple[str, str], int] = {}
+        rows = [(numbers.setdefault((run.name, run.id), len(numbers)), run.begin, run.end) for run in runs]
+        which, begin, end = np.array(rows, np.int64).reshape(-1, 3).T
+        return Runs(tuple(numbers), which, begin, end).ordered()
+
+    def ordered(self) -> Runs:
+        """By begin."""
+        if bool((np.diff(self.begin) >= 0).all()):
+            return self
+        order = np.argsort(self.begin, kind="stable")
+        return Runs(self.programs, self.which[order], self.begin[order], self.end[order])
+
+    def main(self) -> int | None:
+        """The program that takes most time; None where there is no run."""
+        totals = np.bincount(self.which, self.end - self.begin) if len(self) else NONE
+        return int(totals.argmax()) if len(totals) else None
+
+
+@dataclass(frozen=True, slots=True)
 class Marked:
     """A step: its number and how it was found; its window, or that of its own operations where those are told."""
 
@@ -102,7 +136,7 @@ class Recording:
     kind: str | None = None
     facts: dict[str, str] = field(default_factory=dict)
     flying: Events = field(default_factory=lambda: Events(NONE, NONE, NONE))
-    runs: list[Run] = field(default_factory=list)
+    runs: Runs = field(default_factory=Runs)
     steps: list[Marked] = field(default_factory=list)
     nested: bool = True
     peak_flops: float | None = None
@@ -111,12 +145,12 @@ class Recording:
 
 def stepped(recording: Recording) -> None:
     """Give a recording without markers its steps: the runs of the program that takes most time, where it repeats."""
-    totals: dict[tuple[str, str], int] = {}
-    for run in recording.runs:
-        totals[run.name, run.id] = totals.get((run.name, run.id), 0) + run.end - run.begin
-    if recording.steps or not totals:
+    runs = recording.runs
+    mine = np.flatnonzero(runs.which == runs.main())
+    if recording.steps or len(mine) < 2:
         return
-    main = max(totals, key=lambda key: totals[key])
-    ours = sorted((run for run in recording.runs if (run.name, run.id) == main), key=lambda run: run.begin)
-    if len(ours) > 1:
-        recording.steps = [Marked(index, run.begin, run.end, "module") for index, run in enumerate(ours)]
+    kept = mine[:MOST_STEPS]
+    if len(mine) > len(kept):
+        recording.facts["steps"] = f"the first {len(kept):,} of {len(mine):,}"
+    windows = zip(runs.begin[kept].tolist(), runs.end[kept].tolist(), strict=True)
+    recording.steps = [Marked(index, begin, end, "module") for index, (begin, end) in enumerate(windows)]

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from planner.profiles.trace_events import LIMIT, TraceEvents
 from planner.profiles.xspace import Plane
 
 Told = Callable[[str], None]
+_TIMES = 2 << 20  # runs whose times are kept, over all devices of a file
 _DAMAGED = (*wire.DAMAGED, KeyError, AttributeError, ZeroDivisionError)
 _WANTED = "a .xplane.pb, a .trace.json.gz, a PyTorch trace or a tool's JSON is read"
 
@@ -40,6 +41,7 @@ class Source:
     devices: list[Device] = field(default_factory=list)
     table: ToolTable | None = None
     lacks: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
 
 
 def read_file(path: Path, told: Told) -> Source:
@@ -105,11 +107,30 @@ def _devices(path: Path, data: Path, told: Told) -> Source:
 def _summed(made: Source, planes: tuple[Plane, ...], told: Told) -> Source:
     """The devices of planes added up; those of a host's own processor where there are no others."""
     name = host(made.path)
+    for plane in planes:
+        if plane.name == xla.METADATA:
+            told_of = plane.stats.items()
+            made.facts |= {
+                key: str(value) for key, value in told_of if "version" in key and not isinstance(value, bytes)
+            }
     for recording in _recordings(planes, name, made.lacks):
-        told(f"adding up {recording.name} of {name}")
-        if device := summarise(recording):
+        if device := summarise(recording, told):
             made.devices.append(device)
+            while sum(_held(each) for each in made.devices) > _TIMES:
+                made.devices = [_thinned(each) for each in made.devices]
+                made.lacks["times"] = "of so many runs only every so many are kept: medians of all devices are of these"
     return made
+
+
+def _held(device: Device) -> int:
+    """The runs whose times a device keeps."""
+    return sum(len(each.times) for each in device.operations if each.times is not None and len(each.times) > 1)
+
+
+def _thinned(device: Device) -> Device:
+    """The device with every other of its runs' times."""
+    rows = (each if each.times is None else replace(each, times=each.times[::2].copy()) for each in device.operations)
+    return replace(device, operations=tuple(rows))
 
 
 def _recordings(planes: tuple[Plane, ...], name: str, lacks: dict[str, str]) -> Iterator[Recording]:
@@ -120,12 +141,14 @@ def _recordings(planes: tuple[Plane, ...], name: str, lacks: dict[str, str]) -> 
         if recording := tpu.recording(plane, name, programs):
             found = True
             yield recording
+        plane.metadata.forget()
     cards = [plane for plane in planes if gpu.PLANE.match(plane.name) and plane.lines]
     launches = gpu.Launches(planes, len(cards)) if cards else None
     for plane in cards:
         if launches and (recording := gpu.recording(plane, name, programs, launches)):
             found = True
             yield recording
+        plane.metadata.forget()
     if not found:
         operations = cpu.HostOperations(planes, programs)
         if operations.found and not operations.ends:

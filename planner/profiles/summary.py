@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -23,13 +22,16 @@ _PIECE = 1 << 17  # events that are added up at once
 _SAMPLES = 1 << 20  # durations that are kept for the medians; of more, every other
 
 
-def summarise(recording: Recording) -> Device | None:
-    """The device of a recording; None where nothing ran on it."""
+def summarise(recording: Recording, told: Callable[[str], None] = lambda _: None) -> Device | None:
+    """The device of a recording, `told` how many operations were added up; None where nothing ran on it."""
     stepped(recording)
     tally = _Tally(recording)
+    count = 0
     try:
         for piece in _pieces(recording.operations()):
             tally.add(piece)
+            count += len(piece)
+            told(f"{recording.name} of {recording.host}: {count:,} operations")
     except _UnorderedError:
         tally = _Tally(recording)
         tally.add(_ordered(joined(list(recording.operations()))))
@@ -118,7 +120,7 @@ class _Tally:
             self._parts += found.within(self._starts, self._ends)
 
     def _run_begins(self, default: int) -> list[int]:
-        return [run.begin for run in self._of.runs] or [default]
+        return [int(self._of.runs.begin[0])] if len(self._of.runs) else [default]
 
     def _operations(self, events: Events, n: int) -> None:
         duration = events.end - events.begin
@@ -182,8 +184,8 @@ class _Tally:
         of = self._of
         if self._begin is None:
             return None
-        begin = min([self._begin, *(run.begin for run in of.runs)])
-        end = max([self._until, *(run.end for run in of.runs)])
+        begin = min([self._begin, *self._run_begins(self._begin)])
+        end = max(self._until, int(of.runs.end.max()) if len(of.runs) else self._until)
         steps = [self._told[at] for at in sorted(self._told)]
         if not self._told and (
             not len(self._count) or all(marked.found != "marker" or True for marked in self._windows)
@@ -229,12 +231,14 @@ def _parts(labels: npt.NDArray[np.float64], span: int) -> Parts:
     compute = labels[sweep.COMPUTE] + labels[sweep.CONTROL]
     busy = compute + labels[sweep.COMMUNICATION] + labels[sweep.COPY] + labels[sweep.WAIT]
     shares = (compute, labels[sweep.COMMUNICATION], labels[sweep.COPY], labels[sweep.WAIT], max(span - busy, 0))
-    return Parts(*(float(share) * PS for share in shares))
+    return Parts(*(float(share) * PS or 0.0 for share in shares))  # one zero for all
 
 
 def _programs(recording: Recording) -> tuple[Program, ...]:
-    times: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for run in recording.runs:
-        times[run.name, run.id].append(run.end - run.begin)
-    rows = (Program(name, key, len(t), sum(t) * PS, median(t) * PS) for (name, key), t in times.items())
+    runs = recording.runs
+    rows = []
+    for at, (name, key) in enumerate(runs.programs):
+        times = (runs.end - runs.begin)[runs.which == at] * PS
+        if len(times):
+            rows.append(Program(name, key, len(times), float(times.sum()), float(np.median(times))))
     return tuple(sorted(rows, key=lambda row: -row.total))

@@ -12,7 +12,7 @@ import numpy as np
 
 from planner.profiles import xla
 from planner.profiles.profile import Operation
-from planner.profiles.recording import Events, Integers, Marked, Recording, Run, distinct, joined
+from planner.profiles.recording import MOST_STEPS, Events, Integers, Marked, Recording, Runs, distinct, joined
 from planner.profiles.xspace import AnyLine, Plane
 
 PLANE = re.compile(r"^/device:(?:TPU|CUSTOM|TPU_SYSTEM)[:\d]*", re.I)
@@ -26,8 +26,9 @@ _UNSIGNED = 1 << 64
 
 
 def recording(plane: Plane, host: str, programs: xla.Programs) -> Recording | None:
-    """What a TPU's plane holds; None where it has no operations."""
-    line = plane.line(*_OPERATIONS)
+    """What a TPU's plane holds; None where it ran nothing. Without operations its programs stand for them."""
+    named = [line for name in (*_OPERATIONS, *_MODULES) for line in plane.lines if line.name == name]
+    line = next((line for line in named if next(line.blocks(), None) is not None), None)
     if line is None:
         return None
     runs = _runs(plane.line(*_MODULES))
@@ -50,11 +51,10 @@ def recording(plane: Plane, host: str, programs: xla.Programs) -> Recording | No
 class _Table:
     """The operations of a plane by number, as their events come to be read."""
 
-    def __init__(self, runs: list[Run], programs: xla.Programs) -> None:
-        ordered = sorted(runs, key=lambda run: run.begin)
-        self._begins: Integers = np.array([run.begin for run in ordered], np.int64)
-        self._runs = ordered
-        self._names = {run.id: f"{run.name}({run.id})" for run in ordered if run.id}
+    def __init__(self, runs: Runs, programs: xla.Programs) -> None:
+        self._runs = runs
+        self._shown = [f"{name}({key})" if key else name for name, key in runs.programs]
+        self._names = {key: shown for (_, key), shown in zip(runs.programs, self._shown, strict=True) if key}
         self._programs = programs
         self.kinds: list[Operation] = []
         self._numbers: dict[tuple[int, int, str], int] = {}
@@ -68,7 +68,7 @@ class _Table:
                 name, stats = line.kinds.get(key % _UNSIGNED, (f"event {key}", {}))
                 program = stats.get("program_id")
                 numbers[at] = (
-                    -1 if program is None and self._runs else self._number(line, key, name, stats, "", program)
+                    -1 if program is None and len(self._runs) else self._number(line, key, name, stats, "", program)
                 )
             kinds = numbers[which]
             unknown = kinds < 0
@@ -78,11 +78,8 @@ class _Table:
 
     def _by_run(self, line: AnyLine, keys: Integers, begin: Integers) -> Integers:
         """The numbers of operations without a program's id, by the run in which each begins."""
-        run = np.maximum(np.searchsorted(self._begins, begin, "right") - 1, 0)
-        names = [f"{each.name}({each.id})" if each.id else each.name for each in self._runs]
-        numbered = {name: at for at, name in enumerate(dict.fromkeys(names))}
-        listed = list(numbered)
-        of_run = np.array([numbered[name] for name in names], np.int64)[run]
+        run = np.maximum(np.searchsorted(self._runs.begin, begin, "right") - 1, 0)
+        listed, of_run = self._shown, self._runs.which[run]
         ids, which_id = distinct(keys)
         pairs, which = distinct(which_id * len(listed) + of_run)
         numbers = []
@@ -105,15 +102,15 @@ class _Table:
         return self._numbers[wanted]
 
 
-def _runs(line: AnyLine | None) -> list[Run]:
+def _runs(line: AnyLine | None) -> Runs:
     """The programs' runs: their names are `jit_f(id)`."""
-    runs = []
-    for block in line.blocks() if line else ():
-        for key, begin, end in zip(block.kinds.tolist(), block.begin.tolist(), block.end.tolist(), strict=True):
-            name = line.kinds.get(key % _UNSIGNED, ("", {}))[0] if line else ""
-            number = _ID.search(name)
-            runs.append(Run(_ID.sub("", name), number[1] if number else "", begin, end))
-    return runs
+    if line is None or not len(events := joined([Events(*block) for block in line.blocks()])):
+        return Runs()
+    ids, which = distinct(events.kinds)
+    names = [line.kinds.get(key % _UNSIGNED, ("", {}))[0] for key in ids.tolist()]
+    keys = [number[1] if (number := _ID.search(name)) else "" for name in names]
+    programs = tuple((_ID.sub("", name), key) for name, key in zip(names, keys, strict=True))
+    return Runs(programs, which, events.begin, events.end).ordered()
 
 
 def _steps(line: AnyLine | None) -> list[Marked]:
@@ -124,7 +121,9 @@ def _steps(line: AnyLine | None) -> list[Marked]:
             name = line.kinds.get(key % _UNSIGNED, ("", {}))[0] if line else ""
             digits = re.search(r"\d+", name)
             found.append(Marked(int(digits[0]) if digits else len(found), begin, end, "marker"))
-    return sorted(found, key=lambda step: step.begin)
+        if len(found) > MOST_STEPS:
+            break
+    return sorted(found, key=lambda step: step.begin)[:MOST_STEPS]
 
 
 def _scaled(value: object, factor: float) -> float | None:

@@ -26,6 +26,16 @@ LIMIT = 1_000_000  # events that the profiler writes at most
 
 
 @dataclass
+class JsonKinds:
+    """What a plane's events share, which is in memory."""
+
+    kinds: Kinds
+
+    def forget(self) -> None:
+        """Keep it: the file isn't read twice."""
+
+
+@dataclass
 class JsonLine:
     """The events of one thread of a trace, as xspace.Line has them."""
 
@@ -122,7 +132,7 @@ class TraceEvents:
         found = []
         for pid in self._kinds:
             lines = tuple(line for key, line in self._lines.items() if key[0] == pid)
-            found.append(Plane(self._names.get(pid, str(pid)), {}, lines, self._kinds[pid]))
+            found.append(Plane(self._names.get(pid, str(pid)), {}, lines, JsonKinds(self._kinds[pid])))
         return tuple(found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from planner.profiles.xspace import Plane
 
 Stats = dict[str, Value]
 Programs = dict[str, dict[str, Instruction]]  # by a program's name and id, as `jit_f(12)`: its instructions
-_METADATA = "/host:metadata"
+METADATA = "/host:metadata"
 _MAIN_MEMORY = 1
 
 
@@ -24,7 +25,7 @@ def programs(planes: Iterable[Plane]) -> Programs:
     found: Programs = {}
     bare: dict[str, list[str]] = {}  # names without an id, which older profiles have alone
     for plane in planes:
-        if plane.name == _METADATA:
+        if plane.name == METADATA:
             for name, stats in plane.kinds.values():
                 proto = next(
                     (value for key, value in stats.items() if key.lower().replace("_", " ") == "hlo proto"), None
@@ -35,6 +36,7 @@ def programs(planes: Iterable[Plane]) -> Programs:
                     except (*wire.DAMAGED, KeyError, RecursionError):
                         continue
                     bare.setdefault(name.partition("(")[0], []).append(name)
+            plane.metadata.forget()
     return {name: found[names[0]] for name, names in bare.items() if len(names) == 1} | found
 
 
@@ -59,7 +61,7 @@ def operation(name: str, program: str, stats: Stats, instruction: Instruction | 
         short, program, category or opcode, opcode, part(short, category, opcode, expression), 0, 0.0, 0.0, 0.0,
         flops, _bytes(stats, opcode), result, read.operands if read else (), result[0].dtype if result else "",
         read.group_size if read and collective(short, category, opcode) else None,
-        _text(stats, "tf_op").rstrip(":"), flops_from, expression,
+        sys.intern(_text(stats, "tf_op").rstrip(":")), flops_from, sys.intern(expression),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import mmap
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -78,18 +79,22 @@ class Line:
 
     name: str
     begin_ps: int
-    kinds: Kinds
-    _names: dict[int, str] = field(repr=False)
+    _metadata: _Metadata = field(repr=False)
     _data: _Bytes = field(repr=False)
     _at: tuple[int, int] = field(repr=False)  # where its message lies
+
+    @property
+    def kinds(self) -> Kinds:
+        """Names and stats that its plane's events share, by id."""
+        return self._metadata.kinds
 
     @property
     def events(self) -> Iterator[Event]:
         """Each event, with all its stats."""
         for blob in self._blobs():
             event = wire.grouped(blob)
-            name, shared = self.kinds.get(wire.number(event, 1), ("", {}))
-            stats = shared | _stats(event.get(4, []), self._names)
+            name, shared = self._metadata.kinds.get(wire.number(event, 1), ("", {}))
+            stats = shared | _stats(event.get(4, []), self._metadata.names)
             begin = self.begin_ps + wire.signed(wire.number(event, 2))
             yield Event(name, begin, wire.number(event, 3), stats)
 
@@ -114,7 +119,7 @@ class Line:
         data, (at, end) = self._data.view, self._at
         while at < end:
             tags: list[int] = []
-            begin, stop = at, min(at + _BLOCK, end)
+            stop = min(at + _BLOCK, end)
             while at < stop:
                 if data[at] == _EVENT:
                     tags.append(at)
@@ -130,7 +135,7 @@ class Line:
                 raise ValueError("a field longer than its message")
             if tags:
                 yield tags, at
-            self._data.release(begin, at)
+            self._data.release()
 
     def _blobs(self) -> Iterator[memoryview]:
         view = self._data.view
@@ -140,14 +145,58 @@ class Line:
                 yield view[at : at + size]
 
 
+class _Metadata:
+    """What a plane's events share, read when it is asked for: a profile of a pod has that of thousands of planes."""
+
+    def __init__(self, data: _Bytes, begin: int, end: int) -> None:
+        self._data, self._at = data, (begin, end)
+
+    def _blobs(self, wanted: int) -> list[memoryview]:
+        """The fields of a number in the plane's message."""
+        view = self._data.view
+        return [view[low:high] for number, low, high in _messages(view, *self._at) if number == wanted]
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """The names of stats, by id."""
+        return {key: wire.text(value, 2) for key, value in wire.entries(self._blobs(5))}
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """The names and stats of events, by id."""
+        return {key: _kind(value, self.names) for key, value in wire.entries(self._blobs(4))}
+
+    def forget(self) -> None:
+        """Give the memory back; it is read again where it is asked for again."""
+        self.__dict__.pop("kinds", None)
+        self.__dict__.pop("names", None)
+        self._data.release()
+
+
+class HasKinds(Protocol):
+    """What a plane's events share, from whatever format."""
+
+    @property
+    def kinds(self) -> Kinds:
+        """The names and stats of events, by id."""
+
+    def forget(self) -> None:
+        """Give back what memory can be."""
+
+
 @dataclass(frozen=True)
 class Plane:
-    """A device, or a host's threads. `kinds` are the names and stats of its events' metadata, by id."""
+    """A device, or a host's threads."""
 
     name: str
     stats: Stats
     lines: tuple[AnyLine, ...]
-    kinds: Kinds = field(default_factory=dict, repr=False)
+    metadata: HasKinds = field(repr=False)
+
+    @property
+    def kinds(self) -> Kinds:
+        """Names and stats of its events' metadata, by id."""
+        return self.metadata.kinds
 
     def line(self, *names: str) -> AnyLine | None:
         """The first line of one of these names."""
@@ -161,11 +210,10 @@ class _Bytes:
         self._held = data
         self.view = memoryview(data)
 
-    def release(self, begin: int, end: int) -> None:
-        """Give the memory back that holds this part of a mapped file; it can be read again."""
+    def release(self) -> None:
+        """Give the memory back that holds what was read of a mapped file; it can be read again."""
         if isinstance(self._held, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            begin -= begin % mmap.PAGESIZE
-            self._held.madvise(mmap.MADV_DONTNEED, begin, end - begin)
+            self._held.madvise(mmap.MADV_DONTNEED)
 
 
 def read(path: Path, told: Callable[[str], None] = lambda _: None) -> tuple[Plane, ...]:
@@ -206,21 +254,22 @@ def _plane(data: _Bytes, begin: int, end: int) -> Plane:
     for number, low, high in _messages(data.view, begin, end):
         if number == 3:
             lines.append((low, high))
-        elif number:
+        elif number in (2, 6):
             described.setdefault(number, []).append(data.view[low:high])
-    names = {key: wire.text(value, 2) for key, value in wire.entries(described.get(5, []))}
-    kinds = {key: _kind(value, names) for key, value in wire.entries(described.get(4, []))}
-    stats = _stats(described.get(6, []), names)
-    found = tuple(_line(data, low, high, kinds, names) for low, high in lines)
-    return Plane(wire.text(described, 2), stats, found, kinds)
+    metadata = _Metadata(data, begin, end)
+    stats = _stats(described.get(6, []), metadata.names)
+    found = tuple(_line(data, low, high, metadata) for low, high in lines)
+    made = Plane(wire.text(described, 2), stats, found, metadata)
+    metadata.forget()
+    return made
 
 
-def _line(data: _Bytes, begin: int, end: int, kinds: Kinds, names: dict[int, str]) -> Line:
+def _line(data: _Bytes, begin: int, end: int, metadata: _Metadata) -> Line:
     """A line: its name and begin, which stand around its events."""
     described: Fields = {}
     view, at = data.view, begin
     while at < end:
-        low, stop = at, min(at + _BLOCK, end)
+        stop = min(at + _BLOCK, end)
         while at < stop:
             if view[at] == _EVENT:
                 size = view[at + 1]
@@ -234,11 +283,11 @@ def _line(data: _Bytes, begin: int, end: int, kinds: Kinds, names: dict[int, str
                 for number, value in wire.fields(view[at:after]):
                     described.setdefault(number, []).append(value)
                 at = after
-        data.release(low, at)
+        data.release()
     if at != end:
         raise ValueError("a field longer than its message")
     begin_ps = wire.number(described, 3) * 1000  # the line's timestamp is in ns, its events' offsets in ps
-    return Line(wire.text(described, 2) or wire.text(described, 11), begin_ps, kinds, names, data, (begin, end))
+    return Line(wire.text(described, 2) or wire.text(described, 11), begin_ps, metadata, data, (begin, end))
 
 
 def _messages(data: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int]]:
