@@ -1,7 +1,8 @@
 """Times that all processes of a run agree on: a collective takes as long as on the slowest.
 
 Every decision that a process takes on a time, as when to stop, must be that of the others, or one
-waits for a collective that no other begins. Each of these is called by all processes.
+waits for a collective that no other begins. Each of these is called by all processes; where a case
+fails on one of them (`planner.processes`), it fails on all.
 """
 
 from __future__ import annotations

@@ -54,10 +54,12 @@ def time_workload(
     call, is_spread = Call(workload), workload.mesh is not None
     loop, now = _loop(workload, call.buffers), agreed_clock() if is_spread else time.perf_counter
     taken = in_turns(call, loop, _warm_up(call, rules, now), rules, keep, is_spread=is_spread, now=now)
-    lacking = missing(workload.collectives, call.text) or (loop is not None and loop.lacks(workload.collectives))
+    looked_for = workload.collectives
+    lacks = bool(missing(looked_for, call.text)) or (loop is not None and loop.lacks(looked_for))
     return Timing(
         platform=jax.default_backend(), wall=summarize(taken.walls), drift=drift(taken.course),
-        dispatch_s=dispatch_floor(workload.mesh), loop=taken.loop, is_spread=is_spread, is_elided=bool(lacking),
+        dispatch_s=dispatch_floor(workload.mesh), loop=taken.loop, is_spread=is_spread,
+        is_kept=not lacks if looked_for else None,
         device=summarize(taken.devices) if taken.devices else None,
         floor_s=floor_s, compile_s=call.compile_s, xla_flops=call.cost.get("flops", math.nan),
         xla_bytes=call.cost.get("bytes accessed", math.nan), temp_bytes=call.temp_bytes,
@@ -106,7 +108,7 @@ class Buffers:
 
     def fill(self) -> None:
         """Make them anew, as where a program that failed has consumed them."""
-        self.arrays = random_arrays(self._workload.operands, self._workload.mesh)
+        self.arrays = jax.block_until_ready(random_arrays(self._workload.operands, self._workload.mesh))
         self.output = jax.tree.map(
             lambda spec: jnp.zeros(spec.shape, spec.dtype, device=spec.sharding), self._output
         )  # fmt: skip
@@ -132,6 +134,8 @@ class Call:
         needed = workload.sharers * program_bytes(self._program, are_arguments_there=False)
         check_fits(devices()[0], needed, "the program takes")
         self._is_spread, self.buffers = workload.mesh is not None, Buffers(workload, output)
+        # a CPU's devices wait for each other on threads of one pool, where runs in a queue take each other's
+        self._is_waited_for = self._is_spread and jax.default_backend() == "cpu"
 
     @property
     def text(self) -> str:
@@ -146,6 +150,8 @@ class Call:
         begin = time.perf_counter()
         for _ in range(n):
             output = self._program(output, *arrays)
+            if self._is_waited_for:
+                jax.block_until_ready(output)
         jax.block_until_ready(output)
         seconds = time.perf_counter() - begin
         self.buffers.output = output

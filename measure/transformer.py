@@ -7,7 +7,7 @@ every `kv_len`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -66,7 +66,7 @@ def in_layers(given: Arguments, made: Callable[[int], Workload]) -> Workload:
 class Whole:
     """How a step lies on one device: whole. On a mesh these are where its devices talk to each other."""
 
-    def gathered(self, matrix: jax.Array, dimension: int) -> jax.Array:
+    def gathered(self, matrix: jax.Array, dimension: int) -> jax.Array:  # noqa: ARG002
         """A matrix as it is multiplied, of which `dimension` is the model's."""
         return matrix
 
@@ -129,13 +129,13 @@ class Step:
     is_training: bool
     is_causal: bool
     dtypes: Dtypes
-    split: Whole = Whole()
+    split: Whole = field(default_factory=Whole)
 
     @classmethod
     def of(cls, given: Arguments) -> Step:
         """A row's step. Raises CaseSkipped for one that makes no sense."""
         names = ("query_len", "kv_len", "d_model", "n_heads", "n_kv_heads", "d_ff")
-        sizes = {name: given.count(name) for name in names}
+        sizes: dict[str, Any] = {name: given.count(name) for name in names}
         made = cls(
             batch=given.count("batch", 1), head_dim=given.count("qk_nope_dim"), vocab=given.count("vocab", 0, least=0),
             n_matrices=given.count("mlp_matrices", 3, least=2), dtypes=Dtypes.of(given),
@@ -159,7 +159,8 @@ class Step:
 
     def function(self, n_layers: int) -> Callable[..., Any]:
         """So many layers as one program."""
-        return self._trained(n_layers) if self.is_training else self._forward(n_layers)
+        made: Callable[..., Any] = self._trained(n_layers) if self.is_training else self._forward(n_layers)
+        return made
 
     def _forward(self, n_layers: int) -> Any:
         each, cached = len(self._matrices()), len(self._caches())

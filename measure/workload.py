@@ -30,6 +30,7 @@ DTYPES = {
 }
 OF_BYTES = {4: "fp32", 2: "bf16", 1: "int8"}
 SHARE = 0.9  # of the memory that is free: the allocator and the profiler take some
+EVERYWHERE = PartitionSpec()  # whole on every device
 INPUT_INIT = "scaled normal; integers uniform"  # what `random_arrays` fills in
 
 
@@ -51,7 +52,7 @@ class Operand:
     shape: tuple[int, ...]
     dtype: Any
     scale: float = 1.0
-    partition: PartitionSpec = PartitionSpec()
+    partition: PartitionSpec = EVERYWHERE
 
     @property
     def spec(self) -> jax.ShapeDtypeStruct:
@@ -107,7 +108,7 @@ class Workload:
     def array_bytes(self) -> int:
         """Bytes of all operands and of the output, as one device's memory holds them, or a CPU's for all of its."""
         held = [*self.specs, *jax.tree.leaves(self.output)]
-        return self.sharers * sum(math.prod(_part(spec)) * spec.dtype.itemsize for spec in held)
+        return self.sharers * sum(math.prod(_part(spec)) * int(spec.dtype.itemsize) for spec in held)
 
     @property
     def sharers(self) -> int:
@@ -122,7 +123,8 @@ class Workload:
 
 def _part(spec: jax.ShapeDtypeStruct) -> tuple[int, ...]:
     """The shape of what one device holds of an array."""
-    return spec.shape if spec.sharding is None else spec.sharding.shard_shape(spec.shape)
+    shape: tuple[int, ...] = spec.shape if spec.sharding is None else spec.sharding.shard_shape(spec.shape)
+    return shape
 
 
 class Arguments:
@@ -219,8 +221,7 @@ def _filled(
             key = jax.random.fold_in(key, lax.axis_index(axis))
         return _draw(key, scale, part, dtype)
 
-    nowhere = PartitionSpec()
-    array: jax.Array = spread.on_each(mesh, fill, (nowhere, nowhere), partition)(seed, scale)
+    array: jax.Array = spread.on_each(mesh, fill, (EVERYWHERE, EVERYWHERE), partition)(seed, scale)
     return array
 
 
@@ -232,4 +233,5 @@ def _draw(key: jax.Array, scale: Any, shape: tuple[int, ...], dtype: Any) -> jax
     if jnp.issubdtype(dtype, jnp.integer):
         bits = jax.random.bits(key, shape, f"uint{8 * dtype.itemsize}")
         return lax.bitcast_convert_type(bits, dtype)
-    return (jax.random.normal(key, shape) * scale).astype(dtype)
+    drawn: jax.Array = (jax.random.normal(key, shape) * scale).astype(dtype)
+    return drawn

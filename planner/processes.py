@@ -27,7 +27,6 @@ from planner.errors import UserError
 
 Value = TypeVar("Value")
 NAMES = ADDRESS, COUNT, INDEX = "JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"
-ALONE = f"{COUNT}=1 runs this process by itself"
 JOIN_S = 60  # seconds in which all processes must have come
 LOST_S = 30  # seconds without a sign of life after which a process counts as lost
 PATIENCE_MS = 2**31 - 1  # that a process waits for the others while they live
@@ -48,17 +47,17 @@ class Processes:
         """Whether this is the process that prints, and writes what is written once."""
         return self.index == 0
 
-    def owns(self, number: int, of: int) -> bool:
-        """Whether the piece of work that begins at `number` of 0 to `of` is this process's.
+    def share(self, first: int, of: int) -> Callable[[int], bool]:
+        """What tells whether the piece of work number `first` + n of all `of` is this process's.
 
         Each has one share, all about as large, in the order of the processes.
         """
-        return number * self.count // max(1, of) == self.index
+        return lambda number: (first + number) * self.count // max(1, of) == self.index
 
     def gather(self, value: Value) -> list[Value]:
         """The value that each process gives, in their order; all must call it, and each waits for the last.
 
-        A value is anything that pickle takes.
+        A value is anything that pickle takes. Raises UserError where a process fails instead (`agreed`), or is lost.
         """
         if self.count == 1:
             return [value]
@@ -68,46 +67,60 @@ class Processes:
         number = next(_GATHERED)
         try:
             client.key_value_set_bytes(f"planner/{number}/{self.index}", pickle.dumps(value))
-            return [
+            found: list[Any] = [
                 pickle.loads(client.blocking_key_value_get_bytes(f"planner/{number}/{index}", PATIENCE_MS))
                 for index in range(self.count)
             ]
         except RuntimeError:  # as JAX's own are
             _leave()
             raise AgreedError(f"another process {LOST}", remedy=AGAIN) from None
+        faults = {index: each for index, each in enumerate(found) if isinstance(each, _Fault)}
+        if len(faults) == self.count and len({fault.line for fault in faults.values()}) == 1:
+            raise AgreedError(found[0].line)
+        for index, fault in faults.items():
+            raise AgreedError(f"process {index} on {fault.host}: {fault.line}")
+        return found
 
     @contextmanager
     def agreed(self) -> Iterator[None]:
         """What is done within it is done on all processes or fails on all: each waits at its end for the others.
 
-        Raises UserError on every process where one raised one, or an OSError: with its line, and which it was. A nested
-        one is a point at which all are known to have come so far.
+        Raises UserError on every process where one raised one, or an OSError: with its line, and which it was. Another
+        exception is raised where it was, and is a UserError of the others. A nested one is a point at which all are
+        known to have come so far.
         """
-        fault: Exception | None = None
         try:
             yield
         except AgreedError:
             raise
         except Exception as error:
-            if self.count == 1:
-                raise
-            fault = error
+            if self.count > 1:
+                try:
+                    self.gather(_Fault(platform.node(), _line(error)))
+                except AgreedError as agreed:
+                    if isinstance(error, (UserError, OSError)):
+                        raise agreed from None
+            raise
         except BaseException:  # a Ctrl-C waits for nobody: the others find this process lost
             if self.count > 1:
                 _leave()
             raise
-        said = self.gather(("" if fault is None else _line(fault), platform.node()))
-        if fault is not None and not isinstance(fault, (UserError, OSError)):
-            raise fault
-        if len(lines := {line for line, _ in said}) == 1 and fault is not None:
-            raise AgreedError(*lines)
-        for index, (line, host) in enumerate(said):
-            if line:
-                raise AgreedError(f"process {index} on {host}: {line}")
+        self.gather(None)
+
+
+ALONE = Processes()
 
 
 class AgreedError(UserError):
     """A fault of one process that all of them know of."""
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """What a process gives in the place of a value where it fails."""
+
+    host: str
+    line: str
 
 
 def _leave() -> None:
@@ -138,7 +151,7 @@ def join(clean: Callable[[], None] = lambda: None) -> Processes:
     """
     address, count, index = os.environ.get(ADDRESS, ""), _number(COUNT), _number(INDEX)
     if count == 1:
-        return Processes()
+        return ALONE
     if count is not None and not 0 <= (index or 0) < count:
         raise UserError(f"{INDEX} is {index} of {count} processes", remedy=f"it is 0 to {count - 1}")
     if address and not re.fullmatch(r".+:\d+", address):
@@ -150,8 +163,13 @@ def join(clean: Callable[[], None] = lambda: None) -> Processes:
 
     if not jax.distributed.is_initialized():
         _unwatch()
-        return Processes()
-    found = Processes(jax.process_count(), jax.process_index())
+        return ALONE
+    try:
+        found = Processes(jax.process_count(), jax.process_index())
+    except RuntimeError as error:  # each waits to hear of the devices of all
+        _leave()
+        what = f"another process {LOST}" if "oordination" in str(error) else str(error).splitlines()[0]
+        raise UserError(what, remedy=AGAIN) from None
     if not found.is_first:
         progress.be_silent()
     return found
@@ -183,7 +201,8 @@ def _initialize(count: int | None, index: int | None) -> None:
             what = f"the processes can't be joined: {', '.join(missing) or error}"
             raise UserError(f"{what}{' not set' if missing else ''}", remedy=f"set {', '.join(NAMES)}") from None
     except RuntimeError as error:
-        raise UserError(f"the processes can't be joined: {str(error).splitlines()[0]}", remedy=ALONE) from None
+        what = f"the processes can't be joined: {str(error).splitlines()[0]}"
+        raise UserError(what, remedy=f"{COUNT}=1 runs this one by itself") from None
 
 
 def _watch(clean: Callable[[], None]) -> None:

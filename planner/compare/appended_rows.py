@@ -15,6 +15,7 @@ from functools import cache
 from planner.catalog import Value as Known
 from planner.compare.comparison_cases import label_of
 from planner.compare.comparison_sheet import KEY, MARKERS, NOTE, CaseRow, ComparisonSheet
+from planner.compare.mesh_labels import LABELS
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.measure.records import EXPECTING, Measurement, case_key, parse_key
@@ -31,6 +32,7 @@ from planner.xlsx.xmltree import every
 
 VALUES_ONLY = "values only: the sheet had no row of this template to copy"
 EFFICIENCIES = ("compute_efficiency", "memory_efficiency")  # typed where no scenario has any: as in the row copied
+UNLINKED = "no prediction: {} has no network in the hardware table"
 LOOKED_UP = "hardware_row"  # the column whose formula finds the chip in the workbook's list
 
 
@@ -56,11 +58,13 @@ def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[
         template, inputs = _case_of(one, sheet)
         label = labels.get(case_key(template, inputs)) or label_of(template, inputs)
         named = {KEY: one.case_key, "hardware_id": one.hardware_id or None, "case_label": label}
-        typed = {**named, "template": template, **inputs, **cells}
+        note = {NOTE: UNLINKED.format(one.hardware_id)} if _is_unlinked(template, one.hardware_id) else {}
+        typed = {**named, "template": template, **inputs, **cells, **note}
         new.measured[number] = one
         source = last.get(template)
         if source is None:
-            typed |= _prediction(template, inputs, one) | {NOTE: VALUES_ONLY}
+            typed |= _prediction(template, inputs, one)
+            typed[NOTE] = "; ".join([VALUES_ONLY, *note.values()])
             _type(sheet, number, typed, sheet.rows[-1] if sheet.rows else None, new)
             continue
         typed = {name: source.value(name) for name in EFFICIENCIES} | typed
@@ -73,6 +77,16 @@ def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[
         _copy_down(copied, source.number, number, new)
         _type(sheet, number, typed, source, new)
     return new
+
+
+def _is_unlinked(template: str, chip: str) -> bool:
+    """Whether a case lies over several of a known chip, of which no network is known."""
+    if template not in LABELS or not chip:
+        return False
+    from planner.compare.prediction import hardware  # here, for it loads numpy
+
+    row = hardware().rows.get(chip)
+    return row is not None and not row["topology"]
 
 
 def _labels(sheet: ComparisonSheet) -> dict[str, str]:

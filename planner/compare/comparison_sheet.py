@@ -15,7 +15,7 @@ from itertools import chain
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.template import Template
-from planner.measure.records import EXPECTING, case_key, parse_key
+from planner.measure.records import case_key, parse_key
 from planner.xlsx.address import Area, address, unquoted
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, is_number
@@ -34,6 +34,7 @@ IDENTITY = {
     "hardware_id": "Chip",
     "hardware_row": "Row of Hardware",
 }
+SHOWN = ".shown"  # how the names of columns end that show another in the unit that people say
 NOTE, NOTE_LABEL = "note", "Your note"
 ENOUGH = 3  # machine names in one row make it the header
 RUN, RUN_HEAD = "run ", "run_on"  # how the key of a run begins, and what its table has above in the column of keys
@@ -70,18 +71,18 @@ class CaseRow:
 
     @cached_property
     def inputs(self) -> dict[str, float | str | None]:
-        """The inputs of its template that stand in its cells; of a row without any, those of its key.
-
-        Such a row is values only: the sheet had no columns for them when it was appended.
-        """
-        names = _inputs(self.template.name) if self.template else ()
-        found = {name: self.text(name) or self.number_in(name) for name in names}
-        key = self.text(KEY)
-        is_blank = all(value is None for name, value in found.items() if name not in EXPECTING)
-        if self.template and is_blank and key.startswith(f"{self.template.name}|"):
-            with suppress(ValueError):
-                return found | parse_key(key)[1]
-        return found
+        """The inputs of its template that stand in its cells; what the sheet has no column for is as its key says."""
+        if self.template is None:
+            return {}
+        names = _inputs(self.template.name)
+        typed = {name: self.text(name) or self.number_in(name) for name in names if name in self.columns}
+        if len(typed) == len(names):
+            return typed
+        with suppress(ValueError):
+            template, keyed = parse_key(self.text(KEY))
+            if template == self.template.name:
+                return {name: typed.get(name, keyed.get(name)) for name in names}
+        return typed
 
     @cached_property
     def keys(self) -> set[str]:

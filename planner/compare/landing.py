@@ -237,11 +237,16 @@ def latest(measured: Iterable[Measurement], skipped: list[tuple[str, str]]) -> l
 
 
 def _fits(row: CaseRow, measured: Measurement) -> bool:
-    """Whether the row can be this measurement's: same chip and flags, where both are known."""
-    chip, flags = row.text("hardware_id"), row.text("compiler_flags")
-    is_fresh = not flags and is_missing(row.value("measured_time"))
+    """Whether the row can be this measurement's: same chip, flags and mesh, where both are known."""
+    chip = row.text("hardware_id")
+    is_fresh = not row.text("compiler_flags") and is_missing(row.value("measured_time"))
     same_chip = not chip or not measured.hardware_id or chip == measured.hardware_id
-    return same_chip and (is_fresh or flags == measured.compiler_flags)
+    return same_chip and (is_fresh or _ran_as(row) == (measured.compiler_flags, *measured.lies))
+
+
+def _ran_as(row: CaseRow) -> tuple[str, ...]:
+    """The compiler flags, the mesh, the axis and the order of devices of a row's time."""
+    return tuple(row.text(name) for name in ("compiler_flags", "mesh", "mesh_axis", "device_order"))
 
 
 def _distance(row: CaseRow, measured: Measurement) -> tuple[bool, bool, int]:
@@ -267,6 +272,8 @@ def cells_of(row: CaseRow | None, measured: Measurement) -> dict[str, Value]:
         "compiler_flags": measured.compiler_flags or None,
         "device": measured.device_kind or None,
         "mesh": measured.mesh or None,
+        "mesh_axis": measured.axis or None,
+        "device_order": measured.device_order or None,
         "method": measured.method or None,
         "run_id": measured.run_id or None,
         "measured_on": measured.timestamp or None,

@@ -88,6 +88,14 @@ class Found:
     chosen: list[Chosen] = field(default_factory=list)
     of_each: list[Plan] = field(default_factory=list)
 
+    def count(self, tried: int, passed: int, unknown: int, refused: Mapping[str, int]) -> None:
+        """Count further plans."""
+        self.tried += tried
+        self.passed += passed
+        self.unknown += unknown
+        for name, count in refused.items():
+            self.refused[name] = self.refused.get(name, 0) + count
+
 
 @dataclass
 class _Pool:
@@ -98,7 +106,8 @@ class _Pool:
     costs: np.ndarray | None = None
     ends: np.ndarray = field(default_factory=lambda: np.empty(0))
 
-    def add(self, subject: int, numbers: np.ndarray, costs: np.ndarray, ends: np.ndarray) -> None:
+    def add(self, subject: int | np.ndarray, numbers: np.ndarray, costs: np.ndarray, ends: np.ndarray) -> None:
+        """Add candidates of a subject, or each of its own."""
         self.subjects = np.concatenate([self.subjects, np.full(len(numbers), subject)])
         self.numbers = np.concatenate([self.numbers, numbers])
         self.ends = np.concatenate([self.ends, ends])
@@ -144,26 +153,32 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
     found, pool = Found(objectives), _Pool()
     leaders: dict[int, tuple[float, int]] = {}  # by subject the least cost, and whose it is
     spaces = [sensible.space(asked, subject, alone=alone) for subject in asked.subjects]
-    whole = sum(space.count for space in spaces)
+    whole, first = sum(space.count for space in spaces), 0
+    shared = f", shared by {asked.among.count} processes" if asked.among.count > 1 else ""
     for at, (subject, space) in enumerate(zip(asked.subjects, spaces, strict=True)):
         plans = Plans(template, subject.facts, asked.given, space, wanted, asked.backend)
 
         def reduced(block: Block, rows: dict[str, Array]) -> _Reduced:
             return _reduce(block, rows, checks, asked.conditions, objectives, ends)
 
-        for block, part in plans.each(reduced):
-            found.tried += block.count
-            found.passed += part.passed
-            found.unknown += part.unknown
-            for name, count in part.refused.items():
-                found.refused[name] = found.refused.get(name, 0) + count
+        for block, part in plans.each(reduced, asked.among.share(first, whole)):
+            found.count(block.count, part.passed, part.unknown, part.refused)
             if len(part.numbers):
                 pool.add(at, part.numbers + block.start, part.costs, part.ends)
-                first = int(np.argmin(part.costs[:, 0]))
-                leader = float(part.costs[first, 0]), int(part.numbers[first]) + block.start
+                best = int(np.argmin(part.costs[:, 0]))
+                leader = float(part.costs[best, 0]), int(part.numbers[best]) + block.start
                 leaders[at] = min(leader, leaders.get(at, leader))
-            progress.step(f"{found.tried:,} of {whole:,} plans")
+            progress.step(f"{found.tried:,} of {whole:,} plans{shared}")
+        first += space.count
     progress.clear()
+    (found, pool, leaders), *others = asked.among.gather((found, pool, leaders))
+    for other, candidates, leading in others:
+        found.count(other.tried, other.passed, other.unknown, other.refused)
+        if candidates.costs is not None:
+            pool.add(candidates.subjects, candidates.numbers, candidates.costs, candidates.ends)
+        for at, leader in leading.items():
+            leaders[at] = min(leader, leaders.get(at, leader))
+    found.refused = {name: found.refused[name] for name in (*checks, *asked.conditions) if name in found.refused}
     if not len(pool.numbers):
         raise _none(asked, found, spaces)
     _choose(asked, found, pool, spaces, top, alone=alone)

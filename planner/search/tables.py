@@ -32,7 +32,7 @@ def write(
         write_atomically(path, made)
         return count
     with written_atomically(path) as temporary:
-        return (_csv if path.suffix.lower() == ".csv" else _parquet)(temporary, columns, parts)
+        return (_csv if path.suffix.lower() == ".csv" else write_parquet)(temporary, columns, parts)
 
 
 def check_writable(path: Path) -> None:
@@ -82,7 +82,8 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\r\n') else text
 
 
-def _parquet(path: Path, columns: Sequence[Column], parts: Iterable[Part]) -> int:
+def write_parquet(path: Path, columns: Sequence[Column], parts: Iterable[Part]) -> int:
+    """Write the table as Parquet, where nobody reads it yet; returns how many rows it has."""
     import pyarrow
     import pyarrow.parquet
 
