@@ -35,7 +35,7 @@ CASES = [
     ("search of Llama-3.1-405B on 8,192 chips", 3.0,
      ["optimize", *TRAINING, "n_chips=8192", "batch_tokens=16777216", "--minimize", "step_time_expected"]),
     ("front of 4e5 plans of DeepSeek-V3", 3.0,
-     ["optimize", "inference", "-m", "deepseek-v3", "-H", "h100-sxm", "--over", "batch=1..1440",
+     ["optimize", "inference", "-m", "deepseek-v3", "-H", "h100-sxm", "--over", "batch=1..1440", "prefill_chips=0",
       "--minimize", "cost_per_million_tokens_expected", "--and", "time_per_output_token_expected"]),
 ]  # fmt: skip
 PARQUET = [

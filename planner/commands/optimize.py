@@ -46,7 +46,7 @@ def command(
     Training is searched over the ways of its mesh, microbatches, chunks of stages, remat and ZeRO stages; serving over
     chips, layouts and batch. What --set types stays as it is, and so do precision, batch tokens and lengths unless
     --over names them. Layouts that practice avoids are left out (docs/search.md), unless --over names their ways.
-    Plans within the error bar of the best are ties, and the simplest of them comes first.
+    Plans so near the best that no published runs tell them apart are ties, and the simplest of them comes first.
     """
     if not least and not most:
         raise UserError("nothing says what is best", remedy="write --minimize step_time_expected")
@@ -71,10 +71,6 @@ def command(
             return
         click.echo("\n".join(of_search(asked, found)))
         if output is not None:
-            from planner.search.listed import listed
-
-            columns, part = listed(asked, found)
-            drawn = [each.row.name for each in objectives[:2]] if len(objectives) > 1 else ()
-            click.echo(f"Wrote {output}: {tables.write(output, asked, columns, [part], 'Search', drawn):,} plans.")
+            click.echo(f"Wrote {output}: {tables.write_found(output, asked, found):,} plans.")
         if workbook is not None:
-            click.echo(scenarios.write(workbook, asked, found.plans, databases))
+            click.echo(scenarios.write(workbook, asked, found, databases))

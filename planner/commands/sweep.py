@@ -60,7 +60,7 @@ def command(
         else:
             count = (
                 shares.write(output, among, sweep.columns, sweep.parts()) if is_shared
-                else tables.write(output, asked, sweep.columns, sweep.parts(), "Sweep")
+                else tables.write(output, asked, sweep.columns, sweep.parts())
             )  # fmt: skip
             of = f" of {sweep.count:,}" if wheres else ""
             parts = f", in {among.count} parts" if is_shared else ""
