@@ -110,7 +110,7 @@ def _kind(plan: Plan, which: Scenario) -> str:
 
 
 def share_line(cases: Cases) -> Line:
-    """How much of the busy time the recognised cases take."""
+    """How much of the operations' time was recognised."""
     return Line("Recognised, of all operations' time", cases.share, PERCENT, note=cases.said)
 
 

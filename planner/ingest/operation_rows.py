@@ -20,7 +20,7 @@ class Row:
 
     one: Operation
     name: str
-    share: float | None  # of the busy time of all devices
+    share: float | None  # of the time of all operations, which may overlap
     efficiency: float | None
     bound: str
     lacking: str
@@ -42,7 +42,7 @@ def rows(profile: Profile, peaks: Peaks) -> list[Row]:
 
     Of more than have room those that differ in their number alone, as the layers of a model do, are one row.
     """
-    busy = sum(device.busy for device in profile.devices)
+    everything = sum(operation.self_time for operation in profile.operations)
     found = pooled(profile.operations)
     names = {_same(each): [each.name] for each in found}
     if len(found) > MOST:
@@ -50,7 +50,7 @@ def rows(profile: Profile, peaks: Peaks) -> list[Row]:
         for each in found:
             names.setdefault(_same(_unnumbered(each)), []).append(each.name)
         found = pooled(map(_unnumbered, found))
-    return [_row(each, names[_same(each)], peaks, busy, profile.lacks) for each in found]
+    return [_row(each, names[_same(each)], peaks, everything, profile.lacks) for each in found]
 
 
 def _unnumbered(one: Operation) -> Operation:
@@ -62,12 +62,12 @@ def _same(one: Operation) -> tuple[object, ...]:
     return one.program, one.name, one.category, one.result, one.operands, one.expression
 
 
-def _row(one: Operation, names: Sequence[str], peaks: Peaks, busy: float, lacks: Mapping[str, str]) -> Row:
+def _row(one: Operation, names: Sequence[str], peaks: Peaks, everything: float, lacks: Mapping[str, str]) -> Row:
     lost = waste.of(one, peaks)
     return Row(
         one=one,
         name=names[0] if len(names) == 1 else f"{one.name} ({len(names)} alike)",
-        share=one.self_time / busy if busy else None,
+        share=one.self_time / everything if everything else None,
         efficiency=lost.efficiency if lost else None,
         bound=lost.bound if lost else "",
         lacking="; ".join(_lacking(one, peaks, lacks)),

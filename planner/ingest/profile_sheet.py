@@ -48,7 +48,7 @@ def writer(
 COLUMNS: tuple[tuple[str, str, Callable[[Row], object]], ...] = (
     ("Operation", "@", lambda row: _cut(row.name)),
     ("Self (ms)", SAID, lambda row: row.one.self_time / factor(MS, SECONDS)),
-    ("Of busy time", SHARE, lambda row: row.share),
+    ("Of all of them", SHARE, lambda row: row.share),
     ("Runs", WHOLE, lambda row: row.one.count or None),
     ("Program", "@", lambda row: _cut(row.one.program)),
     ("Category", "@", lambda row: _cut(row.one.category or row.one.opcode)),

@@ -39,8 +39,8 @@ def lines(found: Ingested) -> Iterator[str]:
     yield ""
     found_rows = rows(profile, found.peaks)
     body = [list(_operation(row)) for row in found_rows[:MOST]]
-    heads = [f"Operations: {len(found_rows):,}", "self", "of busy", "runs", "median", "category", "of roofline"]
-    yield from table.aligned(heads, body, right=("self", "of busy", "runs", "median", "of roofline")).splitlines()
+    heads = [f"Operations: {len(found_rows):,}", "self", "of all", "runs", "median", "category", "of roofline"]
+    yield from table.aligned(heads, body, right=("self", "of all", "runs", "median", "of roofline")).splitlines()
 
 
 def _operation(row: Row) -> Iterator[str]:
