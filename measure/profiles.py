@@ -22,7 +22,8 @@ import numpy as np
 
 from planner.errors import Place, UserError
 from planner.profiles import sweep, wire, xspace
-from planner.profiles.xspace import Event, Plane
+from planner.profiles.xspace import Plane
+from planner.profiles.xspace_lines import Event
 
 PS = 1e-12  # seconds
 HOST = "/host:CPU"

@@ -43,6 +43,8 @@ def test_jax_on_cuda(tmp_path):
             "Stream #13(Compute)": [
                 kernel("gemm_fusion_dot_1", 100, 50, 1, hlo_op="gemm_fusion_dot.1", **ours),
                 kernel("loop_add_fusion", 60, 10, 9, hlo_op="loop_add_fusion", **ours),
+                kernel("__amd_rocclr_copyBuffer.kd", 70, 2, 9, hlo_op="copy.1", **ours),
+                kernel("gemm", 75, 2, 9, hlo_op="async-start.1", **ours),
             ],
             "Stream #14(Compute)": [
                 kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 120, 50, 2, hlo_op="all-reduce-start.1", **ours)
@@ -65,7 +67,10 @@ def test_jax_on_cuda(tmp_path):
     parts = [step.parts.compute, step.parts.communication, step.parts.copy, step.parts.gap]
     assert [round(each * 1e6) for each in parts] == [50, 20, 10, 0]
     assert [each.count for each in device.operations if each.name == "loop_add_fusion"] == [1]
-    assert next(each.bytes for each in device.operations if each.part == "copy") == 4096
+    assert [(each.name, each.bytes) for each in device.operations if each.part == "copy"] == [("MemcpyH2D", 4096)]
+    assert {each.name: each.part for each in device.operations if each.name in ("copy.1", "async-start.1")} == {
+        "copy.1": "compute", "async-start.1": "compute",
+    }  # fmt: skip
 
 
 def test_tpu_with_steps_and_sparse_cores(tmp_path):

@@ -14,7 +14,8 @@ import numpy as np
 from planner.profiles import xla
 from planner.profiles.profile import Operation
 from planner.profiles.recording import Events, Integers, Marked, Recording, Run, Runs, looked_up
-from planner.profiles.xspace import Event, Plane
+from planner.profiles.xspace import Plane
+from planner.profiles.xspace_lines import Event
 
 _END = "end: "
 _LAUNCH = 5  # the flow's type from the call of a program to its runs

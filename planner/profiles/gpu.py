@@ -19,7 +19,8 @@ import numpy.typing as npt
 from planner.profiles import xla
 from planner.profiles.profile import Operation
 from planner.profiles.recording import Events, Integers, Marked, Recording, Run, Runs, looked_up
-from planner.profiles.xspace import Event, Plane
+from planner.profiles.xspace import Plane
+from planner.profiles.xspace_lines import Event
 
 PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
 _STREAM = re.compile(r"^stream\b|^\s*#?\d+\s*\((?:compute|kernel|memcpy)", re.I)

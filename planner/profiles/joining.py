@@ -8,6 +8,7 @@ from planner.profiles import sources, tools
 from planner.profiles.profile import Device, Profile
 from planner.profiles.profile_files import Files, host
 from planner.profiles.sources import Source
+from planner.profiles.tool_table import ToolTable
 
 _CUSTOM = "custom calls (Pallas kernels, libraries) carry none"
 _UNKNOWN = {
@@ -43,7 +44,7 @@ def joined(parts: Sequence[Source], files: Files) -> Profile:
     return Profile(tuple(map(str, files.files)), "+".join(formats), device, hosts, tuple(devices), facts, lacks)
 
 
-def _of_table(table: tools.ToolTable, name: str) -> Device:
+def _of_table(table: ToolTable, name: str) -> Device:
     """All cores of a capture as one device: the tools add them up."""
     parts = tools.parts_of(table.operations, table.idle)
     if not table.operations and table.steps:

@@ -64,7 +64,7 @@ def part(name: str, category: str = "", opcode: str = "", expression: str = "") 
         return "copy"
     if opcode in ("infeed", "outfeed") or category in ("infeed", "outfeed", "host send", "host recv"):
         return "copy"
-    if asynchronous and "copy" in f"{name} {category} {opcode}" and (HOST_MEMORY in expression or not expression):
+    if asynchronous and "copy" in f"{name} {category} {opcode}" and HOST_MEMORY in expression:
         return "copy"
     if asynchronous or _WAIT.search(name):
         return "wait"

@@ -18,7 +18,7 @@ from planner.profiles.profile import Device
 from planner.profiles.profile_files import host
 from planner.profiles.recording import Recording
 from planner.profiles.summary import summarise
-from planner.profiles.tools import ToolTable
+from planner.profiles.tool_table import ToolTable
 from planner.profiles.trace_events import LIMIT, TraceEvents
 from planner.profiles.xspace import Plane
 

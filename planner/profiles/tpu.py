@@ -13,7 +13,8 @@ import numpy as np
 from planner.profiles import xla
 from planner.profiles.profile import Operation
 from planner.profiles.recording import MOST_STEPS, Events, Integers, Marked, Recording, Runs, distinct, joined
-from planner.profiles.xspace import AnyLine, Plane
+from planner.profiles.xspace import Plane
+from planner.profiles.xspace_lines import AnyLine
 
 PLANE = re.compile(r"^/device:(?:TPU|CUSTOM|TPU_SYSTEM)[:\d]*", re.I)
 SPARSE = re.compile(r"sparse ?core", re.I)

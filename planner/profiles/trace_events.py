@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from planner.profiles.xspace import Block, Event, Kinds, Plane, Stats
+from planner.profiles.xspace import Plane
+from planner.profiles.xspace_lines import Block, Event, Kinds, Stats
 
 _PASSING = {  # what is each event's own, and not its operation's
     "device_offset_ps", "device_duration_ps", "run_id", "correlation_id", "flow", "id", "_c", "_p", "_ct", "_pt", "_a",

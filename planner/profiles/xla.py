@@ -10,7 +10,7 @@ from dataclasses import replace
 from planner.profiles import hlo_proto, hlo_text, wire
 from planner.profiles.hlo_text import Instruction, dot_flops
 from planner.profiles.parts import collective, part
-from planner.profiles.profile import Operation
+from planner.profiles.profile import Operation, Part
 from planner.profiles.wire import Value
 from planner.profiles.xspace import Plane
 
@@ -65,6 +65,14 @@ def operation(name: str, program: str, stats: Stats, instruction: Instruction | 
     )  # fmt: skip
 
 
+def _kernel_part(shown: str, program: str, by_operation: Part) -> Part:
+    """What a kernel's time is: it runs, so it waits for nothing. A buffer that a program copies stays on the device."""
+    if by_operation == "communication" or (program and "copybuffer" in shown.lower()):
+        return "communication" if by_operation == "communication" else "compute"
+    found = part(shown)
+    return "compute" if found == "wait" else found
+
+
 def _flops(stats: Stats, category: str, opcode: str) -> float | None:
     """FLOPs of one run by the file: what the model asks for, else what the device does."""
     found = [value for key in ("model_flops", "flops") if (value := _number(stats.get(key))) is not None]
@@ -106,7 +114,7 @@ def kernel(name: str, program: str, stats: Stats, instruction: Instruction | Non
     return replace(
         made,
         category=made.category or ("copy" if moved else "kernel"),
-        part=part(shown, "", made.opcode) if made.part == "compute" else made.part,
+        part=_kernel_part(shown, program, made.part),
         bytes=float(moved[1]) if moved and int(moved[1]) else made.bytes,
         source=_text(stats, "name") or made.source,
         expression=name,
