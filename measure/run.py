@@ -192,6 +192,9 @@ def _identity(case: Case, hardware_ids: Sequence[str]) -> dict[str, Any]:
 def _extrapolated(workload: Workload, deep: Timing, flat: Timing, case: Case) -> dict[str, Any]:
     """The columns of a case of which a few layers were run: each further one takes what one took."""
     layer = (deep.primary.median - flat.primary.median) / (workload.timed_layers - 1)
+    if layer <= 0:
+        reason = f"{workload.timed_layers} layers took no longer than one: too noisy to extrapolate from"
+        return {"status": "failed", "reason": reason}
     factor = (flat.primary.median + (workload.n_layers - 1) * layer) / deep.primary.median
     columns = _columns(deep, case)
     scaled = {name: value * factor for name, value in columns.items() if name.startswith(("t_", "ci95"))}

@@ -241,7 +241,7 @@ def test_a_workbook_without_such_cases_says_how_they_come(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_sharded_cases_compute_what_one_device_computes() -> None:
     """Each matmul and step over data, FSDP and tensor ways equals the same arrays on one device."""
-    meshes = ["data=2,tensor=4", "fsdp=2,tensor=2,data=2", "tensor=8"]
+    meshes = ["data=2,tensor=4", "fsdp=2,tensor=2,data=2"]
     done = subprocess.run(
         command("numbers", *meshes), env=environment(8), capture_output=True, text=True, check=False
     )  # fmt: skip
