@@ -340,3 +340,13 @@ def test_each_scenario_has_a_sheet_of_its_own(profile: Path, plan: Path) -> None
         ingest(profile, plan, "--device", "tpu-v5p", "--scenario", scenario)
     assert [name for name in Package.read(plan).sheets() if name.startswith("Profile")] == ["Profile", "Profile_again"]
     assert [table.title for table in gather(plan).own] == ["Your runs", "Profile", "Profile of again"]
+
+
+def test_a_kernel_whose_flops_nobody_told_has_no_roofline() -> None:
+    """A custom call's bytes alone say nothing of what it computes: no efficiency, and no waste that isn't one."""
+    peaks = peaks_of(of(operation()).devices[0], V5P)
+    kernel = operation("splash", category="custom-call", opcode="custom-call", bytes=1e6)
+    (row,) = operation_rows.rows(of(kernel), peaks)
+    assert (row.efficiency, row.bound) == (None, "")
+    assert row.lacking.startswith("flops: ")
+    assert operation_rows.rows(of(replace(kernel, flops=1e9)), peaks)[0].efficiency is not None

@@ -24,7 +24,7 @@ MS, US = "ms", "us"
 HEADS = ("What", "Measured", "Unit", "Plan", "Of the plan", "Note")
 LONGEST = 160  # letters of a name or of shapes
 SHARE, WHOLE = "0.0%", "#,##0"
-CHART_AT, PRINTED = "I", "N"  # right of the first lines, above the operations; what is on paper
+CHART_AT, PRINTED = "G", "N"  # below the first lines, right of what follows; what is on paper
 CHART_WIDTH = 18.0  # cm
 DECADES = (0.01, 10_000.0)  # FLOP a byte, what the roofline's axis spans
 PARTS = (
@@ -80,6 +80,7 @@ class _Sheet:
     def write(self, lines: Sequence[Line], about: Sequence[tuple[str, str]]) -> None:
         """All of it, and the chart."""
         self._lines(lines)
+        beside = self.at + 1
         self._about(about)
         self._parts()
         self._programs()
@@ -87,7 +88,7 @@ class _Sheet:
         self.page.corner = f"B{FIRST_ROW + 1}"
         self.page.widths(38, 13, 12, 13, 32, 24, 15, *[13] * 5, 12, 44, 40, 14, 18, 60)
         if chart := self._roofline(first, last):
-            self.page.sheet.add_chart(chart, f"{CHART_AT}{FIRST_ROW + 1}")
+            self.page.sheet.add_chart(chart, f"{CHART_AT}{beside}")
             self.page.sheet.print_area = f"A1:{PRINTED}{self.at - 1}"
 
     def _heads(self, title: str, heads: Sequence[str], right: Sequence[int] = ()) -> None:

@@ -11,6 +11,8 @@ from planner.profiles.hlo_text import size
 from planner.profiles.profile import Device, Operation, Profile, pooled
 from planner.profiles.waste import Waste
 
+CLOSED = "custom-call"  # a kernel whose FLOPs nobody has told
+
 
 @dataclass(frozen=True)
 class Peaks:
@@ -41,11 +43,13 @@ def peaks_of(device: Device | None, chip: Chip) -> Peaks:
 def of(operation: Operation, peaks: Peaks) -> Waste | None:
     """What an operation loses; None where neither FLOPs nor bytes are known, or the peaks aren't.
 
-    The bytes that a format lacks are at least those of its arrays where its FLOPs are known.
+    A custom call without FLOPs is no operation that only moves its bytes. The bytes that a format lacks are at least
+    those of its arrays where its FLOPs are known.
     """
     if operation.bytes is None and operation.flops:
         operation = replace(operation, bytes=sum(map(size, (*operation.operands, *operation.result))) or None)
-    if not (operation.flops or operation.bytes) or peaks.bandwidth is None:
+    is_closed = operation.flops is None and CLOSED in (operation.category, operation.opcode)
+    if not (operation.flops or operation.bytes) or peaks.bandwidth is None or is_closed:
         return None
     found = waste.by_operation([operation], peaks.by_dtype.get(operation.dtype, peaks.flops), peaks.bandwidth)
     return found[0] if found and found[0].efficiency is not None else None
