@@ -28,8 +28,10 @@ from planner.xlsx.sheet_rules import RANGES, reshape
 from planner.xlsx.sheetedit import Content, NewRow
 from planner.xlsx.sheetxml import SheetXml, TemplateCell
 from planner.xlsx.worksheet import Worksheet
+from planner.xlsx.xmltree import every
 
 VALUES_ONLY = "values only: the sheet had no row of this template to copy"
+EFFICIENCIES = ("compute_efficiency", "memory_efficiency")  # typed where no scenario has any: as in the row copied
 UNLINKED = "no prediction: {} has no network in the hardware table"
 
 
@@ -64,6 +66,7 @@ def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[
             typed[NOTE] = "; ".join([VALUES_ONLY, *note.values()])
             _type(sheet, number, typed, sheet.rows[-1] if sheet.rows else None, new)
             continue
+        typed = {name: source.value(name) for name in EFFICIENCIES} | typed
         if source.number not in templates:
             templates[source.number] = sheet.xml.template(source.number)
         copied = templates[source.number]
@@ -214,6 +217,18 @@ def extend_ranges(package: Package, sheet: ComparisonSheet, appended: Collection
     worksheet = Worksheet(package.parts[sheet.part])
     reshape(worksheet.root, _stretch(sheet, appended), *RANGES)
     package.replace(sheet.part, worksheet.xml())
+
+
+def offer_templates(package: Package, sheet: ComparisonSheet, new: Iterable[Measurement]) -> None:
+    """Let the list of templates to choose from have those of new rows too."""
+    known, worksheet = set(library.names()), Worksheet(package.parts[sheet.part])
+    wanted = dict.fromkeys(parse_key(one.case_key)[0] for one in new)
+    lists = [(found, (found.text or "").strip('"').split(",")) for found in every(worksheet.root, "formula1")]
+    for found, names in lists:
+        more = [name for name in wanted if name not in names]
+        if more and known.issuperset(names):
+            found.text = f'"{",".join([*names, *more])}"'
+            package.replace(sheet.part, worksheet.xml())
 
 
 def extend_names(package: Package, sheet: ComparisonSheet, appended: Collection[int]) -> None:

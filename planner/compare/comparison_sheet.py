@@ -37,7 +37,7 @@ IDENTITY = {
 SHOWN = ".shown"  # how the names of columns end that show another in the unit that people say
 NOTE, NOTE_LABEL = "note", "Your note"
 ENOUGH = 3  # machine names in one row make it the header
-RUN, RUN_HEAD = "run ", "run_scenario"  # how the key of a run begins, and what its table has in the column of templates
+RUN, RUN_HEAD = "run ", "run_on"  # how the key of a run begins, and what its table has above in the column of keys
 RUN_HEADS = 3  # the rows of its title, its labels and its machine names
 
 
@@ -144,7 +144,7 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
     kept = [row for row in rows if row.text("template") or row.text(KEY)]
     on, area = names.get(MARKER, ("", Area(0, 0, 0, 0)))
     sized_to = area.bottom if on == name else 0
-    runs_header = next((row.number for row in kept if row.text("template") == RUN_HEAD), 0)
+    runs_header = next((row.number for row in kept if row.text(KEY) == RUN_HEAD), 0)
     runs = tuple(row.number for row in kept if row.number > runs_header > 0 and row.text(KEY).startswith(RUN))
     others = {*range(runs_header - RUN_HEADS + 1, runs_header + 1), *runs}
     cases = tuple(row for row in kept if row.number not in others)

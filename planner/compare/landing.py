@@ -20,6 +20,7 @@ from planner.compare.appended_rows import (
     extend_names,
     extend_ranges,
     extend_tables,
+    offer_templates,
     outside,
     unknown_chips,
 )
@@ -146,13 +147,20 @@ def land(path: Path, choose: Callable[[Landing], None]) -> Landing:
     """
     with locked(path), still():
         package = Package.read(path)
-        parsed = parse_sheets(package)
-        landing = Landing(package, find(package, parsed))
-        choose(landing)
-        if landing.values or landing.homeless:
-            landing.recalculated = _type(landing, parsed)
+        landing = land_in(package, choose)
+        if landing.recalculated:
             landing.sheet.xml.forget()  # to write takes memory too
             package.write(path)
+    return landing
+
+
+def land_in(package: Package, choose: Callable[[Landing], None]) -> Landing:
+    """The same into a package, in place."""
+    parsed = parse_sheets(package)
+    landing = Landing(package, find(package, parsed))
+    choose(landing)
+    if landing.values or landing.homeless:
+        landing.recalculated = _type(landing, parsed)
     return landing
 
 
@@ -173,6 +181,7 @@ def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
     done = edit(package, parsed, sheet.name, contents | new.contents, new.like, new.copies, before, flagged)
     if new.measured:
         extend_ranges(package, sheet, new.measured)
+        offer_templates(package, sheet, landing.homeless)
         landing.unknown_chips = unknown_chips(sheet, parsed, landing.homeless)
         landing.outside = outside(sheet, new.measured)
     return done

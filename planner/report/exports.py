@@ -94,10 +94,10 @@ def _records(report: ReportData) -> Iterator[CsvRecord]:
         yield from _section(report, "headlines", section)
     for runs in report.near:
         yield from _near(runs)
-    for search in report.searches:
-        yield from _search(search.title.lower(), search.numbers)
     for own in report.own:
         yield from _table(own.title.lower(), own, "")
+    for search in report.searches:
+        yield from _search(search.title.lower(), search.numbers)
     for sweep in (*report.sweeps, *report.what_ifs):
         yield from _table(f"sweep {sweep.title}".strip(), sweep, report.swept)
     if report.comparison:
