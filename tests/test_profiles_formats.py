@@ -144,7 +144,7 @@ def test_torch_links_shapes_and_steps(tmp_path):
         torch_kernel("sm90_gemm", 70, 10, correlation=1),
         torch_kernel("splitKreduce", 80, 1, correlation=2),
         torch_kernel("triton_poi_fused_0", 85, 5, correlation=3),
-        torch_kernel("ncclDevKernel_AllGather_RING_LL", 87, 6, correlation=3, dtype="BFloat16",
+        torch_kernel("ncclDevKernel_Generic", 87, 6, correlation=3, dtype="BFloat16",
                      **{"Collective name": "_allgather_base", "In msg nelems": 1024, "Group size": 8}),
     ]  # fmt: skip
     path = tmp_path / "rank0.json"
@@ -238,3 +238,12 @@ def test_trace_json_of_a_gpu(tmp_path):
     found = read(path)
     assert (found.format, found.found, found.step_times) == ("trace.json", "module", pytest.approx([25e-6] * 4))
     assert found.devices[0].programs[0].count == 4
+
+
+def test_a_device_that_only_copied_has_no_steps(tmp_path):
+    """Beside a device whose module repeats, one without any program isn't a step of its whole time."""
+    run = [kernel("k", 10 * n, 5, n, hlo_op="fusion.1", hlo_module="jit_f", program_id=1) for n in range(3)]
+    copy = {"Stream #1": [kernel("CopyDeviceToDevice", 0, 900, 9)]}
+    found = read(written(tmp_path / "h.xplane.pb", {"/device:GPU:0": copy, "/device:GPU:1": {"Stream #1": run}}))
+    assert [len(device.steps) for device in found.devices] == [0, 3]
+    assert (found.found, found.step_times) == ("module", pytest.approx([5e-6] * 3))

@@ -139,7 +139,9 @@ class _Table:
         name, key = str(stats.get("hlo_module", "")), str(stats.get("program_id", ""))
         program = f"{name}({key})" if name and key else name
         of_program = self._programs.get(program) or {}
-        self.kinds.append(xla.kernel(kernel, program, stats, of_program.get(str(stats.get("hlo_op", "")))))
+        operation = str(stats.get("hlo_op", ""))  # older versions number the kernels of a library's call: `gemm.1.0`
+        instruction = of_program.get(operation) or of_program.get(operation.rpartition(".")[0])
+        self.kinds.append(xla.kernel(kernel, program, stats, instruction))
         if name and (name, key) not in self.modules:
             self.modules.append((name, key))
         self.of_module.append(self.modules.index((name, key)) if name else -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from planner.profiles import sources, tools
 from planner.profiles.profile import Device, Profile
@@ -14,7 +15,7 @@ _CUSTOM = "custom calls (Pallas kernels, libraries) carry none"
 _UNKNOWN = {
     "xplane": "the file doesn't name the device",
     "trace.json": "a trace.json doesn't name the device: the .xplane.pb or overview_page may",
-    "kineto": "the trace has no properties of the device",
+    "kineto": "the trace doesn't name the device",
 }
 
 
@@ -31,6 +32,9 @@ def joined(parts: Sequence[Source], files: Files) -> Profile:
         facts = dict(table.facts)
         if table.cores:
             facts["cores"] = str(table.cores)
+    if any(step.found != "whole" for device in devices for step in device.steps):
+        # a device that only copied has no steps beside those that have
+        devices = [_stepless(each) if each.steps and each.steps[0].found == "whole" else each for each in devices]
     names = {device.kind for device in devices}
     device = names.pop() if len(names) == 1 else None
     for each in devices[:1]:
@@ -42,6 +46,10 @@ def joined(parts: Sequence[Source], files: Files) -> Profile:
     hosts = tuple(dict.fromkeys(each.host for each in devices))
     lacks = _lacks(formats, devices, device) | {key: text for part in parts for key, text in part.lacks.items()}
     return Profile(tuple(map(str, files.files)), "+".join(formats), device, hosts, tuple(devices), facts, lacks)
+
+
+def _stepless(device: Device) -> Device:
+    return replace(device, steps=())
 
 
 def _of_table(table: ToolTable, name: str) -> Device:
@@ -77,6 +85,6 @@ def _lacks(formats: Sequence[str], devices: Sequence[Device], device: str | None
         "shapes": "the operations come without their HLO text",
         "flops": _CUSTOM if any(each.flops_from == "file" for each in computing) else
         "the events have none: counted from the programs' HLO for matmuls and convolutions",
-        "bytes": _CUSTOM if any(each.bytes is not None for each in computing) else "the events have none",
+        "bytes": _CUSTOM if any(each.flops_from == "file" for each in computing) else "the events have none",
     } | sources.lacking(formats)  # fmt: skip
     return {key: reason for key, reason in reasons.items() if not there.get(key, False)}

@@ -42,7 +42,7 @@ def kernel_operation(
     result, flops = matmul(operator, operands) if counts and not communicates else (None, None)
     moved = _bytes(told, communicates)
     return Operation(
-        kernel, "", operator or communicates or kind, "", _part(kernel, kind, operator), 0, 0.0, 0.0, 0.0, flops, moved,
+        kernel, "", communicates or operator or kind, "", _part(kernel, kind, operator), 0, 0.0, 0.0, 0.0, flops, moved,
         (result,) if result else (), operands, operands[0].dtype if operands else _dtype(told.get("dtype", "")),
         _whole(told.get("Group size", "")) if communicates else None, operator, "shapes" if flops is not None else "",
     )  # fmt: skip

@@ -40,14 +40,17 @@ HOST_MEMORY = "S(5)"  # in a layout: the memory space that is the host's
 def collective(name: str, category: str = "", opcode: str = "") -> str:
     """The kind of collective that an operation is, as all-gather; empty for what is none.
 
-    The opcode is the surest, then the name, then the category. A matmul that a collective is fused with computes.
+    The opcode is the surest, then the name, then the category; one that tells the kind is better than one that only
+    tells a collective. A matmul that a collective is fused with computes.
     """
+    found = ""
     for text in (opcode, name, category):
         if text and not _FUSED_COMPUTE.search(text):
-            for kind, pattern in _COMPILED:
-                if pattern.search(text):
-                    return kind
-    return ""
+            kind = next((kind for kind, pattern in _COMPILED if pattern.search(text)), "")
+            if kind not in ("", _COMPILED[-1][0]):
+                return kind
+            found = found or kind
+    return found
 
 
 def part(name: str, category: str = "", opcode: str = "", expression: str = "") -> Part:

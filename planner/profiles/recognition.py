@@ -17,6 +17,7 @@ _ATTENTION = re.compile(
     r"flash|splash|(?:^|[_./:-])mha|attention|attn|fmha|\bRPA\b|RPA-bq|ragged_paged|paged_att|scaled_dot_product|sdpa",
     re.I,
 )
+_BESIDE_IT = re.compile(r"reshape_and_cache|kv_indices|quantiz|rotary|rope|metadata", re.I)  # what attention needs
 _MATMUL = re.compile(r"convolution|fusion|\bdot\b|dot_general|custom-call|gemm|matmul|mm|linear", re.I)
 _FLOATS = ("bf16", "f16", "f32", "f64", "f8", "f4", "s8", "u8", "s4", "u4")
 
@@ -98,7 +99,8 @@ def is_attention(operation: Operation) -> bool:
     """Whether an operation's names say that it is attention: a kernel of its own, and no matmul before or after it."""
     kernel = operation.opcode in ("custom-call", "") or operation.category == "custom-call"
     names = (operation.name, operation.expression if not operation.opcode else "", operation.source.rpartition("::")[2])
-    return kernel and any(_ATTENTION.search(name) for name in names if " = " not in name)
+    told = [name for name in names if " = " not in name]
+    return kernel and any(map(_ATTENTION.search, told)) and not any(map(_BESIDE_IT.search, told))
 
 
 def matmul(operation: Operation) -> Matmul | None:
@@ -149,12 +151,8 @@ def _has_batch(batch: int, *shapes: Shape) -> bool:
 
 
 def _dtype(left: Shape, right: Shape) -> str:
-    """What is multiplied: the narrower type decides which unit can do it only where both have it."""
-    return (
-        left.dtype
-        if left.dtype == right.dtype
-        else max((left, right), key=lambda each: size(Shape(each.dtype, (1,)))).dtype
-    )
+    """The type that is multiplied: the wider one, for the other is converted to it."""
+    return max((left.dtype, right.dtype), key=lambda dtype: size(Shape(dtype, (1,))))
 
 
 def _attention(operation: Operation) -> Attention:

@@ -201,6 +201,7 @@ _LACKS = {
         "programs": "PyTorch's trace has kernels and operators, and no compiled programs",
         "flops": "counted from the shapes of matmuls; the trace has none of other operators",
         "bytes": "PyTorch's trace has none of kernels",
+        "shapes": "no kernel is linked with an operator that has its shapes (`record_shapes` of the profiler)",
     },
     "hlo_stats": {
         "steps": "hlo_stats adds all steps up", "median": "the tool tells the average alone",
