@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from planner.measure import interrupts
+from planner.measure import agreement, interrupts
+from planner.measure.hlo import in_loop, missing
 from planner.measure.interleaved import in_turns
 from planner.measure.timing import STANDARD, Rules, Timer, Timing, drift, sample, summarize
 from planner.measure.workload import CaseSkipped, Operand, Workload, check_fits, random_arrays
@@ -49,11 +51,16 @@ def time_workload(
     """
     if workload.transfer:
         return _transfer_time(workload, rules, floor_s)
-    call = Call(workload)
-    taken = in_turns(call, _loop(workload, call.buffers), _warm_up(call, rules), rules, keep)
+    call, is_spread = Call(workload), workload.mesh is not None
+    loop, now = _loop(workload, call.buffers), agreed_clock() if is_spread else time.perf_counter
+    taken = in_turns(call, loop, _warm_up(call, rules, now), rules, keep, is_spread=is_spread, now=now)
+    looked_for = workload.collectives
+    lacks = bool(missing(looked_for, call.text)) or (loop is not None and loop.lacks(looked_for))
     return Timing(
         platform=jax.default_backend(), wall=summarize(taken.walls), drift=drift(taken.course),
-        dispatch_s=dispatch_floor(), loop=taken.loop, device=summarize(taken.devices) if taken.devices else None,
+        dispatch_s=dispatch_floor(workload.mesh), loop=taken.loop, is_spread=is_spread,
+        is_kept=not lacks if looked_for else None,
+        device=summarize(taken.devices) if taken.devices else None,
         floor_s=floor_s, compile_s=call.compile_s, xla_flops=call.cost.get("flops", math.nan),
         xla_bytes=call.cost.get("bytes accessed", math.nan), temp_bytes=call.temp_bytes,
     )  # fmt: skip
@@ -61,7 +68,7 @@ def time_workload(
 
 def _transfer_time(workload: Workload, rules: Rules, floor_s: float) -> Timing:
     copy = HostCopy(workload.operands[0], is_to_device=workload.transfer == "to device")
-    _warm_up(copy, rules)
+    _warm_up(copy, rules, time.perf_counter)
     walls = sample(copy, rules)
     return Timing(
         platform=jax.default_backend(), wall=summarize(walls), drift=drift(walls), dispatch_s=dispatch_floor(),
@@ -101,19 +108,21 @@ class Buffers:
 
     def fill(self) -> None:
         """Make them anew, as where a program that failed has consumed them."""
-        self.arrays = random_arrays(self._workload.operands)
-        self.output = jax.tree.map(lambda spec: jnp.zeros(spec.shape, spec.dtype), self._output)
+        self.arrays = jax.block_until_ready(random_arrays(self._workload.operands, self._workload.mesh))
+        self.output = jax.tree.map(
+            lambda spec: jnp.zeros(spec.shape, spec.dtype, device=spec.sharding), self._output
+        )  # fmt: skip
 
 
 class Call:
     """A workload compiled ahead of time; called with n it runs n times and returns the seconds."""
 
     def __init__(self, workload: Workload) -> None:
-        def measured(_: Any, *arrays: jax.Array) -> Any:
-            return workload.function(*arrays)
+        whole, specs, output = workload.whole, workload.specs, workload.output
 
-        specs = [operand.spec for operand in workload.operands]
-        output = jax.eval_shape(workload.function, *specs)
+        def measured(_: Any, *arrays: jax.Array) -> Any:
+            return whole(*arrays)
+
         # keep_unused: the donated output is no input of the function, only a place to write
         lowered = jax.jit(measured, donate_argnums=0, keep_unused=True).lower(output, *specs)
         interrupts.check()
@@ -122,19 +131,31 @@ class Call:
         self.compile_s = time.perf_counter() - begin
         self.cost: dict[str, float] = lowered.cost_analysis() or {}
         self.temp_bytes = float(getattr(self._program.memory_analysis(), "temp_size_in_bytes", math.nan))
-        check_fits(devices()[0], program_bytes(self._program, are_arguments_there=False), "the program takes")
-        self.buffers = Buffers(workload, output)
+        needed = workload.sharers * program_bytes(self._program, are_arguments_there=False)
+        check_fits(devices()[0], needed, "the program takes")
+        self._is_spread, self.buffers = workload.mesh is not None, Buffers(workload, output)
+        # a CPU's devices wait for each other on threads of one pool, where runs in a queue take each other's
+        self._is_waited_for = self._is_spread and jax.default_backend() == "cpu"
+
+    @property
+    def text(self) -> str:
+        """The program as XLA compiled it."""
+        return str(self._program.as_text())
 
     def __call__(self, n: int = 1) -> float:
         interrupts.check()
         output, arrays = self.buffers.output, self.buffers.arrays
+        if self._is_spread:
+            agreement.wait_for_all()
         begin = time.perf_counter()
         for _ in range(n):
             output = self._program(output, *arrays)
+            if self._is_waited_for:
+                jax.block_until_ready(output)
         jax.block_until_ready(output)
         seconds = time.perf_counter() - begin
         self.buffers.output = output
-        return seconds
+        return agreement.most(seconds) if self._is_spread else seconds
 
 
 def program_bytes(program: Any, *, are_arguments_there: bool) -> float:
@@ -200,19 +221,29 @@ class Loop:
             return done
 
         self._buffers, state = buffers, (buffers.arrays, buffers.output)
-        lowered = jax.jit(repeated, donate_argnums=1).lower(jnp.int32(1), state)
+        held = workload.input_partitions, workload.output_partition
+        whole = workload.over_mesh(repeated, (PartitionSpec(), held), held)
+        lowered = jax.jit(whole, donate_argnums=1).lower(np.int32(1), state)
         interrupts.check()
         self._program = lowered.compile(compiler_options=workload.compiler_options)
-        check_fits(devices()[0], program_bytes(self._program, are_arguments_there=True), "the loop takes")
+        self._is_spread = workload.mesh is not None
+        needed = workload.sharers * program_bytes(self._program, are_arguments_there=True)
+        check_fits(devices()[0], needed, "the loop takes")
+
+    def lacks(self, collectives: Sequence[str]) -> bool:
+        """Whether XLA took one of these out of the loop."""
+        return bool(missing(collectives, in_loop(str(self._program.as_text()))))
 
     def __call__(self, n: int) -> float:
         state = self._buffers.arrays, self._buffers.output
+        if self._is_spread:
+            agreement.wait_for_all()
         try:
-            seconds, (self._buffers.arrays, self._buffers.output) = _timed(self._program, jnp.int32(n), state)
+            seconds, (self._buffers.arrays, self._buffers.output) = _timed(self._program, np.int32(n), state)
         except jax.errors.JaxRuntimeError:
             self._buffers.fill()
             raise
-        return seconds
+        return agreement.most(seconds) if self._is_spread else seconds
 
 
 def _loop(workload: Workload, buffers: Buffers) -> Loop | None:
@@ -224,17 +255,25 @@ def _loop(workload: Workload, buffers: Buffers) -> Loop | None:
 
 
 @functools.cache
-def dispatch_floor() -> float:
-    """Median seconds of a call that computes next to nothing: what any call costs here."""
-    one = jnp.zeros((), jnp.int32)
+def dispatch_floor(mesh: Mesh | None = None) -> float:
+    """Median seconds of a call that computes next to nothing: what any call costs here, or on all of a mesh."""
+    where = None if mesh is None else NamedSharding(mesh, PartitionSpec())
+    one = jnp.zeros((), jnp.int32, device=where)
     program = jax.jit(lambda x: x + 1).lower(one).compile()
-    return summarize([_timed(program, one)[0] for _ in range(NO_OPS)]).median
+    floor = summarize([_timed(program, one)[0] for _ in range(NO_OPS)]).median
+    return floor if mesh is None else agreement.most(floor)
 
 
-def _warm_up(call: Timer, rules: Rules) -> float:
+def agreed_clock() -> Timer:
+    """Seconds since now, the same in every process that asks together."""
+    begin = time.perf_counter()
+    return lambda: agreement.most(time.perf_counter() - begin)
+
+
+def _warm_up(call: Timer, rules: Rules, now: Timer) -> float:
     """The seconds of the quickest of some calls; one longer than patience is called once."""
-    begin, seconds = time.perf_counter(), [call()]
-    while (elapsed := time.perf_counter() - begin) < rules.patience_s:
+    begin, seconds = now(), [call()]
+    while (elapsed := now() - begin) < rules.patience_s:
         if len(seconds) >= rules.warmup_calls and elapsed >= rules.warmup_s:
             break
         seconds.append(call())

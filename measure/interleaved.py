@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -20,8 +21,8 @@ from statistics import fmean, median
 import jax
 
 from planner.errors import UserError
-from planner.measure import profiles
-from planner.measure.timing import LoopTime, Rules, disagree, repeat, summarize
+from planner.measure import agreement, profiles
+from planner.measure.timing import LoopTime, Rules, Timer, disagree, repeat, summarize
 
 MODULE = "jit_measured"  # what profiles call the program; jit names it after the function
 GROW_AT_MOST = 1000  # times the first guess of a loop's length: past that the loop is empty
@@ -76,22 +77,28 @@ class Turns:
         return [times for times in (self.walls, self.slopes, self.devices) if times]
 
 
-def in_turns(call: Runs, loop: Runs | None, call_s: float, rules: Rules, keep: Path | None = None) -> Turns:
+def in_turns(
+    call: Runs, loop: Runs | None, call_s: float, rules: Rules, keep: Path | None = None, *,
+    is_spread: bool = False, now: Timer = time.perf_counter,
+) -> Turns:  # fmt: skip
     """Samples of each time, as many as settle all their medians, or as `rules` have time for.
 
     `call_s` is about what a call takes; of one that tries the patience of `rules`, the calls alone
     are timed. Where the times neither settle nor agree, more is taken. A loop that fails is left
     out, and so is a profiler that gives nothing. On a CPU every turn has a profile of its own;
     elsewhere one at the end is enough, since its clock is the device's. They are kept in the folder
-    `keep`, if given.
+    `keep`, if given. Over a mesh (`is_spread`) a CPU's devices share a plane of the profile, which says
+    nothing of each, and none is taken; elsewhere the slowest process counts, and `now` is a clock that
+    all of them share.
     """
     taken, is_cpu = Turns(), jax.default_backend() == "cpu"
     burst, is_patient = max(1, math.ceil(rules.loop_s / call_s)), (1 + LONG) * call_s < rules.patience_s
     timed = prepared(loop, call_s, rules, taken) if loop and is_patient else None
-    takers = Takers(taken, call, timed, burst, rules, keep, is_profiled=is_cpu and is_patient)
-    repeat(takers.turn, rules, lambda: taken.is_settled(rules.half_width), lambda: taken.is_contested)
+    takers = Takers(taken, call, timed, burst, rules, keep, is_profiled=is_cpu and is_patient and not is_spread)
+    repeat(takers.turn, rules, lambda: taken.is_settled(rules.half_width), lambda: taken.is_contested, now)
     if not is_cpu:
-        taken.devices = profiled(call, _enough(call_s, rules), keep)
+        runs = profiled(call, _enough(call_s, rules), keep)
+        taken.devices = agreement.slowest(runs) if is_spread else runs
     return taken
 
 

@@ -18,9 +18,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
 
+import numpy as np
+
 from planner.errors import Place, UserError
-from planner.measure import xplane
-from planner.measure.xplane import Event, Plane
+from planner.profiles import sweep, wire, xspace
+from planner.profiles.xspace import Plane
+from planner.profiles.xspace_lines import Event
 
 PS = 1e-12  # seconds
 HOST = "/host:CPU"
@@ -41,7 +44,7 @@ def run_times(path: Path, module: str, n_runs: int) -> list[float]:
     `n_runs` is how often it was called, which a GPU's profile doesn't say. Empty where nothing was
     recorded.
     """
-    by_plane = {plane.name: plane_runs(plane, module, n_runs) for plane in xplane.read(path)}
+    by_plane = {plane.name: plane_runs(plane, module, n_runs) for plane in xspace.read(path)}
     host = by_plane.pop(HOST, [])  # beside a device it only launches
     return max((runs for runs in by_plane.values() if runs), key=median, default=host)
 
@@ -81,7 +84,7 @@ def _gpu_runs(plane: Plane, module: str, n_runs: int) -> list[float]:
 
 def _cpu_runs(plane: Plane, module: str) -> list[float]:
     """The span of each run_id that ran an operation of the module, on whatever threads."""
-    runs: dict[xplane.Value, list[Event]] = defaultdict(list)
+    runs: dict[wire.Value, list[Event]] = defaultdict(list)
     for line in plane.lines:
         for event in line.events:
             if "run_id" in event.stats:
@@ -92,11 +95,8 @@ def _cpu_runs(plane: Plane, module: str) -> list[float]:
 
 def busy_time(events: Iterable[Event]) -> float:
     """Seconds during which at least one of the events ran: overlapping ones count once."""
-    total, until = 0, 0
-    for start, end in sorted((event.start_ps, event.end_ps) for event in events):
-        total += max(0, end - max(start, until))
-        until = max(until, end)
-    return total * PS
+    times = np.array(sorted((event.start_ps, event.end_ps) for event in events), np.int64).reshape(-1, 2)
+    return sweep.union(times[:, 0], times[:, 1]) * PS
 
 
 def _is_of(event: Event, module: str) -> bool:

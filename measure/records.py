@@ -48,7 +48,10 @@ class Measurement:
     n_processes: int = _column("1", "processes", 0)
     cores_per_device: int = _column("1", "2 on megacore TPUs", 0)
     mesh: str = _column("text", "axes and sizes that the case is spread over; blank is one device")
-    coords: str = _column("text", "place in the torus")
+    axis: str = _column("text", "axis of the mesh that the case lies along, several joined by a plus sign")
+    group_size: int = _column("1", "devices of a group along it", 0)
+    device_order: str = _column("text", "ids of the mesh's devices, in its order")
+    coords: str = _column("text", "place in the torus; of a mesh's devices in its order, with semicolons between")
     t_median: float = _figure("s", "median of the time that counts, by method")
     t_min: float = _figure("s", "its least sample")
     t_mean: float = _figure("s", "its mean; never used to derive anything")
@@ -72,6 +75,7 @@ class Measurement:
     temp_bytes: float = _figure("byte", "scratch memory of the program")
     achieved_flops: float = _figure("FLOP/s", "flops over t_median")
     achieved_bandwidth: float = _figure("byte/s", "memory_bytes over t_median")
+    bus_bandwidth: float = _figure("byte/s", "of a collective, as NCCL's tests count it")
     status: str = _column("text", "measured, skipped, failed or interrupted", "measured")
     reason: str = _column("text", "why it was not measured")
     flags: str = _column("text", "guards that it fails, joined by a semicolon; blank is good")
@@ -94,7 +98,12 @@ class Measurement:
     @property
     def experiment(self) -> tuple[str, ...]:
         """What is timed where and how: of two rows of one experiment the later counts."""
-        return self.case_key, self.hardware_id or self.device_kind, self.compiler_flags, self.mesh
+        return self.case_key, self.hardware_id or self.device_kind, self.compiler_flags, *self.lies
+
+    @property
+    def lies(self) -> tuple[str, str, str]:
+        """Where it was timed: the mesh, the axis and the order of devices; blank on one device."""
+        return self.mesh, self.axis, self.device_order
 
     @property
     def is_trusted(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,9 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from planner import processes
 from planner import progress as screen
 from planner.errors import UserError
-from planner.measure import cases, clock, devices, interrupts
+from planner.measure import cases, clock, devices, interrupts, sharded, spread
+from planner.measure.mesh import MeshSpec
 from planner.measure.records import Inputs, Measurement, case_key, inputs_json
 from planner.measure.timing import STANDARD, Rules, Timing
 from planner.measure.workload import INPUT_INIT, CaseSkipped, Workload, check_fits
@@ -27,8 +28,9 @@ class Case:
     """A row to measure: `key` is its row in the workbook, its figures are predictions.
 
     `label` is what a person calls it. A `hardware_id` keeps the row to that hardware. `floor_s` is
-    the lower bound of its time in s, `flops` and `memory_bytes` its work on one device; NaN where
-    unknown. `skip` says why not to measure it at all.
+    the lower bound of its time in s, `flops` and `memory_bytes` its work on one device, `bus_bytes`
+    what a collective's bus bandwidth counts; NaN where unknown. `axis` of the mesh is where it lies,
+    blank for any that fits. `skip` says why not to measure it at all.
     """
 
     key: str
@@ -39,31 +41,33 @@ class Case:
     floor_s: float = math.nan
     flops: float = math.nan
     memory_bytes: float = math.nan
+    bus_bytes: float = math.nan
+    axis: str = ""
     skip: str = ""
 
 
 def measure_cases(
     cases: Sequence[Case], *, kinds: Mapping[str, str | None], progress: Callable[[str], None] | None = None,
-    budget_s: float = math.inf, rules: Rules = STANDARD, profiles_to: Path | None = None,
+    budget_s: float = math.inf, rules: Rules = STANDARD, profiles_to: Path | None = None, mesh: MeshSpec | None = None,
 ) -> Iterator[Measurement]:  # fmt: skip
-    """Measure each case on this process's first device and yield its row, in order.
+    """Measure each case on this process's first device, or over a mesh, and yield its row, in order.
 
     `kinds` is hardware_id -> jax_device_kind; `progress` is told one line for each case; after
     `budget_s` seconds the rest is skipped; profiles are kept below `profiles_to`. Ctrl-C yields the
     row that it hit as interrupted, and ends. Raises UserError where JAX finds no device.
     """
     device = _device(kinds)
-    common, begin = _common(device), time.monotonic()
+    common, now = replace(_common(device), **_of_mesh(mesh)), clock.agreed_clock()
     with interrupts.noted():
         for number, case in enumerate(cases, start=1):
-            row = replace(common, **_identity(case, device.hardware_ids))
+            row = replace(common, **_identity(case, device.hardware_ids), **_place(case, mesh))
             at = f"{number}/{len(cases)} {case.label or row.case_key}"
             screen.step(at)
-            if time.monotonic() - begin > budget_s:
+            if now() > budget_s:
                 row = replace(row, status="skipped", reason=f"the time budget of {budget_s:g} s is spent")
             else:
                 keep = profiles_to / f"case_{number}" if profiles_to else None
-                row = replace(row, **_tried(case, device, rules, keep, len(cases) - number))
+                row = replace(row, **_tried(case, device, rules, keep, len(cases) - number, mesh))
             screen.clear()
             if progress:
                 progress(f"{at}: {outcome(row)}")
@@ -72,11 +76,13 @@ def measure_cases(
                 return
 
 
-def _tried(case: Case, device: devices.Device, rules: Rules, keep: Path | None, left: int) -> dict[str, Any]:
+def _tried(
+    case: Case, device: devices.Device, rules: Rules, keep: Path | None, left: int, mesh: MeshSpec | None
+) -> dict[str, Any]:
     """The columns of an attempt, or of one that Ctrl-C ended or prevented; `left` cases follow."""
     try:
         interrupts.check()
-        return _attempt(case, device, rules, keep)
+        return _attempt(case, device, rules, keep, mesh)
     except KeyboardInterrupt:
         return {"status": "interrupted", "reason": f"stopped by the user; {left} more not measured"}
 
@@ -85,7 +91,7 @@ def outcome(row: Measurement) -> str:
     """What a person is told of a case: its time, rates and failed guards, or why it has no time."""
     if row.status != "measured":
         return f"{row.status}, {row.reason}"
-    rates = [(row.achieved_flops, "FLOP/s"), (row.achieved_bandwidth, "B/s")]
+    rates = [(row.achieved_flops, "FLOP/s"), (row.achieved_bandwidth, "B/s"), (row.bus_bandwidth, "B/s bus")]
     said = [f"{_scaled(row.t_median, 's')} by {row.method}", f"{row.n_samples} samples"]
     said += [_scaled(rate, unit) for rate, unit in rates if rate > 0]
     return ", ".join(said) + (f" [{row.flags.replace(';', '; ')}]" if row.flags else "")
@@ -97,13 +103,17 @@ def _scaled(value: float, unit: str) -> str:
     return f"{value / 10.0**exponent:.4g} {PREFIXES[exponent]}{unit}"
 
 
-def _attempt(case: Case, device: devices.Device, rules: Rules, keep: Path | None) -> dict[str, Any]:
+def _attempt(
+    case: Case, device: devices.Device, rules: Rules, keep: Path | None, mesh: MeshSpec | None
+) -> dict[str, Any]:
     """The columns of a case that was measured, or its status and the reason why it was not."""
     try:
-        workload = _workload(case, device)
-        timing = clock.time_workload(workload, rules, floor_s=case.floor_s, keep=keep)
-        if workload.shallow is not None:
-            return _extrapolated(workload, timing, clock.time_workload(workload.shallow, rules), case)
+        with processes.join().agreed():
+            workload = _workload(case, device, mesh)
+            timing = clock.time_workload(workload, rules, floor_s=case.floor_s, keep=keep)
+            flat = clock.time_workload(workload.shallow, rules) if workload.shallow is not None else None
+        if flat is not None:
+            return _extrapolated(workload, timing, flat, case)
     except CaseSkipped as skipped:
         return {"status": "skipped", "reason": skipped.reason}
     except Exception as error:  # one bad case must not cost the others; its row says what happened
@@ -113,13 +123,18 @@ def _attempt(case: Case, device: devices.Device, rules: Rules, keep: Path | None
     return _columns(timing, case) | {"profile_path": str(keep or "")}
 
 
-def _workload(case: Case, device: devices.Device) -> Workload:
-    """The workload of a case. Raises CaseSkipped: for other hardware, or too large for this."""
+def _workload(case: Case, device: devices.Device, mesh: MeshSpec | None) -> Workload:
+    """The workload of a case. Raises CaseSkipped: for other hardware, without its mesh, or too large for this."""
     if case.skip:
         raise CaseSkipped(case.skip)
     if case.hardware_id and case.hardware_id not in device.hardware_ids:
         raise CaseSkipped(f"the row is for {case.hardware_id}, and this is {device.device_kind!r}")
-    workload = cases.workload(case.template, case.inputs)
+    if case.template not in sharded.SPREAD:
+        workload = cases.workload(case.template, case.inputs)
+    elif mesh is None:
+        raise CaseSkipped("it lies over several devices: give --mesh, such as --mesh tensor=4")
+    else:
+        workload = sharded.workload(case.template, case.inputs, mesh, case.axis)
     check_fits(clock.devices()[0], workload.array_bytes, "its arrays take")
     return workload
 
@@ -131,6 +146,25 @@ def _device(kinds: Mapping[str, str | None]) -> devices.Device:
         first = str(error).strip().partition("\n")[0]
         remedy = "check JAX_PLATFORMS and the driver"
         raise UserError(f"JAX finds no device: {first}", remedy=remedy) from None
+
+
+def _of_mesh(mesh: MeshSpec | None) -> dict[str, Any]:
+    """What all rows of a mesh have in common. Raises UserError where the devices don't fit it."""
+    if mesh is None:
+        return {}
+    laid = spread.laid_out(mesh)
+    coords = ";".join(" ".join(map(str, place)) for place in spread.coordinates(laid))
+    return {
+        "mesh": str(mesh), "device_order": spread.order(laid), "coords": coords, "n_processes": processes.join().count,
+    }  # fmt: skip
+
+
+def _place(case: Case, mesh: MeshSpec | None) -> dict[str, Any]:
+    """The axis that a case lies along, and the devices of a group; of a step all axes."""
+    if mesh is None or case.template not in sharded.SPREAD:
+        return {}
+    axis = sharded.axis_of(case.template, case.inputs, mesh, case.axis)
+    return {"axis": axis, "group_size": mesh.ways(axis) if axis else 0}
 
 
 def _common(device: devices.Device) -> Measurement:
@@ -158,6 +192,9 @@ def _identity(case: Case, hardware_ids: Sequence[str]) -> dict[str, Any]:
 def _extrapolated(workload: Workload, deep: Timing, flat: Timing, case: Case) -> dict[str, Any]:
     """The columns of a case of which a few layers were run: each further one takes what one took."""
     layer = (deep.primary.median - flat.primary.median) / (workload.timed_layers - 1)
+    if layer <= 0:
+        reason = f"{workload.timed_layers} layers took no longer than one: too noisy to extrapolate from"
+        return {"status": "failed", "reason": reason}
     factor = (flat.primary.median + (workload.n_layers - 1) * layer) / deep.primary.median
     columns = _columns(deep, case)
     scaled = {name: value * factor for name, value in columns.items() if name.startswith(("t_", "ci95"))}
@@ -165,7 +202,7 @@ def _extrapolated(workload: Workload, deep: Timing, flat: Timing, case: Case) ->
     for name in ("xla_flops", "xla_bytes"):
         one, all_timed = getattr(flat, name), getattr(deep, name)
         scaled[name] = one + (workload.n_layers - 1) * (all_timed - one) / (workload.timed_layers - 1)
-    work = {name: columns[name] / factor for name in ("achieved_flops", "achieved_bandwidth")}
+    work = {name: columns[name] / factor for name in ("achieved_flops", "achieved_bandwidth", "bus_bandwidth")}
     label = f"{columns['method']}, extrapolated from {workload.timed_layers} of {workload.n_layers} layers"
     flags = dict.fromkeys(flag for timing in (deep, flat) for flag in timing.flags if flag != "above_peak")
     return columns | scaled | work | {"method": label, "flags": ";".join(flags)}
@@ -196,5 +233,6 @@ def _columns(timing: Timing, case: Case) -> dict[str, Any]:
         "temp_bytes": timing.temp_bytes,
         "achieved_flops": case.flops / primary.median,
         "achieved_bandwidth": case.memory_bytes / primary.median,
+        "bus_bandwidth": case.bus_bytes / primary.median,
         "flags": ";".join(timing.flags),
     }

@@ -163,6 +163,8 @@ class Timing:
     xla_flops: float = math.nan
     xla_bytes: float = math.nan
     temp_bytes: float = math.nan
+    is_spread: bool = False  # over a mesh
+    is_kept: bool | None = None  # a case's collectives stand in the program and its loop; None where it has none
     is_transfer: bool = False  # a copy from or to the host: no program that a loop or a profile could time
 
     @property
@@ -194,12 +196,27 @@ class Timing:
         return self.wall.median < DISPATCH_BOUND * self.dispatch_s
 
     @property
+    def is_apart(self) -> bool:
+        """Whether a case over a mesh has a time beside which that of a call says nothing.
+
+        A collective of a few KB takes less than a call on all devices; and the devices that a CPU stands
+        for can't queue calls, so that each call wakes the threads of all of them.
+        """
+        return self.is_spread and self.method != "wall" and (self.is_dispatch_bound or self.is_unprofiled)
+
+    @property
+    def is_unprofiled(self) -> bool:
+        """Whether no profile could tell: the devices that a CPU stands for share a plane of it."""
+        return self.is_spread and self.platform == "cpu"
+
+    @property
     def is_loop_elided(self) -> bool:
         """Whether XLA took the work out of the loop: it hardly grows, or its set-up holds a call.
 
-        A call that is mostly dispatch has hardly any work to look for there.
+        A call that is mostly dispatch has hardly any work to look for there. A collective is looked for in
+        the loop itself.
         """
-        if self.loop is None:
+        if self.loop is None or (self.is_kept and self.loop.summary.least > 0):
             return False
         half_call = self.wall.least / 2
         work_outside = self.loop.setup_s - EMPTY_LOOP * self.dispatch_s
@@ -213,11 +230,12 @@ class Timing:
             "above_peak": self.primary.median * ABOVE_PEAK < self.floor_s,
             "loop_elided": self.is_loop_elided,
             "noisy": self.primary.spread > NOISY,
-            "dispatch_bound": self.is_dispatch_bound,
+            "dispatch_bound": self.is_dispatch_bound and not self.is_apart,
             "drift": _outside(self.drift, STEADY),
             "few_samples": self.primary.n_samples < FEW,
             "no_loop_time": self.loop is None and not self.is_transfer,
-            "no_device_time": self.device is None and not self.is_transfer,
+            "no_device_time": self.device is None and not self.is_transfer and not self.is_unprofiled,
+            "collective_elided": self.is_kept is False,
         }
         return (*(name for name, failed in found.items() if failed), *self._disagreements())
 
@@ -229,7 +247,7 @@ class Timing:
         return [
             f"loop/{name}={loop / other.median:.2f}"
             for name, other in others.items()
-            if other and disagree(loop, other.median)
+            if other and disagree(loop, other.median) and not (name == "wall" and self.is_apart)
         ]
 
 

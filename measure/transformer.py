@@ -6,7 +6,8 @@ every `kv_len`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -50,11 +51,36 @@ def step(given: Arguments) -> Workload:
     Where `timed_layers` is less than `n_layers`, so many are run, and one alone: the rest is
     extrapolated.
     """
+    made = Step.of(given)
+    return in_layers(given, lambda n: Workload(made.function(n), made.operands(n)))
+
+
+def in_layers(given: Arguments, made: Callable[[int], Workload]) -> Workload:
+    """The workload `made` of all layers of a row, or of its timed ones with one of a single layer beside."""
     n_layers, timed = given.count("n_layers", 1), given.count("timed_layers", 0, least=0)
     if not 1 < timed < n_layers:
-        return Step.of(given).workload(n_layers)
-    deep, flat = (Step.of(given).workload(layers) for layers in (timed, 1))
-    return Workload(deep.function, deep.operands, shallow=flat, timed_layers=timed, n_layers=n_layers)
+        return made(n_layers)
+    return replace(made(timed), shallow=made(1), timed_layers=timed, n_layers=n_layers)
+
+
+class Whole:
+    """How a step lies on one device: whole. On a mesh these are where its devices talk to each other."""
+
+    def gathered(self, matrix: jax.Array, dimension: int) -> jax.Array:  # noqa: ARG002
+        """A matrix as it is multiplied, of which `dimension` is the model's."""
+        return matrix
+
+    def enter(self, x: jax.Array) -> jax.Array:
+        """Activations before matrices that are split by their columns."""
+        return x
+
+    def leave(self, x: jax.Array) -> jax.Array:
+        """Activations behind matrices that are split by their rows."""
+        return x
+
+    def reduced(self, gradient: jax.Array) -> jax.Array:
+        """The gradient of a matrix, of the whole batch."""
+        return gradient
 
 
 @dataclass(frozen=True)
@@ -103,12 +129,13 @@ class Step:
     is_training: bool
     is_causal: bool
     dtypes: Dtypes
+    split: Whole = field(default_factory=Whole)
 
     @classmethod
     def of(cls, given: Arguments) -> Step:
         """A row's step. Raises CaseSkipped for one that makes no sense."""
         names = ("query_len", "kv_len", "d_model", "n_heads", "n_kv_heads", "d_ff")
-        sizes = {name: given.count(name) for name in names}
+        sizes: dict[str, Any] = {name: given.count(name) for name in names}
         made = cls(
             batch=given.count("batch", 1), head_dim=given.count("qk_nope_dim"), vocab=given.count("vocab", 0, least=0),
             n_matrices=given.count("mlp_matrices", 3, least=2), dtypes=Dtypes.of(given),
@@ -125,11 +152,15 @@ class Step:
         """Whether keys and values come from a cache; a prefill makes its own."""
         return self.kv_len != self.query_len
 
-    def workload(self, n_layers: int) -> Workload:
-        """So many layers as one program."""
+    def operands(self, n_layers: int) -> tuple[Operand, ...]:
+        """The arrays of so many layers."""
         cotangent = (self._output(),) if self.is_training else ()
-        operands = (self._input(), *self._matrices() * n_layers, *self._caches() * n_layers, *self._head(), *cotangent)
-        return Workload(self._trained(n_layers) if self.is_training else self._forward(n_layers), operands)
+        return (self._input(), *self._matrices() * n_layers, *self._caches() * n_layers, *self._head(), *cotangent)
+
+    def function(self, n_layers: int) -> Callable[..., Any]:
+        """So many layers as one program."""
+        made: Callable[..., Any] = self._trained(n_layers) if self.is_training else self._forward(n_layers)
+        return made
 
     def _forward(self, n_layers: int) -> Any:
         each, cached = len(self._matrices()), len(self._caches())
@@ -142,7 +173,8 @@ class Step:
                 x, new = self._layer(x, matrices, caches[layer * cached : (layer + 1) * cached])
                 written += new if cached else ()
             if self.vocab:
-                x = self.dtypes.einsum("btd,dv->btv", x if self.is_training else x[:, -1:], arrays[-1])
+                seen = self.split.enter(x if self.is_training else x[:, -1:])
+                x = self.dtypes.einsum("btd,dv->btv", seen, self.split.gathered(arrays[-1], 0))
             return (x, *written) if written else x
 
         return forward
@@ -152,21 +184,25 @@ class Step:
 
         def trained(*arrays: jax.Array) -> Arrays:
             output, pull = jax.vjp(forward, *arrays[:-1])
-            return (output, *pull(arrays[-1]))
+            first, *gradients = pull(arrays[-1])
+            return (output, first, *map(self.split.reduced, gradients))
 
         return trained
 
     def _layer(self, x: jax.Array, matrices: Arrays, cache: Arrays) -> tuple[jax.Array, Arrays]:
-        query, key, value, out, *feed = matrices
-        normed = norm(x)
+        dimensions = (0, 0, 0, 2, *[0] * (self.n_matrices - 1), 1)
+        whole = [self.split.gathered(*each) for each in zip(matrices, dimensions, strict=True)]
+        query, key, value, out, *feed = whole
+        normed = self.split.enter(norm(x))
         first = self.kv_len - self.query_len
         q = rotate(self.dtypes.einsum("btd,dnh->btnh", normed, query), first)
         k = rotate(self.dtypes.einsum("btd,dnh->btnh", normed, key), first)
         v = self.dtypes.einsum("btd,dnh->btnh", normed, value)
         keys, values = cache or (k, v)
         attended = attend(q, keys, values, self.dtypes, self.is_causal)
-        x = x + self.dtypes.einsum("btnh,nhd->btd", attended, out)
-        return x + feed_forward(norm(x), tuple(feed), self.dtypes), (k, v)
+        x = x + self.split.leave(self.dtypes.einsum("btnh,nhd->btd", attended, out))
+        fed = feed_forward(self.split.enter(norm(x)), tuple(feed), self.dtypes)
+        return x + self.split.leave(fed), (k, v)
 
     def _input(self) -> Operand:
         return Operand((self.batch, self.query_len, self.d_model), self.dtypes.activation)

@@ -11,10 +11,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from planner.errors import nearest
-from planner.measure import devices
+from planner.measure import agreement, devices, spread
 from planner.measure.records import Inputs
 
 DTYPES = {
@@ -28,6 +30,7 @@ DTYPES = {
 }
 OF_BYTES = {4: "fp32", 2: "bf16", 1: "int8"}
 SHARE = 0.9  # of the memory that is free: the allocator and the profiler take some
+EVERYWHERE = PartitionSpec()  # whole on every device
 INPUT_INIT = "scaled normal; integers uniform"  # what `random_arrays` fills in
 
 
@@ -41,11 +44,15 @@ class CaseSkipped(Exception):  # noqa: N818  nothing is wrong with such a row
 
 @dataclass(frozen=True)
 class Operand:
-    """An argument of a workload, filled at random; normals are multiplied by `scale`."""
+    """An argument of a workload, filled at random; normals are multiplied by `scale`.
+
+    On a mesh `partition` says which axes split which dimensions of the whole array.
+    """
 
     shape: tuple[int, ...]
     dtype: Any
     scale: float = 1.0
+    partition: PartitionSpec = EVERYWHERE
 
     @property
     def spec(self) -> jax.ShapeDtypeStruct:
@@ -58,7 +65,7 @@ class Workload:
     """A function of arrays, its operands and the options that it must be compiled with.
 
     One that stands for `n_layers` but runs `timed_layers` has a `shallow` one of a single layer
-    beside it.
+    beside it. On a `mesh` the function is what each device runs on its parts of the operands.
     """
 
     function: Callable[..., Any]  # of arrays to an array, or a tuple of arrays
@@ -68,13 +75,56 @@ class Workload:
     transfer: str = ""  # "to device" or "from device": no function runs, its operand is copied
     timed_layers: int = 1
     n_layers: int = 1
+    mesh: Mesh | None = None
+    output_partition: Any = None  # of each output, as the function gives them
+    collectives: tuple[str, ...] = ()  # operations of HLO that the program must hold
+
+    def over_mesh(self, function: Callable[..., Any], takes: Any, gives: Any) -> Callable[..., Any]:
+        """A function of whole arrays that runs `function` on each device's parts; on one device itself."""
+        return function if self.mesh is None else spread.on_each(self.mesh, function, takes, gives)
+
+    @property
+    def input_partitions(self) -> tuple[PartitionSpec, ...]:
+        """Of each operand."""
+        return tuple(operand.partition for operand in self.operands)
+
+    @property
+    def specs(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        """The operands without data, laid out."""
+        return tuple(self._placed(operand.spec, operand.partition) for operand in self.operands)
+
+    @property
+    def whole(self) -> Callable[..., Any]:
+        """The function of whole arrays."""
+        return self.over_mesh(self.function, self.input_partitions, self.output_partition)
+
+    @property
+    def output(self) -> Any:
+        """What the function gives, without data, laid out."""
+        given = jax.eval_shape(self.whole, *self.specs)
+        return jax.tree.map(self._placed, given, given if self.mesh is None else self.output_partition)
 
     @property
     def array_bytes(self) -> int:
-        """Bytes of all operands and of the output, as held in memory."""
-        specs = [operand.spec for operand in self.operands]
-        outputs = jax.tree.leaves(jax.eval_shape(self.function, *specs))
-        return sum(math.prod(spec.shape) * spec.dtype.itemsize for spec in [*specs, *outputs])
+        """Bytes of all operands and of the output, as one device's memory holds them, or a CPU's for all of its."""
+        held = [*self.specs, *jax.tree.leaves(self.output)]
+        return self.sharers * sum(math.prod(_part(spec)) * int(spec.dtype.itemsize) for spec in held)
+
+    @property
+    def sharers(self) -> int:
+        """Devices of this process that run the function in one memory."""
+        return 1 if self.mesh is None else spread.sharers(self.mesh)
+
+    def _placed(self, spec: jax.ShapeDtypeStruct, partition: Any) -> jax.ShapeDtypeStruct:
+        if self.mesh is None:
+            return spec
+        return jax.ShapeDtypeStruct(spec.shape, spec.dtype, sharding=NamedSharding(self.mesh, partition))
+
+
+def _part(spec: jax.ShapeDtypeStruct) -> tuple[int, ...]:
+    """The shape of what one device holds of an array."""
+    shape: tuple[int, ...] = spec.shape if spec.sharding is None else spec.sharding.shard_shape(spec.shape)
+    return shape
 
 
 class Arguments:
@@ -95,6 +145,18 @@ class Arguments:
             raise CaseSkipped(f"{self._template} needs {name}, whole and at least {least}, not {value!r}")
         return int(value)
 
+    def number(self, name: str, default: float) -> float:
+        """A number above 0."""
+        value = self._inputs.get(name)
+        value = default if value is None else value
+        if not isinstance(value, Real) or not value > 0:
+            raise CaseSkipped(f"{self._template} needs {name}, above 0, not {value!r}")
+        return float(value)
+
+    def text(self, name: str, default: str) -> str:
+        """A text."""
+        return str(self._inputs.get(name) or default)
+
     def dtype_name(self, name: str, default: str) -> str:
         """The name of a dtype that JAX can hold."""
         text = str(self._inputs.get(name) or default).lower()
@@ -113,11 +175,12 @@ class Arguments:
 def check_fits(device: Any, needed: float, what: str) -> None:
     """Raise CaseSkipped where `needed` bytes, for `what`, don't fit beside what the device holds.
 
-    Asked before arrays are made, for a host that runs out of memory says nothing and is killed.
+    Asked before arrays are made, for a host that runs out of memory says nothing and is killed. Of
+    several processes that with the least decides for all.
     """
     if device.platform == "cpu":
         devices.trim_heap()
-    free = devices.free_memory(device)
+    free = agreement.least(known) if (known := devices.free_memory(device)) is not None else None
     if free is not None and needed > SHARE * free:
         raise CaseSkipped(f"{what} {needed / 1e9:.3g} GB; {free / 1e9:.3g} GB are free, {SHARE:.0%} of it to use")
 
@@ -127,25 +190,48 @@ def accumulator(held: Any) -> Any:
     return held if held in (jnp.float32, jnp.bfloat16, jnp.float16) else jnp.float32
 
 
-def random_arrays(operands: tuple[Operand, ...], seed: int = 0) -> tuple[jax.Array, ...]:
+def random_arrays(operands: tuple[Operand, ...], mesh: Mesh | None = None, seed: int = 0) -> tuple[jax.Array, ...]:
     """Random data, never zeros: an H200 multiplies zeros 13 % faster. Made on the device.
 
     Floats are scaled normals; integers are uniform over their full range. The generator is the
     hardware's own (`rbg`), which compiles in a fraction of the time of JAX's default, and operands
-    of one shape share a program.
+    of one shape share a program. On a mesh each device fills its own part.
     """
-    keys = jax.random.split(jax.random.key(seed, impl="rbg"), len(operands))
-    return tuple(_random(key, operand) for key, operand in zip(keys, operands, strict=True))
+    return tuple(_random(np.uint32(seed + number), operand, mesh) for number, operand in enumerate(operands))
 
 
-def _random(key: jax.Array, operand: Operand) -> jax.Array:
-    array: jax.Array = _filled(key, operand.scale, operand.shape, jnp.dtype(operand.dtype))
+def _random(seed: np.uint32, operand: Operand, mesh: Mesh | None) -> jax.Array:
+    partition, dtype = operand.partition, jnp.dtype(operand.dtype)
+    array: jax.Array = _filled(seed, operand.scale, operand.shape, dtype, partition, mesh)
     return array
 
 
-@partial(jax.jit, static_argnums=(2, 3))
-def _filled(key: jax.Array, scale: float, shape: tuple[int, ...], dtype: Any) -> jax.Array:
+@partial(jax.jit, static_argnums=(2, 3, 4, 5))
+def _filled(
+    seed: jax.Array, scale: float, shape: tuple[int, ...], dtype: Any, partition: PartitionSpec, mesh: Mesh | None
+) -> jax.Array:
+    if mesh is None:
+        return _draw(jax.random.key(seed, impl="rbg"), scale, shape, dtype)
+    part = NamedSharding(mesh, partition).shard_shape(shape)
+    axes = [axis for dimension in partition if dimension for axis in _names(dimension)]
+
+    def fill(seed: jax.Array, scale: jax.Array) -> jax.Array:
+        key = jax.random.key(seed, impl="rbg")
+        for axis in axes:
+            key = jax.random.fold_in(key, lax.axis_index(axis))
+        return _draw(key, scale, part, dtype)
+
+    array: jax.Array = spread.on_each(mesh, fill, (EVERYWHERE, EVERYWHERE), partition)(seed, scale)
+    return array
+
+
+def _names(dimension: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (dimension,) if isinstance(dimension, str) else dimension
+
+
+def _draw(key: jax.Array, scale: Any, shape: tuple[int, ...], dtype: Any) -> jax.Array:
     if jnp.issubdtype(dtype, jnp.integer):
         bits = jax.random.bits(key, shape, f"uint{8 * dtype.itemsize}")
         return lax.bitcast_convert_type(bits, dtype)
-    return (jax.random.normal(key, shape) * scale).astype(dtype)
+    drawn: jax.Array = (jax.random.normal(key, shape) * scale).astype(dtype)
+    return drawn

@@ -19,6 +19,7 @@ MOST_REMARKS = 24  # that are said; the rest are counted
 
 class _State:
     verbose = False
+    silent = False
     begun = time.perf_counter()
     shown = 0
     warned: ClassVar[dict[str, None]] = {}
@@ -31,9 +32,16 @@ def be_verbose() -> None:
     _State.verbose = True
 
 
+def be_silent() -> None:
+    """Say nothing from here on: another process of the same command does."""
+    _State.silent = True
+
+
 def step(text: str) -> None:
     """Say what begins now. Without -v it is said on a terminal alone, once the command has taken a while."""
     seconds = time.perf_counter() - _State.begun
+    if _State.silent:
+        return
     if _State.verbose:
         print(f"{seconds:6.2f} s  {text}", file=sys.stderr, flush=True)
     elif sys.stderr.isatty() and seconds > _PATIENCE_S:
@@ -60,6 +68,8 @@ def warnings() -> list[str]:
 def say_warnings() -> None:
     """Say on stderr what `remark` and `warn` kept: at a command's end, so that one which fails says its fault alone."""
     clear()
+    if _State.silent:
+        _forget()
     for text in list(_State.remarked)[:MOST_REMARKS]:
         print(text, file=sys.stderr, flush=True)
     if len(_State.remarked) > MOST_REMARKS:

@@ -77,6 +77,11 @@ def is_unit(text: str) -> bool:
     return True
 
 
+def is_scale(text: str) -> bool:
+    """Whether a text says how many alone, of whatever is counted: `k`, `million`."""
+    return text in _SCALES
+
+
 def converted(powers: Powers, unit: str, said: str) -> Fraction:
     """How many of a template's `unit` one of SI with these `powers` is; `said` is how it was written.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from planner import progress
 from planner.errors import UserError
-from planner.scaled_units import Powers, converted, parsed
+from planner.scaled_units import Powers, converted, is_scale, parsed
 
 PLAIN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 LONGEST, DEEPEST = 120, 12  # characters and brackets: more is no number that a person types
@@ -50,14 +50,33 @@ def read(text: str, unit: str) -> float:
     if len(text) > LONGEST or text.count("(") > DEEPEST:
         raise UserError(f"{text[:20]!r}... is too long for a number", remedy="work it out, and type what it comes to")
     try:
-        quantity = _Parser(text, unit).whole()
-        return float(quantity.number * converted(quantity.powers, unit, _units(text)))
+        return _value(text, unit)
     except ValueError as error:
         what, _, remedy = str(error).partition("; ")
-        raise UserError(what, remedy=remedy or f"write a number in {_such_as(unit)}") from None
+        raise UserError(
+            what, remedy=remedy or _completed(text, unit) or f"write a number in {_such_as(unit)}"
+        ) from None
     except (OverflowError, ZeroDivisionError) as error:
         what = "divides by 0" if isinstance(error, ZeroDivisionError) else "is too large"
         raise UserError(f"{text!r} {what}") from None
+
+
+def _value(text: str, unit: str) -> float:
+    """The number of a text in a unit; one that has no unit of its own is in that. Raises ValueError."""
+    quantity, units = _Parser(text, unit).whole(), _units_of(text)
+    if not quantity.powers and all(is_scale(each) for each in units):
+        return float(quantity.number)
+    return float(quantity.number * converted(quantity.powers, unit, ", ".join(units) or text))
+
+
+def _completed(text: str, unit: str) -> str:
+    """What to write where the rest of the unit is missing behind a text: `2.5USD/h`; blank where that is no number."""
+    rest = unit.partition("/")[2].removesuffix("chip").rstrip("/")
+    try:
+        _value(f"{text}/{rest}", unit)
+    except (ArithmeticError, ValueError):
+        return ""
+    return f"write {text}/{rest}"
 
 
 def is_scaled(text: str) -> bool:
@@ -86,17 +105,22 @@ def _no_number(text: str, unit: str) -> UserError:
 
 def _such_as(unit: str) -> str:
     """A unit, and how a number of it may be written: `byte/s, such as 80GB/s`."""
-    if unit == "1":
-        return "plain digits, such as 0.5, 8k, 70G (billions) or 1e12"
+    return (
+        "plain digits, such as 0.5, 8k, 70G (billions) or 1e12" if unit == "1" else f"{unit}, such as {such_as(unit)}"
+    )
+
+
+def such_as(unit: str) -> str:
+    """How a number of a unit may be written: `80GB/s`, `8k`."""
     for symbol, scaled in _SUCH_AS:
         if re.match(rf"{symbol}\b", unit):
-            return f"{unit}, such as 80{scaled}{unit.removeprefix(symbol).removesuffix('/chip')}"
-    return f"{unit}, such as 8k"
+            return f"{2 if symbol == 'USD' else 80}{scaled}{unit.removeprefix(symbol).removesuffix('/chip')}"
+    return "8k"
 
 
-def _units(text: str) -> str:
+def _units_of(text: str) -> list[str]:
     """The units that a text names, as they stand there."""
-    return ", ".join(dict.fromkeys(match["unit"] for match in _TOKEN.finditer(text) if match["unit"])) or text
+    return list(dict.fromkeys(match["unit"] for match in _TOKEN.finditer(text) if match["unit"]))
 
 
 class _Parser:

@@ -1,4 +1,4 @@
-"""A writer of tiny .xplane.pb profiles for the tests: the inverse of planner.measure.xplane, kept apart from it."""
+"""A writer of tiny .xplane.pb profiles for the tests: the inverse of planner.profiles.xspace, kept apart from it."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ A comment of Markdown, which no reader sees, says what the text around it asks a
 
     <!-- file: users.csv -->                                the block below is a file of that name
     <!-- type: plan.xlsx, weight_dtype of SCENARIO, int8 -->   that is typed into a row of Inputs, or chosen there
+    <!-- have: profile -->                                 a folder with a profile of two hosts
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ from planner.cli import group
 from planner.recalc import edit
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
+from tests import sample_profile
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 COLUMNS = "100"
 """How wide the terminal is in which the pages' commands were run: some commands wrap their text."""
-STEP = re.compile(r"^<!-- (file|type): (.*?) -->\n|^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+STEP = re.compile(r"^<!-- (file|type|have): (.*?) -->\n|^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def blocks(page: Path, kind: str) -> list[str]:
@@ -51,6 +53,8 @@ def follow(page: Path, folder: Path) -> None:
             file, row, value = what.split(", ")
             name_of_row, _, scenario = row.partition(" of ")
             type_in(folder / file, name_of_row, scenario, value)
+        elif told == "have":
+            sample_profile.write(folder / what)
         elif kind == "console":
             for command in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
                 line, _, shown = command.partition("\n")

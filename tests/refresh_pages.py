@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests import pages
+from tests import pages, sample_profile
 
 
 def refreshed(page: Path, folder: Path) -> str:
@@ -30,6 +30,8 @@ def refreshed(page: Path, folder: Path) -> str:
             file, row, value = what.split(", ")
             row_name, _, scenario = row.partition(" of ")
             pages.type_in(folder / file, row_name, scenario, value)
+        elif told == "have":
+            sample_profile.write(folder / what)
         elif kind in ("console", "pycon"):
             new = _console(body, folder) if kind == "console" else _prompt(body, session, folder)
             done += [text[end : step.start(4)], new]

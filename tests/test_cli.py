@@ -101,6 +101,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, words):
         (["build", "gpt2", "-H", "h100-sxm", "--set", "hbm_reserve_bytes=1e12"], "nothing is left of hbm_bytes"),
         ([*MATMUL, "--get", "flosp"], "matmul has no row 'flosp'; did you mean flops?"),
         ([*MATMUL, "--why", "flosp"], "matmul has no row 'flosp'; did you mean flops?"),
+        ([*MATMUL, "--get", "zz*"], "matmul has no row like 'zz*'; planner find zz looks in all templates"),
         ([*MATMUL, "--get", "flosp_*"], "matmul has no row like 'flosp_*'; the nearest are flops, "),
         ([*MATMUL, "--get", "kv_time"], "matmul has no row 'kv_time'; inference has it"),
         ([*MATMUL, "--set", "decode_step_tim=1"], "did you mean decode_step_time, which inference has?"),

@@ -41,6 +41,7 @@ def text_of(page: str) -> str:
         "extending",
         "checking",
         "measurements",
+        "profiles",
         "report",
         "search",
         "api",

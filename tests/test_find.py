@@ -102,6 +102,7 @@ def test_every_template_has_its_sentence() -> None:
         ("matmul", "hbm_ridge_intensity", "here it is ridge_intensity"),
         ("chip", "ridge_intensity", "here it is hbm_ridge_intensity"),
         ("inference", "alpha", "here it is inner_intensity or outer_intensity or node_intensity"),
+        ("training", "n_gpus", "here it is n_chips"),
         ("inference", "critical-batch", "did you mean critical_batch"),
         ("training", "decode_step_tim", "did you mean decode_step_time, which inference has?"),
         ("matmul", "tokns", "did you mean tokens?"),
@@ -110,3 +111,8 @@ def test_every_template_has_its_sentence() -> None:
 def test_a_name_is_looked_for_beyond_one_template(template: str, name: str, says: str) -> None:
     """As it is called here, the templates that have it, or the nearest of all."""
     assert meant(name, library.load(template).by_name).startswith(says)
+
+
+def test_a_row_with_two_aliases_is_named_once() -> None:
+    """What is called so with and without an underscore is one row."""
+    assert meant("replicas", library.load("fleet").by_name) == "here it is n_replicas"

@@ -257,3 +257,12 @@ def test_a_prompt_longer_than_the_context_is_told() -> None:
         "Memory is that of a context of 8,192 tokens, and the prompt has 9,000: set context_len."
     ]
     assert list(expected.notes({**known, "context_len": 9000.0}.get, None)) == []
+
+
+def test_a_run_of_less_than_a_step_is_told() -> None:
+    """Who types fewer tokens of the run than of a step is told; a run of one step is none of that."""
+    known = {"stack": "default", "train_tokens": 1e6, "batch_tokens": 4e6}
+    assert list(expected.notes(known.get, None)) == [
+        "The run of 1,000,000 tokens is less than a step of 4,000,000: set train_tokens."
+    ]
+    assert list(expected.notes({**known, "train_tokens": 4e6}.get, None)) == []

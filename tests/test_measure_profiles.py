@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.errors import UserError
-from planner.measure import xplane
 from planner.measure.profiles import busy_time, newest, run_times
-from planner.measure.xplane import Event
+from planner.profiles import xspace
+from planner.profiles.xspace_lines import Event
 from tests.measure_encoder import Span, space
 from tests.measure_traces import ELEMENTWISE, V6E, real
 
@@ -48,7 +48,7 @@ def test_tpu_runs_are_module_events(profile):
 
 def kernels_of(path, module):
     """A module's kernels in a profile, by begin."""
-    events = (event for plane in xplane.read(path) for line in plane.lines for event in line.events)
+    events = (event for plane in xspace.read(path) for line in plane.lines for event in line.events)
     ours = (e for e in events if e.stats.get("hlo_module") == module and "kernel_details" in e.stats)
     return sorted(ours, key=lambda event: event.start_ps)
 
@@ -147,7 +147,7 @@ def test_v6e_module_runs():
 
 def test_reading_needs_no_jax():
     """Importing what reads profiles and records imports no JAX: proved in a process of its own."""
-    names = ("profiles", "xplane", "records", "timing", "devices")
-    modules = ", ".join(f"planner.measure.{name}" for name in names)
+    names = ("measure.profiles", "measure.records", "measure.timing", "measure.devices", "profiles.reading")
+    modules = ", ".join(f"planner.{name}" for name in names)
     code = f"import sys, {modules}; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

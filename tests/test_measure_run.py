@@ -138,3 +138,11 @@ def test_without_a_device_the_message_is_one_line(monkeypatch):
     monkeypatch.setattr(clock, "devices", none)
     with pytest.raises(UserError, match=r"JAX finds no device: .*'tpu'; check"):
         measure(ADD)
+
+
+def test_layers_that_take_no_longer_than_one_are_not_extrapolated(canned):
+    """Of a step timed at two layers and at one, both as long, no time would follow: it fails instead."""
+    shape = {"query_len": 8, "kv_len": 8, "d_model": 16, "n_heads": 2, "n_kv_heads": 2, "qk_nope_dim": 8, "d_ff": 16}
+    (row,) = measure(Case("step", "step", shape | {"n_layers": 8, "timed_layers": 2}))
+    assert row.status == "failed"
+    assert row.reason == "2 layers took no longer than one: too noisy to extrapolate from"

@@ -100,6 +100,19 @@ def test_bad_input_gets_one_line(tmp_path: Path, arguments: list[str], said: str
     assert not list(tmp_path.glob("report.*"))
 
 
+def test_an_older_report_is_replaced_where_one_says_so(tmp_path: Path) -> None:
+    """What stands at the report's name stays as it is without --force, before the workbook is read."""
+    page = tmp_path / "report.csv"
+    page.write_text("mine")
+    given = ["report", str(hostile_workbook()), "-o", str(page)]
+    refused = CliRunner().invoke(group, given)
+    assert (refused.exit_code, len(refused.output.strip().splitlines())) == (2, 1)
+    assert "--force" in refused.output
+    assert page.read_text() == "mine"
+    assert CliRunner().invoke(group, [*given, "--force"]).exit_code == 0
+    assert page.read_text(encoding="utf-8-sig").startswith("section,")
+
+
 def test_the_command_loads_no_large_library(tmp_path: Path) -> None:
     """A report starts without pandas, openpyxl, JAX or matplotlib; only a PDF loads Typst."""
     code = (

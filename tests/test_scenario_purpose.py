@@ -21,6 +21,8 @@ from tests.test_scenario_add import edit, row_of
 from tests.workbooks import agree, write_plan
 
 SERVES, TRAINS = "llama3_8b_on_tpu_v5e", "trained"
+EXPECTED = ("decode_step_time_expected", "step_time_expected", "train_cost_expected")
+ROOT = Path(__file__).parent.parent
 
 
 def add(path: Path, *words: str) -> Result:
@@ -174,3 +176,26 @@ def test_a_workbook_that_another_program_saved(built: bytes, tmp_path: Path) -> 
     after = read_plan(path)
     assert [after.value("workload", each.key) for each in after.scenarios] == ["inference", "training"]
     assert [each for each in check(Package.read(path)).found if each.kind not in ("failed_check", "override")] == []
+
+
+def test_what_is_added_is_shown_as_in_a_new_workbook(tmp_path: Path) -> None:
+    """With a person's own models, Cover still names their CSV and hides its memory; the new section is open."""
+    titles, *lines = (ROOT / "model_db" / "models.csv").read_text(encoding="utf-8").splitlines()
+    mine = next(line for line in lines if line.startswith("llama3-8b,")).replace("llama3-8b", "mine", 1)
+    (tmp_path / "my_models.csv").write_text(f"{titles}\n{mine}\n", encoding="utf-8")
+    (tmp_path / "plans.csv").write_text("id,model,hardware,n_chips,workload\na,mine,h100-sxm,8,inference\n")
+    plan = tmp_path / "plan.xlsx"
+    built = ["build", "--scenarios", str(tmp_path / "plans.csv"), "--models", str(tmp_path / "my_models.csv")]
+    done = CliRunner().invoke(group, [*built, "-o", str(plan)])
+    assert done.exit_code == 0, done.output
+    done = add(plan, "Trained", "--workload", "training")
+    assert done.exit_code == 0, done.output
+    assert "It was made from my_models.csv too" in done.output
+    book = openpyxl.load_workbook(plan)
+    cover, board = book["Cover"], book["Dashboard"]
+    texts = {cover.cell(row, 1).value: row for row in range(1, cover.max_row + 1)}
+    assert cover.cell(texts["my_models.csv"], 2).value
+    memory = range(texts["What planner wrote, for planner update"] + 1, cover.max_row + 1)
+    assert all(cover.row_dimensions[row].hidden for row in memory)
+    shown = {name: board.row_dimensions[row_of(book, "Dashboard", name)].hidden for name in ("mfu_expected", *EXPECTED)}
+    assert not any(shown.values()), shown

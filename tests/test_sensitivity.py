@@ -6,10 +6,14 @@ import json
 import math
 from pathlib import Path
 
+import openpyxl
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import planner
+from planner.api.sensitivity import of_scenarios
+from planner.cli import group
 from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.evaluation import Facts
@@ -176,3 +180,27 @@ def test_the_command_prints_and_writes(tmp_path: Path) -> None:
     assert list(frame.name) == [each["name"] for each in everything["elasticities"]]
     with pytest.raises(UserError, match="no row"):
         planner.sensitivity("training", model="gpt2", hardware="h100-sxm", of="nothing_such")
+
+
+def test_elasticities_are_written_into_the_workbook(tmp_path: Path) -> None:
+    """With --write a workbook has a sheet of them with a tornado for each scenario, and the next takes its place."""
+    path = tmp_path / "plan.xlsx"
+    write_plan(path, ["llama3-8b"], ["h100-sxm", "tpu-v6e"], ["inference"], batch=16, n_chips=4)
+    told = of_scenarios(path, "decode_step_time_expected")
+    for _ in range(2):
+        done = CliRunner().invoke(group, ["sensitivity", str(path), "--write", "--of", "decode_step_time_expected"])
+        assert done.output == f"{path}: wrote the sheet Elasticities, 2 scenarios.\n"
+    book = openpyxl.load_workbook(path)
+    assert [name for name in book.sheetnames if name.startswith("Elasticities")] == ["Elasticities"]
+    sheet = book["Elasticities"]
+    assert len(sheet._charts) == 2
+    rows = [[cell.value for cell in row] for row in sheet.iter_rows(min_row=5, max_col=7)]
+    for scenario, found in told.items():
+        first = next(at for at, row in enumerate(rows) if str(row[0]).startswith(f"{scenario}: ")) + 2
+        for row, each in zip(rows[first:], found.elasticities, strict=False):
+            sides = [tried and tried.elasticity for tried in (each.down, each.up)]
+            assert row[1] == each.row.name
+            assert [row[3], *row[4:6]] == [pytest.approx(each.value), *map(pytest.approx, sides)]
+    refused = CliRunner().invoke(group, ["sensitivity", "inference", "--write"])
+    assert refused.exit_code == 2
+    assert "--write is for a workbook" in refused.output

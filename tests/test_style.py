@@ -36,4 +36,6 @@ def test_only_what_runs_on_the_device_imports_jax() -> None:
         for path in (ROOT / "measure").glob("*.py")
         if re.search(r"^(import|from) jax\b", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    assert importing == {"cases", "clock", "interleaved", "transformer", "workload"}
+    assert importing == {
+        "cases", "clock", "collectives", "interleaved", "sharded", "spread", "transformer", "workload",
+    }  # fmt: skip

@@ -28,7 +28,8 @@ UNITS = ("1", "s", "byte/chip", "byte/s/chip", "FLOP/s/chip", "USD/h/chip", "1/s
         ("35%", "1", 0.35), ("10ms+5us", "s", 0.010005), ("(10+5)ms", "s", 0.015), ("$2.85/h", "USD/h/chip", 2.85),
         ("400Gbps", "bit/s", 4e11), ("400Gb/s", "byte/s", 5e10), ("1.75GHz", "1/s", 1.75e9), ("15T", "1", 15e12),
         ("2 million USD", "USD", 2e6), ("1e3GB", "byte", 1e12), ("-2^2", "1", 4), ("2^3^2", "1", 64),
-        ("8k", "chip", 8000),(" 10 ms ", "s", 0.01), ("5/s", "1/s", 5), ("2E", "1", 2e18), ("12 days", "s", 12 * 86400),
+        ("8k", "chip", 8000), ("30k", "USD/chip", 30e3), ("2*3", "s", 6), ("2 million", "USD", 2e6),
+        (" 10 ms ", "s", 0.01), ("5/s", "1/s", 5), ("2E", "1", 2e18), ("12 days", "s", 12 * 86400),
     ],
 )  # fmt: skip
 def test_what_a_text_writes(text: str, unit: str, wanted: float) -> None:
@@ -41,7 +42,9 @@ def test_what_a_text_writes(text: str, unit: str, wanted: float) -> None:
     [
         ("10ms", "1", "ms is no unit of what is a plain number; write a number in plain digits"),
         ("8GB", "s", "GB is no unit of what is counted in s; write a number in s, such as 80ms"),
-        ("$2.85", "USD/h/chip", "$ is no unit of what is counted in USD/h/chip; write a number in USD/h/chip, such as"),
+        ("$2.85", "USD/h/chip", "$ is no unit of what is counted in USD/h/chip; write $2.85/h"),
+        ("2.5USD", "USD/h/chip", "USD is no unit of what is counted in USD/h/chip; write 2.5USD/h"),
+        ("40%", "USD/chip", "% is no unit of what is counted in USD/chip; write a number in USD/chip, such as 2$"),
         ("0,5", "1", "'0,5' is no number; write a point for decimals and no thousands separators"),
         ("1 000", "1", "no thousands separators"),
         ("10m", "s", "unknown unit 'm'; did you mean"),

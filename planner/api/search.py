@@ -53,8 +53,9 @@ def optimize(
     """The best plans, a row for each and the best first; of several objectives the whole front.
 
     Searched are the layouts that make sense, as `planner optimize` does, and what `over` names beside them; `alone`
-    what it names and nothing else. `workbook` adds the `top` plans to a workbook as live scenarios. In `attrs` are the
-    `units`, how many plans were `tried` and `passed`, what `refused` the others, and how many are `ties` of the best.
+    what it names and nothing else. `workbook` adds the `top` plans to a workbook as live scenarios, and the sheet
+    Search. In `attrs` are the `units`, how many plans were `tried` and `passed`, what `refused` the others, and how
+    many are `ties` of the best.
     Raises UserError where no plan passes every check, and as `planner optimize` does.
     """
     least, most = _several(minimize), _several(maximize)
@@ -70,7 +71,7 @@ def optimize(
     found = optimum(asked, objectives, top, alone=alone)
     columns, part = listed(asked, found)
     if workbook is not None:
-        scenarios.write(Path(workbook), asked, found.plans, databases)
+        scenarios.write(Path(workbook), asked, found, databases)
     frame = _frame(columns, [part])
     frame.attrs |= {"tried": found.tried, "passed": found.passed, "refused": dict(found.refused), "ties": found.ties}
     return frame

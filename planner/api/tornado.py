@@ -37,7 +37,7 @@ def lines(found: Sensitivity, top: int = 0) -> list[str]:
     if len(told) < len(found.elasticities):
         said.append(f"and {len(found.elasticities) - len(told)} more: --top 0 tells all")
     if found.left_out:
-        said += ["", "Left out", *(f"  {why}: {_few(names)}" for why, names in found.left_out.items())]
+        said += ["", "Left out", *(f"  {why}: {few(names)}" for why, names in found.left_out.items())]
     return said
 
 
@@ -45,7 +45,8 @@ def _value(value: float, unit: str) -> str:
     return shown(value, unit).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def _few(names: tuple[str, ...]) -> str:
+def few(names: tuple[str, ...]) -> str:
+    """The first of some names, and how many more there are."""
     more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
     return ", ".join(names[:FEW]) + more
 

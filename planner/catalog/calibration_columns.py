@@ -12,7 +12,9 @@ from dataclasses import dataclass
 COMMON = "any"  # the calibration whose parameters stand for those that another one leaves open
 # The kinds of runs, each with an error of its own.
 KINDS = ("train", "static", "prefill", "decode", "tpot", "matmul", "collective")
+OF_LAYOUTS = KINDS[:5]  # of which one question is answered by several layouts
 MIXES = ("dense", "moe")
+TIE = "tie"  # how the names of parameters end that say how little two plans of one model and chip may differ
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,9 @@ def _ranges() -> Iterator[Parameter]:
             yield Parameter(
                 f"{kind}_{mix}_high", f"90 % of {kind} runs take this times the expected ({mix})", "1", 1, 10
             )
+            if kind in OF_LAYOUTS:
+                label = f"80 % of two {kind} runs of one model and chip err alike but for these times ({mix})"
+                yield Parameter(f"{kind}_{mix}_{TIE}", label, "1", 1, 10)
 
 
 PARAMETERS = (

@@ -24,12 +24,13 @@ BOOK = "book"  # not a template but templates/book.csv: problems, each of which 
 @click.option("--scenarios", "scenarios_csv", type=PATH, help="A CSV with a row for each scenario.")
 @settings
 @options.databases
+@click.option("--mesh", metavar="AXES", default="", help="List a mesh's cases on Comparison too: data=2,tensor=4.")
 @click.option("-o", "--output", type=PATH, default="plan.xlsx", show_default=True)
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
 @still()
 def command(
     models: tuple[str, ...], hardware: tuple[str, ...], templates: tuple[str, ...], scenarios_csv: Path | None,
-    settings: tuple[str, ...], databases: Databases, output: Path, force: bool,
+    settings: tuple[str, ...], databases: Databases, mesh: str, output: Path, force: bool,
 ) -> None:  # fmt: skip
     """Write a workbook for each MODEL on each CHIP; without arguments, Llama 3 70B in four scenarios.
 
@@ -42,18 +43,20 @@ def command(
     refuse_other(output, ".xlsx", "a workbook")
     refuse_existing(output, force=force)
     if BOOK in templates:
-        if len(templates) > 1 or models or hardware or scenarios_csv or settings:
+        if len(templates) > 1 or models or hardware or scenarios_csv or settings or mesh:
             what = "the book's problems bring their own models, chips and values"
             raise UserError(what, remedy=f"build it alone: planner build --template {BOOK} -o book.xlsx")
         click.echo(f"Wrote {output}: {_book(output, databases)}.")
         return
     from planner import progress
+    from planner.measure.mesh import MeshSpec
     from planner.table import counted
     from planner.workbook.book import build
-    from planner.workbook.scenarios import plan_of, without
+    from planner.workbook.scenarios import plan_of, with_mesh, without
 
     progress.step("reading templates and databases")
     plan = plan_of(models, hardware, templates, scenarios_csv, settings, databases)
+    plan = with_mesh(plan, MeshSpec.parse(mesh)) if mesh else plan
     count = counted(len(plan.scenarios), "scenario")
     progress.step(f"writing and computing {count}")
     write_atomically(output, build(plan))

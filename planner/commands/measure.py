@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from planner import processes
 from planner.commands.options import PATH, repeatable
 from planner.errors import UserError
 from planner.measure import interrupts
+from planner.measure.mesh import MeshSpec
 
 if TYPE_CHECKING:
     from planner.compare.landing import Landing
+    from planner.compare.measuring import Planned
     from planner.measure.records import Measurement
     from planner.measure.run import Case
     from planner.measure.timing import Rules
@@ -33,14 +36,21 @@ LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
 @click.option("--list", "is_list", is_flag=True, help="List the cases with their keys, and measure nothing.")
 @click.option("-H", "--hardware", metavar="CHIP", default="", help="What this machine is, where JAX can't tell.")
 @repeatable("--flags", "variants", metavar="FLAGS", help="Measure under these XLA flags. Repeatable: side by side.")
+@click.option("--mesh", metavar="AXES", default="", help="Cases over several devices, such as data=2,tensor=4.")
+@click.option("--device-order", metavar="IDS", default="", help="Devices of the mesh in this order, such as 0,1,3,2.")
 @click.option("--budget", metavar="SECONDS", type=float, default=float("inf"), help="Begin no case after this long.")
 @click.option("--keep-profiles", metavar="DIR", type=PATH, help="Keep the profiler's files here.")
-def command(is_list: bool, **options: Any) -> None:
+def command(is_list: bool, mesh: str, device_order: str, **options: Any) -> None:
     """Measure the cases of FILE's Comparison and write the medians in, or those of a --suite into a --csv.
 
     Nothing else in FILE changes but the values that depend on them. Ctrl-C keeps what was measured.
+    With --mesh the cases are collectives, sharded matmuls and steps, over all devices of all processes
+    that run this same command; the first of them writes.
     """
-    asked = Asked(**options)
+    if device_order and not mesh:
+        raise click.UsageError("--device-order is of a --mesh")
+    spec = MeshSpec.parse(mesh, device_order) if mesh else None
+    asked = Asked(**options, mesh=spec, together=processes.join() if spec else processes.Processes())
     if (asked.file is None) == (asked.suite is None) or (asked.suite and asked.csv is None and not is_list):
         raise click.UsageError("give a workbook, or --suite quick (or full) with --csv FILE")
     if asked.file is not None and asked.hardware:
@@ -68,31 +78,44 @@ class Asked:
     variants: tuple[str, ...]
     budget: float
     keep_profiles: Path | None
+    mesh: MeshSpec | None
+    together: processes.Processes
 
 
 def _list(asked: Asked) -> None:
     from planner.compare import measuring
-    from planner.xlsx.opc import Package
 
     interrupts.check()
     if asked.file is None:
-        called = [(case.label, case.key) for case in measuring.listed(asked.suite or "", asked.only)]
+        called = [(case.label, case.key) for case in measuring.listed(asked.suite or "", asked.only, asked.mesh)]
     else:
-        package = Package.read(asked.file)
-        called = [(each.label, each.key) for each in measuring.planned_in(package, asked.only)]
-    for label, key in called:
-        click.echo(f"{label}  {key}")
+        planned = _planned(asked.file, asked)
+        called = [(each.label, each.key) for each in planned]
+    if asked.together.is_first:
+        for label, key in called:
+            click.echo(f"{label}  {key}")
+
+
+def _planned(file: Path, asked: Asked) -> list[Planned]:
+    """The rows of the Comparison that are asked for: where there is a mesh, those that lie on one."""
+    from planner.compare import measuring
+    from planner.xlsx.opc import Package
+
+    planned = measuring.planned_in(Package.read(file), asked.only)
+    return measuring.over_mesh(planned, str(file)) if asked.mesh else planned
 
 
 def _workbook(file: Path, asked: Asked) -> None:
     from planner.compare import measuring
     from planner.measure.timing import STANDARD
-    from planner.xlsx.opc import Package
 
     interrupts.check()
-    planned = measuring.planned_in(Package.read(file), asked.only)
+    with asked.together.agreed():
+        planned = _planned(file, asked)
     done = _measured(measuring.for_here(planned), STANDARD, asked)
-    _land(file, asked.csv, done, lambda: measuring.land_planned(file, planned, done))
+    with asked.together.agreed():
+        if asked.together.is_first:
+            _land(file, asked.csv, done, lambda: measuring.land_planned(file, planned, done))
 
 
 def _suite(suite: str, csv: Path, asked: Asked) -> None:
@@ -100,10 +123,12 @@ def _suite(suite: str, csv: Path, asked: Asked) -> None:
     from planner.measure.timing import BRISK, STANDARD
 
     interrupts.check()
-    cases = measuring.of_suite(suite, asked.only, asked.hardware)
+    with asked.together.agreed():
+        cases = measuring.of_suite(suite, asked.only, asked.hardware, asked.mesh)
     done = _measured(cases, BRISK if suite == "quick" else STANDARD, asked)
     _refuse_nothing(csv, done)
-    click.echo(f"{csv}: {_counts(done)}")
+    if asked.together.is_first:
+        click.echo(f"{csv}: {_counts(done)}")
 
 
 def _measured(cases: Sequence[Case], rules: Rules, asked: Asked) -> list[Measurement]:
@@ -111,10 +136,12 @@ def _measured(cases: Sequence[Case], rules: Rules, asked: Asked) -> list[Measure
     from planner.compare import measuring
     from planner.measure.measurements_csv import keep_measurements
 
+    is_first = asked.together.is_first
     rows = measuring.measured(
-        cases, progress=_tell, budget_s=asked.budget, profiles_to=asked.keep_profiles, rules=rules
-    )
-    return keep_measurements(asked.csv, rows) if asked.csv else list(rows)
+        cases, progress=_tell if is_first else None, budget_s=asked.budget, profiles_to=asked.keep_profiles,
+        rules=rules, mesh=asked.mesh,
+    )  # fmt: skip
+    return keep_measurements(asked.csv, rows) if asked.csv and is_first else list(rows)
 
 
 def _side_by_side(asked: Asked) -> None:
@@ -122,10 +149,14 @@ def _side_by_side(asked: Asked) -> None:
     from planner.compare.landing import backfill
     from planner.measure.measurements_csv import keep_measurements
 
+    if asked.together.count > 1:
+        raise UserError("--flags starts processes of its own", remedy="set XLA_FLAGS on each host")
     file, csv = asked.file, asked.csv
     arguments = ["--suite", asked.suite] if asked.suite else []
     arguments += [word for text in asked.only for word in ("--case", text)]
     arguments += ["--hardware", asked.hardware] if asked.hardware else []
+    if asked.mesh:
+        arguments += ["--mesh", str(asked.mesh), "--device-order", ",".join(map(str, asked.mesh.order))]
     arguments += ["--budget", str(asked.budget)] if asked.budget != float("inf") else []
     done = variants.measured(asked.variants, arguments, file, asked.keep_profiles)
     if csv is not None:

@@ -13,6 +13,7 @@ from planner.errors import UserError
 
 if TYPE_CHECKING:
     from planner.catalog.databases import Databases
+    from planner.processes import Processes
 
 
 @click.command("optimize", cls=Greedy, context_settings={"show_default": True})
@@ -37,14 +38,15 @@ if TYPE_CHECKING:
 def command(
     template: str, models: tuple[str, ...], chips: tuple[str, ...], settings: tuple[str, ...], least: tuple[str, ...],
     most: tuple[str, ...], others: tuple[str, ...], overs: tuple[str, ...], alone: bool, wheres: tuple[str, ...],
-    top: int, databases: Databases, backend: str, workbook: Path | None, output: Path | None, force: bool,
+    top: int, databases: Databases, backend: str, among: Processes, workbook: Path | None, output: Path | None,
+    force: bool,
 ) -> None:  # fmt: skip
     """Find the plans of TEMPLATE that are the best and pass every check.
 
     Training is searched over the ways of its mesh, microbatches, chunks of stages, remat and ZeRO stages; serving over
     chips, layouts and batch. What --set types stays as it is, and so do precision, batch tokens and lengths unless
     --over names them. Layouts that practice avoids are left out (docs/search.md), unless --over names their ways.
-    Plans within the error bar of the best are ties, and the simplest of them comes first.
+    Plans so near the best that no published runs tell them apart are ties, and the simplest of them comes first.
     """
     if not least and not most:
         raise UserError("nothing says what is best", remedy="write --minimize step_time_expected")
@@ -53,22 +55,22 @@ def command(
     from planner.search.request import request
     from planner.search.told import of_search
 
-    if output is not None:
-        refuse_existing(output, force=force)
-        tables.check_writable(output)
-    if workbook is not None:
-        scenarios.check_writable(workbook)
-    asked = request(template, models, chips, settings, overs, wheres, databases, backend)
-    named = [(name, True) for name in least] + [(name, False) for name in most]
-    named += [(name, bool(least)) for name in others]
-    objectives = [objective(asked.template, name, is_least=is_least) for name, is_least in dict(named).items()]
-    found = optimum(asked, objectives, top, alone=alone)
-    click.echo("\n".join(of_search(asked, found)))
-    if output is not None:
-        from planner.search.listed import listed
-
-        columns, part = listed(asked, found)
-        drawn = [each.row.name for each in objectives[:2]] if len(objectives) > 1 else ()
-        click.echo(f"Wrote {output}: {tables.write(output, asked, columns, [part], 'Search', drawn):,} plans.")
-    if workbook is not None:
-        click.echo(scenarios.write(workbook, asked, found.plans, databases))
+    with among.agreed():
+        if output is not None:
+            refuse_existing(output, force=force)
+            tables.check_writable(output)
+        if workbook is not None:
+            scenarios.check_writable(workbook)
+        asked = request(template, models, chips, settings, overs, wheres, databases, backend, among)
+        named = [(name, True) for name in least] + [(name, False) for name in most]
+        named += [(name, bool(least)) for name in others]
+        objectives = [objective(asked.template, name, is_least=is_least) for name, is_least in dict(named).items()]
+        found = optimum(asked, objectives, top, alone=alone)
+    with among.agreed():
+        if not among.is_first:
+            return
+        click.echo("\n".join(of_search(asked, found)))
+        if output is not None:
+            click.echo(f"Wrote {output}: {tables.write_found(output, asked, found):,} plans.")
+        if workbook is not None:
+            click.echo(scenarios.write(workbook, asked, found, databases))

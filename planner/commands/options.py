@@ -87,7 +87,20 @@ def _spread(args: list[str], repeatable: set[str], single: set[str]) -> list[str
 
 
 def backend(command: Command) -> Command:
-    """--backend, which computes many plans."""
-    text = "What computes the plans; jax uses all its devices, and is for accelerators."
+    """--backend, which computes many plans, given to the command with the processes `among` which they are shared."""
+
+    @wraps(command)
+    def shared(backend: str, **others: Any) -> Any:
+        from planner.processes import ALONE, join
+
+        def clean() -> None:
+            from planner.search.shares import clear
+
+            if others["output"] is not None:
+                clear(others["output"])
+
+        return command(backend=backend, among=join(clean) if backend == "jax" else ALONE, **others)
+
+    text = "What computes the plans; jax uses all devices of all hosts that it is started on."
     chosen = click.Choice(["numpy", "jax"])
-    return click.option("--backend", type=chosen, default="numpy", show_default=True, help=text)(command)
+    return click.option("--backend", type=chosen, default="numpy", show_default=True, help=text)(cast(Command, shared))

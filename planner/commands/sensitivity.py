@@ -33,15 +33,16 @@ TOP = 20
 @click.option("--json", "as_json", is_flag=True, help="An object; of a workbook one for each scenario.")
 @click.option("-o", "--output", type=PATH, help="A CSV of all of them.")
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
+@click.option("--write", "writes", is_flag=True, help="Write them into the workbook, as the sheet Elasticities.")
 @options.databases
 def command(
     template: str, model: str | None, hardware: str | None, settings: tuple[str, ...], name: str, top: int,
-    as_json: bool, output: Path | None, force: bool, databases: Databases,
+    as_json: bool, output: Path | None, force: bool, writes: bool, databases: Databases,
 ) -> None:  # fmt: skip
     """How an output of TEMPLATE, or of each scenario of a workbook, depends on the quantities that it is made of.
 
     An elasticity says by how many percent the output changes for each percent of a quantity. Counts go by whole steps.
-    Flags, stages and texts have none, and are named.
+    Flags, stages and texts have none, and are named. Written into a workbook they are values of that moment.
     """
     from planner.api import tornado
     from planner.api.calculation import Plan
@@ -58,12 +59,18 @@ def command(
         if model or hardware or settings:
             raise UserError(OWN, remedy="change them in the workbook, or name a template")
         told = of_scenarios(Path(template), name)
+    elif writes:
+        raise UserError("--write is for a workbook", remedy="name FILE.xlsx")
     else:
         plan = Plan.of(library.load(template), model, hardware, databases)
         told = {"": of_plan(plan, values(plan.template, settings), name)}
     if output is not None:
         write_atomically(output, tornado.as_csv(told).encode())
         click.echo(f"Wrote {output}: {counted(sum(len(found.elasticities) for found in told.values()), 'row')}.")
+    elif writes:
+        from planner.api.elasticities_sheet import write
+
+        click.echo(f"{template}: wrote the sheet {write(Path(template), told)}, {counted(len(told), 'scenario')}.")
     elif as_json:
         objects = {scenario: tornado.as_object(found) for scenario, found in told.items()}
         click.echo(jsonlib.dumps(objects.get("", objects), indent=2))

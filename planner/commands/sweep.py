@@ -13,6 +13,7 @@ from planner.commands.options import PATH, Greedy, refuse_existing, repeatable, 
 
 if TYPE_CHECKING:
     from planner.catalog.databases import Databases
+    from planner.processes import Processes
 
 
 @click.command("sweep", cls=Greedy)
@@ -30,28 +31,39 @@ if TYPE_CHECKING:
 @still()
 def command(
     template: str, models: tuple[str, ...], chips: tuple[str, ...], settings: tuple[str, ...], overs: tuple[str, ...],
-    wheres: tuple[str, ...], names: tuple[str, ...], databases: Databases, backend: str, output: Path | None,
-    force: bool,
+    wheres: tuple[str, ...], names: tuple[str, ...], databases: Databases, backend: str, among: Processes,
+    output: Path | None, force: bool,
 ) -> None:  # fmt: skip
     """Calculate TEMPLATE for every combination of the values of --over; the last named moves quickest.
 
     --over model=a,b and --over hardware=a,b move models and chips. What follows an input, as FSDP ways follow the
     chips, follows it here too. A --where is a formula over any row of the template.
     """
-    from planner.search import tables
+    from planner.processes import ALONE
+    from planner.search import shares, tables
     from planner.search.request import request, wanted
     from planner.search.sweep import Sweep
 
-    if output is not None:
-        refuse_existing(output, force=force)
-        tables.check_writable(output)
-    asked = request(template, models, chips, settings, overs, wheres, databases, backend)
-    sweep = Sweep(asked, wanted(asked.template, names))
-    if output is None:
-        from planner.search.told import first_lines
+    is_shared = among.count > 1 and output is not None
+    with among.agreed():
+        if output is not None:
+            refuse_existing(output, force=force)
+            (shares if is_shared else tables).check_writable(output)
+        sharing = among if is_shared else ALONE
+        asked = request(template, models, chips, settings, overs, wheres, databases, backend, sharing)
+        sweep = Sweep(asked, wanted(asked.template, names))
+    with among.agreed():
+        if output is None:
+            from planner.search.told import first_lines
 
-        click.echo("\n".join(first_lines(sweep)))
-        return
-    count = tables.write(output, asked, sweep.columns, sweep.parts(), "Sweep")
-    of = f" of {sweep.count:,}" if wheres else ""
-    click.echo(f"Wrote {output}: {count:,}{of} plans, {len(sweep.columns)} columns.")
+            said = "\n".join(first_lines(sweep)) if among.is_first else ""
+        else:
+            count = (
+                shares.write(output, among, sweep.columns, sweep.parts()) if is_shared
+                else tables.write(output, asked, sweep.columns, sweep.parts())
+            )  # fmt: skip
+            of = f" of {sweep.count:,}" if wheres else ""
+            parts = f", in {among.count} parts" if is_shared else ""
+            said = f"Wrote {output}: {count:,}{of} plans, {len(sweep.columns)} columns{parts}."
+    if among.is_first:
+        click.echo(said)

@@ -15,6 +15,7 @@ from functools import cache
 from planner.catalog import Value as Known
 from planner.compare.comparison_cases import label_of
 from planner.compare.comparison_sheet import KEY, MARKERS, NOTE, CaseRow, ComparisonSheet
+from planner.compare.mesh_labels import LABELS
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.measure.records import EXPECTING, Measurement, case_key, parse_key
@@ -27,8 +28,11 @@ from planner.xlsx.sheet_rules import RANGES, reshape
 from planner.xlsx.sheetedit import Content, NewRow
 from planner.xlsx.sheetxml import SheetXml, TemplateCell
 from planner.xlsx.worksheet import Worksheet
+from planner.xlsx.xmltree import every
 
 VALUES_ONLY = "values only: the sheet had no row of this template to copy"
+EFFICIENCIES = ("compute_efficiency", "memory_efficiency")  # typed where no scenario has any: as in the row copied
+UNLINKED = "no prediction: {} has no network in the hardware table"
 LOOKED_UP = "hardware_row"  # the column whose formula finds the chip in the workbook's list
 
 
@@ -54,13 +58,16 @@ def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[
         template, inputs = _case_of(one, sheet)
         label = labels.get(case_key(template, inputs)) or label_of(template, inputs)
         named = {KEY: one.case_key, "hardware_id": one.hardware_id or None, "case_label": label}
-        typed = {**named, "template": template, **inputs, **cells}
+        note = {NOTE: UNLINKED.format(one.hardware_id)} if _is_unlinked(template, one.hardware_id) else {}
+        typed = {**named, "template": template, **inputs, **cells, **note}
         new.measured[number] = one
         source = last.get(template)
         if source is None:
-            typed |= _prediction(template, inputs, one) | {NOTE: VALUES_ONLY}
+            typed |= _prediction(template, inputs, one)
+            typed[NOTE] = "; ".join([VALUES_ONLY, *note.values()])
             _type(sheet, number, typed, sheet.rows[-1] if sheet.rows else None, new)
             continue
+        typed = {name: source.value(name) for name in EFFICIENCIES} | typed
         if source.number not in templates:
             templates[source.number] = sheet.xml.template(source.number)
         copied = templates[source.number]
@@ -70,6 +77,16 @@ def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[
         _copy_down(copied, source.number, number, new)
         _type(sheet, number, typed, source, new)
     return new
+
+
+def _is_unlinked(template: str, chip: str) -> bool:
+    """Whether a case lies over several of a known chip, of which no network is known."""
+    if template not in LABELS or not chip:
+        return False
+    from planner.compare.prediction import hardware  # here, for it loads numpy
+
+    row = hardware().rows.get(chip)
+    return row is not None and not row["topology"]
 
 
 def _labels(sheet: ComparisonSheet) -> dict[str, str]:
@@ -223,6 +240,18 @@ def extend_ranges(package: Package, sheet: ComparisonSheet, appended: Collection
     worksheet = Worksheet(package.parts[sheet.part])
     reshape(worksheet.root, _stretch(sheet, appended), *RANGES)
     package.replace(sheet.part, worksheet.xml())
+
+
+def offer_templates(package: Package, sheet: ComparisonSheet, new: Iterable[Measurement]) -> None:
+    """Let the list of templates to choose from have those of new rows too."""
+    known, worksheet = set(library.names()), Worksheet(package.parts[sheet.part])
+    wanted = dict.fromkeys(parse_key(one.case_key)[0] for one in new)
+    lists = [(found, (found.text or "").strip('"').split(",")) for found in every(worksheet.root, "formula1")]
+    for found, names in lists:
+        more = [name for name in wanted if name not in names]
+        if more and known.issuperset(names):
+            found.text = f'"{",".join([*names, *more])}"'
+            package.replace(sheet.part, worksheet.xml())
 
 
 def extend_names(package: Package, sheet: ComparisonSheet, appended: Collection[int]) -> None:

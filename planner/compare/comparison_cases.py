@@ -8,6 +8,7 @@ from functools import cache
 
 from planner import catalog, csvfile, data
 from planner.catalog import Value
+from planner.compare import mesh_labels
 from planner.errors import Place, UserError, closest, nearest
 from planner.formulas import library
 from planner.formulas.include import Scope, parse_include
@@ -24,6 +25,9 @@ SHAPES = {
     "matmul": (("n_matmuls", "tokens", "d_in", "d_out"), "compute_dtype"),
     "host_copy": (("n_elements",), "element_bytes"),
     "elementwise": (("n_ops", "n_elements"), "element_bytes"),
+    "sharded_matmul": (("n_matmuls", "tokens", "d_in", "d_out"), "compute_dtype"),
+    "sharded_step": (("n_layers", "batch", "query_len", "kv_len", "d_model"), "compute_dtype"),
+    "collective": (("collective", "axis_size", "array_bytes"), ""),
     "attention": (("batch", "query_len", "kv_len", "n_heads", "head_dim"), "activation_dtype"),
 }  # the sizes of a template's cases that a person knows them by, and what its numbers are
 
@@ -37,6 +41,7 @@ class ComparisonCase:
     inputs: Mapping[str, Value]
     source: str
     on: str = ""  # cpu or accelerator: the other is too slow, or too fast, for its size
+    axis: str = ""  # of the mesh that it lies along
 
     @property
     def key(self) -> str:
@@ -69,12 +74,12 @@ def _case(cells: Mapping[str, str], place: Place) -> ComparisonCase:
     for bound in bindings:
         if bound not in known:
             raise row.fault(f"{name} has no input {bound}", nearest(bound, known))
-    typed = _of_model(cells["model"], known) | {bound: _literal(row, formula) for bound, formula in bindings.items()}
+    typed = of_model(cells["model"], known) | {bound: _literal(row, formula) for bound, formula in bindings.items()}
     inputs = {inner: typed.get(inner, known[inner].default) for inner in known}
     return ComparisonCase(cells["label"], template, inputs, cells["source"], cells["on"])
 
 
-def _of_model(model: str, inputs: Container[str]) -> dict[str, Value]:
+def of_model(model: str, inputs: Container[str]) -> dict[str, Value]:
     """The dimensions of a model of the CSV that are inputs of a template by the same name."""
     if not model:
         return {}
@@ -93,7 +98,7 @@ def _literal(row: Row, formula: Formula) -> Value:
 
 def label_of(template: str, inputs: Mapping[str, Value]) -> str:
     """A case for a person: as a shipped case is called, or else `Matmul 1 x 768 x 768 x 768 bf16`."""
-    listed = _listed(template).get(case_key(template, inputs))
+    listed = _listed(template).get(case_key(template, inputs)) or mesh_labels.label_of(template, inputs)
     if listed:
         return listed
     sizes, element = SHAPES.get(template, ((), ""))

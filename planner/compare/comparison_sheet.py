@@ -7,6 +7,7 @@ machine names, or else by their labels or markers: an analyst may move, rename, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
@@ -14,7 +15,7 @@ from itertools import chain
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.template import Template
-from planner.measure.records import case_key
+from planner.measure.records import case_key, parse_key
 from planner.xlsx.address import Area, address, unquoted
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, is_number
@@ -33,9 +34,10 @@ IDENTITY = {
     "hardware_id": "Chip",
     "hardware_row": "Row of Hardware",
 }
+SHOWN = ".shown"  # how the names of columns end that show another in the unit that people say
 NOTE, NOTE_LABEL = "note", "Your note"
 ENOUGH = 3  # machine names in one row make it the header
-RUN, RUN_HEAD = "run ", "run_scenario"  # how the key of a run begins, and what its table has in the column of templates
+RUN, RUN_HEAD = "run ", "run_on"  # how the key of a run begins, and what its table has above in the column of keys
 RUN_HEADS = 3  # the rows of its title, its labels and its machine names
 
 
@@ -69,9 +71,18 @@ class CaseRow:
 
     @cached_property
     def inputs(self) -> dict[str, float | str | None]:
-        """The inputs of its template that stand in its cells."""
-        names = _inputs(self.template.name) if self.template else ()
-        return {name: self.text(name) or self.number_in(name) for name in names}
+        """The inputs of its template that stand in its cells; what the sheet has no column for is as its key says."""
+        if self.template is None:
+            return {}
+        names = _inputs(self.template.name)
+        typed = {name: self.text(name) or self.number_in(name) for name in names if name in self.columns}
+        if len(typed) == len(names):
+            return typed
+        with suppress(ValueError):
+            template, keyed = parse_key(self.text(KEY))
+            if template == self.template.name:
+                return {name: typed.get(name, keyed.get(name)) for name in names}
+        return typed
 
     @cached_property
     def keys(self) -> set[str]:
@@ -133,7 +144,7 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
     kept = [row for row in rows if row.text("template") or row.text(KEY)]
     on, area = names.get(MARKER, ("", Area(0, 0, 0, 0)))
     sized_to = area.bottom if on == name else 0
-    runs_header = next((row.number for row in kept if row.text("template") == RUN_HEAD), 0)
+    runs_header = next((row.number for row in kept if row.text(KEY) == RUN_HEAD), 0)
     runs = tuple(row.number for row in kept if row.number > runs_header > 0 and row.text(KEY).startswith(RUN))
     others = {*range(runs_header - RUN_HEADS + 1, runs_header + 1), *runs}
     cases = tuple(row for row in kept if row.number not in others)

@@ -20,6 +20,7 @@ from planner.compare.appended_rows import (
     extend_names,
     extend_ranges,
     extend_tables,
+    offer_templates,
     outside,
     unknown_chips,
 )
@@ -146,13 +147,20 @@ def land(path: Path, choose: Callable[[Landing], None]) -> Landing:
     """
     with locked(path), still():
         package = Package.read(path)
-        parsed = parse_sheets(package)
-        landing = Landing(package, find(package, parsed))
-        choose(landing)
-        if landing.values or landing.homeless:
-            landing.recalculated = _type(landing, parsed)
+        landing = land_in(package, choose)
+        if landing.recalculated:
             landing.sheet.xml.forget()  # to write takes memory too
             package.write(path)
+    return landing
+
+
+def land_in(package: Package, choose: Callable[[Landing], None]) -> Landing:
+    """The same into a package, in place."""
+    parsed = parse_sheets(package)
+    landing = Landing(package, find(package, parsed))
+    choose(landing)
+    if landing.values or landing.homeless:
+        landing.recalculated = _type(landing, parsed)
     return landing
 
 
@@ -173,6 +181,7 @@ def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
     done = edit(package, parsed, sheet.name, contents | new.contents, new.like, new.copies, before, flagged)
     if new.measured:
         extend_ranges(package, sheet, new.measured)
+        offer_templates(package, sheet, landing.homeless)
         landing.unknown_chips = unknown_chips(sheet, parsed, landing.homeless)
         landing.outside = outside(sheet, new.measured)
     return done
@@ -228,11 +237,16 @@ def latest(measured: Iterable[Measurement], skipped: list[tuple[str, str]]) -> l
 
 
 def _fits(row: CaseRow, measured: Measurement) -> bool:
-    """Whether the row can be this measurement's: same chip and flags, where both are known."""
-    chip, flags = row.text("hardware_id"), row.text("compiler_flags")
-    is_fresh = not flags and is_missing(row.value("measured_time"))
+    """Whether the row can be this measurement's: same chip, flags and mesh, where both are known."""
+    chip = row.text("hardware_id")
+    is_fresh = not row.text("compiler_flags") and is_missing(row.value("measured_time"))
     same_chip = not chip or not measured.hardware_id or chip == measured.hardware_id
-    return same_chip and (is_fresh or flags == measured.compiler_flags)
+    return same_chip and (is_fresh or _ran_as(row) == (measured.compiler_flags, *measured.lies))
+
+
+def _ran_as(row: CaseRow) -> tuple[str, ...]:
+    """The compiler flags, the mesh, the axis and the order of devices of a row's time."""
+    return tuple(row.text(name) for name in ("compiler_flags", "mesh", "mesh_axis", "device_order"))
 
 
 def _distance(row: CaseRow, measured: Measurement) -> tuple[bool, bool, int]:
@@ -258,6 +272,8 @@ def cells_of(row: CaseRow | None, measured: Measurement) -> dict[str, Value]:
         "compiler_flags": measured.compiler_flags or None,
         "device": measured.device_kind or None,
         "mesh": measured.mesh or None,
+        "mesh_axis": measured.axis or None,
+        "device_order": measured.device_order or None,
         "method": measured.method or None,
         "run_id": measured.run_id or None,
         "measured_on": measured.timestamp or None,

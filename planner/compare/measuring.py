@@ -8,14 +8,15 @@ from math import isnan, nan
 from pathlib import Path
 from typing import TypeVar
 
-from planner.compare import comparison_cases
+from planner.compare import comparison_cases, mesh_cases
 from planner.compare.comparison_cases import ComparisonCase, is_meant, likest, refuse_blank
 from planner.compare.comparison_sheet import CaseRow, find
 from planner.compare.landing import Landing, land
 from planner.compare.prediction import hardware, predict
 from planner.errors import Place, UserError
 from planner.formulas import library
-from planner.measure import clock, devices
+from planner.measure import clock, devices, sharded, spread
+from planner.measure.mesh import MeshSpec
 from planner.measure.records import Measurement
 from planner.measure.run import Case, measure_cases
 from planner.measure.timing import Rules
@@ -85,29 +86,44 @@ def _of_row(place: Place, row: CaseRow) -> Case:
         value = row.number_in(column)
         return nan if value is None else value
 
+    chips = _chips(figure("n_chips"))
     return Case(
         key=row.text("case_key"),
         template=name,
         inputs=row.inputs,
         label=row.text("case_label"),
         floor_s=figure("lower_bound_time") if has_floor else nan,
-        flops=figure("flops"),
-        memory_bytes=figure("memory_bytes"),
+        flops=figure("flops") / chips,
+        memory_bytes=figure("memory_bytes") / chips,
+        bus_bytes=figure("bus_bytes"),
+        axis=row.text("mesh_axis"),
     )
 
 
-def listed(suite: str, only: Sequence[str]) -> list[ComparisonCase]:
-    """The cases of a suite for this machine. Raises UserError where a text of `only` means none."""
-    cases = [case for case in comparison_cases.load(suite) if case.on in ("", _platform())]
+def _chips(count: float) -> float:
+    """What work over all chips is divided by for that of one."""
+    return 1.0 if isnan(count) else count
+
+
+def listed(suite: str, only: Sequence[str], mesh: MeshSpec | None = None) -> list[ComparisonCase]:
+    """The cases of a suite for this machine, those over a mesh where one is given.
+
+    Raises UserError where a text of `only` means none, and where the devices don't fit the mesh.
+    """
+    if mesh is not None:
+        places, found = spread.coordinates(spread.laid_out(mesh)), _hardware_ids()
+        cases = mesh_cases.cases_of(mesh, suite, _platform(), places, found[0] if len(found) == 1 else "")
+    else:
+        cases = [case for case in comparison_cases.load(suite) if case.on in ("", _platform())]
     return meant(cases, only, lambda case: (case.label, case.key), f"--suite {suite}")
 
 
-def of_suite(suite: str, only: Sequence[str], hardware: str = "") -> list[Case]:
+def of_suite(suite: str, only: Sequence[str], hardware: str = "", mesh: MeshSpec | None = None) -> list[Case]:
     """The cases of a suite with their predictions; `hardware` where JAX can't tell the chip.
 
     Raises UserError where no case is meant.
     """
-    kept = listed(suite, only)
+    kept = listed(suite, only, mesh)
     found = _hardware_ids()
     if hardware and hardware not in found:
         known = ", ".join(found) or "none that the hardware table knows"
@@ -121,10 +137,13 @@ def _predicted(case: ComparisonCase, chip: str, platform: str) -> Case:
     results = predict(case.template.name, case.inputs, chip)
 
     def figure(name: str) -> float:
-        value = results.value(name) if name in results else None
+        value = results.value(name) if name in results.template.by_name else None
         return value if isinstance(value, float) else nan
 
-    lacking = platform != "cpu" and chip and isnan(figure("lower_bound_time"))
+    lacking = (
+        platform != "cpu" and chip and case.template.name not in sharded.SPREAD and isnan(figure("lower_bound_time"))
+    )
+    chips = _chips(figure("n_chips"))
     return Case(
         key=case.key,
         template=case.template.name,
@@ -132,8 +151,10 @@ def _predicted(case: ComparisonCase, chip: str, platform: str) -> Case:
         label=case.label,
         hardware_id=chip,
         floor_s=figure("lower_bound_time"),
-        flops=figure("flops"),
-        memory_bytes=figure("memory_bytes"),
+        flops=figure("flops") / chips,
+        memory_bytes=figure("memory_bytes") / chips,
+        bus_bytes=figure("bus_bytes"),
+        axis=case.axis,
         skip=f"{chip} publishes no number that bounds it, such as a peak for its dtype" if lacking else "",
     )
 
@@ -152,6 +173,15 @@ def _hardware_ids() -> tuple[str, ...]:
     return devices.describe(clock.devices(), _device_kinds()).hardware_ids
 
 
+def over_mesh(planned: Sequence[Planned], file: str) -> list[Planned]:
+    """The cases that lie on a mesh. Raises UserError where there are none."""
+    found = [each for each in planned if each.case.template in sharded.SPREAD]
+    if not found:
+        remedy = "planner build --mesh lists some; so does planner backfill with those of --suite quick --mesh"
+        raise UserError("the Comparison lists no collective and no sharded case", place=Place(file), remedy=remedy)
+    return found
+
+
 def for_here(planned: Sequence[Planned]) -> list[Case]:
     """The cases; another chip's prediction is no floor for a time measured here."""
     here = _hardware_ids()
@@ -160,11 +190,14 @@ def for_here(planned: Sequence[Planned]) -> list[Case]:
 
 
 def measured(
-    cases: Sequence[Case], *, progress: Progress, budget_s: float, profiles_to: Path | None, rules: Rules
-) -> Iterator[Measurement]:
-    """Time each case on this process's first device; Ctrl-C ends it and keeps what is done."""
-    kinds = _device_kinds()
-    return measure_cases(cases, kinds=kinds, progress=progress, budget_s=budget_s, profiles_to=profiles_to, rules=rules)
+    cases: Sequence[Case], *, progress: Progress | None, budget_s: float, profiles_to: Path | None, rules: Rules,
+    mesh: MeshSpec | None = None,
+) -> Iterator[Measurement]:  # fmt: skip
+    """Time each case on this process's first device, or over a mesh; Ctrl-C ends it and keeps what is done."""
+    return measure_cases(
+        cases, kinds=_device_kinds(), progress=progress, budget_s=budget_s, profiles_to=profiles_to, rules=rules,
+        mesh=mesh,
+    )  # fmt: skip
 
 
 def land_planned(path: Path, planned: Sequence[Planned], done: Sequence[Measurement]) -> Landing:

@@ -31,10 +31,8 @@ class RunColumn(NamedTuple):
 
 
 COLUMNS = {
-    "run_on": RunColumn("Run, time of UTC", KEY),
+    RUN_HEAD: RunColumn("Run, time of UTC", KEY),
     "run_name": RunColumn("Scenario", "case_label"),
-    RUN_HEAD: RunColumn("Its id", "template"),
-    "run_chip": RunColumn("Chip", "hardware_id"),
     "run_quantity": RunColumn("What was measured", "shape"),
     "run_unit": RunColumn("Unit", "dtype"),
     "run_row": RunColumn("Row of its template", "mesh"),
@@ -48,7 +46,9 @@ COLUMNS = {
     "run_flags": RunColumn("Flags", "flags"),
     "run_ratio": RunColumn("Measured over expected", "time_ratio"),
     "run_bound_ratio": RunColumn("Measured over bound", "roofline_share"),
-    "run_model": RunColumn("Model", "mfu"),
+    "run_chip": RunColumn("Chip", "mfu"),
+    "run_scenario": RunColumn("Scenario's id", "achieved_flops"),
+    "run_model": RunColumn("Model", "achieved_bandwidth"),
     "run_device": RunColumn("Device", "device"),
     "run_method": RunColumn("Method", "method"),
     "run_template": RunColumn("Template", "compiler_flags"),
@@ -60,7 +60,9 @@ COLUMNS = {
 }  # fmt: skip
 RATIOS = {"run_ratio": "run_expected", "run_bound_ratio": "run_bound"}  # what the measured number is divided by
 SCALED = ("expected", "low", "high", "bound", "measured")  # numbers that the table has in the unit that people say
-LIKE_NUMBERS, LIKE_RATIO, LIKE_TEXT = "predicted_time.shown", "time_ratio", "note"  # whose looks the cells have
+LIKE_NUMBERS, LIKE_RATIO, LIKE_TEXT = "predicted_time.shown", "time_ratio", "shape"  # whose looks the cells have
+LIKE = {"run_spread": "spread", "run_samples": "n_samples", "run_note": "note"}
+TITLE_CELL = "A1"
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def _read(row: CaseRow) -> Run | None:
     texts = [each.name for each in fields(Run) if each.type == "str" and each.name not in ("on", "unit")]
     values |= {name: row.text(f"run_{name}") for name in texts}
     values |= {name: row.number_in(f"run_{name}") for name in ("spread", "samples")}
-    values |= {"on": row.text("run_on").removeprefix(RUN), "unit": unit, "inputs": _inputs(row.text("run_inputs"))}
+    values |= {"on": row.text(RUN_HEAD).removeprefix(RUN), "unit": unit, "inputs": _inputs(row.text("run_inputs"))}
     return Run(**values)  # type: ignore[arg-type]
 
 
@@ -159,12 +161,13 @@ def appended(sheet: ComparisonSheet, run: Run) -> tuple[int, dict[str, Content],
     else:
         header = max(sheet.sized_to, *_filled(sheet), sheet.header) + GAP + RUN_HEADS
         columns = _free_columns(sheet)
-        contents[address(header - RUN_HEADS + 1, columns["run_on"])] = TITLE
+        contents[address(header - RUN_HEADS + 1, columns[RUN_HEAD])] = TITLE
         for name, column in columns.items():
+            above = sheet.columns.get(COLUMNS[name].under, sheet.columns[KEY])
             for row, text in ((header - 1, COLUMNS[name].label), (header, name)):
                 contents[address(row, column)] = text
-                like[address(row, column)] = address(sheet.header - header + row, sheet.columns[KEY])
-        like[address(header - RUN_HEADS + 1, columns["run_on"])] = address(sheet.header - 1, sheet.columns[KEY])
+                like[address(row, column)] = address(sheet.header - header + row, above)
+        like[address(header - RUN_HEADS + 1, columns[RUN_HEAD])] = TITLE_CELL
         number = header + 1
     cells = {name: value for name, value in _cells(run) if name in columns}
     contents |= {address(number, columns[name]): value for name, value in cells.items()}
@@ -214,7 +217,7 @@ def _cells(run: Run) -> Iterator[tuple[str, Content]]:
             said = (f"{name}={_said(known)}" for name, known in (value or {}).items() if known is not None)
             yield "run_inputs", BETWEEN.join(said) or None
         elif each.name == "on":
-            yield "run_on", f"{RUN}{value}"
+            yield RUN_HEAD, f"{RUN}{value}"
         else:
             yield f"run_{each.name}", value if value != "" else None
 
@@ -232,7 +235,7 @@ def _looks(sheet: ComparisonSheet, number: int, columns: Mapping[str, int]) -> d
     found: dict[str, str] = {}
     for name, column in columns.items():
         other = LIKE_NUMBERS if name in numbers else LIKE_RATIO if name in RATIOS else LIKE_TEXT
-        other = "spread" if name in ("run_spread", "run_samples") else other
+        other = LIKE.get(name, other)
         if other in sheet.columns:
             found[address(number, column)] = address(first, sheet.columns[other])
     return found

@@ -27,8 +27,10 @@ def _matching(template: Template, text: str) -> list[str]:
         return [template.row(text).name]
     found = [row.name for row in template.rows if fnmatchcase(row.name, text)]
     if not found:
-        alike = closest(text.translate(dict.fromkeys(map(ord, WILD))), template.by_name)
-        raise UserError(f"{template.name} has no row like {text!r}", remedy=f"the nearest are {', '.join(alike)}")
+        words = text.translate(dict.fromkeys(map(ord, WILD)))
+        alike = closest(words, template.by_name)
+        remedy = f"the nearest are {', '.join(alike)}" if alike else f"planner find {words} looks in all templates"
+        raise UserError(f"{template.name} has no row like {text!r}", remedy=remedy)
     return found
 
 

@@ -16,7 +16,7 @@ def meant(name: str, own: Collection[str]) -> str:
     what is nearest, in this template or beyond it.
     """
     called = (*aliases().get(name.lower(), ()), *aliases().get(name.lower().replace("_", " "), ()))
-    if here := [row for row in called if row in own]:
+    if here := dict.fromkeys(row for row in called if row in own):
         return f"here it is {' or '.join(here)}"
     shelf = library.shelf()
     if having := [template for template in shelf if name in template.by_name]:

@@ -43,6 +43,9 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
     prompt, held = value("prompt_len"), value("context_len")
     if isinstance(prompt, float) and isinstance(held, float) and prompt > held:
         yield f"Memory is that of a context of {held:,.0f} tokens, and the prompt has {prompt:,.0f}: set context_len."
+    tokens, step = value("train_tokens"), value("batch_tokens")
+    if isinstance(tokens, float) and isinstance(step, float) and step > tokens:
+        yield f"The run of {tokens:,.0f} tokens is less than a step of {step:,.0f}: set train_tokens."
     if value(EXTRAPOLATED) == 1:
         beyond = " or ".join(words for name, words in BEYOND.items() if value(name) == 1)
         kind = "yours" if is_own else "TPUs" if str(calibration).startswith("tpu") else "GPUs"

@@ -76,8 +76,13 @@ def missing(results: Results, names: Iterable[str]) -> list[str]:
 
     What only chips of another network, or another way to pay, have is none of them.
     """
+    return list(dict.fromkeys(_missing(results, row) for row in blanks(results, names)))
+
+
+def blanks(results: Results, names: Iterable[str]) -> list[Row]:
+    """Those inputs and lookups themselves."""
     leaves = [row for row in _causes(results, names) if row.kind in ("input", *LOOKUPS)]
-    return list(dict.fromkeys(_missing(results, row) for row in leaves if not _elsewhere(results, row)))
+    return [row for row in leaves if not _elsewhere(results, row)]
 
 
 def _elsewhere(results: Results, row: Row) -> str:

@@ -18,7 +18,9 @@ LARGEST = 1e30  # beyond it products overflow
 VERBS = ("is_", "has_", "keeps_", "shares_", "scatters_")  # how the name of a yes or no begins
 CALIBRATIONS = ("calibration_id", "chip_calibration")  # texts that name a row of Calibration
 SWITCHES = ("axes_overlap", "kv_head_sharding")  # and those of the field's own terms
-BOUNDED = frozenset({"efficiency", "mfu", "offload", "rate", "fraction"})  # of these, the inputs that are at most 1
+BOUNDED = frozenset(
+    {"efficiency", "mfu", "offload", "rate", "fraction", "recomputed"}
+)  # of these, the inputs that are at most 1
 SHARES = frozenset({"efficiency", "fraction", "share", "mfu", "offload", "rate"})  # words of a share's name
 COUNTED = ("1", "chip")  # units in which things are counted
 OR_ZERO = (

@@ -6,9 +6,12 @@ A fact that the format doesn't hold is None (or an empty text or tuple), and `Pr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
 
 Part = Literal["compute", "communication", "copy", "wait"]  # what an operation's time is; what is none of them is a gap
 Found = Literal["marker", "module", "whole", "tool"]
@@ -93,8 +96,9 @@ class Shape:
 class Operation:
     """All runs of one operation of one program on one device.
 
-    `total` counts nested operations, `self_time` doesn't. `flops` and `bytes` are of one run. `result` and `operands` are
-    its shapes; `flops_from` says where the FLOPs come from (file, hlo, shapes). `source` is the framework's name of it.
+    `total` counts nested operations, `self_time` doesn't. `flops` and `bytes` are of one run. `result` and `operands`
+    are its shapes; `flops_from` says where the FLOPs come from: file, hlo or shapes. `source` is the framework's name.
+    `times` are the runs' own, in seconds, or every so many of very many; None where a tool added them up.
     """
 
     name: str
@@ -115,6 +119,7 @@ class Operation:
     source: str = ""
     flops_from: str = ""
     expression: str = ""
+    times: npt.NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +137,10 @@ class Device:
     """One device (as TPUs count: a core or a chip) of one host.
 
     `name` is its place in the file, as `/device:TPU:0`; `kind` the product's name as the file has it, else None.
-    `facts` are what else tells what it is, as text. `parts` are of its whole span, from its first operation to the end of
-    its last. `gaps` are the largest ones. Peaks are the file's own, in FLOP/s and byte/s.
+    `facts` are what else tells what it is, as text. `parts` are of its whole span, from where its first program or
+    operation begins to where the last ends. `busy` is when at least one operation ran: overlapping ones count once, and
+    what is only under way (an asynchronous copy) doesn't. `gaps` are the largest ones. Peaks are the file's own, in
+    FLOP/s and byte/s.
     """
 
     name: str
@@ -142,6 +149,7 @@ class Device:
     facts: dict[str, str]
     begin: float
     end: float
+    busy: float
     parts: Parts
     steps: tuple[Step, ...] = ()
     programs: tuple[Program, ...] = ()
@@ -151,9 +159,9 @@ class Device:
     peak_bandwidth: float | None = None
 
     @property
-    def busy(self) -> float:
-        """Seconds in which something ran on it: overlapping operations count once."""
-        return self.parts.busy
+    def idle(self) -> float | None:
+        """The share of its span in which no operation ran; None where the span isn't known."""
+        return 1 - self.busy / (self.end - self.begin) if self.end > self.begin else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +210,33 @@ class Profile:
     def operations(self) -> tuple[Operation, ...]:
         """The operations of all devices."""
         return tuple(operation for device in self.devices for operation in device.operations)
+
+
+def pooled(operations: Iterable[Operation]) -> list[Operation]:
+    """The operations of several devices, those of one name and program as one: runs and times of all, longest first.
+
+    The median is of all their runs where the times are known, else of the devices' medians.
+    """
+    groups: dict[tuple[object, ...], list[Operation]] = {}
+    for each in operations:
+        key = (each.program, each.name, each.category, each.result, each.operands, each.expression)
+        groups.setdefault(key, []).append(each)
+    return sorted(map(_pool, groups.values()), key=lambda each: -each.self_time)
+
+
+def _pool(members: list[Operation]) -> Operation:
+    if len(members) == 1:
+        return members[0]
+    known = [each.times for each in members if each.times is not None]
+    times = np.concatenate(known) if len(known) == len(members) else None
+    return replace(
+        members[0],
+        count=sum(each.count for each in members),
+        total=sum(each.total for each in members),
+        median=median(each.median for each in members) if times is None else float(np.median(times)),
+        self_time=sum(each.self_time for each in members),
+        times=times,
+    )
 
 
 def mean_parts(found: Sequence[Parts]) -> Parts:

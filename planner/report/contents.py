@@ -194,6 +194,15 @@ class FigureTable:
 
 
 @dataclass(frozen=True)
+class SearchFound:
+    """What a search found: the plans as a reader wants them, with what was asked below them; and all of its numbers."""
+
+    title: str
+    table: FigureTable
+    numbers: FigureTable
+
+
+@dataclass(frozen=True)
 class Picture:
     """A drawing with what it shows in words (`alt`), and the numbers that it is drawn from."""
 
@@ -250,6 +259,7 @@ class ReportData:
     notes: tuple[tuple[str, str], ...]  # an analyst's notes: cell, text
     sources: tuple[Source, ...]
     warnings: tuple[str, ...] = ()
+    searches: tuple[SearchFound, ...] = ()  # what planner optimize found, one for each sheet Search
     near: tuple[FigureTable, ...] = ()  # the published runs nearest to the scenarios
     own: tuple[FigureTable, ...] = ()  # the workbook's own runs and its profile, a section each
 

@@ -96,6 +96,8 @@ def _records(report: ReportData) -> Iterator[CsvRecord]:
         yield from _near(runs)
     for own in report.own:
         yield from _table(own.title.lower(), own, "")
+    for search in report.searches:
+        yield from _search(search.title.lower(), search.numbers)
     for sweep in (*report.sweeps, *report.what_ifs):
         yield from _table(f"sweep {sweep.title}".strip(), sweep, report.swept)
     if report.comparison:
@@ -127,6 +129,19 @@ def _near(runs: FigureTable) -> Iterator[CsvRecord]:
     for scenario, run, *row in runs.rows:
         for column, figure in zip(runs.columns[2:], row, strict=True):
             yield "runs like yours", scenario.text, column.name, f"{run.text}: {column.label}", figure, ""
+
+
+def _search(title: str, table: FigureTable) -> Iterator[CsvRecord]:
+    """What was asked, then each number of the plans that were found, by the number of the plan."""
+    for note in table.notes:
+        label, _, text = note.partition(": ")
+        yield title, "", "", label, _text(text.removesuffix(".")), ""
+    for number, row in enumerate(table.rows, start=1):
+        scenario = next((each.text for column, each in zip(table.columns, row, strict=True)
+                         if column.name == "scenario_id"), "")  # fmt: skip
+        for column, figure in zip(table.columns, row, strict=True):
+            if figure.text:
+                yield title, scenario, column.name, f"plan {number}: {column.label}", figure, ""
 
 
 def _table(title: str, table: FigureTable, scenario: str) -> Iterator[CsvRecord]:

@@ -10,7 +10,7 @@ from planner import __version__
 from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
 from planner.errors import Place, UserError
-from planner.report import assumptions, changes, expectation, own_runs, sweep_tables, what_if_tables
+from planner.report import assumptions, changes, expectation, own_runs, search_tables, sweep_tables, what_if_tables
 from planner.report.contents import (
     Figure,
     FigureRow,
@@ -28,6 +28,7 @@ from planner.report.latency_picture import latency_pictures
 from planner.report.measured_times import compared, measured_pictures
 from planner.report.memory_picture import MEMORIES, memory_pictures
 from planner.report.roofline_picture import roofline_pictures
+from planner.report.search_picture import search_pictures
 from planner.report.sensitivity_picture import sensitivity_pictures
 from planner.report.time_picture import time_pictures
 from planner.table import counted
@@ -50,7 +51,7 @@ def gather(path: Path) -> ReportData:
     if not plan.scenarios:
         raise UserError("the workbook has no scenario", place=Place(path), remedy="fill a column of its Inputs sheet")
     cells = CellFigures(plan)
-    cases = compared(cells)
+    cases, searches = compared(cells), search_tables.searches(cells)
     plans = expectation.planned(cells)
     failed, untold = check_results(cells)
     cover = assumptions.cover(plan)
@@ -74,7 +75,9 @@ def gather(path: Path) -> ReportData:
                 *roofline_pictures(cells),
                 *sensitivity_pictures(plans),
                 *measured_pictures(cases),
+                *search_pictures(searches),
             ),
+            searches=search_tables.found_plans(cells, searches),
             sweeps=sweep_tables.tables(cells),
             what_ifs=tuple(what_if_tables.tables(cells)),
             swept=sweep_tables.chosen(cells),

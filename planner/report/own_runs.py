@@ -1,17 +1,29 @@
-"""The workbook's own runs in a report: those of the table of runs on Comparison, each beside what was expected then."""
+"""The workbook's own runs in a report: the table of runs on Comparison, and the first lines of the sheet Profile."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count, takewhile
 
+from planner.book.added import added
+from planner.book.sheet import Sheet
 from planner.compare.comparison_sheet import find
 from planner.compare.runs_table import Run, read
 from planner.errors import UserError
 from planner.report.contents import Figure, FigureColumn, FigureTable
 from planner.report.figures import CellFigures, as_said
-from planner.spoken import shown
+from planner.scaled_units import factor
+from planner.spoken import shown, spoken
+from planner.xlsx.address import Spot
+from planner.xlsx.cellvalue import is_number
 
-RUNS = "Your runs"
+RUNS, PROFILE = "Your runs", "Profile"
+HEADS = ("What", "Measured")  # how the first lines of the sheet Profile begin
+MEASURED, PLANNED = 2, 4  # their columns of numbers
+LINES = (
+    FigureColumn("what", "What", "text"), FigureColumn("measured", "Measured"), FigureColumn("plan", "Plan"),
+    FigureColumn("of_plan", "Of the plan", "text"), FigureColumn("note", "Note", "text"),
+)  # fmt: skip
 SHARE = "%"
 COLUMNS = (
     FigureColumn("run_on", "Run", "text"), FigureColumn("run_name", "Scenario", "text"),
@@ -23,13 +35,49 @@ COLUMNS = (
 
 
 def tables(cells: CellFigures) -> tuple[FigureTable, ...]:
-    """The table of runs; none where nothing is recorded."""
+    """The table of runs, and one of each scenario's profile; none where nothing is recorded."""
+    return *_runs(cells), *_profile(cells)
+
+
+def _runs(cells: CellFigures) -> Iterator[FigureTable]:
     try:
         sheet = find(cells.plan.book.package, cells.plan.book.parsed)
     except UserError:
-        return ()
-    rows = tuple(tuple(_figures(run, sheet.name)) for run in read(sheet))
-    return (FigureTable(COLUMNS, rows, title=RUNS),) if rows else ()
+        return
+    if rows := tuple(tuple(_figures(run, sheet.name)) for run in read(sheet)):
+        yield FigureTable(COLUMNS, rows, title=RUNS)
+
+
+def _profile(cells: CellFigures) -> Iterator[FigureTable]:
+    """The first lines of the newest sheet of each kind: from its heads to the first blank row."""
+    newest = {each.kind: each.sheet for each in added(cells.plan.book.sheets.values()) if each.kind.startswith(PROFILE)}
+    for kind, sheet in newest.items():
+        if rows := tuple(_lines(sheet)):
+            yield FigureTable(LINES, rows, title=kind.replace("_", " of ", 1))
+
+
+def _lines(sheet: Sheet) -> Iterator[tuple[Figure, ...]]:
+    head = next((row for row in sheet.filled if sheet.text(row, 1) == HEADS[0] and sheet.text(row, 2) == HEADS[1]), 0)
+    for row in takewhile(lambda row: head and sheet.text(row, 1), count(head + 1)):
+        yield tuple(_line(sheet, row))
+
+
+def _line(sheet: Sheet, row: int) -> Iterator[Figure]:
+    """A line of the sheet: texts as they stand, numbers as people say them in the unit of the third column."""
+    told = sheet.text(row, 3)
+    unit = SHARE if told == SHARE else "s" if told else "1"
+    size = factor(told, "s" if unit == "s" else "1") if told else 1.0
+    why, numbers = sheet.text(row, 6), []
+    for column in (MEASURED, PLANNED):
+        value, cell = sheet.value(row, column), str(Spot(sheet.name, row, column))
+        number = float(value) * size if is_number(value) else None
+        said = "" if number is None else spoken(number, unit) if told else shown(number, unit)
+        missing = _text("") if column == PLANNED else Figure(None, unit, "N/A", cell, why)
+        numbers.append(missing if number is None else Figure(number, unit, said, cell))
+    yield _text(sheet.text(row, 1))
+    yield from numbers
+    yield _text(sheet.text(row, 5))
+    yield _text(why)
 
 
 def _figures(run: Run, sheet: str) -> Iterator[Figure]:

@@ -66,16 +66,16 @@ def record(path: Path, scenario: str, told: Told, facts: Mapping[str, object]) -
         plan = read_plan(package)
         sheet = find(package, plan.book.parsed)
         run = replace(snapshot(plan, scenario, told, number), **facts)  # type: ignore[arg-type]
-        row, _ = put(package, plan, sheet, run)
+        row = put(package, plan, sheet, run)
         package.write(path)
     return f"{sheet.name} row {row}: {said(run)}"
 
 
-def put(package: Package, plan: Plan, sheet: ComparisonSheet, run: Run) -> tuple[int, str]:
-    """Put a run into the package's table of runs: the number of its row, and what was computed."""
+def put(package: Package, plan: Plan, sheet: ComparisonSheet, run: Run) -> int:
+    """Put a run into the package's table of runs; returns the number of its row."""
     row, contents, like = appended(sheet, run)
-    done = edit(package, plan.book.parsed, sheet.name, contents, like)
-    return row, done.note
+    edit(package, plan.book.parsed, sheet.name, contents, like)
+    return row
 
 
 def said(run: Run) -> str:
@@ -86,7 +86,7 @@ def said(run: Run) -> str:
     if run.expected is None or run.ratio is None:
         return f"{line}; nothing is expected of it, for the plan's number is N/A"
     line += f", {run.ratio:.3g} times the expected {spoken(run.expected, unit, run.measured)}"
-    if run.flags:
+    if ABOVE_PEAK in run.flags:
         return f"{line}; it beats its bound of {spoken(run.bound, unit, run.measured)}: flagged {run.flags}"
     if run.low is not None and run.high is not None:
         where = "within" if run.low <= run.measured <= run.high else "outside of"
@@ -120,7 +120,7 @@ def snapshot(plan: Plan, scenario: str, told: Told, measured: float) -> Run:
         low=low,
         high=high,
         bound=bound,
-        on=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"),
+        on=datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
         model=which.model,
         chip=which.hardware,
         stack=str(own.value("stack", which.key) or ""),

@@ -68,7 +68,7 @@ def refuse_taken(book: Book, name: str, new: str, columns: Iterable[int]) -> Non
         raise UserError(f"{name!r} is no name for a scenario", remedy=WANTED)
     place, wanted = Place(book.package.name), (new, name.strip().lower())
     for column in columns:
-        for taken in (book.said(ID, column), book.said(NAME, column)):
+        for taken in (book.said(ID, column), shown_name(book, column)):
             if taken and taken.lower() in wanted:
                 raise UserError(f"there is a scenario {taken!r} already", place=place, remedy="give another name")
 

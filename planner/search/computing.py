@@ -76,11 +76,16 @@ class Plans:
             return arrays[name]
         return encoded(self.template.row(name), self.given.get(name, self.template.row(name).default), {})
 
-    def each(self, reduce: Callable[[Block, dict[str, Array]], Found]) -> Iterator[tuple[Block, Found]]:
-        """What `reduce` makes of each block and its rows, in order; a few blocks are under way at a time."""
+    def each(
+        self, reduce: Callable[[Block, dict[str, Array]], Found], is_ours: Callable[[int], bool] = lambda _: True
+    ) -> Iterator[tuple[Block, Found]]:
+        """What `reduce` makes of each block and its rows, in order; a few blocks are under way at a time.
+
+        `is_ours` says by the number of a block's first plan whether this process computes it.
+        """
         _ = self.left, self._moving  # before threads ask for it
         if self.backend != "numpy":
-            yield from devices.each(self.space, self._values, self.left, reduce)
+            yield from devices.each(self.space, self._values, self.left, reduce, is_ours)
             return
 
         def work(block: Block) -> tuple[Block, Found]:
@@ -91,6 +96,8 @@ class Plans:
         with ThreadPoolExecutor(THREADS) as pool:
             try:
                 for block in self.space.blocks():
+                    if not is_ours(block.start):
+                        continue
                     under_way.append(pool.submit(work, block))
                     if len(under_way) > 2 * THREADS:
                         yield under_way.popleft().result()

@@ -1,4 +1,4 @@
-"""The plans of a space computed by JAX on the devices that are there: blocks of one size, each shared out among them.
+"""The plans of a space computed by JAX on the devices of this process: blocks of one size, each shared out among them.
 
 XLA compiles a template once for blocks of one size and keeps what it made on disk, so that the next run of the same
 question begins at once. On a host without an accelerator numpy is as quick.
@@ -24,9 +24,10 @@ Values = Mapping[str, Array]
 
 
 def each(
-    space: Space, values: Callable[[Block], Values], left: Partial, reduce: Callable[[Block, dict[str, Array]], Found]
+    space: Space, values: Callable[[Block], Values], left: Partial, reduce: Callable[[Block, dict[str, Array]], Found],
+    is_ours: Callable[[int], bool],
 ) -> Iterator[tuple[Block, Found]]:  # fmt: skip
-    """What `reduce` makes of each block and its rows, in order.
+    """What `reduce` makes of each block and its rows, in order; of those that are ours by their first plan's number.
 
     `values` gives the arrays of all that moves in a block; `left` is what is to be computed, in JAX's arithmetic.
     """
@@ -34,12 +35,15 @@ def each(
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
     _keep_compiled()
-    devices = jax.devices()
-    size = -(-min(BLOCK, space.count) // len(devices)) * len(devices)  # a whole share of it for each device
+    devices = jax.local_devices()
+    share = -(-space.count // jax.process_count())
+    size = -(-min(BLOCK, share) // len(devices)) * len(devices)  # a whole share of it for each device
     sharing = NamedSharding(Mesh(np.array(devices), ("plans",)), PartitionSpec("plans"))
     with jax.enable_x64(True):
         computed = jax.jit(lambda moving: left(moving))  # a dataclass of arrays can't be a key of its cache
         for block in space.blocks(size):
+            if not is_ours(block.start):
+                continue
             moving = {name: _padded(block.flat(array), size) for name, array in values(block).items()}
             rows = computed(jax.device_put(moving, sharing))
             yield block, reduce(block, {name: _shaped(array, block) for name, array in rows.items()})

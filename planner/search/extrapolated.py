@@ -16,7 +16,7 @@ from planner.validation.runs import COLUMNS, shipped
 
 WATCHED = {
     "n_chips": "beyond_chips", "mesh_tensor": "beyond_tensor", "mesh_pipeline": "beyond_pipeline",
-    "mesh_context": "beyond_context", "serve_pipeline": "", "serve_tensor": "",
+    "mesh_context": "beyond_context", "serve_pipeline": "", "serve_tensor": "", "prefill_chips": "",
 }  # fmt: skip
 """What is told with its number, and the template's row that says of it that it is beyond."""
 

@@ -11,7 +11,7 @@ from planner.search.request import Request
 from planner.search.space import Space
 from planner.search.sweep import Column, Part, texts
 
-TIE = "is_tie"  # the column that says 1 of a plan within the error bar of the best
+TIE = "is_tie"  # the column that says 1 of a plan that can't be told from the best
 
 
 def listed(asked: Request, found: Found) -> tuple[list[Column], Part]:

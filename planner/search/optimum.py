@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from planner import progress
+from planner import progress, typed_numbers
 from planner.catalog import Value
 from planner.errors import UserError
 from planner.formulas import explanation
@@ -22,11 +22,13 @@ from planner.search.computing import Plans
 from planner.search.ranking import front, within
 from planner.search.request import Request, Subject
 from planner.search.space import Axis, Block, Space
+from planner.search.ties import share_errors, unshared
 
 KEPT = 2000  # plans of a block that are kept whether they are near the best or not
 KINDS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context", "serve_tensor",
          "serve_data", "serve_expert", "serve_pipeline")  # fmt: skip
 BATCH_WAYS = ("mesh_data", "mesh_fsdp", "serve_data")  # whose number says nothing of how involved a layout is
+APART = "prefill_chips"
 THEN = ("n_chips", "n_microbatches", "pipeline_interleave", "tensor_axes", "zero_stage", "batch")
 
 
@@ -49,7 +51,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Plan:
-    """One of the best: what moves in it, all its rows, and whether the error bar of the best holds it."""
+    """One of the best: what moves in it, all its rows, and whether no published run tells it from the best."""
 
     subject: Subject
     moved: Mapping[str, Value]
@@ -71,9 +73,12 @@ class Chosen:
 class Found:
     """What a search found: how many plans it tried, how many passed, what refused the others, and the best.
 
-    `ties` counts the plans that the error bar of the best holds, itself among them; of several objectives the plans are
-    a front, of which `plans` may be a part and `chosen` has all. `of_each` has the best of each model and chip by the
-    one objective, where there are several, best first. `best` is the least cost of all plans, listed or not.
+    `unknown` plans pass but have an objective that is N/A; `why` says of each thing that is missing for which subjects.
+    `best` is the least cost of all plans, listed or not. `ties` counts the plans that can't be told from it, itself
+    among them: those up to the cost `bar` that share its error, and those of another model or chip up to `end`, the end
+    of its range; both are NaN where the objective has no range. Of several objectives the plans are a front, of which
+    `plans` may be a part and `chosen` has all. `of_each` has the best of each model and chip by the one objective,
+    where there are several, best first.
     """
 
     objectives: Sequence[Objective]
@@ -81,12 +86,23 @@ class Found:
     passed: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     unknown: int = 0
+    why: dict[str, list[Subject]] = field(default_factory=dict)
     ties: int = 0
     best: float = math.nan
+    bar: float = math.nan
+    end: float = math.nan
     front: int = 0
     plans: list[Plan] = field(default_factory=list)
     chosen: list[Chosen] = field(default_factory=list)
     of_each: list[Plan] = field(default_factory=list)
+
+    def count(self, tried: int, passed: int, unknown: int, refused: Mapping[str, int]) -> None:
+        """Count further plans."""
+        self.tried += tried
+        self.passed += passed
+        self.unknown += unknown
+        for name, count in refused.items():
+            self.refused[name] = self.refused.get(name, 0) + count
 
 
 @dataclass
@@ -98,7 +114,8 @@ class _Pool:
     costs: np.ndarray | None = None
     ends: np.ndarray = field(default_factory=lambda: np.empty(0))
 
-    def add(self, subject: int, numbers: np.ndarray, costs: np.ndarray, ends: np.ndarray) -> None:
+    def add(self, subject: int | np.ndarray, numbers: np.ndarray, costs: np.ndarray, ends: np.ndarray) -> None:
+        """Add candidates of a subject, or each of its own."""
         self.subjects = np.concatenate([self.subjects, np.full(len(numbers), subject)])
         self.numbers = np.concatenate([self.numbers, numbers])
         self.ends = np.concatenate([self.ends, ends])
@@ -143,29 +160,43 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
     wanted = [*(each.row.name for each in objectives), *checks, *asked.conditions, *([ends] if ends else [])]
     found, pool = Found(objectives), _Pool()
     leaders: dict[int, tuple[float, int]] = {}  # by subject the least cost, and whose it is
+    unknown: dict[int, int] = {}  # by subject the first plan of which an objective is N/A
     spaces = [sensible.space(asked, subject, alone=alone) for subject in asked.subjects]
-    whole = sum(space.count for space in spaces)
+    whole, first = sum(space.count for space in spaces), 0
+    shared = f", shared by {asked.among.count} processes" if asked.among.count > 1 else ""
     for at, (subject, space) in enumerate(zip(asked.subjects, spaces, strict=True)):
         plans = Plans(template, subject.facts, asked.given, space, wanted, asked.backend)
 
         def reduced(block: Block, rows: dict[str, Array]) -> _Reduced:
             return _reduce(block, rows, checks, asked.conditions, objectives, ends)
 
-        for block, part in plans.each(reduced):
-            found.tried += block.count
-            found.passed += part.passed
-            found.unknown += part.unknown
-            for name, count in part.refused.items():
-                found.refused[name] = found.refused.get(name, 0) + count
+        for block, part in plans.each(reduced, asked.among.share(first, whole)):
+            found.count(block.count, part.passed, part.unknown, part.refused)
+            if part.unknown:
+                unknown.setdefault(at, part.unknown_at + block.start)
             if len(part.numbers):
                 pool.add(at, part.numbers + block.start, part.costs, part.ends)
-                first = int(np.argmin(part.costs[:, 0]))
-                leader = float(part.costs[first, 0]), int(part.numbers[first]) + block.start
+                best = int(np.argmin(part.costs[:, 0]))
+                leader = float(part.costs[best, 0]), int(part.numbers[best]) + block.start
                 leaders[at] = min(leader, leaders.get(at, leader))
-            progress.step(f"{found.tried:,} of {whole:,} plans")
+            progress.step(f"{found.tried:,} of {whole:,} plans{shared}")
+        first += space.count
     progress.clear()
+    (found, pool, leaders, unknown), *others = asked.among.gather((found, pool, leaders, unknown))
+    for other, candidates, leading, lacking in others:
+        found.count(other.tried, other.passed, other.unknown, other.refused)
+        if candidates.costs is not None:
+            pool.add(candidates.subjects, candidates.numbers, candidates.costs, candidates.ends)
+        for at, leader in leading.items():
+            leaders[at] = min(leader, leaders.get(at, leader))
+        unknown = lacking | unknown
+    found.refused = {name: found.refused[name] for name in (*checks, *asked.conditions) if name in found.refused}
+    plans_without = [_at(asked, spaces, at, number) for at, number in sorted(unknown.items())]
+    for plan in plans_without:
+        for why in explanation.missing(plan.results, [each.row.name for each in objectives]):
+            found.why.setdefault(why, []).append(plan.subject)
     if not len(pool.numbers):
-        raise _none(asked, found, spaces)
+        raise _none(asked, found, plans_without)
     _choose(asked, found, pool, spaces, top, alone=alone)
     if len(objectives) == 1 and len(asked.subjects) > 1:
         for place, (_, number) in sorted(leaders.items(), key=lambda each: each[1]):
@@ -177,6 +208,7 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
 class _Reduced:
     passed: int
     unknown: int
+    unknown_at: int
     refused: Mapping[str, int]
     numbers: np.ndarray
     costs: np.ndarray
@@ -201,14 +233,18 @@ def _reduce(
     known = ~np.isnan(costs).any(axis=1)
     ending = block.flat(rows[ends])[places] if ends else costs[:, 0]
     ending = ending if not ends or objectives[0].is_least else -ending
-    unknown = int(len(known) - known.sum())
+    unknown = places[~known]
     places, costs, ending = places[known], costs[known], ending[known]
     kept = _best(costs, ending) if len(places) else np.empty(0, np.int64)
-    return _Reduced(len(places) + unknown, unknown, refused, places[kept], costs[kept], ending[kept])
+    first = int(unknown[0]) if len(unknown) else 0
+    passed = len(places) + len(unknown)
+    return _Reduced(passed, len(unknown), first, refused, places[kept], costs[kept], ending[kept])
 
 
 def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], top: int, *, alone: bool) -> None:
     """Put the best plans into what was found: of one objective the simplest tie first, then by their numbers.
+
+    Of the ties with the fewest ways and chips the best is the simplest: how the batch is cut adds nothing to run.
 
     Of layouts that differ in how the batch is shared out, or in the schedule alone, the best stands for all.
     """
@@ -221,15 +257,31 @@ def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], 
         found.plans = [_plan(asked, pool, spaces, int(place)) for place in chosen[spread]]
         found.chosen = _grouped(asked, pool, spaces, chosen, set())
         return
-    ties = within(pool.costs[:, 0], pool.ends)
-    found.ties, found.best = len(ties), float(pool.costs[:, 0].min())
-    simplest = int(ties[np.lexsort([*(key[ties] for key in _involved(pool, spaces)[::-1])])[0]])
+    ties = _ties(asked, found, pool, spaces)
+    kinds, degree, chips, *rest = (key[ties] for key in _involved(pool, spaces))
+    simplest = int(ties[np.lexsort([*rest[::-1], pool.costs[ties, 0], chips, degree, kinds])[0]])
     alike = pool.costs[:, 0] if alone else _model_ways(pool, spaces)
     _, first = np.unique(np.column_stack([pool.subjects, alike]), axis=0, return_index=True)
     order = [simplest, *(place for place in sorted(first.tolist()) if place != simplest)]
     tied = set(ties.tolist())
     found.plans = [_plan(asked, pool, spaces, place, is_tie=place in tied) for place in order[:top]]
     found.chosen = _grouped(asked, pool, spaces, np.array(order[:top]), tied)
+
+
+def _ties(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space]) -> np.ndarray:
+    """The places of the plans that can't be told from the best; puts the best and the ends of the ties into `found`."""
+    assert pool.costs is not None
+    costs, aim = pool.costs[:, 0], found.objectives[0]
+    least = int(costs.argmin())
+    found.best = float(costs[least])
+    places = within(costs, pool.ends)
+    if end := aim.range_end(asked.template):
+        best = _plan(asked, pool, spaces, least)
+        found.end, found.bar = float(pool.ends[least]), float(aim.cost(unshared(best.subject, best.results)[end]))
+        shares = np.array([share_errors(each, best.subject) for each in asked.subjects])[pool.subjects[places]]
+        places = places[~shares | (costs[places] <= max(found.bar, found.best))]
+    found.ties = len(places)
+    return places
 
 
 def _grouped(
@@ -248,7 +300,7 @@ def _grouped(
 
 def _model_ways(pool: _Pool, spaces: Sequence[Space]) -> np.ndarray:
     """Of each candidate the chips and the ways that a copy of the model lies over; its number where none moves."""
-    names = [name for name in ("n_chips", *KINDS) if name not in BATCH_WAYS]
+    names = [name for name in ("n_chips", APART, *KINDS) if name not in BATCH_WAYS]
     found = np.zeros((len(pool.numbers), len(names) + 1))
     for at, space in enumerate(spaces):
         places = np.flatnonzero(pool.subjects == at)
@@ -274,6 +326,7 @@ def _involved(pool: _Pool, spaces: Sequence[Space]) -> list[np.ndarray]:
             if name in values:
                 kinds[places] += values[name] > 1
                 degree[places] *= 1 if name in BATCH_WAYS else np.maximum(values[name], 1)
+        kinds[places] += values.get(APART, np.zeros(1)) > 0
         for name in THEN:
             rest[name][places] = values.get(name, rest[name][places])
     return [kinds, degree, *rest.values()]
@@ -298,14 +351,16 @@ def at(asked: Request, subject: Subject, moved: Mapping[str, Value], *, is_tie: 
     return Plan(subject, moved, evaluate(asked.template, subject.facts, values), is_tie)
 
 
-def _none(asked: Request, found: Found, spaces: Sequence[Space]) -> UserError:
-    """Why there is no best plan."""
-    if found.unknown:
-        plan = {name: value for name, value in spaces[0].plan(0).items() if asked.template.row(name).unit != "text"}
-        results = at(asked, asked.subjects[0], plan).results
+def _none(asked: Request, found: Found, unknown: Sequence[Plan]) -> UserError:
+    """Why there is no best plan; `unknown` are plans that pass, one of each subject, of which an objective is N/A."""
+    if unknown:
         names = [each.row.name for each in found.objectives]
-        why = ", ".join(explanation.missing(results, names)) or "their formulas have no number"
-        return UserError(f"{' and '.join(names)} N/A in every plan that passes: {why}", remedy="--set a value")
+        lacking = explanation.blanks(unknown[0].results, names)
+        remedy = " ".join(f"--set {row.name}={typed_numbers.such_as(row.unit)}" for row in lacking)
+        why = ", ".join(found.why) or "their formulas have no number"
+        return UserError(
+            f"{' and '.join(names)} N/A in every plan that passes: {why}", remedy=f"type {remedy}" if remedy else ""
+        )
     most = sorted(found.refused.items(), key=lambda each: -each[1])[:3]
     said = ", ".join(f"{asked.template.row(name).label} ({name}) refuses {count:,}" for name, count in most)
     return UserError(f"none of {found.tried:,} plans passes: {said}", remedy="more chips, or name others with --over")

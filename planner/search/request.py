@@ -14,6 +14,7 @@ from planner.formulas.headlines import headlines, memory_check
 from planner.formulas.input_values import values
 from planner.formulas.lookups import facts
 from planner.formulas.template import Template
+from planner.processes import ALONE, Processes
 from planner.search.conditions import with_conditions
 from planner.search.space import Axis
 from planner.search.values import values as values_of
@@ -37,7 +38,10 @@ class Subject:
 
 @dataclass(frozen=True)
 class Request:
-    """A template with a row for each condition, its subjects, what is typed, and the axes in the order of --over."""
+    """A template with a row for each condition, its subjects, what is typed, and the axes in the order of --over.
+
+    The plans are shared out `among` the processes of the command.
+    """
 
     template: Template
     subjects: Sequence[Subject]
@@ -45,6 +49,7 @@ class Request:
     axes: Sequence[Axis]
     conditions: Sequence[str]
     backend: str = "numpy"
+    among: Processes = ALONE
 
     @property
     def moving(self) -> set[str]:
@@ -54,9 +59,9 @@ class Request:
 
 def request(
     template: str, models: Sequence[str], chips: Sequence[str], settings: Iterable[str], overs: Iterable[str],
-    wheres: Sequence[str], databases: Databases, backend: str = "numpy",
+    wheres: Sequence[str], databases: Databases, backend: str = "numpy", among: Processes = ALONE,
 ) -> Request:  # fmt: skip
-    """What the options of a command ask for. `backend` is what computes it: `numpy` or `jax`.
+    """What the options of a command ask for. `backend` is what computes it: `numpy` or `jax`; `among` who share it.
 
     Raises UserError for unknown names, values and units, and for what is both typed and moved.
     """
@@ -78,7 +83,7 @@ def request(
         for model in dict.fromkeys(models) or (None,)
         for chip in dict.fromkeys(chips) or (None,)
     ]
-    return Request(loaded, subjects, given, axes, conditions, backend)
+    return Request(loaded, subjects, given, axes, conditions, backend, among)
 
 
 def _named(overs: Iterable[str]) -> dict[str, str]:

@@ -11,26 +11,11 @@ from collections.abc import Mapping
 
 from planner.formulas import thresholds
 
-TRAINING = (
-    "tensor ways within a node of a switch, or along the torus axes that they may use",
-    "pipeline stages whose longest has at most 10 % more layers than the mean",
-    "context ways that leave each at least 8,192 tokens of a sequence",
-    "as many sequences in every microbatch of every data way; at least as many microbatches as stages",
-    "as few slices of a torus as hold the chips",
-    "chunks of a stage's layers that are equal, with microbatches that the stages divide",
-    "activations kept as frameworks keep them, part by part, and none of them on the host",
-)
 REMATS = ("block", "save_dot_except_mlp", "minimal", "selective", "none")
 """What a search keeps for backward, the least first.
 
 The counts `mlp` and `matmuls` are less than frameworks hold; what the link to the host takes is in no expected time.
 """
-SERVING = (
-    "tensor ways within a node of a switch, or along the torus axes that they may use",
-    "pipeline stages whose longest has at most 10 % more layers than the mean",
-    "experts over all chips of a stage, or on each group's own",
-    "chips in powers of two, up to 512 or the largest slice; a batch of at least a sequence for each group",
-)
 
 
 def divisors(number: int) -> list[int]:

@@ -17,7 +17,8 @@ from planner.formulas.sweeps import swept_templates
 from planner.scenario.add import Request as Addition
 from planner.scenario.add import add
 from planner.scenario.which import free_identifier
-from planner.search.optimum import KINDS, Plan
+from planner.search.live import put_search
+from planner.search.optimum import KINDS, Found, Plan
 from planner.search.request import Request
 from planner.table import counted
 from planner.workbook.book import build
@@ -30,13 +31,14 @@ MISSING = "N/A"
 LONGEST = 76  # characters of a name, which leaves room for a number behind it
 
 
-def write(path: Path, asked: Request, plans: Sequence[Plan], databases: Databases) -> str:
-    """Put the plans into the workbook at `path`, which is built where there is none; returns what was done, in words.
+def write(path: Path, asked: Request, found: Found, databases: Databases) -> str:
+    """Put the plans into the workbook at `path`, which is built where there is none, and the sheet Search beside them.
 
-    An edited workbook is replaced whole or not at all. Raises UserError as building and adding scenarios do.
+    Returns what was done, in words. An edited workbook is replaced whole or not at all. Raises UserError as building
+    and adding scenarios do.
     """
     check_writable(path)
-    done = _added(path, asked, plans) if path.exists() else _built(path, asked, plans, databases)
+    done = _added(path, asked, found) if path.exists() else _built(path, asked, found, databases)
     return f"{path}: {done}"
 
 
@@ -47,11 +49,11 @@ def check_writable(path: Path) -> None:
 
 
 @still()
-def _built(path: Path, asked: Request, plans: Sequence[Plan], databases: Databases) -> str:
+def _built(path: Path, asked: Request, found: Found, databases: Databases) -> str:
     """A new workbook of the plans, through the CSV that `planner build --scenarios` reads."""
     workload = {WORKLOAD: asked.template.name} if asked.template.name in swept_templates() else {}
     rows = []
-    for name, plan in zip(_names(plans), plans, strict=True):
+    for name, plan in zip(_names(found.plans), found.plans, strict=True):
         subject = {"model": plan.subject.model or "", "hardware": plan.subject.hardware or ""}
         rows.append({"scenario": identifier(name), "name": name, **subject, **workload, **_typed(asked, plan)})
     with tempfile.TemporaryDirectory() as folder:
@@ -61,16 +63,17 @@ def _built(path: Path, asked: Request, plans: Sequence[Plan], databases: Databas
             writer.writeheader()
             writer.writerows(rows)
         templates = [] if workload else [str(asked.template.path)]
-        made = build(plan_of([], [], templates, listed, [], databases))
-    write_atomically(path, made)
-    return f"wrote {counted(len(plans), 'scenario')}"
+        package = Package.from_bytes(build(plan_of([], [], templates, listed, [], databases)), str(path))
+    name = put_search(package, asked, found, [row["scenario"] for row in rows])
+    write_atomically(path, package.to_bytes())
+    return f"wrote {counted(len(rows), 'scenario')} and the sheet {name}"
 
 
-def _added(path: Path, asked: Request, plans: Sequence[Plan]) -> str:
+def _added(path: Path, asked: Request, found: Found) -> str:
     """The plans as further scenarios of a workbook. Every input of the template is set, whatever the others have."""
     with locked(path), still():
         package, ids, updated = Package.read(path), [], False
-        for name, plan in zip(_names(plans), plans, strict=True):
+        for name, plan in zip(_names(found.plans), found.plans, strict=True):
             inputs = {row.name: _text(row.default) for row in asked.template.of_kind("input")}
             settings = {**inputs, **_typed(asked, plan)}
             workload = asked.template.name if asked.template.name in swept_templates() else None
@@ -80,9 +83,10 @@ def _added(path: Path, asked: Request, plans: Sequence[Plan]) -> str:
             added = add(package, addition)
             ids.append(added.id)
             updated = updated or added.updated is not None
+        sheet = put_search(package, asked, found, ids)
         backup = kept_beside(path) if updated else None
         package.write(path)
-    return f"added {', '.join(ids)}{f'; the file as it was: {backup}' if backup else ''}"
+    return f"added {', '.join(ids)} and the sheet {sheet}{f'; the file as it was: {backup}' if backup else ''}"
 
 
 def _typed(asked: Request, plan: Plan) -> dict[str, str]:

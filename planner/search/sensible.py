@@ -30,11 +30,6 @@ def is_serving(template: Template) -> bool:
     return template.by_name.keys() >= SERVING
 
 
-def rules_of(template: Template) -> Sequence[str]:
-    """The rules that the layouts of a template keep, in words."""
-    return rules.TRAINING if is_training(template) else rules.SERVING if is_serving(template) else ()
-
-
 def space(asked: Request, subject: Subject, *, alone: bool) -> Space:
     """The plans of a model on a chip: every combination of what --over names and, unless `alone`, of sensible layouts.
 
@@ -46,7 +41,9 @@ def space(asked: Request, subject: Subject, *, alone: bool) -> Space:
             raise UserError("nothing moves", remedy="name what does, as in --over n_chips=1..64")
         return Space(asked.axes)
     made = training_layouts if is_training(template) else serving_layouts
-    own = {*made.WAYS, *made.SCHEDULE, "n_chips", "n_slices", "tensor_axes"} if made is training_layouts else SERVING
+    own = {*made.WAYS, *made.SCHEDULE, "n_chips", "n_slices", "tensor_axes"} if made is training_layouts else {
+        *made.NAMES, *made.SPLIT,
+    }  # fmt: skip
     moved = {name: axis.columns[name] for axis in asked.axes for name in axis.columns}
     typed = {name: [value] for name, value in asked.given.items() if isinstance(value, float)}
     fixed: dict[str, Sequence[float]] = {
@@ -65,7 +62,7 @@ def space(asked: Request, subject: Subject, *, alone: bool) -> Space:
             layouts.append({**{name: np.full(len(axis), value) for name, value in here.items()}, **axis.columns})
     if not layouts:
         raise UserError(
-            f"no layout of {' or '.join(f'{each:,.0f}' for each in chips[:4])} chips makes sense for {subject.said}",
+            f"no layout of {' or '.join(f'{each:,g}' for each in chips[:4])} chips makes sense for {subject.said}",
             remedy="other chips or a larger batch, or name the ways with --over and --alone",
         )
     joined = Axis({name: np.concatenate([each[name] for each in layouts]) for name in layouts[0]})

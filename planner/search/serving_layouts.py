@@ -1,4 +1,4 @@
-"""The layouts of serving: how so many chips share a model, its sequences and its experts."""
+"""The layouts of serving: how so many chips share a model, its sequences and its experts, and which of them prefill."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from planner.search import rules
 from planner.search.space import Axis
 
 NAMES = ("n_chips", "serve_tensor", "serve_data", "serve_expert", "serve_pipeline", "tensor_axes")
+SPLIT = ("prefill_chips", "prefill_tensor")  # the chips that prefill alone, beside those that decode
 READ = ("n_chips", "n_layers", "n_experts", "topology", "node_size", "max_chips", "torus_axes", "longest_axis",
         "slice_x", "tensor_axes")  # fmt: skip
 MOST_CHIPS = 512  # that are tried where nobody says how many
+MOST_TIMES = 4  # as many chips that prefill alone as decode at most, and the other way round
 BATCHES = np.unique(
     np.concatenate([2.0 ** np.arange(17), 3 * 2.0 ** np.arange(15)])
 )  # that are tried where none is named
@@ -22,16 +24,46 @@ Values = Mapping[str, float | str | None]
 def chip_counts(values: Values) -> list[float]:
     """How many chips are tried: powers of two, of a torus up to its largest slice."""
     most = values.get("max_chips") if values.get("topology") == "torus" else None
-    limit = min(MOST_CHIPS, most) if isinstance(most, float) else MOST_CHIPS
-    return [2.0**power for power in range(int(np.log2(limit)) + 1)]
+    return _powers(min(MOST_CHIPS, most) if isinstance(most, float) else MOST_CHIPS)
+
+
+def _powers(most: float) -> list[float]:
+    """The powers of two up to a number."""
+    return [2.0**power for power in range(int(np.log2(most)) + 1)]
 
 
 def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Axis | None:
-    """The layouts on each number of chips; all chips as tensor ways is 0 tensor ways, the template's own default."""
-    found = list(dict.fromkeys(_all(values, fixed, chips)))
+    """The layouts on each number of chips; all chips as tensor ways is 0 tensor ways, the template's own default.
+
+    Beside each, where nobody says how many chips there are, others that prefill alone, and none.
+    """
+    each = (
+        (*layout, *split) for layout in dict.fromkeys(_all(values, fixed, chips))
+        for split in dict.fromkeys(_splits(values, fixed, *layout))
+    )  # fmt: skip
+    found = list(each)
     if not found:
         return None
-    return Axis(dict(zip(NAMES, np.array(found, dtype=np.float64).T.copy(), strict=True)))
+    return Axis(dict(zip((*NAMES, *SPLIT), np.array(found, dtype=np.float64).T.copy(), strict=True)))
+
+
+def _splits(
+    values: Values, fixed: Mapping[str, Sequence[float]], count: float, tensor: float, data: float, _expert: float,
+    stages: float, axes: float,
+) -> Iterator[tuple[float, float]]:  # fmt: skip
+    """The chips that prefill alone beside a layout, and the ways of a group of them: those that decode have, or a node.
+
+    Who says how many chips there are is not given more of them.
+    """
+    counts = fixed.get("prefill_chips") or [0.0]
+    if not fixed.keys() & {"prefill_chips", "n_chips"}:
+        most = min(MOST_CHIPS - count, count * MOST_TIMES)
+        counts = [0.0, *(each for each in chip_counts(values) if count / MOST_TIMES <= each <= most)]
+    ways = {tensor or count / data / stages, _powers(rules.most_tensor_ways(values, axes))[-1]}
+    for chips in counts:
+        for each in fixed.get("prefill_tensor") or (sorted({min(each, chips) for each in ways}) if chips else [0.0]):
+            if not each or chips % each == 0:
+                yield chips, each
 
 
 def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Iterator[tuple[float, ...]]:

@@ -1,141 +1,196 @@
-"""A table as a workbook: a sheet of plans with a chart, and beside it what is assumed of every line."""
+"""Tables of plans on a sheet, with a chart; and a sweep as a workbook of its own, beside it what is assumed."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Container, Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import cycle, groupby, islice
+from typing import NamedTuple
 
-from openpyxl import Workbook
-from openpyxl.chart import Reference, ScatterChart, Series
-from openpyxl.styles import Font
-from openpyxl.utils import get_column_letter
-from openpyxl.worksheet.worksheet import Worksheet
+from openpyxl.chart import ScatterChart
+from openpyxl.workbook import Workbook
 
 from planner.errors import UserError
 from planner.formulas.following import followers
+from planner.formulas.template import Row
+from planner.scaled_units import factor
 from planner.search.request import Request
 from planner.search.sweep import Column, Part
+from planner.spoken import PERCENT
+from planner.workbook import cell_styles, charts, saving
+from planner.workbook.cell_styles import row_format
+from planner.workbook.display_units import shown_format
+from planner.workbook.page import Live, Page, lines_of
 from planner.workbook.scenarios import guarded
+from planner.xlsx import chart_caches
+from planner.xlsx.address import Area, column_letters
 
 MOST = 50_000  # plans: more take a spreadsheet longer to open than a reader waits
 SERIES = 8  # lines of the chart
-TOP = 3  # rows above the plans
-BOLD = Font(name="Calibri", size=11, bold=True)
-FRACTION, WHOLE = "[>=1000]#,##0;[>=0.001]0.0000;0.00E+00", "#,##0"
+FIRST_ROW = 4  # of a table that has its sheet for itself
+NARROW, WIDE = 13.0, 36.0  # of a column, in letters
+FAR = 20  # an axis whose ends are further apart than so many times has powers of ten
+FEW = 40  # points of a line that have a marker each
 NOTE = "Values of one moment, not formulas: planner makes them anew."
 
 
-def workbook(
-    asked: Request, columns: Sequence[Column], parts: Iterable[Part], title: str = "Sweep", drawn: Sequence[str] = ()
-) -> tuple[bytes, int]:
-    """The bytes of the workbook, and how many plans it has.
+class Head(NamedTuple):
+    """A column of a table: what it is called, how its cells are shown, and how many of its row's unit one of them is.
 
-    `drawn` are two columns whose points the chart draws; else it draws the first row that is shown over the last axis.
-    Raises UserError for more plans than `MOST`.
+    Without a format its cells are texts.
     """
+
+    label: str
+    name: str
+    form: str | None = None
+    factor: float = 1.0
+
+    def cell(self, value: object) -> object:
+        """What a cell holds of a value: a number in the column's unit; of N/A its words."""
+        if value is None or (isinstance(value, float) and value != value):
+            return "N/A"
+        return guarded(value) if isinstance(value, str) else float(value) / self.factor  # type: ignore[arg-type]
+
+
+def head(row: Row) -> Head:
+    """The column of a row, in the unit that people say it in."""
+    if row.unit == "text":
+        return Head(row.label, row.name)
+    form, scale = shown_format(row), 1.0 if row.display in ("", PERCENT) else factor(row.display, row.unit)
+    says_unit = '"' in form or row.unit == "chip" or row.said_in in ("1", PERCENT)
+    return Head(row.label if says_unit else f"{row.label} ({row.said_in})", row.name, form, scale)
+
+
+def put_table(page: Page, at: int, heads: Sequence[Head], rows: Iterable[Sequence[object]]) -> int:
+    """Put a table from row `at` on: labels, machine names, then its rows; returns the row below the last.
+
+    A value is as its `Head` takes it, and a Live text a formula.
+    """
+    for column, each in enumerate(heads, start=1):
+        page.heads(at, column, each.label, each.name, right=each.form is not None)
+    styles = ["plan_formula" if each.form else "plan_told" for each in heads]
+    row = at + 1
+    for row, cells in enumerate(rows, start=at + 2):
+        for column, (each, style, value) in enumerate(zip(heads, styles, cells, strict=True), start=1):
+            page.put(row, column, value if isinstance(value, Live) else each.cell(value), style, each.form)
+    return row + 1
+
+
+def widen(page: Page, at: int, heads: Sequence[Head], below: int, *, with_names: bool) -> None:
+    """Give the columns of a table whose head is in row `at` the widths that their texts need.
+
+    With their names they are as wide as these; else the row of names is closed.
+    """
+    wide = []
+    for column, each in enumerate(heads, start=1):
+        cells = [page.filled[row, column][3] for row in range(at + 2, below)] if each.form is None else []
+        wanted = [*(len(cell) for cell in cells if isinstance(cell, str)), len(each.name) if with_names else 0]
+        wide.append(max(NARROW, min(max(wanted) + 2, WIDE)))
+    page.widths(*wide)
+    raise_titles(page, at, heads)
+    if not with_names:
+        page.close_rows([at + 1])
+
+
+def raise_titles(page: Page, at: int, heads: Sequence[Head]) -> None:
+    """Make the titles of a table in row `at` as high as they need in columns of these widths."""
+    wide = (page.sheet.column_dimensions[column_letters(column)].width for column in range(1, len(heads) + 1))
+    lines = (lines_of(each.label, int(1.15 * letters)) for each, letters in zip(heads, wide, strict=True))
+    page.sheet.row_dimensions[at].height = 11.5 * max(lines) + 5
+
+
+def workbook(asked: Request, columns: Sequence[Column], parts: Iterable[Part]) -> tuple[bytes, int]:
+    """A sweep as the bytes of a workbook, and how many plans it has. Raises UserError for more than `MOST`."""
     book = Workbook()
-    sheet, assumed = book.active, book.create_sheet("Assumptions")
-    sheet.title = title
-    sheet.append([column.name for column in columns])
-    sheet.append([column.row.label if column.row else "" for column in columns])
-    sheet.append([column.unit if column.unit not in ("1", "text") else "" for column in columns])
+    book.remove(book.active)
+    cell_styles.install(book)
+    page = Page(book, "Sweep", "Sweep", f"{asked.template.name}: every combination. {NOTE}", corner=f"A{FIRST_ROW + 2}")
+    heads = [head(each.row) if each.row else Head(each.name.capitalize(), each.name) for each in columns]
+    below = put_table(page, FIRST_ROW, heads, _rows(columns, parts))
+    widen(page, FIRST_ROW, heads, below, with_names=True)
+    last = below - 1
+    if last > FIRST_ROW + 1:
+        page.sheet.auto_filter.ref = str(Area(FIRST_ROW + 1, 1, last, len(heads)))
+        _draw(page, asked, columns, heads, last)
+    return finished(book, [page, assumptions(book, asked, [each.name for each in columns])]), last - FIRST_ROW - 1
+
+
+def finished(book: Workbook, pages: Sequence[Page]) -> bytes:
+    """The bytes of a workbook of values alone."""
+    for page in pages:
+        page.links.clear()
+        page.finish(None)
+    package = saving.write(book, pages).package
+    chart_caches.refresh(package)
+    return package.to_bytes()
+
+
+def _rows(columns: Sequence[Column], parts: Iterable[Part]) -> Iterator[Sequence[object]]:
     count = 0
     for part in parts:
-        for cells in zip(*(part[column.name] for column in columns), strict=True):
+        for cells in zip(*(part[column.name].tolist() for column in columns), strict=True):
             count += 1
             if count > MOST:
                 raise UserError(f"a sheet of more than {MOST:,} plans", remedy="write a .csv, or add a --where")
-            for at, value in enumerate(cells, 1):
-                cell = sheet.cell(TOP + count, at, _cell(value))
-                if isinstance(cell.value, float):
-                    cell.number_format = WHOLE if cell.value == int(cell.value) else FRACTION
-    for at, column in enumerate(columns, 1):
-        sheet.cell(1, at).font = BOLD
-        sheet.column_dimensions[get_column_letter(at)].width = max(12, min(34, len(column.name) + 2))
-    sheet.freeze_panes = f"A{TOP + 1}"
-    if count:
-        sheet.auto_filter.ref = f"A{TOP}:{get_column_letter(len(columns))}{TOP + count}"
-        names = [column.name for column in columns]
-        x, y, others = (names.index(drawn[0]), names.index(drawn[1]), []) if drawn else _axes(asked, columns)
-        if x is not None and y is not None:
-            _chart(sheet, columns, x, y, others, count)
-    _assume(assumed, asked, [column.name for column in columns])
-    stream = io.BytesIO()
-    book.save(stream)
-    return stream.getvalue(), count
+            yield cells
 
 
-def _cell(value: object) -> object:
-    """A cell's value: N/A as text, a whole number as such."""
-    if value is None or (isinstance(value, float) and value != value):
-        return "N/A"
-    return guarded(value) if isinstance(value, str) else float(value)  # type: ignore[arg-type]
-
-
-def _axes(asked: Request, columns: Sequence[Column]) -> tuple[int | None, int | None, list[int]]:
-    """The columns of the last axis, of the first row that is shown, and of what moves beside."""
+def _draw(page: Page, asked: Request, columns: Sequence[Column], heads: Sequence[Head], last: int) -> None:
+    """The first row that is shown over the last axis: a line for each combination of what moves beside."""
     moving = [at for at, column in enumerate(columns) if column.row is None or column.name in asked.moving]
     along = [at for at in moving if columns[at].unit != "text"]
     shown = [at for at in range(len(columns)) if at not in moving and columns[at].unit != "text"]
-    x = along[-1] if along else None
-    return x, shown[0] if shown else None, [at for at in moving if at != x]
+    if not along or not shown:
+        return
+    x, y = along[-1], shown[0]
+    chart = scatter(page, heads[y].label, heads, x, y, FIRST_ROW + 2, last)
+    beside = [at for at in moving if at != x]
+    lines = islice(_runs(page, heads, beside, last), SERIES)
+    for (first, end, title), colour in zip(lines, cycle(charts.PALETTE), strict=False):
+        across, up = (charts.column(page, at + 1, first, end) for at in (x, y))
+        make = charts.line if end - first >= FEW else charts.joined
+        chart.series.append(make(across, up, title or heads[y].label, colour))
+    chart.legend = chart.legend if beside else None
+    page.sheet.add_chart(chart, f"{column_letters(len(heads) + 2)}{FIRST_ROW + 1}")
 
 
-def _chart(
-    sheet: Worksheet, columns: Sequence[Column], x: int, y: int, others: Sequence[int], count: int
-) -> None:  # fmt: skip
-    """A column over another in so many lines: a series for each combination of others."""
-    chart = ScatterChart()
-    chart.style, chart.height, chart.width = 13, 9, 18
-    chart.title = _titled(columns[y])
-    chart.x_axis.title, chart.y_axis.title = _titled(columns[x]), _titled(columns[y])
-    chart.x_axis.delete = chart.y_axis.delete = False
-    for first, last, title in islice(_runs(sheet, others, count), SERIES):
-        values = Reference(sheet, min_col=y + 1, min_row=first, max_row=last)
-        series = Series(values, Reference(sheet, min_col=x + 1, min_row=first, max_row=last), title=title or None)
-        series.marker.symbol = "circle" if last - first < 40 else "none"
-        chart.series.append(series)
-    chart.legend = chart.legend if others else None
-    sheet.add_chart(chart, f"{get_column_letter(len(columns) + 2)}2")
-
-
-def _titled(column: Column) -> str:
-    label = column.row.label if column.row else column.name
-    return label if column.unit in ("1", "text") else f"{label}, {column.unit}"
-
-
-def _runs(sheet: Worksheet, others: Sequence[int], count: int) -> Iterator[tuple[int, int, str]]:
+def _runs(page: Page, heads: Sequence[Head], beside: Sequence[int], last: int) -> Iterator[tuple[int, int, str]]:
     """The lines from one to another in which nothing else than the last axis moves, and what stands there."""
 
     def key(row: int) -> tuple[object, ...]:
-        return tuple(sheet.cell(row, at + 1).value for at in others)
+        return tuple(page.filled[row, at + 1][3] for at in beside)
 
-    for values, rows in groupby(range(TOP + 1, TOP + 1 + count), key):
+    for values, rows in groupby(range(FIRST_ROW + 2, last + 1), key):
         lines = list(rows)
-        yield (
-            lines[0],
-            lines[-1],
-            ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values),
-        )
+        said = (
+            f"{heads[at].label} {value:g}" if isinstance(value, float) else str(value)
+            for at, value in zip(beside, values, strict=True)
+        )  # fmt: skip
+        yield lines[0], lines[-1], ", ".join(said)
 
 
-def _assume(sheet: Worksheet, asked: Request, columns: Container[str]) -> None:
-    """What is the same in every line, or says of which plans they are: models, chips, conditions, every input."""
-    sheet.append(["Template", asked.template.name, "", asked.template.digests.get(asked.template.name, "")])
-    for kind, title in (("model", "Models"), ("hardware", "Chips")):
-        names = dict.fromkeys(filter(None, (getattr(subject, kind) for subject in asked.subjects)))
-        if names:
-            sheet.append([title, ", ".join(names)])
-    for name in asked.conditions:
-        sheet.append(["Condition", asked.template.row(name).label])
-    sheet.append(["What the numbers are", NOTE])
-    sheet.append([])
-    sheet.append(["Input", "Value", "Unit", "Name", "Where from"])
-    top = sheet.max_row
+def scatter(page: Page, title: str, heads: Sequence[Head], x: int, y: int, first: int, last: int) -> ScatterChart:
+    """An empty chart of one column of a table over another, its axes in powers of ten where the numbers ask for it."""
+    chart = charts.log_log(title)
+    for axis, at in ((chart.x_axis, x), (chart.y_axis, y)):
+        numbers = [each for row in range(first, last + 1) if isinstance(each := page.filled[row, at + 1][3], float)]
+        is_far = numbers and min(numbers) > 0 and max(numbers) > FAR * min(numbers)
+        (charts.axis if is_far else charts.plain_axis)(axis, heads[at].label, "General")
+    return chart
+
+
+def assumptions(book: Workbook, asked: Request, columns: Container[str]) -> Page:
+    """A sheet of what is the same in every line, or says of which plans they are: every input, typed or not."""
+    page = Page(book, "Assumptions", "Assumptions", f"What the numbers are: {NOTE}", corner=f"A{FIRST_ROW + 1}")
+    lines = question(asked)
+    for at, (label, text) in enumerate(lines, start=FIRST_ROW):
+        page.put(at, 1, label, "plan_label")
+        page.put(at, 2, text, "plan_text")
+    top = FIRST_ROW + len(lines) + 1
+    page.corner = f"A{top + 1}"
+    page.header(["Input", "Value", "Unit", "Name", "Where from"], top, right=(2,))
     lengths = {name: f"{len(column):,} values" for axis in asked.axes for name, column in axis.columns.items()}
     following = {each.name for each in followers(asked.template, asked.given, lengths)}
-    for row in asked.template.of_kind("input"):
+    for at, row in enumerate(asked.template.of_kind("input"), start=top + 1):
         value = asked.given.get(row.name, row.default)
         source = "typed" if row.name in asked.given else f"default of {row.template}"
         if row.name in following and row.name not in columns:
@@ -143,8 +198,18 @@ def _assume(sheet: Worksheet, asked: Request, columns: Container[str]) -> None:
         elif row.name in columns and row.name not in asked.given:
             value, source = lengths.get(row.name, "moves"), "a column of the table"
         unit = "" if row.unit in ("1", "text") else row.unit
-        sheet.append([row.label, "N/A" if value is None else value, unit, row.name, source])
-    for each in [*sheet["A"][: top - 2], *sheet[top]]:
-        each.font = BOLD
-    for letter, width in zip("ABCDE", (58, 24, 12, 26, 24), strict=True):
-        sheet.column_dimensions[letter].width = width
+        page.put(at, 1, row.label, "plan_wrapped")
+        page.put(at, 2, "N/A" if value is None else value, "plan_formula", row_format(row))
+        for column, text in enumerate((unit, row.name, source), start=3):
+            page.put(at, column, text, "plan_text")
+    page.widths(58, 24, 12, 30, 26)
+    return page
+
+
+def question(asked: Request) -> list[tuple[str, str]]:
+    """What is asked, line by line: template, models, chips, conditions."""
+    found = [("Template", asked.template.name)]
+    for kind, title in (("model", "Models"), ("hardware", "Chips")):
+        names = dict.fromkeys(filter(None, (getattr(subject, kind) for subject in asked.subjects)))
+        found += [(title, ", ".join(names))] if names else []
+    return [*found, *(("Condition", asked.template.row(name).label) for name in asked.conditions)]

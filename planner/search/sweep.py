@@ -61,16 +61,17 @@ class Sweep:
         return [*map(Column, several), *(Column(name, template.row(name)) for name in names)]
 
     def parts(self) -> Iterator[Part]:
-        """The table's rows in order, those alone that meet the conditions."""
-        done = 0
-        for subject in self.asked.subjects:
-            for block, part in self._of(subject):
+        """The table's rows in order, those alone that meet the conditions, and of those this process's share."""
+        among, done, each = self.asked.among, 0, Space(self.asked.axes).count
+        shared = f", shared by {among.count} processes" if among.count > 1 else ""
+        for at, subject in enumerate(self.asked.subjects):
+            for block, part in self._of(subject, at * each):
                 done += block.count
-                progress.step(f"{done:,} of {self.count:,} plans")
+                progress.step(f"{done:,} of {self.count:,} plans{shared}")
                 yield part
         progress.clear()
 
-    def _of(self, subject: Subject) -> Iterator[tuple[Block, Part]]:
+    def _of(self, subject: Subject, first: int) -> Iterator[tuple[Block, Part]]:
         asked, columns = self.asked, self.columns
         rows = [*self.wanted, *asked.conditions]
         plans = Plans(asked.template, subject.facts, asked.given, Space(asked.axes), rows, asked.backend)
@@ -88,7 +89,7 @@ class Sweep:
                 part[column.name] = flat if kept is None else flat[kept]
             return part
 
-        return plans.each(table)
+        return plans.each(table, asked.among.share(first, self.count))
 
 
 def met(found: Mapping[str, Array], conditions: Sequence[str], block: Block) -> np.ndarray | None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from planner.errors import Place, UserError
+from planner.search.listed import listed
+from planner.search.optimum import Found
 from planner.search.request import Request
 from planner.search.sweep import Column, Part
 from planner.workbook.scenarios import guarded
@@ -18,21 +20,28 @@ TRIED = 1024  # numbers of a column that tell whether they repeat
 EXACT = 1e15  # whole numbers below it are written as such
 
 
-def write(
-    path: Path, asked: Request, columns: Sequence[Column], parts: Iterable[Part], title: str, drawn: Sequence[str] = ()
-) -> int:
-    """Write the table at `path` by the ending of its name; returns how many rows it has. Raises UserError.
-
-    `title` and `drawn` are the sheet's name and the two columns that its chart draws, where it is a workbook.
-    """
+def write(path: Path, asked: Request, columns: Sequence[Column], parts: Iterable[Part]) -> int:
+    """Write the table at `path` by the ending of its name; returns how many rows it has. Raises UserError."""
     if path.suffix.lower() == ".xlsx":
         from planner.search.sheet import workbook
 
-        made, count = workbook(asked, columns, parts, title, drawn)
+        made, count = workbook(asked, columns, parts)
         write_atomically(path, made)
         return count
     with written_atomically(path) as temporary:
-        return (_csv if path.suffix.lower() == ".csv" else _parquet)(temporary, columns, parts)
+        return (_csv if path.suffix.lower() == ".csv" else write_parquet)(temporary, columns, parts)
+
+
+def write_found(path: Path, asked: Request, found: Found) -> int:
+    """Write the plans that a search found at `path`; returns how many they are. Raises UserError."""
+    if path.suffix.lower() == ".xlsx":
+        from planner.search.search_sheet import workbook
+
+        made, count = workbook(asked, found)
+        write_atomically(path, made)
+        return count
+    columns, part = listed(asked, found)
+    return write(path, asked, columns, [part])
 
 
 def check_writable(path: Path) -> None:
@@ -82,7 +91,8 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\r\n') else text
 
 
-def _parquet(path: Path, columns: Sequence[Column], parts: Iterable[Part]) -> int:
+def write_parquet(path: Path, columns: Sequence[Column], parts: Iterable[Part]) -> int:
+    """Write the table as Parquet, where nobody reads it yet; returns how many rows it has."""
     import pyarrow
     import pyarrow.parquet
 

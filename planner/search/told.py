@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -59,7 +60,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]
 
 
 def of_search(asked: Request, found: Found) -> Iterator[str]:
-    """What a search found: how much it tried and refused, the best plans with what binds them, the rules it kept."""
+    """What a search found: how much it tried and refused, the best plans with what binds them."""
     template, several = asked.template, len(found.objectives) > 1
     every = "every check and condition" if asked.conditions else "every check"
     yield f"{found.tried:,} plans tried, {found.passed:,} pass {every}."
@@ -68,23 +69,45 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
         yield f"  refused by {template.row(name).label}{named}: {count:,}"
     if found.unknown:
         names = " or ".join(each.row.name for each in found.objectives)
-        yield f"  left out, as {names} is N/A: {found.unknown:,}"
+        yield f"  left out, as {names} is N/A: {left_out(asked, found)}"
     if several:
         yield f"No plan is better in all of these than the {found.front:,} of the front; {len(found.plans):,} along it:"
     else:
         each = found.objectives[0]
-        said = _said(each.row, found.best if each.is_least else -found.best)
-        yield f"Best {each.row.name}: {said}; {found.ties:,} plans are within its error bar, the simplest first:"
+        said = worded(each.row, found.best if each.is_least else -found.best)
+        yield f"Best {each.row.name}: {said}; {tied(asked, found)}:"
     columns = _columns(asked, found)
     yield ""
     titles = [title for title, _ in columns]
     rows = list(zip(*(cells for _, cells in columns), strict=True))
     yield from aligned(titles, rows, right=[title for title in titles if title not in TEXTS]).splitlines()
-    alike = [f"{name} {_said(template.row(name), value)}" for name, value in _alike(found).items()]
-    if alike:
-        yield f"In all of them: {', '.join(alike)}."
+    same = [f"{name} {worded(template.row(name), value)}" for name, value in alike(found.plans).items()]
+    if same:
+        yield f"In all of them: {', '.join(same)}."
     if found.of_each:
         yield from _of_each(found)
+
+
+def left_out(asked: Request, found: Found) -> str:
+    """How many plans have an objective that is N/A, and what is missing of which chips."""
+    has_models = len({each.model for each in asked.subjects}) > 1
+    said = [f"{found.unknown:,}"]
+    for why, subjects in found.why.items():
+        chips = (each.said if has_models or not each.hardware else each.hardware for each in subjects)
+        said.append(f"{why} ({', '.join(chips)})")
+    return "; ".join(said)
+
+
+def tied(asked: Request, found: Found) -> str:
+    """How many plans can't be told from the best, and up to how much they are off it."""
+    if math.isnan(found.bar):
+        return "no other plan has it" if found.ties == 1 else f"{found.ties:,} plans have it, the simplest first"
+    bar, end = (percent(abs(each / found.best - 1)) for each in (found.bar, found.end))
+    other = f", or {end} on another chip or model" if len(asked.subjects) > 1 and end != bar else ""
+    if found.ties == 1:
+        return f"no other plan is within {bar} of it{other}"
+    within = f"within {bar} of it{other}, which published runs can't tell apart"
+    return f"{found.ties:,} plans are {within}, the simplest first"
 
 
 def _of_each(found: Found) -> Iterator[str]:
@@ -94,7 +117,7 @@ def _of_each(found: Found) -> Iterator[str]:
     for plan in found.of_each:
         chance = better(aim, plan, best) if plan is not best else None
         names = [name for name in (aim.row.name, *(aim.row.name + end for end in RANGE)) if name in plan.results]
-        said = [_said(aim.row, plan.results.value(name)) for name in names]
+        said = [worded(aim.row, plan.results.value(name)) for name in names]
         between = f"{said[1]} to {said[2]}" if len(said) == len(RANGE) + 1 else ""
         rows.append([plan.subject.said, said[0], between, "" if chance is None else percent(chance, 0)])
     yield ""
@@ -107,12 +130,12 @@ def _cost(found: Found, plan: Plan) -> float:
     return float(found.objectives[0].cost(plan.results[found.objectives[0].row.name]))
 
 
-def _alike(found: Found) -> dict[str, Value]:
-    """What moves in the search and is the same in all plans that are told, but for ways of one."""
-    first = found.plans[0].moved
+def alike(plans: Sequence[Plan]) -> dict[str, Value]:
+    """What moves in the search and is the same in all of some plans, but for ways of one and chips of none."""
+    row = plans[0].results.template.row
     return {
-        name: value for name, value in first.items()
-        if value != 1 and all(plan.moved.get(name) == value for plan in found.plans)
+        name: value for name, value in plans[0].moved.items()
+        if not (value == row(name).default and value in (0, 1)) and all(plan.moved.get(name) == value for plan in plans)
     }  # fmt: skip
 
 
@@ -126,7 +149,7 @@ def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
     ]  # fmt: skip
     differing = [name for name in plans[0].moved if len({plan.moved.get(name) for plan in plans}) > 1]
     columns += [
-        (name, [_said(template.row(name), plan.results.value(name)) for plan in plans])
+        (name, [worded(template.row(name), plan.results.value(name)) for plan in plans])
         for name in dict.fromkeys([*differing, *(each.row.name for each in found.objectives)])
     ]
     if len(found.objectives) == 1:
@@ -134,10 +157,10 @@ def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
     memory = fit(template)
     if memory and memory.needed not in dict(columns):
         row = template.row(memory.needed)
-        columns.append(("memory", [_said(row, plan.results.value(row.name)) for plan in plans]))
+        columns.append(("memory", [worded(row, plan.results.value(row.name)) for plan in plans]))
     told = {
         "extrapolated": [extrapolated(asked, plan) for plan in plans],
-        "what binds": [_binds(asked, found, plan) for plan in plans],
+        "what binds": [binds(asked, found, plan) for plan in plans],
     }
     return [*columns, *((title, cells) for title, cells in told.items() if any(cells))]
 
@@ -147,12 +170,13 @@ def _rank(found: Found, at: int) -> str:
     return "simplest" if at == 0 and len(found.objectives) == 1 and found.ties > 1 else str(at + 1)
 
 
-def _binds(asked: Request, found: Found, plan: Plan) -> str:
+def binds(asked: Request, found: Found, plan: Plan) -> str:
     """What binds a plan: of its objective, or of the first headline that says."""
     led = headlines(asked.template)
     own = [each for each in led if each.row.name == found.objectives[0].row.name]
     return next((words for each in (*own, *led) if (words := of_headline(each, plan.results))), "")
 
 
-def _said(row: Row, value: Value) -> str:
+def worded(row: Row, value: Value) -> str:
+    """A row's value as it is read: `4.39 s`."""
     return cells_of(Column(row.name, row), [value])[0]

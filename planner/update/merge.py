@@ -298,8 +298,10 @@ class SheetMerge:
     def _rows(self, cells: Mapping[int, Mapping[int, bytes]]) -> bytes:
         old, prefix = self.old.sheet.xml, self.old.sheet.xml.prefix
         tags = {self.places.fresh_rows(number): prefixed(tag, prefix) for number, tag in row_tags(self.fresh.xml)}
-        tags |= {self.places.old_rows(number): tag for number, tag in row_tags(old.xml)
-                 if number not in self.gone}  # fmt: skip
+        mine = {number: tag for number, tag in row_tags(old.xml) if number not in self.gone}
+        with_cells = self.old.columns_by_row.keys()  # an empty row that falls on a filled one says nothing of it
+        tags |= {place: tag for number, tag in mine.items()
+                 if (place := self.places.old_rows(number)) not in tags or number in with_cells}  # fmt: skip
         rows: list[bytes] = []
         for number in sorted(cells.keys() | tags.keys()):
             tag = tags.get(number, b"<%brow>" % prefix)

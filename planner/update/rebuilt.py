@@ -50,7 +50,7 @@ def plan_of(book: Book, extra: Sequence[str], databases: Databases, more: Sequen
         alone = workloads(old, sweeps(old)).templates
         meant = {WORKLOAD: alone[0].name} if len(alone) == 1 else {}
         scenarios = completed(loaded, [replace(each, values=meant | dict(each.values)) for each in scenarios])
-    return BuildPlan(loaded, scenarios, databases, operations_of(loaded), _cases(book))
+    return BuildPlan(loaded, scenarios, databases, operations_of(loaded), _cases(book), also_meant=more)
 
 
 def _scenarios(book: Book, templates: Sequence[Template]) -> list[BuildScenario]:

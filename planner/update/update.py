@@ -33,7 +33,7 @@ from planner.update.merge import merged
 from planner.update.outcome import Updated
 from planner.update.rebuilt import plan_of
 from planner.update.threeway import ThreeWay, merge_of
-from planner.workbook.book import Draft, build_date, draft
+from planner.workbook.book import Draft, build_date, digests_of, draft
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.memory import Memory
 from planner.workbook.openpyxl_parts import mend
@@ -92,14 +92,16 @@ def update(
         book = _opened(package)
         memory = remembered(book)
         progress.step("laying it out anew")
-        made = _draft(plan_of(book, templates, databases, more), memory)
+        plan = plan_of(book, templates, databases, more)
+        absent = _not_given(book, plan)
+        made = _draft(replace(plan, also_made_from=absent), memory)
         there = notes(package)
         done = Updated(notes=len(there), is_needed=memory is None or not memory.is_same(made.memory))
         if done.is_needed:
             progress.step("bringing your work over")
             if memory is None:
                 done.remarks.append(_NO_MEMORY)
-            if absent := _not_given(book, made):
+            if absent:
                 done.remarks.append(f"It was made from {', '.join(absent)} too, {_GIVE_AGAIN}")
             _bring(merge_of(book, memory, Fresh.of(made), done, databases.own), there)
             mend(package)
@@ -109,14 +111,14 @@ def update(
     return done
 
 
-def _not_given(book: Book, made: Draft) -> list[str]:
-    """The CSVs that the Cover of a file says it was made from, and that the fresh workbook is not made from."""
+def _not_given(book: Book, plan: BuildPlan) -> dict[str, str]:
+    """The CSVs that the Cover of a file says it was made from, with their digests, and that the plan has not now."""
     cover = book.designed.get("Cover")
     if cover is None:
-        return []
-    before = {cover.text(row, 1) for row, column in cover.cells if column == 1}
-    now = {value for (_, column), (*_, value) in made.pages["cover"].filled.items() if column == 1}
-    return sorted(name for name in before - now if name.endswith(".csv"))
+        return {}
+    before = {cover.text(row, 1): cover.text(row, 2) for row, column in cover.cells if column == 1}
+    absent = before.keys() - digests_of(plan).keys()
+    return {name: before[name] for name in sorted(absent) if name.endswith(".csv")}
 
 
 def _bring(merge: ThreeWay, there: Sequence[Note]) -> None:

@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.catalog import Table
-from planner.catalog.calibration_columns import COMMON, MIXES
+from planner.catalog.calibration_columns import COMMON, MIXES, OF_LAYOUTS, TIE
 from planner.catalog.calibrations import kind_of
 from planner.validation.fitting import Fit, Fitter
 from planner.validation.parameters import FAMILIES, GROUPS, Group
 from planner.validation.prediction import Numbers, Together
+from planner.validation.ranges import WIDER, Errors, Range, pairs
 from planner.validation.runs import Run
-
-LOW, HIGH = 0.1, 0.9  # quantiles of the range
-FEWEST_SOURCES = 3  # of runs of a kind that have a range of their own
-FEWEST_OF_A_SOURCE = 5  # runs of each of them
-FEWEST_RUNS = 8
-WIDER = 1.5  # times as wide in logarithms where a chip has no runs, or hardly any are of such models
-FEW = 1.2  # where few sources tell of such runs
-
-
-class Range(NamedTuple):
-    """Of measured over expected times, the least and the most of the 80 % in the middle."""
-
-    low: float
-    high: float
-
-    def wider(self, times: float) -> Range:
-        """The range, so many times as wide in logarithms, within its bounds."""
-        return Range(max(0.1, self.low**times), min(10.0, self.high**times))
 
 
 @dataclass(frozen=True)
@@ -64,56 +44,35 @@ class LeftOut:
         """The calibration of each run's chip."""
         return [chip for part in self.fitter.parts for chip in part.ids["calibration"]]
 
-    def range(self, kind: str, mix: str, without: str | None = None) -> Range:
-        """The range of runs of a kind, dense or of experts, as the sources tell it but for one of them."""
-        tells, times = self.telling(kind, mix, without)
-        return self._range(tells).wider(times)
+    def errors(self, without: str | None = None) -> Errors:
+        """The errors of the runs that make a range: without a source, unless one other alone were left."""
+        others = self.fitter.is_fitted & (self.fitter.sources != without)
+        counts = others if len(set(self.fitter.sources[others])) > 1 else self.fitter.is_fitted
+        return self._errors(self.ratio, np.arange(len(self.runs)), counts)
 
-    def telling(self, kind: str, mix: str, without: str | None = None) -> tuple[NDArray[np.bool_], float]:
-        """The runs that tell the range of a kind and mix, and how many times as wide it is for that.
+    @cached_property
+    def pairs(self) -> NDArray[np.int_]:
+        """The places of every two fitted runs that plan the same question otherwise: pairs x 2."""
+        return pairs(self.runs, self.fitter.is_fitted)
 
-        Where few sources tell of this kind they are all kinds of the group; where few runs are of mixtures of experts,
-        dense models.
-        """
-        counts = self._told_by(without)
-        of_mix = counts & (self.is_moe == (mix == "moe"))
-        own = of_mix & np.array([run.judged_as == kind for run in self.runs])
-        of_sources = Counter(self.fitter.sources[own])
-        if sum(runs >= FEWEST_OF_A_SOURCE for runs in of_sources.values()) >= FEWEST_SOURCES:
-            return own, 1.0
-        if of_mix.sum() >= FEWEST_RUNS:
-            return of_mix, FEW if len(self.group.kinds) > 1 else 1.0
-        if mix == "moe":
-            tells, times = self.telling(kind, "dense", without)
-            return tells, times * WIDER
-        return counts, WIDER
+    def of_pairs(self) -> Errors:
+        """The error of the one run of each pair over that of the other."""
+        one, other = self.pairs.T
+        return self._errors(self.ratio[one] / self.ratio[other], one, np.ones(len(one), dtype=bool))
+
+    def _errors(self, ratio: Numbers, places: NDArray[np.int_], counts: NDArray[np.bool_]) -> Errors:
+        """Errors, each with the source and kind of the run at its place."""
+        kinds = np.array([run.judged_as for run in self.runs])
+        has_kinds = len(self.group.kinds) > 1
+        return Errors(ratio, self.fitter.sources[places], kinds[places], self.is_moe[places], counts, has_kinds)
 
     def range_of_chip(self, kind: str, mix: str, chip: str, without: str | None = None) -> Range:
         """The range, and a wider one for a calibration of which no source tells."""
-        tells = self._told_by(without)
-        own = {each for each, counts in zip(self.chips, tells, strict=True) if counts}
+        errors = self.errors(without)
+        own = {each for each, counts in zip(self.chips, errors.counts, strict=True) if counts}
         is_seen = chip == COMMON or (chip in own and chip not in FAMILIES)  # of its kind's other chips nothing is known
-        usual = self.range(kind, mix, without)
+        usual = errors.range(kind, mix)
         return usual if is_seen else usual.wider(WIDER)
-
-    def _told_by(self, without: str | None) -> NDArray[np.bool_]:
-        """The runs whose errors make a range: without a source, unless one other alone were left."""
-        others = self.fitter.is_fitted & (self.fitter.sources != without)
-        return others if len(set(self.fitter.sources[others])) > 1 else self.fitter.is_fitted
-
-    def _range(self, mask: NDArray[np.bool_]) -> Range:
-        """Weighted so that each source counts alike; wider where few sources tell little of the next one.
-
-        As much as a next number differs from the mean of so many more than from the mean that it is drawn from.
-        """
-        sources = self.fitter.sources[mask]
-        counts = Counter(sources)
-        weights = np.array([1 / counts[source] for source in sources])
-        ratios = self.ratio[mask]
-        order = np.argsort(ratios, kind="stable")
-        shares = (np.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
-        low, high = np.interp([LOW, HIGH], shares, ratios[order])
-        return Range(min(1.0, float(low)), max(1.0, float(high))).wider(math.sqrt(1 + 1 / len(counts)))
 
 
 @dataclass(frozen=True)
@@ -161,12 +120,17 @@ def families_of(hardware: Table) -> dict[str, str]:
 
 
 def ranges(found: Fitted) -> dict[tuple[str, str], float]:
-    """The range of each kind and mix, by calibration and parameter."""
-    return {
+    """The range of each kind and mix by calibration and parameter, and that of two plans of one model and chip."""
+    kinds = [(each, kind, mix) for each in found.groups for kind in each.group.kinds for mix in MIXES]
+    alone = {
         (owner, f"{kind}_{mix}_{end}"): value
-        for each in found.groups
-        for kind in each.group.kinds
-        for mix in MIXES
+        for each, kind, mix in kinds
         for owner in (COMMON, *found.owners())
         for end, value in zip(("low", "high"), each.range_of_chip(kind, mix, owner), strict=True)
     }
+    beside = {
+        (COMMON, f"{kind}_{mix}_{TIE}"): each.of_pairs().range(kind, mix).high
+        for each, kind, mix in kinds
+        if kind in OF_LAYOUTS
+    }
+    return alone | beside

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner import data
-from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS
+from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS, TIE
 from planner.catalog.calibrations import COLUMNS
 from planner.catalog.databases import Databases
 from planner.validation.fitting import Fit, Key
@@ -96,8 +96,10 @@ def _runs(found: Fitted, owner: str, name: str) -> tuple[LeftOut, list[str]]:
     """The group that fits a parameter, and the source of each run that tells of it."""
     group = next(each for each in found.groups if name in _names(each))
     if _is_range(name):
-        kind, mix, _ = name.split("_")
-        tells, _ = group.telling(kind, mix)
+        kind, mix, end = name.split("_")
+        tells, _ = (group.of_pairs() if end == TIE else group.errors()).telling(kind, mix)
+        if end == TIE:
+            tells = np.isin(np.arange(len(group.runs)), group.pairs[tells])
     else:
         tells = group.fitter.is_fitted & _moved(found, group, name)
     return group, [
@@ -116,7 +118,7 @@ def _moved(found: Fitted, group: LeftOut, name: str) -> NDArray[np.bool_]:
 
 def _is_range(name: str) -> bool:
     """Whether a parameter is an end of a range; one that is as for all chips has no line of its own."""
-    return name.endswith(("_low", "_high"))
+    return name.endswith(("_low", "_high", f"_{TIE}"))
 
 
 def _names(each: LeftOut) -> Iterator[str]:

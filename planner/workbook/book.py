@@ -97,7 +97,7 @@ def draft(plan: BuildPlan) -> Draft:
         log,
     ]
     contents = {page.name: page.purpose for page in pages}
-    front = cover.write_cover(book, cover.plan_front(plan, told), made.date(), _digests(plan), contents, master)
+    front = cover.write_cover(book, cover.plan_front(plan, told), made.date(), digests_of(plan), contents, master)
     book._sheets = [page.sheet for page in (front, *pages)]
     for page in pages:
         page.finish(master)
@@ -142,8 +142,10 @@ def _case_pages(
     return cases
 
 
-def _digests(plan: BuildPlan) -> dict[str, str]:
-    digests = {name: digest for table in plan.tables for name, digest in table.digests.items()}
+def digests_of(plan: BuildPlan) -> dict[str, str]:
+    """The files that a workbook is made from, by name with their digests."""
+    digests = {**plan.also_made_from}
+    digests |= {name: digest for table in plan.tables for name, digest in table.digests.items()}
     working = plan.layer_ops.templates if plan.layer_ops else []
     for template in (*plan.templates, *working, *(case.template for case in plan.comparison)):
         digests |= {f"{name}.csv": digest for name, digest in template.digests.items()}

@@ -7,7 +7,7 @@ others are shown as not counted.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -57,6 +57,8 @@ class BuildPlan:
     comparison: Sequence[ComparisonCase] = ()
     last_scenario: int = 0  # the last column that ranges reach, where an older workbook says so
     axes: Mapping[str, Sequence[float]] = field(default_factory=dict)  # the values of a sweep, where one says so
+    also_meant: Collection[str] = ()  # workloads of scenarios that are about to be added
+    also_made_from: Mapping[str, str] = field(default_factory=dict)  # files that are not there now, with their digests
 
     @property
     def columns(self) -> ScenarioColumns:

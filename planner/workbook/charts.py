@@ -76,6 +76,14 @@ def line(x: Reference, y: Reference, title: str, colour: str = "1F3A5F", width: 
     return made
 
 
+def joined(x: Reference, y: Reference, title: str, colour: str) -> Series:
+    """A thin line with a marker at each point."""
+    made = line(x, y, title, colour, 12700)
+    made.marker = Marker(symbol="circle", size=5)
+    made.marker.graphicalProperties = GraphicalProperties(solidFill=colour, ln=LineProperties(solidFill=colour))
+    return made
+
+
 def markers(x: Reference, y: Reference, title: str, colour: str = PALETTE[0]) -> Series:
     """Markers without a line."""
     made = Series(y, x, title=title)

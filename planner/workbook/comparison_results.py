@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from planner.compare.comparison_cases import SHAPES, ComparisonCase
-from planner.compare.comparison_sheet import NOTE, NOTE_LABEL, RESULTS
+from planner.compare.comparison_sheet import NOTE, NOTE_LABEL, RESULTS, SHOWN
+from planner.compare.prediction import COMM, NEEDS
 from planner.formulas import library
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook import display_units
@@ -23,12 +24,11 @@ from planner.xlsx.address import address
 # of a case whose template hasn't the row
 ABSENT = {
     "flops": "0", "compute_time": "0", "memory_time": "lower_bound_time", "expected_time": "lower_bound_time",
+    "n_chips": "1",
 }  # fmt: skip
-# the column stays blank in a row whose template hasn't the other
-NEEDS = {"mfu": "compute_time", "predicted_low": "expected_time_low", "predicted_high": "expected_time_high"}
-UNTYPED = ("expected_time", "expected_time_low", "expected_time_high")  # of no case that hasn't them
+# of no case that hasn't them
+UNTYPED = ("expected_time", "expected_time_low", "expected_time_high", "payload_bytes", "bus_bytes")
 PERCENT = ("roofline_share", "mfu", "spread")
-SHOWN = ".shown"  # how the names of columns end that show another in the unit that people say
 OPEN = ("shape", "dtype", "time_ratio", "roofline_share", "mfu", "flags", "bound", NOTE)  # and what is shown
 MEASURED = "measured_time"
 OWN = {"shape": "Shape", "dtype": "Dtype", "bound": "Bound by", NOTE: NOTE_LABEL}
@@ -151,8 +151,12 @@ class _Cells:
     @property
     def bound(self) -> str:
         if "compute_time" not in self.template.by_name:
-            return '"memory"'
-        return f'IF({self("compute_time")}>={self("memory_time")},"compute","memory")'
+            return '"memory"' if "memory_bytes" in self.template.by_name else '"network"'
+        work = f'IF({self("compute_time")}>={self("memory_time")},"compute","memory")'
+        if COMM not in self.template.by_name:
+            return work
+        least = self("lower_bound_time")
+        return f'IF({least}>MAX({self("compute_time")},{self("memory_time")}),"network",{work})'
 
     def _row(self, name: str) -> Row:
         return self.template.by_name[name]

@@ -15,14 +15,14 @@ from openpyxl.workbook import Workbook
 from openpyxl.workbook.defined_name import DefinedName
 
 from planner.compare.comparison_cases import ComparisonCase
-from planner.compare.comparison_sheet import IDENTITY, KEY, MARKER, MARKERS
+from planner.compare.comparison_sheet import IDENTITY, KEY, MARKER, MARKERS, SHOWN
 from planner.compare.comparison_sheet import SHEET as NAME
 from planner.formulas.template import Row, Template
 from planner.workbook import charts, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.case_table import CaseColumns
 from planner.workbook.cell_styles import SAID
-from planner.workbook.comparison_results import SHOWN, ResultColumns
+from planner.workbook.comparison_results import ResultColumns
 from planner.workbook.display_units import US
 from planner.workbook.formula_texts import DatabaseSheets, in_row, or_blank
 from planner.workbook.inputs_sheet import NAME as INPUTS

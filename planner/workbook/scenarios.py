@@ -12,6 +12,7 @@ from planner.book.scenario_columns import identifier
 from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare import comparison_cases as cases
+from planner.compare import mesh_cases
 from planner.csvfile import Sheet
 from planner.errors import Place, UserError, nearest
 from planner.formulas import layer_ops, library
@@ -19,6 +20,7 @@ from planner.formulas.input_values import check_together, parsed, typed, wholes
 from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, followed, sweeps
 from planner.formulas.template import Row, Template
+from planner.measure.mesh import MeshSpec
 from planner.workbook.build_plan import WORKLOAD, BuildPlan, BuildScenario, Workloads, workloads
 from planner.workbook.workloads import DEFAULT_TEMPLATES, named_workloads, with_workloads, without_others
 
@@ -74,6 +76,14 @@ def plan_of(
         loaded, scenarios = without_others(loaded, scenarios)
     scenarios = completed(loaded, scenarios)
     return BuildPlan(loaded, scenarios, databases, operations_of(loaded), cases.load())
+
+
+def with_mesh(plan: BuildPlan, mesh: MeshSpec) -> BuildPlan:
+    """The plan whose Comparison lists the cases of a mesh too, of the sizes that its first chip is measured at."""
+    chip = next((scenario.hardware for scenario in plan.scenarios if scenario.hardware), "")
+    row = plan.databases.hardware.rows.get(chip or "", {})
+    platform = "cpu" if row.get("jax_device_kind") == "cpu" else "accelerator"
+    return replace(plan, comparison=[*plan.comparison, *mesh_cases.cases_of(mesh, "quick", platform)])
 
 
 def operations_of(templates: Sequence[Template]) -> LayerOps | None:

@@ -37,7 +37,7 @@ def written_atomically(path: Path, *, check: Callable[[Path], None] | None = Non
     target = target_of(path)
     refuse_if_unwritable(path)
     with failures_named(path):
-        _clear_left_over(target)
+        _clear(target.parent, re.escape(target.name[:100]))
         with _temporary(target) as temporary:
             yield temporary
             _flush(temporary)
@@ -113,11 +113,19 @@ def _created(temporary: Path) -> int:
     return handle
 
 
-def _clear_left_over(target: Path) -> None:
-    """Remove the temporary files of this target whose writers were killed; those of living ones stay."""
-    name = re.compile(rf"\.{re.escape(target.name[:100])}\.[0-9a-f]{{12}}\.tmp")
+def clear_left_over(path: Path) -> None:
+    """Remove what killed writers left of the file at `path`, or of the files in the folder there."""
+    if path.is_dir():
+        _clear(path, ".*")
+    else:
+        _clear(path.parent, re.escape(path.name[:100]))
+
+
+def _clear(folder: Path, target: str) -> None:
+    """Remove the temporary files of a target, by a pattern of its name, whose writers were killed; others stay."""
+    name = re.compile(rf"\.{target}\.[0-9a-f]{{12}}\.tmp")
     with contextlib.suppress(OSError):  # a folder that can't be listed keeps them
-        for entry in os.scandir(target.parent):
+        for entry in os.scandir(folder):
             if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 with contextlib.suppress(OSError):
                     _remove_if_abandoned(Path(entry.path))

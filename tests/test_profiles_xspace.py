@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.errors import UserError
-from planner.measure import xplane
 from planner.measure.profiles import busy_time
+from planner.profiles import xspace
 from tests.measure_encoder import Span, space
 from tests.measure_traces import MI300X, V6E, real
 
@@ -21,7 +21,7 @@ def test_reads_what_was_written():
     """Names, picoseconds and all kinds of stats; an event's own stats stand over its metadata's."""
     stats = {"text": "jit_f", "double": 0.5, "big": 2**63 + 1, "negative": -7, "raw": b"\x00\xff"}
     span = Span("fusion.1", 5, 7, stats, {"hlo_category": "loop fusion", "text": "hidden"})
-    (plane,) = xplane.parse(space({"/device:TPU:0": {"XLA Ops": [span]}}, {"has_megacore": 1}))
+    (plane,) = xspace.parse(space({"/device:TPU:0": {"XLA Ops": [span]}}, {"has_megacore": 1}))
     assert (plane.name, plane.stats) == ("/device:TPU:0", {"has_megacore": 1})
     (event,) = plane.lines[0].events
     assert (event.name, event.start_ps, event.end_ps) == ("fusion.1", 1_000_005, 1_000_012)
@@ -31,8 +31,8 @@ def test_reads_what_was_written():
 @given(st.integers(0, 2**63 - 1), st.integers(0, 2**40))
 def test_any_time_survives(offset, duration):
     """Picoseconds of every size, however many bytes they take."""
-    (plane,) = xplane.parse(space({"p": {"l": [Span("e", offset, duration)]}}))
-    event = plane.lines[0].events[0]
+    (plane,) = xspace.parse(space({"p": {"l": [Span("e", offset, duration)]}}))
+    (event,) = plane.lines[0].events
     assert (event.start_ps - 1_000_000, event.duration_ps) == (offset, duration)
 
 
@@ -42,7 +42,7 @@ def test_what_is_no_profile_is_refused(tmp_path, data):
     path = tmp_path / "a.xplane.pb"
     path.write_bytes(data)
     with pytest.raises(UserError, match="not a profile"):
-        xplane.read(path)
+        xspace.read(path)
 
 
 def test_a_profile_read_as_text_is_refused(tmp_path):
@@ -51,13 +51,13 @@ def test_a_profile_read_as_text_is_refused(tmp_path):
     path = tmp_path / "a.xplane.pb"
     path.write_bytes(data.decode("utf-8", "replace").encode())
     with pytest.raises(UserError, match="not a profile"):
-        xplane.read(path)
+        xspace.read(path)
 
 
 @pytest.fixture(scope="module")
 def v6e():
     """Planes of the TPU v6e profile by name."""
-    return {plane.name: plane for plane in xplane.read(V6E)}
+    return {plane.name: plane for plane in xspace.read(V6E)}
 
 
 def ops(plane, prefix):
@@ -119,7 +119,7 @@ def test_v6e_overlap_counts_once(v6e):
 @real
 def test_mi300x_matmul():
     """bf16 8192 x 8192 x 4096 on a MI300X: a median of 587 us, 936 TFLOP/s."""
-    (plane,) = (plane for plane in xplane.read(MI300X) if plane.name == "/device:GPU:0")
+    (plane,) = (plane for plane in xspace.read(MI300X) if plane.name == "/device:GPU:0")
     kernels = [event for line in plane.lines for event in line.events if "MT256x224x64" in event.name]
     seconds = median(event.duration_ps for event in kernels) * 1e-12
     assert seconds == pytest.approx(587e-6, rel=1e-3)

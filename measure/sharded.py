@@ -1,0 +1,266 @@
+"""Matmuls and transformer steps over a mesh: each device runs its part and talks to the others where it must.
+
+Written out with `shard_map`, so that what is communicated is what the templates count, whatever a
+partitioner would choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.sharding import Mesh, PartitionSpec
+
+from planner.measure import cases, collectives, spread
+from planner.measure.mesh import SEVERAL, MeshSpec
+from planner.measure.records import Inputs
+from planner.measure.transformer import Step, Whole, in_layers
+from planner.measure.workload import Arguments, CaseSkipped, Operand, Workload
+
+SPREAD = ("collective", "sharded_matmul", "sharded_step")
+"""Templates whose cases lie on a mesh."""
+CHUNKS = ("collective-permute",)  # what a collective matmul sends
+WAYS = ("tokens_ways", "d_in_ways_left", "d_in_ways_right", "d_out_ways")
+Matmul = Callable[[jax.Array, jax.Array], jax.Array]
+
+
+def workload(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> Workload:
+    """The workload of a row on a mesh; of several axes that fit `axis` chooses. Raises CaseSkipped for none."""
+    given, mesh = Arguments(template, inputs), spread.laid_out(spec)
+    if template == "sharded_step":
+        return sharded_step(given, spec, mesh)
+    ways, along = _ways(template, given), axis_of(template, inputs, spec, axis)
+    if not along or spec.ways(along) != ways:
+        raise CaseSkipped(f"no axis of the mesh {spec} has {ways} devices")
+    if template == "collective":
+        return collectives.collective(given, mesh, along, ways)
+    if given.count("n_chips", 1) != spec.size:
+        raise CaseSkipped(
+            f"the row is predicted for {given.count('n_chips', 1)} chips; the mesh {spec} has {spec.size}"
+        )
+    return sharded_matmul(given, mesh, along, ways)
+
+
+def axis_of(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> str:
+    """The axis that a row lies along, `axis` where it is given; blank where none fits. Of a step all."""
+    given = Arguments(template, inputs)
+    try:
+        if template == "sharded_step":
+            return SEVERAL.join(spec.names)
+        return axis or spec.axis_of(_ways(template, given), given.count("inner_ways", 1))
+    except CaseSkipped:
+        return ""
+
+
+def _ways(template: str, given: Arguments) -> int:
+    """Devices of the group that a collective, or a matmul, lies over."""
+    if template == "collective":
+        return round(float(given.number("axis_size", 0) ** given.number("n_axes", 1)))
+    ways = {count for name in WAYS if (count := given.count(name, 1)) > 1}
+    if len(ways) != 1:
+        raise CaseSkipped("no case lies over two axes: set one number of ways, and 1")
+    return ways.pop()
+
+
+def sharded_matmul(given: Arguments, mesh: Mesh, axis: str, ways: int) -> Workload:
+    """[tokens, d_in] x [d_in, d_out] over one axis; devices of the other axes repeat the work.
+
+    Gathered first is what the row's sharding asks for, the smaller of the two where tokens and outputs
+    share the axis. Overlapped means a collective matmul: chunks travel while others are multiplied.
+    """
+    tokens, d_in, d_out = (given.count(name) for name in ("tokens", "d_in", "d_out"))
+    rows, left, right, columns = (given.count(name, 1) > 1 for name in WAYS)
+    shares, scatters, overlaps = (
+        given.count(name, 0, least=0) for name in ("shares_axis", "scatters_output", "is_overlapped")
+    )
+    if any(size % ways for size in (tokens, d_in, d_out)) or given.count("n_matmuls", 1) > 1:
+        raise CaseSkipped(f"a matmul alone is measured, of dimensions that {ways} devices share evenly")
+    axes: Any = tuple(axis.split(SEVERAL))
+    plain = cases.matmul(given)
+    multiply, (x, w) = plain.function, plain.operands
+    # d_in is common to both
+    is_left_smaller = tokens * x.spec.dtype.itemsize <= d_out * w.spec.dtype.itemsize
+
+    def along(is_first: object, is_second: object) -> PartitionSpec:
+        return PartitionSpec(axes if is_first else None, axes if is_second else None)
+
+    def gathered(array: jax.Array, dimension: int = 0) -> jax.Array:
+        whole: jax.Array = lax.all_gather(array, axes, axis=dimension, tiled=True)
+        return whole
+
+    function: Matmul
+    used: tuple[str, ...] = ("all-gather",)
+    if shares and is_left_smaller:
+        together = partial(_gathered_behind, multiply, axes, ways)
+        function = together if overlaps else lambda x, w: multiply(gathered(x), w)
+        used = CHUNKS if overlaps else used
+        takes, gives = (along(True, False), along(False, True)), along(False, True)
+    elif shares:
+        function = lambda x, w: multiply(x, gathered(w, 1))  # noqa: E731
+        takes, gives = (along(True, False), along(False, True)), along(True, False)
+    elif left and right:
+        function = _row_parallel(multiply, axes, ways, scatters, overlaps)
+        takes, gives = (along(False, True), along(True, False)), along(scatters, False)
+        used = ("all-reduce",) if not scatters else CHUNKS if overlaps else ("reduce-scatter",)
+    elif right:
+        function = lambda x, w: multiply(x, gathered(w))  # noqa: E731
+        takes, gives = (along(rows, False), along(True, False)), along(rows, columns)
+    elif left:
+        function = lambda x, w: multiply(gathered(x, 1), w)  # noqa: E731
+        takes, gives = (along(False, True), along(False, columns)), along(False, columns)
+    else:
+        function, used = multiply, ()
+        takes, gives = (along(rows, False), along(False, columns)), along(rows, columns)
+    operands = tuple(replace(each, partition=partition) for each, partition in zip((x, w), takes, strict=True))
+    return Workload(function, operands, mesh=mesh, output_partition=gives, collectives=used)
+
+
+def _row_parallel(multiply: Matmul, axes: Any, ways: int, scatters: int, overlaps: int) -> Matmul:
+    """Partial products that are added up: on every device, or each on the device that keeps it."""
+    if not scatters:
+        return lambda x, w: lax.psum(multiply(x, w), axes)
+    if not overlaps:
+        return lambda x, w: lax.psum_scatter(multiply(x, w), axes, tiled=True)
+    return partial(_scattered_behind, multiply, axes, ways)
+
+
+def _gathered_behind(multiply: Matmul, axes: Any, ways: int, x: jax.Array, w: jax.Array) -> jax.Array:
+    """An all-gather of the tokens behind the matmul: a chunk is multiplied while the next one arrives."""
+    place, each = lax.axis_index(axes), x.shape[0]
+    ring = [(at, (at - 1) % ways) for at in range(ways)]
+    made = jax.eval_shape(multiply, x, w)
+    output = jnp.zeros((ways * each, made.shape[1]), made.dtype)
+    for step in range(ways):
+        arriving = lax.ppermute(x, axes, ring) if step < ways - 1 else x
+        output = lax.dynamic_update_slice(output, multiply(x, w), ((place + step) % ways * each, 0))
+        x = arriving
+    return output
+
+
+def _scattered_behind(multiply: Matmul, axes: Any, ways: int, x: jax.Array, w: jax.Array) -> jax.Array:
+    """A reduce-scatter of the outputs behind the matmul: sums travel while the next chunk is multiplied."""
+    place, each = lax.axis_index(axes), x.shape[0] // ways
+    ring = [(at, (at - 1) % ways) for at in range(ways)]
+    parts = (
+        multiply(lax.dynamic_slice_in_dim(x, (place + step) % ways * each, each), w) for step in range(1, ways + 1)
+    )
+    total = next(parts)
+    for part in parts:
+        total = lax.ppermute(total, axes, ring) + part
+    return total
+
+
+class Ways(Whole):
+    """A step over data, FSDP and tensor ways; an axis that the mesh hasn't does nothing."""
+
+    def __init__(self, spec: MeshSpec) -> None:
+        self._data, self._fsdp, self._tensor = (name if name in spec.names else "" for name in MESH)
+
+    def gathered(self, matrix: jax.Array, dimension: int) -> jax.Array:
+        """All of the tensor shard's matrix; its gradient is scattered."""
+        return lax.all_gather(matrix, self._fsdp, axis=dimension, tiled=True) if self._fsdp else matrix
+
+    def enter(self, x: jax.Array) -> jax.Array:
+        """As it is; what comes back is added up over the tensor ways."""
+        return _entered(self._tensor, x) if self._tensor else x
+
+    def leave(self, x: jax.Array) -> jax.Array:
+        """Added up over the tensor ways; what comes back is as it is."""
+        return _left(self._tensor, x) if self._tensor else x
+
+    def reduced(self, gradient: jax.Array) -> jax.Array:
+        """Added up over the data ways."""
+        return lax.psum(gradient, self._data) if self._data else gradient
+
+
+def _entered(axis: str, x: jax.Array) -> jax.Array:
+    same = jax.custom_vjp(lambda x: x)
+    same.defvjp(lambda x: (x, None), lambda _, gradient: (lax.psum(gradient, axis),))
+    unchanged: jax.Array = same(x)
+    return unchanged
+
+
+def _left(axis: str, x: jax.Array) -> jax.Array:
+    added = jax.custom_vjp(lambda x: lax.psum(x, axis))
+    added.defvjp(lambda x: (lax.psum(x, axis), None), lambda _, gradient: (gradient,))
+    total: jax.Array = added(x)
+    return total
+
+
+MESH = ("data", "fsdp", "tensor")
+"""The axes that a step lies on; it is the same on devices along any other."""
+
+
+def sharded_step(given: Arguments, spec: MeshSpec, mesh: Mesh) -> Workload:
+    """Layers over the mesh: sequences over data and FSDP ways, heads and feed-forward over tensor ways."""
+    data, fsdp, tensor = (_same_ways(given, spec, name) for name in MESH)
+    whole, split = Step.of(given), Ways(spec)
+    if whole.batch % (data * fsdp) or whole.d_model % fsdp:
+        raise CaseSkipped(f"{data * fsdp} ways can't split {whole.batch} sequences, or {fsdp} its d_model, evenly")
+    divided = {name: getattr(whole, name) for name in ("n_heads", "n_kv_heads", "d_ff", "vocab")}
+    if any(size % tensor for size in divided.values()):
+        raise CaseSkipped(f"{tensor} tensor ways can't split {divided} evenly")
+    part = replace(whole, batch=whole.batch // (data * fsdp), split=split, **_over(divided, tensor))
+    reduces, gathers = tensor > 1 or (data > 1 and whole.is_training), fsdp > 1
+    used = ("all-reduce",) * reduces + ("all-gather",) * gathers
+    layout = Layout(spec)
+
+    def made(n_layers: int) -> Workload:
+        operands = layout.placed(whole, whole.operands(n_layers), n_layers)
+        outputs = layout.outputs(whole, operands, n_layers)
+        return Workload(part.function(n_layers), operands, mesh=mesh, output_partition=outputs, collectives=used)
+
+    return in_layers(given, made)
+
+
+def _same_ways(given: Arguments, spec: MeshSpec, name: str) -> int:
+    ways = given.count(f"mesh_{name}", 1)
+    if ways != spec.ways(name):
+        raise CaseSkipped(f"the row has {ways} {name} ways, and the mesh {spec} has {spec.ways(name)}")
+    return ways
+
+
+def _over(sizes: dict[str, int], ways: int) -> dict[str, Any]:
+    return {name: size // ways for name, size in sizes.items()}
+
+
+class Layout:
+    """How the arrays of a step lie on the axes of a mesh."""
+
+    def __init__(self, spec: MeshSpec) -> None:
+        data, self._fsdp, self._tensor = (name if name in spec.names else None for name in MESH)
+        self._batch = tuple(name for name in (data, self._fsdp) if name) or None
+
+    def placed(self, step: Step, operands: tuple[Operand, ...], n_layers: int) -> tuple[Operand, ...]:
+        """The operands of a step, each with its partition."""
+        cotangent = (self._activation(step),) if step.is_training else ()
+        caches = (self._cache,) * 2 if step.is_cached else ()
+        head = (PartitionSpec(self._fsdp, self._tensor),) if step.vocab else ()
+        partitions = (
+            PartitionSpec(self._batch), *self._matrices(step) * n_layers, *caches * n_layers, *head, *cotangent,
+        )  # fmt: skip
+        return tuple(replace(each, partition=lies) for each, lies in zip(operands, partitions, strict=True))
+
+    def outputs(self, step: Step, operands: tuple[Operand, ...], n_layers: int) -> Any:
+        """The partition of each output: the activations, new keys and values, and gradients as their arrays lie."""
+        if step.is_training:
+            return (self._activation(step), *(operand.partition for operand in operands[:-1]))
+        written = (self._cache,) * 2 * n_layers if step.is_cached else ()
+        return (self._activation(step), *written) if written else self._activation(step)
+
+    def _activation(self, step: Step) -> PartitionSpec:
+        return PartitionSpec(self._batch, None, self._tensor if step.vocab else None)
+
+    @property
+    def _cache(self) -> PartitionSpec:
+        return PartitionSpec(self._batch, None, self._tensor)
+
+    def _matrices(self, step: Step) -> tuple[PartitionSpec, ...]:
+        into, out = PartitionSpec(self._fsdp, self._tensor), PartitionSpec(self._tensor, None, self._fsdp)
+        down = PartitionSpec(self._tensor, self._fsdp)
+        return (into, into, into, out, *[into] * (step.n_matrices - 1), down)

@@ -1,0 +1,169 @@
+"""What an engineer asks of a profile first: the step, MFU, exposed communication, idle and the largest waste.
+
+Each stands beside the plan's own part where there is a plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from planner.ingest.waste import Peaks, largest
+from planner.profiles.profile import HOW_FOUND, Gap, Parts, Profile, mean_parts, spread
+from planner.profiles.waste import Waste
+from planner.spoken import PERCENT, percent, spoken
+
+SECONDS, COUNT = "s", "1"
+GAPS = 3  # the largest that are told
+LONGEST = 60  # letters of an operation's name in a line
+EXPOSED, IDLE, LOST = ("exposed_part_time",), ("bubble_part_time", "overhead_part_time"), ("efficiency_part_time",)
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """What a plan says of the step that a profile is of: seconds; `parts` are its own by name, with their labels."""
+
+    scenario: str
+    label: str
+    expected: float | None
+    low: float | None = None
+    high: float | None = None
+    bound: float | None = None
+    mfu: float | None = None  # that is expected, on the plan's FLOPs
+    parts: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+
+    def part(self, names: tuple[str, ...]) -> tuple[str, float] | None:
+        """The first of some parts that the plan has: its label and its seconds."""
+        return next((self.parts[name] for name in names if name in self.parts), None)
+
+    def utilisation(self, seconds: float) -> float | None:
+        """The MFU of a step that took so long, on the plan's FLOPs, chips and peak; None where it has none."""
+        return self.mfu * self.expected / seconds if self.mfu and self.expected and seconds > 0 else None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line: a number in SI (a share for %), or None with the reason as `note`; what the plan has of it."""
+
+    label: str
+    measured: float | None
+    unit: str
+    plan: float | None = None
+    planned: str = ""
+    note: str = ""
+
+    @property
+    def said(self) -> str:
+        """The measured number as people say it."""
+        if self.unit == COUNT and self.measured is not None:
+            return f"{self.measured:,.0f}"
+        return percent(self.measured) if self.unit == PERCENT else spoken(self.measured, self.unit)
+
+
+def lines(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> list[Line]:
+    """The first lines of a profile, in the order in which they are asked for."""
+    return [
+        *_step(profile, plan),
+        _utilisation(profile, plan),
+        *_communication(profile.step_parts, plan),
+        *_idle(profile, plan),
+        *_host(profile.step_parts),
+        *_waste(profile, plan, peaks),
+    ]
+
+
+def short(name: str) -> str:
+    """An operation's name in a line: a GPU's kernel can have a thousand letters."""
+    name = name.removeprefix("void ")
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+
+
+def step_seconds(profile: Profile) -> float | None:
+    """The median time of a step; None where the profile has none."""
+    times = profile.step_times
+    return spread(times)[0] if times else None
+
+
+def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
+    times = profile.step_times
+    planned = (plan.expected, f"expected: {plan.label}") if plan else (None, "")
+    if not times:
+        yield Line("Step time", None, SECONDS, *planned, profile.lacks.get("steps", "the profile has no step"))
+        return
+    median, deviation, n = spread(times)
+    said = f"median of {n} steps: " if n > 1 else "n = 1: " if profile.found != "whole" else ""
+    yield Line("Step time", median, SECONDS, *planned, f"{said}{HOW_FOUND[profile.found]}")
+    why = "" if n > 1 else "one step has no spread"
+    in_range = ""
+    if plan and plan.low is not None and plan.high is not None:
+        in_range = f"expected from {spoken(plan.low, SECONDS, median)} to {spoken(plan.high, SECONDS, median)}"
+    yield Line(
+        "Step time: spread", deviation if n > 1 else None, SECONDS, None, in_range, why or "between its quartiles"
+    )
+    yield Line("Steps", float(n), COUNT)
+
+
+def _utilisation(profile: Profile, plan: PlannedStep | None) -> Line:
+    seconds = step_seconds(profile)
+    label = "MFU on the plan's FLOPs"
+    if plan is None:
+        return Line(label, None, PERCENT, note="no plan to take the FLOPs from: --into plan.xlsx --scenario ID")
+    found = plan.utilisation(seconds) if seconds else None
+    why = "" if found is not None else "the plan has no MFU of such a step" if seconds else "no step time"
+    return Line(label, found, PERCENT, plan.mfu, "expected MFU" if plan.mfu else "", why)
+
+
+def _communication(parts: Parts, plan: PlannedStep | None) -> Iterator[Line]:
+    own = plan.part(EXPOSED) if plan else None
+    label = "Exposed communication"
+    yield Line(label, parts.communication, SECONDS, *_planned(own), "of a step, nothing computes meanwhile")
+    share = own[1] / plan.expected if plan and own and plan.expected else None
+    yield Line(f"{label}, of the step", _share(parts.communication, parts), PERCENT, share, own[0] if own else "")
+
+
+def _idle(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
+    parts, own = profile.step_parts, plan.part(IDLE) if plan else None
+    why = "" if parts.gap is not None else profile.lacks.get("gap", "the format has no idle time")
+    yield Line("Idle", parts.gap, SECONDS, *_planned(own), why or "of a step, nothing runs")
+    share = own[1] / plan.expected if plan and own and plan.expected else None
+    yield Line("Idle, of the step", parts.idle, PERCENT, share, own[0] if own else "", why)
+    whole = mean_parts([device.parts for device in profile.active])
+    gaps = sorted((gap for device in profile.devices for gap in device.gaps), key=lambda gap: -gap.seconds)
+    yield Line("Idle, of the whole profile", whole.idle, PERCENT, note=why or ("its largest gaps:" if gaps else ""))
+    for number, gap in enumerate(gaps[:GAPS], start=1):
+        yield Line(f"Gap {number}", gap.seconds, SECONDS, note=_between(gap))
+
+
+def _between(gap: Gap) -> str:
+    return f"between {short(gap.before) or 'the beginning'} and {short(gap.after) or 'the end'}"
+
+
+def _host(parts: Parts) -> Iterator[Line]:
+    yield Line("Exposed copies", parts.copy, SECONDS, note="of a step, nothing computes meanwhile")
+    yield Line("Other waits", parts.wait, SECONDS, note="of a step: for what the profile doesn't tell")
+
+
+def _waste(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> Iterator[Line]:
+    own = plan.part(LOST) if plan else None
+    found = largest(profile, peaks)
+    label = "Largest waste"
+    if found is None:
+        why = peaks.why or profile.lacks.get("bytes") or profile.lacks.get("flops") or "no operation has FLOPs or bytes"
+        yield Line(label, None, SECONDS, *_planned(own), why)
+        return
+    yield Line(label, found.wasted, SECONDS, *_planned(own), _about(found))
+
+
+def _about(found: Waste) -> str:
+    return (
+        f"of a step: {short(found.name)}, {percent(found.efficiency)} of its roofline, bound by {found.bound}; "
+        "its time x (1 - efficiency)"
+    )
+
+
+def _planned(own: tuple[str, float] | None) -> tuple[float | None, str]:
+    return (own[1], own[0]) if own else (None, "")
+
+
+def _share(seconds: float, parts: Parts) -> float | None:
+    return seconds / parts.span if parts.span else None

@@ -1,0 +1,201 @@
+"""A profile put into an edited workbook: its step as a run, what is recognised as cases, and the sheet Profile.
+
+All of it is one edit: the file is written once, whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import isclose
+from pathlib import Path
+
+from planner import progress
+from planner.book.added import added
+from planner.book.plan import Plan, Scenario
+from planner.book.reading import read_plan
+from planner.collector import still
+from planner.compare.comparison_sheet import find
+from planner.compare.landing import OTHER_HARDWARE, Landing, land_in, put_by_key
+from planner.compare.runs_table import Run, read
+from planner.errors import Place, UserError
+from planner.ingest import first_page, profile_sheet
+from planner.ingest.cases import UNKNOWN_DEVICE, Cases
+from planner.ingest.device import Chip
+from planner.ingest.first_page import Line, PlannedStep
+from planner.ingest.profile_sheet import KIND
+from planner.ingest.waste import Peaks
+from planner.profiles.profile import Profile, spread
+from planner.report.expectation import planned
+from planner.report.figures import CellFigures
+from planner.scenario.record import TIME, Told, put, said, scenario_of, snapshot
+from planner.spoken import PERCENT, percent
+from planner.table import counted
+from planner.workbook import added_sheet
+from planner.xlsx.atomic import locked
+from planner.xlsx.opc import Package
+
+METHOD, OF_SCENARIO = "profile", "Scenario"
+TRAINED, DECODED = "step_time_expected", "decode_step_time_expected"  # steps whose FLOPs the plan knows
+
+
+@dataclass(frozen=True)
+class Landed:
+    """What became of a profile in a workbook, in lines for a person."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """A profile with what was made of it: the chip that it is of, its peaks, the cases that were recognised."""
+
+    profile: Profile
+    chip: Chip
+    peaks: Peaks
+    cases: Cases
+
+
+def the_scenario(plan: Plan, said: str) -> Scenario:
+    """The scenario that a profile is a run of: the only one where none is said. Raises UserError for several."""
+    if said or len(plan.scenarios) == 1:
+        return scenario_of(plan, said or plan.scenarios[0].id)
+    known = ", ".join(each.id for each in plan.scenarios[:8])
+    what = f"the profile may be of any of {len(plan.scenarios)} scenarios"
+    raise UserError(what, place=Place(plan.file), remedy=f"say --scenario ID: {known}")
+
+
+def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> Landed:
+    """Put a profile into the workbook at `path` as a run of a scenario; `row` is which of its headlines a step is.
+
+    Raises UserError as reading and writing do, and for a scenario or a row that isn't there.
+    """
+    with locked(path), still():
+        progress.step(f"reading {path.name}")
+        package = Package.read(path)
+        plan = read_plan(package)
+        which = the_scenario(plan, scenario)
+        run, step = _run(plan, which, found, row, note)
+        said_of_run = "the profile has no step: no run is recorded"
+        if first_page.step_seconds(found.profile) is not None:
+            progress.step("recording the run")
+            sheet = find(package, plan.book.parsed)
+            number = next((row for row, old in zip(sheet.run_rows, read(sheet), strict=False) if _is_same(old, run)), 0)
+            if not number:
+                number = put(package, plan, sheet, run)
+            said_of_run = f"{sheet.name} row {number}: {said(run)}"
+        progress.step("landing its operations")
+        landing = land_in(package, lambda landing: _choose(landing, found))
+        progress.step(f"writing the sheet {KIND}")
+        lines = [*first_page.lines(found.profile, step, found.peaks), share_line(found.cases)]
+        about = told_of(found, which, run)
+        name = added_sheet.put(
+            package, _kind(plan, which), profile_sheet.PURPOSE,
+            profile_sheet.writer(found.profile, lines, found.peaks, about),
+        )  # fmt: skip
+        package.write(path)
+    marked = [f"flagged {run.flags}"] if run.flags else []
+    return Landed(
+        (said_of_run, *marked, *_landed(landing, found), f"sheet {name}: {counted(len(lines), 'first line')}")
+    )
+
+
+def _kind(plan: Plan, which: Scenario) -> str:
+    """The kind of the sheet of a scenario's profile: `Profile` of the first that has one, with their ids of others."""
+    there = {each.kind: each.sheet for each in added(plan.book.sheets.values()) if each.kind.startswith(KIND)}
+    for kind, sheet in there.items():
+        if any(sheet.text(row, 1) == OF_SCENARIO and f"({which.id})" in sheet.text(row, 2) for row in sheet.filled):
+            return kind
+    return KIND if KIND not in there else f"{KIND}_{which.id}"[: added_sheet.LONGEST_NAME]
+
+
+def share_line(cases: Cases) -> Line:
+    """How much of the operations' time was recognised."""
+    return Line("Recognised, of all operations' time", cases.share, PERCENT, note=cases.said)
+
+
+def told_of(found: Ingested, which: Scenario | None, run: Run | None) -> list[tuple[str, str]]:
+    """What a profile is of, in words."""
+    profile = found.profile
+    facts = [*profile.facts.items(), *(profile.devices[0].facts.items() if profile.devices else ())]
+    lines = [
+        ("Files", ", ".join(Path(path).name for path in profile.paths)),
+        ("Format", profile.format),
+        ("Device", found.chip.said),
+        ("Hosts", f"{len(profile.hosts)}: {', '.join(profile.hosts)}" if profile.hosts else "not named in the file"),
+        ("Devices", f"{len(profile.devices)}, {len(profile.active)} of them ran something"),
+        ("Peaks", found.peaks.source or found.peaks.why),
+    ]
+    if not found.chip.id:
+        lines += [(f"What tells the device: {name}", str(value)) for name, value in dict(facts).items()]
+    if which is not None and run is not None:
+        lines.append((OF_SCENARIO, f"{which.name} ({which.id}), {_chips(run)} {which.hardware}"))
+        if run.flags:
+            lines.append(("Flags", run.flags))
+    return lines
+
+
+def _chips(run: Run) -> str:
+    chips = (run.inputs or {}).get("n_chips")
+    return f"{chips:,.0f}" if isinstance(chips, float) else "?"
+
+
+def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> tuple[Run, PlannedStep]:
+    """The profile's step as a run, and what the plan says of such a step."""
+    times = found.profile.step_times
+    seconds, deviation, n = spread(times) if times else (float("inf"), 0.0, 0)
+    run = snapshot(plan, which.id or which.name, Told("", TIME, row), seconds)
+    flags = [run.flags, *([UNKNOWN_DEVICE] if not found.chip.id else [])]
+    flags += [OTHER_HARDWARE] if found.chip.id and found.chip.id != which.hardware else []
+    names = ", ".join(Path(path).name for path in found.profile.paths[:3])
+    run = replace(
+        run,
+        spread=deviation / seconds if n > 1 else None,
+        samples=float(n),
+        flags="; ".join(filter(None, flags)),
+        device=found.chip.called,
+        method=METHOD,
+        id=run.id.replace("recorded", METHOD, 1),
+        source=f"{found.profile.format}: {names}",
+        note=note,
+    )
+    return run, _planned(plan, which, run)
+
+
+def _is_same(old: Run, new: Run) -> bool:
+    """Whether a run of the table is of the same profile: it has been landed before."""
+    alike = (old.scenario, old.row, old.source) == (new.scenario, new.row, new.source)
+    return alike and isclose(old.measured, new.measured, rel_tol=1e-12)
+
+
+def _planned(plan: Plan, which: Scenario, run: Run) -> PlannedStep:
+    own = next(each for each in planned(CellFigures(plan)) if each.template == run.template and each.means(which.key))
+    of_row = (part for each in own.headlines if each.row.name == run.row for part in each.parts)
+    parts = {
+        part.text: (part.label, seconds)
+        for part in of_row
+        if part.text in own.rows and (seconds := own.number(part.text, which.key)) is not None
+    }
+    mfu = None
+    if run.row == TRAINED:
+        mfu = own.number("mfu_expected", which.key)
+    elif run.row == DECODED and run.expected:
+        at_peak = own.number("matmul_time", which.key)
+        mfu = at_peak / run.expected if at_peak else None
+    return PlannedStep(which.id, run.quantity, run.expected, run.low, run.high, run.bound, mfu, parts)
+
+
+def _choose(landing: Landing, found: Ingested) -> None:
+    """The recognised cases of a known chip; those of an unknown one would stand beside another chip's prediction."""
+    if found.chip.id:
+        put_by_key(landing, found.cases.rows)
+
+
+def _landed(landing: Landing, found: Ingested) -> Sequence[str]:
+    share = f"{percent(found.cases.share)} of the operations' time was recognised: {found.cases.said}"
+    if not found.cases.rows:
+        return [share]
+    if not found.chip.id:
+        return [f"{share}; none is landed: the device is unknown, so say it with --device"]
+    counts = f"{len(landing.values)} updated, {len(landing.homeless)} appended, {landing.unchanged} unchanged"
+    return [f"{share}; {counts}", *landing.warnings()]

@@ -1,0 +1,31 @@
+"""A profile read, and what is made of it before it is told or landed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from planner.book.reading import read_plan
+from planner.compare.prediction import hardware
+from planner.ingest.cases import cases_of
+from planner.ingest.device import chip_of
+from planner.ingest.into_workbook import Ingested, the_scenario
+from planner.ingest.waste import peaks_of
+from planner.profiles.reading import read
+
+
+def ingested(paths: Sequence[Path], device: str, into: Path | None, scenario: str) -> Ingested:
+    """The profile in files or folders, its chip, peaks and cases; `device` is what a person says the chip is.
+
+    A workbook and a scenario that it is to be landed in are asked for first: to read a profile can take minutes.
+    Raises UserError as reading either does.
+    """
+    table = hardware()
+    if device:
+        table.identify(device)
+    if into is not None:
+        the_scenario(read_plan(into), scenario)
+    profile = read(*paths)
+    chip = chip_of(profile, device, table)
+    peaks = peaks_of(next(iter(profile.active), None), chip)
+    return Ingested(profile, chip, peaks, cases_of(profile, chip))

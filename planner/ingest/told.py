@@ -1,0 +1,54 @@
+"""What a profile says, for a terminal: what it is of, its first lines, the parts of a step, the largest operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner import table
+from planner.ingest import first_page
+from planner.ingest.into_workbook import Ingested, share_line, told_of
+from planner.ingest.operation_rows import Row, rows
+from planner.ingest.profile_sheet import PARTS
+from planner.spoken import percent, spoken
+
+MOST, LONGEST = 12, 48  # operations that are listed, and letters of a name
+
+
+def lines(found: Ingested) -> Iterator[str]:
+    """The lines, one section after the other."""
+    profile = found.profile
+    yield from table.aligned(["", ""], [list(each) for each in told_of(found, None, None)]).splitlines()[1:]
+    yield ""
+    first = [*first_page.lines(profile, None, found.peaks), share_line(found.cases)]
+    said = [[line.label, line.said, line.note] for line in first]
+    yield from table.aligned(["First lines", "measured", ""], said, right=("measured",)).splitlines()
+    yield ""
+    parts = profile.step_parts
+    named = [(name, getattr(parts, name), when) for name, when in PARTS]
+    body = [
+        [
+            name,
+            spoken(seconds, "s"),
+            percent(seconds / parts.span if seconds is not None and parts.span else None),
+            when,
+        ]
+        for name, seconds, when in (*named, ("all of them", parts.span, ""))
+    ]
+    of = "Parts of a step" if profile.step_times else "Parts of the time"
+    yield from table.aligned([of, "time", "share", ""], body, right=("time", "share")).splitlines()
+    yield ""
+    found_rows = rows(profile, found.peaks)
+    body = [list(_operation(row)) for row in found_rows[:MOST]]
+    heads = [f"Operations: {len(found_rows):,}", "self", "of all", "runs", "median", "category", "of roofline"]
+    yield from table.aligned(heads, body, right=("self", "of all", "runs", "median", "of roofline")).splitlines()
+
+
+def _operation(row: Row) -> Iterator[str]:
+    """An operation's cells in the list."""
+    yield first_page.short(row.name)[:LONGEST]
+    yield spoken(row.one.self_time, "s")
+    yield percent(row.share)
+    yield f"{row.one.count:,}"
+    yield spoken(row.one.median, "s")
+    yield row.one.category or row.one.opcode or row.one.part
+    yield percent(row.efficiency)

@@ -1,0 +1,145 @@
+"""XLA on a host's own processor: operations on whatever threads, each with its device, run and module.
+
+The event of an operation is only its launch: it lasts until its `end: <operation>`, which may be on another thread and
+is found by the flow's id (`_p` of one is `_c` of the other). A run is of the step in which it was launched.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from planner.profiles import xla
+from planner.profiles.profile import Operation
+from planner.profiles.recording import Events, Integers, Marked, Recording, Run, Runs, looked_up
+from planner.profiles.xspace import Plane
+from planner.profiles.xspace_lines import Event
+
+_END = "end: "
+_LAUNCH = 5  # the flow's type from the call of a program to its runs
+
+
+class HostOperations:
+    """The operations that a host's threads ran, and what tells their steps."""
+
+    def __init__(self, planes: Iterable[Plane], programs: xla.Programs) -> None:
+        self._programs = programs
+        self._kinds: list[Operation] = []
+        self._keys: dict[tuple[object, ...], int] = {}
+        self._runs: dict[tuple[int, str, str], int] = {}  # run_id, module and program: its number
+        self._columns = tuple(array("q") for _ in range(6))  # device, kind, begin, end, run, flow
+        self._ends = (array("q"), array("q"))  # flow, end
+        self._launched: dict[int, int] = {}
+        self._marks: list[Marked] = []
+        for plane in planes:
+            if plane.name.startswith("/host:"):
+                for line in plane.lines:
+                    for event in line.events:
+                        self._take(event)
+        self._marks.sort(key=lambda mark: mark.begin)
+
+    @property
+    def found(self) -> bool:
+        """Whether there are any."""
+        return bool(self._columns[0])
+
+    @property
+    def ends(self) -> bool:
+        """Whether any says when an operation ended."""
+        return bool(self._ends[0])
+
+    def _take(self, event: Event) -> None:
+        stats = event.stats
+        if event.name.startswith(_END):
+            if (flow := _int(stats, "_c")) >= 0:
+                self._ends[0].append(flow)
+                self._ends[1].append(event.end_ps)
+        elif "hlo_op" in stats and "hlo_module" in stats:
+            self._operation(event)
+        elif "step_num" in stats and event.duration_ps:
+            self._marks.append(Marked(_int(stats, "step_num"), event.start_ps, event.end_ps, "marker"))
+        elif stats.get("_pt") == _LAUNCH:
+            self._launched.setdefault(_int(stats, "_p"), event.start_ps)
+
+    def _operation(self, event: Event) -> None:
+        stats = event.stats
+        module, program_id = str(stats["hlo_module"]), str(stats.get("program_id", ""))
+        key = (stats["hlo_op"], module, program_id)
+        if key not in self._keys:
+            self._keys[key] = len(self._kinds)
+            program = f"{module}({program_id})" if program_id else module
+            instruction = self._programs.get(program, {}).get(str(stats["hlo_op"]))
+            self._kinds.append(xla.operation(str(stats["hlo_op"]), program, stats, instruction))
+        run = self._runs.setdefault((_int(stats, "run_id"), module, program_id), len(self._runs))
+        device = max(_int(stats, "device_ordinal"), 0)
+        row = (device, self._keys[key], event.start_ps, event.end_ps, run, _int(stats, "_p"))
+        for column, value in zip(self._columns, row, strict=True):
+            column.append(value)
+
+    def recordings(self, host: str) -> Iterator[Recording]:
+        """One for each device."""
+        device, kind, begin, end, run, flow = (np.array(column, np.int64) for column in self._columns)
+        (ended,) = looked_up(flow, *(np.array(column, np.int64) for column in self._ends))
+        end = np.maximum(end, ended)
+        step_of_run = self._steps(run, begin)
+        for number in np.unique(device).tolist():
+            mine = device == number
+            steps = step_of_run[run[mine]] if self._marks else None
+            events = Events(kind[mine], begin[mine], end[mine], steps)
+            runs, marks = self._device_runs(run[mine], events), list(self._marks)
+            if not marks:
+                marks, of_run = _repeated(runs)
+                events = Events(events.kinds, events.begin, events.end, of_run[run[mine]])
+            yield _recording(f"/host:CPU:{number}", host, self._kinds, events, [each for _, each in runs], marks)
+
+    def _steps(self, run: Integers, begin: Integers) -> Integers:
+        """The step of each run: in whose time it was launched, or began where that isn't told; -1 for none."""
+        first = np.full(len(self._runs), np.iinfo(np.int64).max, np.int64)
+        np.minimum.at(first, run, begin)
+        for (run_id, _, _), number in self._runs.items():
+            first[number] = self._launched.get(run_id, first[number])
+        begins = np.array([mark.begin for mark in self._marks], np.int64)
+        ends = np.array([mark.end for mark in self._marks], np.int64)
+        at = np.searchsorted(begins, first, "right") - 1
+        return np.where((at >= 0) & (first <= ends[at]), at, -1) if len(begins) else np.full(len(first), -1, np.int64)
+
+    def _device_runs(self, run: Integers, events: Events) -> list[tuple[int, Run]]:
+        """The runs of a device by number: from the begin of the first operation to the end of the last."""
+        found = []
+        for (_, module, program_id), number in self._runs.items():
+            mine = run == number
+            if mine.any():
+                low, high = int(events.begin[mine].min()), int(events.end[mine].max())
+                found.append((number, Run(module, program_id, low, high)))
+        return sorted(found, key=lambda each: each[1].begin)
+
+
+def _repeated(runs: list[tuple[int, Run]]) -> tuple[list[Marked], Integers]:
+    """The runs of the program that takes most time as steps, where it repeats; and the step of each run by number."""
+    totals: dict[tuple[str, str], int] = {}
+    for _, run in runs:
+        totals[run.name, run.id] = totals.get((run.name, run.id), 0) + run.end - run.begin
+    main = max(totals, key=lambda key: totals[key], default=None)
+    ours = [(number, run) for number, run in runs if (run.name, run.id) == main]
+    of_run = np.full(max((number for number, _ in runs), default=0) + 1, -1, np.int64)
+    if len(ours) < 2:
+        return [], of_run
+    of_run[[number for number, _ in ours]] = np.arange(len(ours))
+    return [Marked(n, run.begin, run.end, "module") for n, (_, run) in enumerate(ours)], of_run
+
+
+def _recording(
+    name: str, host: str, kinds: list[Operation], events: Events, runs: list[Run], marks: list[Marked]
+) -> Recording:  # fmt: skip
+    def operations() -> Iterator[Events]:
+        yield events
+
+    return Recording(name, host, kinds, operations, runs=Runs.of(runs), steps=marks, nested=False)
+
+
+def _int(stats: xla.Stats, key: str) -> int:
+    """A whole number among the stats; -1 where there is none."""
+    value = stats.get(key)
+    return value if isinstance(value, int) else -1

@@ -1,0 +1,208 @@
+"""A GPU's plane of XLA's profiler: kernels on `Stream` lines, which name their HLO operation and module where they can.
+
+A kernel of a library's graph names none. Steps are those marked on the host, whose launches are the kernels'
+(`correlation_id`); else the runs of a module, told apart by how often the host executed it or by its operations' turns.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from operator import attrgetter
+
+import numpy as np
+import numpy.typing as npt
+
+from planner.profiles import xla
+from planner.profiles.profile import Operation
+from planner.profiles.recording import Events, Integers, Marked, Recording, Run, Runs, looked_up
+from planner.profiles.xspace import Plane
+from planner.profiles.xspace_lines import Event
+
+PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
+_STREAM = re.compile(r"^stream\b|^\s*#?\d+\s*\((?:compute|kernel|memcpy)", re.I)
+_DERIVED = {"XLA Modules", "XLA Ops", "Steps", "Framework Ops", "Framework Name Scope", "TensorFlow Ops", "Source code",
+            "TensorFlow Name Scope", "Host Offload Ops", "Source", "XLA TraceMe"}  # fmt: skip
+
+
+def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launches) -> Recording | None:
+    """What a GPU's plane holds; None where it ran nothing."""
+    streams = [line for line in plane.lines if _STREAM.search(line.name)]
+    lines = streams or [line for line in plane.lines if line.name not in _DERIVED] or [
+        line for line in plane.lines if line.name == "XLA Ops"
+    ]  # fmt: skip
+    table = _Table(programs)
+    for line in lines:
+        for event in line.events:
+            table.add(event)
+    if not table.begin:
+        return None
+    kinds, begin, end = (np.frombuffer(column, np.int64) for column in (table.numbers, table.begin, table.end))
+    order = np.argsort(begin, kind="stable")
+    modules = np.array(table.of_module, np.int64)[kinds]
+    copies = np.array([kind.part == "copy" for kind in table.kinds], bool)
+    runs, run_of = _runs(table.modules, modules, kinds, begin, end, order, copies, launches)
+    table.count_once(np.bincount(kinds, end - begin).astype(np.float64))
+    steps, step_of = launches.steps(np.frombuffer(table.correlation, np.int64))
+    if not steps:
+        steps, step_of = _main_runs(runs, run_of)
+    events = Events(kinds, begin, end, step_of)
+
+    def operations() -> Iterator[Events]:
+        yield events
+
+    made = Recording(plane.name, host, table.kinds, operations, runs=Runs.of(runs), steps=steps, nested=False)
+    device = plane.stats.get("device_type_string") or plane.stats.get("gpu_device_name")
+    made.kind = device if isinstance(device, str) and device else None
+    made.facts = {key: str(value) for key, value in plane.stats.items() if not isinstance(value, bytes)}
+    return made
+
+
+class Launches:
+    """What a host's threads say of its GPUs: steps, what was launched in them, and how often modules were executed."""
+
+    def __init__(self, planes: Iterable[Plane], devices: int) -> None:
+        self._marks: list[Marked] = []
+        self._launched = (array("q"), array("q"))  # correlation, begin
+        self._executed: Counter[str] = Counter()
+        self._devices = max(devices, 1)
+        for plane in planes:
+            if plane.name.startswith("/host:"):
+                for line in plane.lines:
+                    for event in line.events:
+                        self._take(event)
+        self._marks.sort(key=lambda mark: mark.begin)
+
+    def _take(self, event: Event) -> None:
+        if event.name.endswith("ExecuteThunks"):
+            self._executed[str(event.stats.get("module_name", ""))] += 1
+        elif "step_num" in event.stats and event.duration_ps:
+            number = event.stats["step_num"]
+            if isinstance(number, int):
+                self._marks.append(Marked(number, event.start_ps, event.end_ps, "marker"))
+        elif isinstance(correlation := event.stats.get("correlation_id"), int):
+            self._launched[0].append(correlation)
+            self._launched[1].append(event.start_ps)
+
+    def executed(self, module: str) -> int:
+        """How often a module was executed on each device; 0 where it isn't told."""
+        return round(self._executed[module] / self._devices)
+
+    def steps(self, correlation: Integers) -> tuple[list[Marked], Integers]:
+        """The marked steps, and that of each kernel by its launch; no steps where none of them launched any."""
+        begins = [mark.begin for mark in self._marks]
+        if not begins:
+            return [], np.full(len(correlation), -1, np.int64)
+        (times,) = looked_up(correlation, *(np.array(column, np.int64) for column in self._launched))
+        at = np.searchsorted(np.array(begins, np.int64), times, "right") - 1
+        ends = np.array([mark.end for mark in self._marks], np.int64)
+        found = np.where((times >= 0) & (at >= 0) & (times <= ends[at]), at, -1)
+        return (self._marks if (found >= 0).any() else []), found
+
+
+class _Table:
+    """The kernels as they are read: columns of numbers, and the operations and modules that they are of."""
+
+    def __init__(self, programs: xla.Programs) -> None:
+        self.numbers, self.begin, self.end, self.correlation = (array("q") for _ in range(4))
+        self.kinds: list[Operation] = []
+        self.of_module: list[int] = []  # of each kind; -1 for none
+        self.modules: list[tuple[str, str]] = []
+        self._keys: dict[tuple[object, ...], int] = {}
+        self._programs = programs
+
+    def add(self, event: Event) -> None:
+        """Take one kernel."""
+        stats = event.stats
+        key = (event.name, stats.get("hlo_module"), stats.get("program_id"), stats.get("hlo_op"))
+        if key not in self._keys:
+            self._keys[key] = len(self.kinds)
+            self._new(event.name, stats)
+        correlation = stats.get("correlation_id")
+        self.numbers.append(self._keys[key])
+        self.begin.append(event.start_ps)
+        self.end.append(event.end_ps)
+        self.correlation.append(correlation if isinstance(correlation, int) else -1)
+
+    def count_once(self, totals: npt.NDArray[np.float64]) -> None:
+        """Leave an operation's FLOPs to the kernel that takes most of its time, where it has several."""
+        longest: dict[tuple[str, str], int] = {}
+        for at in np.argsort(-totals, kind="stable").tolist():
+            kind = self.kinds[at]
+            if longest.setdefault((kind.program, kind.name), at) != at and kind.program:
+                self.kinds[at] = replace(kind, flops=None, bytes=None, flops_from="")
+
+    def _new(self, kernel: str, stats: xla.Stats) -> None:
+        name, key = str(stats.get("hlo_module", "")), str(stats.get("program_id", ""))
+        program = f"{name}({key})" if name and key else name
+        of_program = self._programs.get(program) or {}
+        self.kinds.append(xla.kernel(kernel, program, stats, of_program.get(str(stats.get("hlo_op", "")))))
+        if name and (name, key) not in self.modules:
+            self.modules.append((name, key))
+        self.of_module.append(self.modules.index((name, key)) if name else -1)
+
+
+def _runs(
+    names: list[tuple[str, str]], modules: Integers, kinds: Integers, begin: Integers, end: Integers, order: Integers,
+    copies: npt.NDArray[np.bool_], launches: Launches,
+) -> tuple[list[Run], Integers]:  # fmt: skip
+    """The runs of each module, from their first kernel to their last, and the run of each kernel (-1 for none).
+
+    `copies` says which kinds are copies, which may be the host's.
+    """
+    runs: list[Run] = []
+    run_of = np.full(len(kinds), -1, np.int64)
+    same_name = Counter(name for name, _ in names)
+    for at, (name, key) in enumerate(names):
+        mine = order[modules[order] == at]
+        counts = Counter(kinds[mine].tolist())
+        repeats = (launches.executed(name) if same_name[name] == 1 else 0) or _repeats(counts)
+        for part in _turns(mine, kinds, {kind: max(1, round(count / repeats)) for kind, count in counts.items()}):
+            run_of[part] = len(runs)
+            runs.append(Run(name, key, int(begin[part].min()), int(end[part].max())))
+    if runs:  # what names no module, and isn't a copy, is of the run in which it begins
+        unnamed = np.flatnonzero((modules < 0) & ~copies[kinds])
+        by_begin = np.argsort([run.begin for run in runs], kind="stable")
+        begins, ends = (np.array([pick(runs[each]) for each in by_begin], np.int64) for pick in (_begin, _end))
+        place = np.searchsorted(begins, begin[unnamed], "right") - 1
+        inside = (place >= 0) & (begin[unnamed] < ends[place])
+        run_of[unnamed[inside]] = by_begin[place[inside]]
+    return runs, run_of
+
+
+_begin, _end = attrgetter("begin"), attrgetter("end")
+
+
+def _repeats(counts: Counter[int]) -> int:
+    """How often a module ran, by how often it had each operation: one outside of any loop has it once a run."""
+    usual = Counter(counts.values()).most_common(1)[0][0]
+    return min(count for count in counts.values() if usual % count == 0)
+
+
+def _turns(mine: Integers, kinds: Integers, often: dict[int, int]) -> list[Integers]:
+    """Kernels in order cut into runs: a new one begins where an operation comes once more than a run has it."""
+    cuts: list[int] = []
+    seen: Counter[int] = Counter()
+    for at, kind in enumerate(kinds[mine].tolist()):
+        if seen[kind] == often[kind]:
+            cuts.append(at)
+            seen.clear()
+        seen[kind] += 1
+    return np.split(mine, cuts)
+
+
+def _main_runs(runs: list[Run], run_of: Integers) -> tuple[list[Marked], Integers]:
+    """The runs of the module that takes most time as steps, where it repeats, and the step of each kernel."""
+    totals: dict[tuple[str, str], int] = defaultdict(int)
+    for run in runs:
+        totals[run.name, run.id] += run.end - run.begin
+    main = max(totals, key=lambda key: totals[key], default=None)
+    mine = [at for at, run in enumerate(runs) if (run.name, run.id) == main]
+    if len(mine) < 2:
+        return [], np.full(len(run_of), -1, np.int64)
+    place = np.full(len(runs) + 1, -1, np.int64)
+    place[mine] = np.arange(len(mine))
+    return [Marked(n, runs[at].begin, runs[at].end, "module") for n, at in enumerate(mine)], place[run_of]

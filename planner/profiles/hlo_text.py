@@ -1,0 +1,164 @@
+"""An HLO instruction read from its text, as profiles and profilers' tools hold it.
+
+`%fusion.1 = bf16[8,128]{1,0:T(8,128)} fusion(bf16[8,64]{1,0} %a, ...), kind=kLoop, calls=%fused`
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from planner.profiles.profile import Shape
+
+_SHAPE = re.compile(r"\b(pred|bf16|[sufc]\d+(?:e\d+m\d+\w*)?)\[([\d,<=\s?]*)\]")
+_OPCODE = re.compile(r"(?<![%\w.-])([a-z][a-z0-9-]*)\(")
+_HEAD = re.compile(r"^\s*(?:ROOT\s+)?%?([\w.<>~:-]+)\s*=\s*")
+_GROUPS = re.compile(r"replica_groups=(?:\[(\d+),(\d+)\]|\{\{([\d,]*)\}|(\{\}))")
+_BRACES = re.compile(r"\{[^{}]*\}")
+BYTES = {"pred": 1.0, "s4": 0.5, "u4": 0.5, "f4e2m1fn": 0.5, "s2": 0.25, "u2": 0.25, "c64": 8.0, "c128": 16.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One HLO instruction: shapes of what it gives and takes, and what its attributes tell.
+
+    `contracting` and `batch` are dimensions of the first operand of a dot, `kernel` the multiplications for one element
+    of a convolution's result; `flops` are there where a reader of the whole program has added them up.
+    """
+
+    name: str
+    opcode: str
+    result: tuple[Shape, ...] = ()
+    operands: tuple[Shape, ...] = ()
+    contracting: tuple[int, ...] | None = None
+    batch: tuple[int, ...] = ()
+    kernel: int | None = None
+    group_size: int | None = None
+    target: str = ""
+    flops: float | None = field(default=None)
+    calls: tuple[int, ...] = ()
+
+
+@lru_cache(maxsize=1 << 14)
+def parse(text: str) -> Instruction | None:
+    """The instruction of a text; None where it is none."""
+    head = _HEAD.match(text)
+    if head is None:
+        return None
+    rest = text[head.end() :]
+    plain = _BRACES.sub(lambda match: " " * len(match[0]), rest)  # layouts hold T(8,128), which is no opcode
+    opcode = _OPCODE.search(plain)
+    if opcode is None:
+        return None
+    close = _closing(rest, opcode.end() - 1)
+    attributes = rest[close:]
+    operands = shapes(rest[opcode.end() : close])
+    return Instruction(
+        head[1],
+        opcode[1],
+        shapes(rest[: opcode.start()]),
+        operands,
+        _dimensions(attributes, "lhs_contracting_dims"),
+        _dimensions(attributes, "lhs_batch_dims") or (),
+        kernel=_kernel(attributes, operands),
+        group_size=_group_size(attributes),
+        target=_target(attributes),
+    )
+
+
+def shapes(text: str) -> tuple[Shape, ...]:
+    """All shapes in a text, a tuple's one by one."""
+    return tuple(Shape(dtype, _dims(dims)) for dtype, dims in _SHAPE.findall(text))
+
+
+def size(shape: Shape) -> float:
+    """Bytes of an array, without padding."""
+    if shape.dtype in BYTES:
+        return BYTES[shape.dtype] * math.prod(shape.dims)
+    bits = re.match(r"b?[a-z](\d+)", shape.dtype)
+    return (int(bits[1]) / 8 if bits else 0.0) * math.prod(shape.dims)
+
+
+def dot_flops(instruction: Instruction) -> float | None:
+    """2 x the result's elements x those contracted, of a dot, a matmul call or a convolution; None of another."""
+    if instruction.flops is not None:
+        return instruction.flops
+    if not instruction.result or not instruction.operands:
+        return None
+    elements = math.prod(instruction.result[0].dims)
+    if instruction.kernel is not None:
+        return 2.0 * elements * instruction.kernel
+    if instruction.contracting is None:
+        return None
+    dims = instruction.operands[0].dims
+    if any(axis >= len(dims) for axis in instruction.contracting):
+        return None
+    return 2.0 * elements * math.prod(dims[axis] for axis in instruction.contracting)
+
+
+def backend_contraction(config: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Contracting and batch dimensions of the first operand, from the backend_config of a matmul call on a GPU."""
+    try:
+        found = json.loads(config)
+    except ValueError:
+        return None
+    numbers = _inner(found, "dot_dimension_numbers")
+    if numbers is None:
+        return None
+    try:
+        contracting = tuple(int(n) for n in numbers.get("lhs_contracting_dimensions", []))
+        return contracting, tuple(int(n) for n in numbers.get("lhs_batch_dimensions", []))
+    except (TypeError, ValueError):
+        return None
+
+
+def _inner(value: object, key: str) -> dict[str, list[str]] | None:
+    if not isinstance(value, dict):
+        return None
+    if isinstance(value.get(key), dict):
+        return dict(value[key])
+    return next((found for inner in value.values() if (found := _inner(inner, key)) is not None), None)
+
+
+def _closing(text: str, at: int) -> int:
+    """Where the parenthesis that opens here is closed; the end where it isn't."""
+    depth = 0
+    for place in range(at, len(text)):
+        depth += (text[place] == "(") - (text[place] == ")")
+        if not depth:
+            return place
+    return len(text)
+
+
+def _dims(text: str) -> tuple[int, ...]:
+    """`16,7168` or `<=8,2` as numbers; an unknown dimension is 0."""
+    return tuple(int(digits) if (digits := re.sub(r"\D", "", part)) else 0 for part in text.split(",") if part.strip())
+
+
+def _dimensions(text: str, key: str) -> tuple[int, ...] | None:
+    found = re.search(key + r"=\{([\d,]*)\}", text)
+    return tuple(int(n) for n in found[1].split(",") if n) if found else None
+
+
+def _kernel(text: str, operands: tuple[Shape, ...]) -> int | None:
+    """Multiplications for one element of a convolution's result: `dim_labels=bf_io->bf` says which are features."""
+    found = re.search(r"dim_labels=\w+_(\w+)->", text)
+    if found is None or len(operands) < 2 or len(found[1]) != len(operands[1].dims):
+        return None
+    return math.prod(size for label, size in zip(found[1], operands[1].dims, strict=True) if label != "o")
+
+
+def _group_size(text: str) -> int | None:
+    """Devices of a group of a collective: `[4,2]<=[8]` has four groups of two, `{{0,1},{2,3}}` two of two."""
+    found = _GROUPS.search(text)
+    if found is None or found[4]:
+        return None
+    return int(found[2]) if found[2] else len(found[3].split(","))
+
+
+def _target(text: str) -> str:
+    found = re.search(r'custom_call_target="([^"]*)"', text)
+    return found[1] if found else ""

@@ -1,0 +1,147 @@
+"""A JSON file, gzipped or not, read piece by piece: the events of a trace one at a time, all else as one value.
+
+A gigabyte of trace takes some megabytes: the decoder works on a buffer that slides over the text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from planner.errors import Place, UserError
+
+EVENTS = "traceEvents"
+GZIP = b"\x1f\x8b"
+_CHUNK = 1 << 19  # characters that are read at once
+_LONGEST = 64 << 20  # characters of one value
+_SPACE = " \t\r\n"
+_TELL = 100_000  # events after which the reader is told how far it is
+
+
+def walk(path: Path, each: Callable[[dict[str, Any]], None], told: Callable[[str], None]) -> Any:
+    """Give each event of a trace to `each`, and give back all else that the file holds.
+
+    A trace is an object with `traceEvents`, or a list of objects that have a phase (`ph`). Raises UserError where the
+    file is no JSON, is cut short, or can't be read.
+    """
+    again = "it seems cut short or damaged: copy it again, or capture it again"
+    try:
+        with path.open("rb") as raw:
+            size = raw.seek(0, io.SEEK_END)
+            raw.seek(0)
+            packed = raw.read(2) == GZIP
+            raw.seek(0)
+            stream = gzip.GzipFile(fileobj=raw) if packed else raw
+            return _Walk(stream, each, lambda: told(f"{raw.tell() / max(size, 1):.0%} of {path.name}")).document()
+    except EOFError:
+        raise UserError("the file ends in the middle", place=Place(path), remedy=again) from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise UserError(f"the gzip file is damaged ({error})", place=Place(path), remedy=again) from None
+    except OSError as error:
+        raise UserError(f"can't be read: {error.strerror or error}", place=Place(path)) from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"this is not JSON: {error}", place=Place(path), remedy=again) from None
+
+
+class _Walk:
+    """A buffer of text, and the place in it."""
+
+    def __init__(self, stream: Any, each: Callable[[dict[str, Any]], None], told: Callable[[], None]) -> None:
+        self._stream, self._each, self._told = stream, each, told
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
+        self._scan = json.JSONDecoder(strict=False).raw_decode
+        self._text, self._at, self._count, self._ended = "", 0, 0, False
+
+    def document(self) -> Any:
+        """All of the file but its events."""
+        first = self._peek()
+        if first == "[":
+            return self._list()
+        if first == "{":
+            return self._object()
+        if not first:
+            raise ValueError("the file is empty")
+        raise ValueError(f"it begins with {self._text[self._at : self._at + 12]!r}")
+
+    def _object(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        self._at += 1
+        while self._peek() not in ("}", ""):
+            key = self._value()
+            self._expect(":")
+            found[str(key)] = self._list() if key == EVENTS and self._peek() == "[" else self._value()
+            if self._peek() == ",":
+                self._at += 1
+        self._expect("}")
+        return found
+
+    def _list(self) -> list[Any]:
+        """The items that are no events; those are given away."""
+        rest = []
+        self._at += 1
+        while self._peek() not in ("]", ""):
+            item = self._value()
+            if isinstance(item, dict) and ("ph" in item or not item):
+                self._each(item)
+                self._count += 1
+                if self._count % _TELL == 0:
+                    self._told()
+            else:
+                rest.append(item)
+            if self._peek() == ",":
+                self._at += 1
+        self._expect("]")
+        return rest
+
+    def _value(self) -> Any:
+        """The value that begins here, with more text read until it is whole."""
+        self._peek()
+        wanted = _CHUNK
+        while True:
+            try:
+                value, end = self._scan(self._text, self._at)
+            except json.JSONDecodeError as error:
+                # what is only cut off fails within the last characters, or is a text without its end
+                cut = error.pos > len(self._text) - 12 or error.msg.startswith("Unterminated")
+                if not cut or wanted > _LONGEST:
+                    raise ValueError(f"{error.msg} at {self._text[error.pos : error.pos + 12]!r}") from None
+                if self._ended:
+                    raise EOFError from None
+                value, end = None, len(self._text)
+            if end < len(self._text) or self._ended:
+                self._at = end
+                return value
+            self._more(wanted)
+            wanted *= 2
+
+    def _peek(self) -> str:
+        """The next character that is no space; empty at the end."""
+        while True:
+            text, at = self._text, self._at
+            while at < len(text) and text[at] in _SPACE:
+                at += 1
+            self._at = at
+            if at < len(text) or self._ended:
+                return text[at : at + 1]
+            self._more(_CHUNK)
+
+    def _expect(self, character: str) -> None:
+        found = self._peek()
+        if not found:
+            raise EOFError
+        if found != character:
+            raise ValueError(f"{character!r} expected, not {self._text[self._at : self._at + 12]!r}")
+        self._at += 1
+
+    def _more(self, wanted: int) -> None:
+        """Read on, and forget what was read."""
+        chunk = self._stream.read(wanted)
+        self._ended = not chunk
+        self._text = self._text[self._at :] + self._decode(chunk, not chunk)
+        self._at = 0

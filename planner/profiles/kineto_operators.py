@@ -1,0 +1,107 @@
+"""What a kernel of a PyTorch trace is: its operator's shapes, the FLOPs of a matmul, the bytes of a collective."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+
+from planner.profiles.hlo_text import size
+from planner.profiles.parts import collective, part
+from planner.profiles.profile import Operation, Part, Shape
+
+_TYPES = {
+    "c10::bfloat16": "bf16", "bfloat16": "bf16", "c10::half": "f16", "half": "f16", "float": "f32", "double": "f64",
+    "long int": "s64", "long": "s64", "int": "s32", "short": "s16", "signed char": "s8", "char": "s8",
+    "unsigned char": "u8", "byte": "u8", "bool": "pred", "c10::float8_e4m3fn": "f8e4m3fn", "float8_e4m3fn": "f8e4m3fn",
+    "c10::float8_e5m2": "f8e5m2", "float8_e5m2": "f8e5m2", "c10::float8_e4m3fnuz": "f8e4m3fnuz",
+    "c10::float8_e5m2fnuz": "f8e5m2fnuz", "c10::complex<float>": "c64", "c10::complex<double>": "c128",
+}  # fmt: skip
+_LEFT = {
+    "mm": 0,
+    "bmm": 0,
+    "matmul": 0,
+    "addmm": 1,
+    "baddbmm": 1,
+    "_scaled_mm": 0,
+    "_addmm_activation": 1,
+    "_int_mm": 0,
+}
+
+
+def kernel_operation(
+    kernel: str, kind: str, told: Mapping[str, str], operator: str, dims: str, types: str, *, counts: bool
+) -> Operation:
+    """An operation without times: a kernel, and the operator that it is linked with (its texts empty where none is).
+
+    `told` are the arguments that a collective's or copy's event has. `counts` says that the operator's FLOPs are this
+    kernel's, which is so of one kernel of each.
+    """
+    operands = _shapes(dims, types)
+    communicates = collective(kernel, "", told.get("Collective name", ""))
+    result, flops = matmul(operator, operands) if counts and not communicates else (None, None)
+    moved = _bytes(told, communicates)
+    return Operation(
+        kernel, "", operator or communicates or kind, "", _part(kernel, kind, operator), 0, 0.0, 0.0, 0.0, flops, moved,
+        (result,) if result else (), operands, operands[0].dtype if operands else _dtype(told.get("dtype", "")),
+        _whole(told.get("Group size", "")) if communicates else None, operator, "shapes" if flops is not None else "",
+    )  # fmt: skip
+
+
+def matmul(operator: str, operands: tuple[Shape, ...]) -> tuple[Shape | None, float | None]:
+    """The result and FLOPs of a matmul by its operands; None for another operator."""
+    name = operator.rpartition("::")[2]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    if name == "linear" and len(operands) >= 2 and len(operands[1].dims) == 2 and operands[0].dims:
+        left, right = operands[0].dims, tuple(reversed(operands[1].dims))
+    elif name in _LEFT and len(operands) >= _LEFT[name] + 2:
+        left, right = operands[_LEFT[name]].dims, operands[_LEFT[name] + 1].dims
+    else:
+        return None, None
+    if len(left) < 2 or len(right) < 2 or left[-1] != right[-2]:
+        return None, None
+    batch = left[:-2] if len(left) >= len(right) else right[:-2]
+    dims = (*batch, left[-2], right[-1])
+    return Shape(operands[0].dtype, dims), 2.0 * math.prod(dims) * left[-1]
+
+
+def _part(kernel: str, kind: str, operator: str) -> Part:
+    if "memcpy" in kind or "memcpy" in kernel.lower():
+        return part(kernel.replace("Memcpy", "memcpy "))
+    return "compute" if kind.endswith("memset") else part(kernel, operator if "c10d" in operator else "")
+
+
+def _bytes(told: Mapping[str, str], communicates: str) -> float | None:
+    """Bytes that a collective takes in, or a copy moves."""
+    elements = _whole(told.get("In msg nelems", ""))
+    dtype = _dtype(told.get("dtype", ""))
+    if communicates and elements is not None and dtype:
+        return size(Shape(dtype, (elements,)))
+    return float(moved) if (moved := _whole(told.get("bytes", ""))) is not None else None
+
+
+def _shapes(dims: str, types: str) -> tuple[Shape, ...]:
+    """The arrays among an operator's inputs: `[[8, 16], []]` beside `['float', 'Scalar']`."""
+    try:
+        listed, named = ast.literal_eval(dims or "[]"), ast.literal_eval(types or "[]")
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return ()
+    if not isinstance(listed, list) or not isinstance(named, list):
+        return ()
+    found = []
+    for each, name in zip(listed, named, strict=False):
+        if (dtype := _dtype(str(name))) and isinstance(each, list) and all(isinstance(n, int) for n in each):
+            found.append(Shape(dtype, tuple(each)))
+    return tuple(found)
+
+
+def _dtype(name: str) -> str:
+    return _TYPES.get(name.strip().lower(), "")
+
+
+def _whole(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None

@@ -1,0 +1,87 @@
+"""Which files of a folder are one run's profile: the newest run, one file for each host."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from planner.errors import Place, UserError
+
+XPLANE = (".xplane.pb", ".xplane.pb.gz")
+TRACES = (".pt.trace.json.gz", ".pt.trace.json", ".trace.json.gz", ".trace.json")
+_OTHERS = (".json.gz", ".json")
+_REMEDY = "give a .xplane.pb, a .trace.json.gz or the folder plugins/profile/RUN that the profiler wrote"
+_CAPTURE = re.compile(r"^(?P<worker>.+?)\.(?P<time>\d{10,})$")  # of PyTorch's handler for TensorBoard
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of one run; `left` are those of other runs beside it, which aren't read."""
+
+    files: tuple[Path, ...]
+    left: int = 0
+
+
+def profile_files(paths: Sequence[Path]) -> Files:
+    """The files to be read of files and folders. Raises UserError where one isn't there, or a folder has no profile."""
+    files: list[Path] = []
+    left = 0
+    for path in paths:
+        if path.is_dir():
+            found = _of_folder(path)
+            files += found.files
+            left += found.left
+        elif path.exists():
+            files.append(path)
+        else:
+            raise UserError("there is no such file or folder", place=Place(path), remedy=_REMEDY)
+    return Files(tuple(dict.fromkeys(files)), left)
+
+
+def host(path: Path) -> str:
+    """The host that a file is of: its name without what says the format."""
+    for suffix in (*XPLANE, *TRACES, *_OTHERS):
+        if path.name.endswith(suffix):
+            return path.name.removesuffix(suffix)
+    return path.stem
+
+
+def _of_folder(folder: Path) -> Files:
+    """The newest run at or below a folder: runs are folders that hold profiles, named by their time."""
+    runs: dict[Path, list[Path]] = {}
+    for file in sorted(folder.rglob("*")):
+        if file.name.endswith((*XPLANE, *_OTHERS)) and file.is_file() and not file.name.startswith("."):
+            runs.setdefault(file.parent, []).append(file)
+    if not runs:
+        raise UserError("there is no profile in this folder", place=Place(folder), remedy=_REMEDY)
+    whole = [run for run in runs if any(_kind(file) < 2 for file in runs[run])] or list(runs)
+    newest = max(whole, key=lambda run: (max(file.stat().st_mtime for file in runs[run]), run.name))
+    if all(re.match(r"\d{4}_\d\d_\d\d", run.name) for run in whole):
+        newest = max(whole, key=lambda run: run.name)
+    return Files(tuple(_of_run(runs[newest])), sum(len(runs[run]) for run in whole if run != newest))
+
+
+def _of_run(files: list[Path]) -> list[Path]:
+    """Of each host the file that says most; of each PyTorch worker the newest; of tools' outputs all."""
+    best: dict[str, Path] = {}
+    for file in files:
+        name = host(file)
+        if capture := _CAPTURE.match(name):
+            name = capture["worker"]
+        known = best.get(name)
+        if known is None or (_kind(file), known.name) <= (_kind(known), file.name):
+            best[name] = file
+    chosen = list(best.values())
+    kind = min(_kind(file) for file in chosen)
+    if kind < 2:  # tools' outputs beside a trace are made of it
+        chosen = [file for file in chosen if _kind(file) == kind or (kind == 0 and _kind(file) == 1)]
+        named = [file for file in chosen if not file.name.startswith("perfetto_trace")]
+        chosen = named or chosen
+    return sorted(chosen)
+
+
+def _kind(path: Path) -> int:
+    """How much a file says: 0 for planes, 1 for a trace, 2 for other JSON."""
+    return 0 if path.name.endswith(XPLANE) else 1 if path.name.endswith(TRACES) else 2

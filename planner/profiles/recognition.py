@@ -1,0 +1,184 @@
+"""Which operations are matmuls, attention and collectives, with the sizes that a case of a measurement has."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from planner.profiles.hlo_text import size
+from planner.profiles.parts import collective
+from planner.profiles.profile import Operation, Shape
+
+# A TPU's fusion counts its epilogue with its matmul: 2 x out x K / FLOPs is a little below 1.
+_LEAST, _MOST = 0.97, 1.0001
+_ATTENTION = re.compile(
+    r"flash|splash|(?:^|[_./:-])mha|attention|attn|fmha|\bRPA\b|RPA-bq|ragged_paged|paged_att|scaled_dot_product|sdpa",
+    re.I,
+)
+_MATMUL = re.compile(r"convolution|fusion|\bdot\b|dot_general|custom-call|gemm|matmul|mm|linear", re.I)
+_FLOATS = ("bf16", "f16", "f32", "f64", "f8", "f4", "s8", "u8", "s4", "u4")
+
+
+@dataclass(frozen=True, slots=True)
+class Matmul:
+    """An operation that multiplies `batch` times [m, k] by [k, n]; `dtype` is of what it multiplies."""
+
+    operation: Operation
+    m: int
+    k: int
+    n: int
+    batch: int
+    dtype: str
+
+    @property
+    def flops(self) -> float:
+        """Its FLOPs: two for each multiplication."""
+        return 2.0 * self.batch * self.m * self.k * self.n
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """An operation that computes attention. Sizes are there where its operands are [batch, length, heads, width]."""
+
+    operation: Operation
+    batch: int | None = None
+    queries: int | None = None
+    keys: int | None = None
+    heads: int | None = None
+    kv_heads: int | None = None
+    head_dim: int | None = None
+    dtype: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """An operation that communicates: its kind, bytes of a device's input (of the output of an all-gather), group."""
+
+    operation: Operation
+    kind: str
+    payload: float | None
+    group_size: int | None
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """What was recognised among some operations, and its share of all their time."""
+
+    matmuls: tuple[Matmul, ...]
+    attention: tuple[Attention, ...]
+    collectives: tuple[Collective, ...]
+    share: float
+
+
+def recognised(operations: Iterable[Operation]) -> Recognised:
+    """What the operations are. Each is one of the three, or none."""
+    matmuls: list[Matmul] = []
+    attentions: list[Attention] = []
+    collectives: list[Collective] = []
+    listed = list(operations)
+    for each in listed:
+        if each.part == "communication":
+            collectives.append(_collective(each))
+        elif each.part != "compute":
+            continue
+        elif is_attention(each):
+            attentions.append(_attention(each))
+        elif found := matmul(each):
+            matmuls.append(found)
+    total = sum(each.self_time for each in listed)
+    found_all: list[Matmul | Attention | Collective] = [*matmuls, *attentions, *collectives]
+    known = sum(each.operation.self_time for each in found_all)
+    return Recognised(tuple(matmuls), tuple(attentions), tuple(collectives), known / total if total else 0.0)
+
+
+def is_attention(operation: Operation) -> bool:
+    """Whether an operation's names say that it is attention: a kernel of its own, and no matmul before or after it."""
+    kernel = operation.opcode in ("custom-call", "") or operation.category == "custom-call"
+    names = (operation.name, operation.expression if not operation.opcode else "", operation.source.rpartition("::")[2])
+    return kernel and any(_ATTENTION.search(name) for name in names if " = " not in name)
+
+
+def matmul(operation: Operation) -> Matmul | None:
+    """The matmul that an operation is by its shapes and FLOPs; None where it isn't plainly one."""
+    if not operation.flops or not operation.result or not _MATMUL.search(f"{operation.category} {operation.opcode}"):
+        return None
+    arrays = [each for each in operation.operands if each.dtype.startswith(_FLOATS) and len(each.dims) >= 2]
+    for out in (each for each in operation.result if math.prod(each.dims)):
+        for k in dict.fromkeys(n for each in arrays for n in each.dims if n > 1):
+            whole = _LEAST <= 2.0 * math.prod(out.dims) * k / operation.flops <= _MOST
+            if whole and (found := _split(operation, out, arrays, k)):
+                return found
+    return None
+
+
+def _split(operation: Operation, out: Shape, arrays: Sequence[Shape], k: int) -> Matmul | None:
+    """M, N and the batch of a matmul by its contracted size.
+
+    With batch B, two operands of B x M x K and B x K x N elements give a result of B x M x N; or one alone is K x N,
+    and the other is computed within the fusion. N is the result's last dimension where one of the two sizes is.
+    """
+    elements = math.prod(out.dims)
+    sized = [each for each in arrays if k in each.dims]
+    for left, right in ((left, right) for left in sized for right in sized if left is not right):
+        rows, columns = math.prod(left.dims) // k, math.prod(right.dims) // k
+        batch, odd = divmod(rows * columns, elements)
+        if odd or not batch or rows % batch or columns % batch:
+            continue
+        if batch == 1 or _has_batch(batch, left, right, out):
+            return _oriented(operation, out, rows // batch, k, columns // batch, batch, _dtype(left, right))
+    for weights in sized:
+        columns = math.prod(weights.dims) // k
+        if columns and len(weights.dims) == 2 and elements % columns == 0 and columns in out.dims:
+            return _oriented(operation, out, elements // columns, k, columns, 1, weights.dtype)
+    return None
+
+
+def _oriented(operation: Operation, out: Shape, m: int, k: int, n: int, batch: int, dtype: str) -> Matmul:
+    """The matmul with its N as the result's last dimension, where M is it."""
+    if n != out.dims[-1] and m == out.dims[-1]:
+        m, n = n, m
+    return Matmul(operation, m, k, n, batch, dtype)
+
+
+def _has_batch(batch: int, *shapes: Shape) -> bool:
+    """Whether leading or trailing dimensions of all the shapes multiply to a batch."""
+    return all(any(math.prod(each.dims[:n]) == batch for n in range(1, len(each.dims))) for each in shapes)
+
+
+def _dtype(left: Shape, right: Shape) -> str:
+    """What is multiplied: the narrower type decides which unit can do it only where both have it."""
+    return (
+        left.dtype
+        if left.dtype == right.dtype
+        else max((left, right), key=lambda each: size(Shape(each.dtype, (1,)))).dtype
+    )
+
+
+def _attention(operation: Operation) -> Attention:
+    """Its queries, keys and values are its first arrays of four dimensions: [B, H, T, D], or torch's [B, T, H, D]."""
+    arrays = [each for each in operation.operands if len(each.dims) == 4 and each.dtype.startswith(_FLOATS)][:3]
+    if len(arrays) < 3 or len({each.dims[3] for each in arrays}) > 1 or len({each.dims[0] for each in arrays}) > 1:
+        return Attention(operation, dtype=operation.dtype)
+    query, key, _ = arrays
+    heads_first = not operation.source.endswith(("_flash_attention_forward", "_flash_attention_backward"))
+    heads, length = (1, 2) if heads_first else (2, 1)
+    if query.dims[heads] % max(key.dims[heads], 1):
+        return Attention(operation, dtype=operation.dtype)
+    return Attention(
+        operation, query.dims[0], query.dims[length], key.dims[length], query.dims[heads], key.dims[heads],
+        query.dims[3], query.dtype,
+    )  # fmt: skip
+
+
+def _collective(operation: Operation) -> Collective:
+    kind = collective(operation.name, operation.category, operation.opcode)
+    arrays = operation.result if kind == "all-gather" else operation.operands or operation.result
+    arrays = tuple(each for each in arrays if each.dims or len(arrays) == 1)
+    if operation.opcode.endswith(("-start", "-done")):  # they hold inputs and outputs: the largest is the one
+        arrays = tuple(sorted(arrays, key=size)[-1:])
+    payload = sum(map(size, arrays)) if arrays else operation.bytes
+    dtype = arrays[0].dtype if arrays else operation.dtype
+    return Collective(operation, kind, payload or None, operation.group_size, dtype)

@@ -1,0 +1,156 @@
+"""What a reader finds on one device, before it is added up: events as arrays of picoseconds, and what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from planner.profiles.profile import Found, Operation
+
+Integers = npt.NDArray[np.int64]
+_COUNTED = 1 << 22
+MOST_STEPS = 1 << 17  # that are kept of a device
+NONE: Integers = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Events in any order: the number of each one's operation, begin and end, and the step that it is of, if told."""
+
+    kinds: Integers
+    begin: Integers
+    end: Integers
+    steps: Integers | None = None  # positions in Recording.steps, -1 for none
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def where(self, chosen: npt.NDArray[np.bool_] | Integers | slice) -> Events:
+        """Some of them, or all in another order."""
+        steps = None if self.steps is None else self.steps[chosen]
+        return Events(self.kinds[chosen], self.begin[chosen], self.end[chosen], steps)
+
+
+def joined(events: list[Events]) -> Events:
+    """Several after each other."""
+    if len(events) == 1:
+        return events[0]
+    steps = [each.steps for each in events if each.steps is not None]
+    return Events(
+        np.concatenate([NONE, *(each.kinds for each in events)]),
+        np.concatenate([NONE, *(each.begin for each in events)]),
+        np.concatenate([NONE, *(each.end for each in events)]),
+        np.concatenate(steps) if steps and len(steps) == len(events) else None,
+    )
+
+
+def distinct(values: Integers) -> tuple[Integers, Integers]:
+    """The different values in order, and which of them each is. Small ones are counted, which sorts nothing."""
+    if not len(values) or values.min() < 0 or values.max() >= _COUNTED:
+        found, which = np.unique(values, return_inverse=True)
+        return found, which.reshape(-1)
+    present = np.zeros(int(values.max()) + 1, bool)
+    present[values] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[values]
+
+
+def looked_up(keys: Integers, index: Integers, *columns: Integers) -> list[Integers]:
+    """The columns' values at each key of an index, -1 where it has none."""
+    if not len(index):
+        return [np.full(len(keys), -1, np.int64) for _ in columns]
+    order = np.argsort(index, kind="stable")
+    at = np.minimum(np.searchsorted(index[order], keys), len(index) - 1)
+    there = (index[order][at] == keys) & (keys >= 0)
+    return [np.where(there, column[order][at], -1) for column in columns]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a program: from when to when."""
+
+    name: str
+    id: str
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Runs of programs by their begin, however many: the number of each one's program, its begin and end."""
+
+    programs: tuple[tuple[str, str], ...] = ()  # name and id
+    which: Integers = field(default_factory=lambda: NONE)
+    begin: Integers = field(default_factory=lambda: NONE)
+    end: Integers = field(default_factory=lambda: NONE)
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    @staticmethod
+    def of(runs: Iterable[Run]) -> Runs:
+        """Runs from a list of them, in any order."""
+        numbers: dict[tuple[str, str], int] = {}
+        rows = [(numbers.setdefault((run.name, run.id), len(numbers)), run.begin, run.end) for run in runs]
+        which, begin, end = np.array(rows, np.int64).reshape(-1, 3).T
+        return Runs(tuple(numbers), which, begin, end).ordered()
+
+    def ordered(self) -> Runs:
+        """By begin."""
+        if bool((np.diff(self.begin) >= 0).all()):
+            return self
+        order = np.argsort(self.begin, kind="stable")
+        return Runs(self.programs, self.which[order], self.begin[order], self.end[order])
+
+    def main(self) -> int | None:
+        """The program that takes most time; None where there is no run."""
+        totals = np.bincount(self.which, self.end - self.begin) if len(self) else NONE
+        return int(totals.argmax()) if len(totals) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A step: its number and how it was found; its window, or that of its own operations where those are told."""
+
+    index: int
+    begin: int
+    end: int
+    found: Found
+
+
+@dataclass
+class Recording:
+    """One device's events. `kinds` are the operations without their times; reading `operations` may add to them.
+
+    `operations` gives the events in blocks, whose begins should rise from block to block; `flying` are asynchronous
+    operations from their start to their end. `nested` says whether any operation may hold others, as on one queue,
+    or only those of control flow, where operations run beside each other.
+    """
+
+    name: str
+    host: str
+    kinds: list[Operation]
+    operations: Callable[[], Iterator[Events]]
+    kind: str | None = None
+    facts: dict[str, str] = field(default_factory=dict)
+    flying: Events = field(default_factory=lambda: Events(NONE, NONE, NONE))
+    runs: Runs = field(default_factory=Runs)
+    steps: list[Marked] = field(default_factory=list)
+    nested: bool = True
+    peak_flops: float | None = None
+    peak_bandwidth: float | None = None
+
+
+def stepped(recording: Recording) -> None:
+    """Give a recording without markers its steps: the runs of the program that takes most time, where it repeats."""
+    runs = recording.runs
+    mine = np.flatnonzero(runs.which == runs.main())
+    if recording.steps or len(mine) < 2:
+        return
+    kept = mine[:MOST_STEPS]
+    if len(mine) > len(kept):
+        recording.facts["steps"] = f"the first {len(kept):,} of {len(mine):,}"
+    windows = zip(runs.begin[kept].tolist(), runs.end[kept].tolist(), strict=True)
+    recording.steps = [Marked(index, begin, end, "module") for index, (begin, end) in enumerate(windows)]

@@ -1,0 +1,225 @@
+"""One file of a profile read by what it holds: planes, a trace's events, or a tool's table."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from planner.errors import Place, UserError
+from planner.profiles import cpu, gpu, json_document, tools, tpu, wire, xla, xspace
+from planner.profiles.kineto import KinetoEvents
+from planner.profiles.profile import Device
+from planner.profiles.profile_files import host
+from planner.profiles.recording import Recording
+from planner.profiles.summary import summarise
+from planner.profiles.tool_table import ToolTable
+from planner.profiles.trace_events import LIMIT, TraceEvents
+from planner.profiles.xspace import Plane
+
+Told = Callable[[str], None]
+_TIMES = 2 << 20  # runs whose times are kept, over all devices of a file
+_DAMAGED = (*wire.DAMAGED, KeyError, AttributeError, ZeroDivisionError)
+_WANTED = "a .xplane.pb, a .trace.json.gz, a PyTorch trace or a tool's JSON is read"
+
+
+class UnknownJsonError(UserError):
+    """A JSON file that is none of the formats: in a folder it may lie beside a profile."""
+
+
+@dataclass
+class Source:
+    """What one file holds: devices, or a tool's table; and what it lacks."""
+
+    path: Path
+    format: str
+    devices: list[Device] = field(default_factory=list)
+    table: ToolTable | None = None
+    lacks: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+
+
+def read_file(path: Path, told: Told) -> Source:
+    """What a file of any format holds. Raises UserError where it can't be read as a profile."""
+    head = _head(path)
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if not head:
+        raise UserError("the file is empty", place=Place(path), remedy="copy or capture it again")
+    if text[:1] in (b"{", b"["):
+        return _of_json(path, told)
+    if head[:4] == b"PK\x03\x04":
+        raise UserError("this is a zip archive", place=Place(path), remedy="unpack it and give the folder")
+    return _of_planes(path, told)
+
+
+def _head(path: Path) -> bytes:
+    """The first bytes of a file, unpacked."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+        if head[:2] != json_document.GZIP:
+            return head
+        with gzip.open(path) as packed:
+            return packed.read(4096)
+    except OSError as error:
+        raise UserError(f"can't be read: {error.strerror or error}", place=Place(path)) from None
+    except (EOFError, zlib.error):
+        remedy = "it seems cut short or damaged: copy it again"
+        raise UserError("the gzip file is damaged or ends in the middle", place=Place(path), remedy=remedy) from None
+
+
+def _of_planes(path: Path, told: Told) -> Source:
+    with path.open("rb") as file:
+        packed = file.read(2) == json_document.GZIP
+    if not packed:
+        return _devices(path, path, told)
+    with tempfile.NamedTemporaryFile(suffix=".xplane.pb") as unpacked:
+        try:
+            with gzip.open(path) as stream:
+                shutil.copyfileobj(stream, unpacked)
+        except (EOFError, OSError, zlib.error):
+            remedy = "it seems cut short or damaged: copy it again"
+            raise UserError(
+                "the gzip file is damaged or ends in the middle", place=Place(path), remedy=remedy
+            ) from None
+        unpacked.flush()
+        return _devices(path, Path(unpacked.name), told)
+
+
+def _devices(path: Path, data: Path, told: Told) -> Source:
+    """The devices of a file of planes."""
+    try:
+        planes = xspace.read(data, lambda far: told(f"reading {path.name}: {far}"))
+        return _summed(Source(path, "xplane"), planes, told)
+    except UserError as error:
+        raise error.at(Place(path)) from None
+    except _DAMAGED:
+        raise UserError(
+            "this is not a profile (XSpace), or it is damaged", place=Place(path), remedy=xspace.REMEDY
+        ) from None
+
+
+def _summed(made: Source, planes: tuple[Plane, ...], told: Told) -> Source:
+    """The devices of planes added up; those of a host's own processor where there are no others."""
+    name = host(made.path)
+    for plane in planes:
+        if plane.name == xla.METADATA:
+            told_of = plane.stats.items()
+            made.facts |= {
+                key: str(value) for key, value in told_of if "version" in key and not isinstance(value, bytes)
+            }
+    for recording in _recordings(planes, name, made.lacks):
+        if device := summarise(recording, told):
+            made.devices.append(device)
+            while sum(_held(each) for each in made.devices) > _TIMES:
+                made.devices = [_thinned(each) for each in made.devices]
+                made.lacks["times"] = "of so many runs only every so many are kept: medians of all devices are of these"
+    return made
+
+
+def _held(device: Device) -> int:
+    """The runs whose times a device keeps."""
+    return sum(len(each.times) for each in device.operations if each.times is not None and len(each.times) > 1)
+
+
+def _thinned(device: Device) -> Device:
+    """The device with every other of its runs' times."""
+    rows = (each if each.times is None else replace(each, times=each.times[::2].copy()) for each in device.operations)
+    return replace(device, operations=tuple(rows))
+
+
+def _recordings(planes: tuple[Plane, ...], name: str, lacks: dict[str, str]) -> Iterator[Recording]:
+    programs = xla.programs(planes)
+    found = False
+    chips = [plane for plane in planes if tpu.PLANE.match(plane.name)]
+    for plane in [each for each in chips if not tpu.SPARSE.search(each.name)] or chips:
+        if recording := tpu.recording(plane, name, programs):
+            found = True
+            yield recording
+        plane.metadata.forget()
+    cards = [plane for plane in planes if gpu.PLANE.match(plane.name) and plane.lines]
+    launches = gpu.Launches(planes, len(cards)) if cards else None
+    for plane in cards:
+        if launches and (recording := gpu.recording(plane, name, programs, launches)):
+            found = True
+            yield recording
+        plane.metadata.forget()
+    if not found:
+        operations = cpu.HostOperations(planes, programs)
+        if operations.found and not operations.ends:
+            lacks["parts"] = "operations have only the time of their launch here: the .xplane.pb says when they end"
+        yield from operations.recordings(name) if operations.found else ()
+
+
+def _of_json(path: Path, told: Told) -> Source:
+    traced, torch = TraceEvents(), KinetoEvents()
+
+    def take(event: dict[str, Any]) -> None:
+        (torch if "cat" in event else traced).add(event)
+
+    rest = json_document.walk(path, take, lambda far: told(f"reading {far}"))
+    if torch.count:
+        return _of_torch(path, torch, rest if isinstance(rest, dict) else {})
+    if traced.count:
+        made = Source(path, "trace.json")
+        if traced.count >= LIMIT:
+            made.lacks["events"] = "the profiler writes a million events into a trace.json: the .xplane.pb has all"
+        return _summed(made, traced.planes(), told)
+    try:
+        table = tools.table(rest)
+    except _DAMAGED:
+        table = None
+    if table is None:
+        raise UnknownJsonError("this JSON is no profile that is known", place=Place(path), remedy=_WANTED)
+    return Source(path, table.format, table=table)
+
+
+def _of_torch(path: Path, torch: KinetoEvents, described: dict[str, Any]) -> Source:
+    rank = described.get("distributedInfo")
+    rank = rank.get("rank") if isinstance(rank, dict) else None
+    name = host(path) if rank is None else f"rank {rank}"
+    made = Source(path, "kineto")
+    made.devices = [device for each in torch.recordings(described, name) if (device := summarise(each))]
+    return made
+
+
+def lacking(formats: Iterable[str]) -> dict[str, str]:
+    """What the formats don't hold at all, with the reason, by the field's name."""
+    found: dict[str, str] = {}
+    for each in formats:
+        found |= {key: reason for key, reason in _LACKS.get(each, {}).items() if key not in found}
+    return found
+
+
+_LACKS = {
+    "kineto": {
+        "programs": "PyTorch's trace has kernels and operators, and no compiled programs",
+        "flops": "counted from the shapes of matmuls; the trace has none of other operators",
+        "bytes": "PyTorch's trace has none of kernels",
+    },
+    "hlo_stats": {
+        "steps": "hlo_stats adds all steps up", "median": "the tool tells the average alone",
+        "gap": "hlo_stats has no idle time: op_profile does", "device": "hlo_stats doesn't name it: overview_page does",
+    },
+    "op_profile": {
+        "steps": "op_profile adds all steps up", "median": "the tool tells the average alone",
+        "device": "op_profile doesn't name it: overview_page does",
+        "operations": "only the largest of each category are listed",
+    },
+    "framework_op_stats": {
+        "steps": "the tool adds all steps up", "median": "the tool tells the average alone",
+        "device": "the tool doesn't name it: overview_page does",
+        "programs": "operations are the framework's, of no program",
+        "shapes": "operations are the framework's, without shapes",
+    },
+    "roofline_model": {
+        "median": "the tool tells the average alone", "shapes": "the tool has no shapes: hlo_stats does",
+        "gap": "the tool has no idle time: op_profile does",
+    },
+    "overview_page": {"operations": "the overview lists only the largest: hlo_stats has all"},
+}  # fmt: skip

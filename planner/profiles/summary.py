@@ -1,0 +1,244 @@
+"""A device's events added up: operations, parts of its steps, gaps. Long recordings are added up piece by piece."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from planner.profiles import sweep
+from planner.profiles.parts import CONTROL
+from planner.profiles.profile import Device, Gap, Operation, Parts, Program, Step
+from planner.profiles.recording import Events, Integers, Marked, Recording, joined, stepped
+
+PS = 1e-12  # seconds
+GAPS = 12  # the largest that are kept
+_PIECE = 1 << 17  # events that are added up at once
+_SAMPLES = 1 << 20  # durations that are kept for the medians; of more, every other
+
+
+def summarise(recording: Recording, told: Callable[[str], None] = lambda _: None) -> Device | None:
+    """The device of a recording, `told` how many operations were added up; None where nothing ran on it."""
+    stepped(recording)
+    tally = _Tally(recording)
+    count = 0
+    try:
+        for piece in _pieces(recording.operations()):
+            tally.add(piece)
+            count += len(piece)
+            told(f"{recording.name} of {recording.host}: {count:,} operations")
+    except _UnorderedError:
+        tally = _Tally(recording)
+        tally.add(_ordered(joined(list(recording.operations()))))
+    return tally.device()
+
+
+class _UnorderedError(Exception):
+    """Events come that begin before others which were added up: all must be sorted at once."""
+
+
+def _pieces(blocks: Iterator[Events]) -> Iterator[Events]:
+    """The events in order of begin, in pieces that no event reaches beyond, where the blocks rise."""
+    held: list[Events] = []
+    count = 0
+    reach = None
+    for block in blocks:
+        if reach is not None and len(block) and int(block.begin.min()) < reach:
+            raise _UnorderedError
+        held.append(block)
+        count += len(block)
+        if count >= 2 * _PIECE and block.steps is None:
+            piece = _ordered(joined(held))
+            until = np.maximum.accumulate(piece.end)
+            closed = np.flatnonzero(until[:-1] <= piece.begin[1:])
+            at = int(closed[-1]) + 1 if len(closed) else 0
+            if at:
+                reach = int(until[at - 1])
+                yield piece.where(slice(0, at))
+            held = [piece.where(slice(at, None))]
+            count = len(held[0])
+    if count:
+        yield _ordered(joined(held))
+
+
+def _ordered(events: Events) -> Events:
+    """By begin, and of those that begin together the longest first."""
+    if bool((np.diff(events.begin) > 0).all()):
+        return events
+    return events.where(np.lexsort((-events.end, events.begin)))
+
+
+class _Tally:
+    """What is known of a device so far."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._of = recording
+        self._count: Integers = np.zeros(0, np.int64)
+        self._total: npt.NDArray[np.float64] = np.zeros(0)
+        self._own: npt.NDArray[np.float64] = np.zeros(0)
+        self._samples: dict[int, list[Integers]] = defaultdict(list)
+        self._held, self._stride = 0, 1
+        self._busy = 0
+        self._labels = np.zeros(sweep.GAP + 1)
+        self._begin: int | None = None
+        self._until, self._last = 0, -1  # when what ran so far ended, and which it was
+        self._gaps: list[tuple[int, int, int, int]] = []  # length, begin, kind before, kind after
+        windows = sorted(recording.steps, key=lambda step: step.begin)
+        self._windows = windows
+        self._starts = np.array([step.begin for step in windows], np.int64)
+        ends = np.array([step.end for step in windows], np.int64)
+        self._ends = np.minimum(ends, np.append(self._starts[1:], ends[-1:])) if windows else ends
+        self._parts = np.zeros((len(windows), sweep.GAP + 1))
+        self._told: dict[int, Step] = {}
+        self._membership = False
+
+    def add(self, events: Events) -> None:
+        """Add a piece: sorted, and later than all before it."""
+        kinds = self._of.kinds
+        self._operations(events, len(kinds))
+        self._busy += sweep.union(events.begin, events.end)
+        low = int(events.begin[0])
+        if self._begin is None:
+            self._begin = low
+        layers = np.array([self._layer(kind) for kind in kinds], np.int8)
+        reach = self._until if self._last >= 0 else min(low, *self._run_begins(low))
+        high = int(events.end.max())
+        everything = self._with_flying(events, reach, high)
+        self._find_gaps(everything)
+        if events.steps is not None:
+            self._own_steps(events, layers)
+        cuts = np.concatenate([self._starts, self._ends]) if events.steps is None else np.empty(0, np.int64)
+        cuts = np.concatenate([cuts[(cuts >= reach) & (cuts <= high)], [reach, high]])
+        found = sweep.segments(everything.begin, everything.end, layers[everything.kinds], cuts)
+        self._labels += found.within(np.array([reach]), np.array([high]))[0]
+        if events.steps is None and len(self._starts):
+            self._parts += found.within(self._starts, self._ends)
+
+    def _run_begins(self, default: int) -> list[int]:
+        return [int(self._of.runs.begin[0])] if len(self._of.runs) else [default]
+
+    def _operations(self, events: Events, n: int) -> None:
+        duration = events.end - events.begin
+        kinds = self._of.kinds
+        holds = np.array([self._of.nested or kind.opcode in CONTROL for kind in kinds], bool)
+        own = sweep.self_times(events.begin, events.end, holds[events.kinds])
+        self._count = _grown(self._count, n) + np.bincount(events.kinds, minlength=n)
+        self._total = _grown(self._total, n) + np.bincount(events.kinds, duration, n)
+        self._own = _grown(self._own, n) + np.bincount(events.kinds, own, n)
+        order = np.argsort(events.kinds.astype(np.uint16) if n < 1 << 16 else events.kinds, kind="stable")
+        places = np.flatnonzero(np.diff(events.kinds[order])) + 1
+        for group in np.split(order, places):
+            self._samples[int(events.kinds[group[0]])].append(duration[group[:: self._stride]])
+        self._held += len(events) // self._stride
+        while self._held > _SAMPLES:
+            for kind, held in self._samples.items():
+                self._samples[kind] = [np.concatenate(held)[::2].copy()]
+            self._stride *= 2
+            self._held //= 2
+
+    def _layer(self, kind: Operation) -> int:
+        return sweep.CONTROL if kind.opcode in CONTROL else sweep.LAYERS[kind.part]
+
+    def _with_flying(self, events: Events, low: int, high: int) -> Events:
+        """The events, and what is under way between two times, sorted by begin."""
+        flying = self._of.flying
+        some = flying.where((flying.begin < high) & (flying.end > low)) if len(flying) else flying
+        if not len(some):
+            return events
+        clipped = Events(some.kinds, np.maximum(some.begin, low), np.minimum(some.end, high))
+        return _ordered(joined([replace(events, steps=None), clipped]))
+
+    def _find_gaps(self, events: Events) -> None:
+        until = np.maximum.accumulate(events.end)
+        lasting = np.maximum.accumulate(np.where(events.end >= until, np.arange(len(until)), 0))
+        length = events.begin[1:] - until[:-1]
+        largest = np.argsort(length)[-GAPS:]
+        found = [
+            (int(length[at]), int(until[at]), int(events.kinds[lasting[at]]), int(events.kinds[at + 1]))
+            for at in largest.tolist()
+        ]
+        if self._last >= 0:
+            found.append((int(events.begin[0]) - self._until, self._until, self._last, int(events.kinds[0])))
+        self._gaps = heapq.nlargest(GAPS, [*self._gaps, *(gap for gap in found if gap[0] > 0)])
+        self._until, self._last = max(self._until, int(until[-1])), int(events.kinds[lasting[-1]])
+
+    def _own_steps(self, events: Events, layers: npt.NDArray[np.int8]) -> None:
+        """Steps that are told which operations are theirs: from the first one's begin to the last one's end."""
+        assert events.steps is not None
+        self._membership = True
+        for at, marked in enumerate(self._windows):
+            mine = events.where(events.steps == at)
+            if len(mine):
+                low, high = int(mine.begin.min()), int(mine.end.max())
+                found = sweep.segments(mine.begin, mine.end, layers[mine.kinds], np.array([low, high]))
+                labels = found.within(np.array([low]), np.array([high]))[0]
+                self._told[at] = _step(marked, low, high, labels)
+
+    def device(self) -> Device | None:
+        """All that was added, in seconds."""
+        of = self._of
+        if self._begin is None:
+            return None
+        begin = min([self._begin, *self._run_begins(self._begin)])
+        end = max(self._until, int(of.runs.end.max()) if len(of.runs) else self._until)
+        steps = [self._told[at] for at in sorted(self._told)]
+        if not self._told and (
+            not len(self._count) or all(marked.found != "marker" or True for marked in self._windows)
+        ):
+            rows = zip(self._windows, self._starts.tolist(), self._ends.tolist(), self._parts, strict=True)
+            steps = [_step(marked, low, high, labels) for marked, low, high, labels in rows]
+        parts = _parts(self._labels, end - begin)
+        if self._stride > 1:
+            of.facts["medians"] = f"of every {self._stride}th run: there are very many"
+        return Device(
+            of.name, of.host, of.kind, of.facts, begin * PS, end * PS, self._busy * PS, parts,
+            tuple(steps) or (Step(0, begin * PS, end * PS, "whole", parts),),
+            _programs(of), self._rows(), self._largest(), of.peak_flops, of.peak_bandwidth,
+        )  # fmt: skip
+
+    def _rows(self) -> tuple[Operation, ...]:
+        rows = []
+        for at, kind in enumerate(self._of.kinds):
+            if at < len(self._count) and self._count[at]:
+                times = np.concatenate(self._samples[at]).astype(np.float64) * PS
+                own, total = float(self._own[at]) * PS, float(self._total[at]) * PS
+                middle = float(np.median(times))
+                made = replace(kind, count=int(self._count[at]), total=total, median=middle, self_time=own, times=times)
+                rows.append(made)
+        return tuple(sorted(rows, key=lambda row: -row.self_time))
+
+    def _largest(self) -> tuple[Gap, ...]:
+        name = self._of.kinds
+        return tuple(Gap(at * PS, length * PS, name[a].name, name[b].name) for length, at, a, b in self._gaps)
+
+
+def _grown(array: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
+    """The array with zeros up to a length."""
+    return np.pad(array, (0, n - len(array)))
+
+
+def _step(marked: Marked, begin: int, end: int, labels: npt.NDArray[np.float64]) -> Step:
+    return Step(marked.index, begin * PS, end * PS, marked.found, _parts(labels, end - begin))
+
+
+def _parts(labels: npt.NDArray[np.float64], span: int) -> Parts:
+    """The parts of a span from the picoseconds of each label: what nothing covers is the gap."""
+    compute = labels[sweep.COMPUTE] + labels[sweep.CONTROL]
+    busy = compute + labels[sweep.COMMUNICATION] + labels[sweep.COPY] + labels[sweep.WAIT]
+    shares = (compute, labels[sweep.COMMUNICATION], labels[sweep.COPY], labels[sweep.WAIT], max(span - busy, 0))
+    return Parts(*(float(share) * PS or 0.0 for share in shares))  # one zero for all
+
+
+def _programs(recording: Recording) -> tuple[Program, ...]:
+    runs = recording.runs
+    rows = []
+    for at, (name, key) in enumerate(runs.programs):
+        times = (runs.end - runs.begin)[runs.which == at] * PS
+        if len(times):
+            rows.append(Program(name, key, len(times), float(times.sum()), float(np.median(times))))
+    return tuple(sorted(rows, key=lambda row: -row.total))

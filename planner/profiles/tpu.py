@@ -1,0 +1,131 @@
+"""A TPU's plane: programs on the line `XLA Modules`, operations on `XLA Ops`, asynchronous ones on `Async XLA Ops`.
+
+Older TensorFlow and newer SparseCores name their lines otherwise. A Pallas kernel has neither FLOPs nor bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from planner.profiles import xla
+from planner.profiles.profile import Operation
+from planner.profiles.recording import MOST_STEPS, Events, Integers, Marked, Recording, Runs, distinct, joined
+from planner.profiles.xspace import Plane
+from planner.profiles.xspace_lines import AnyLine
+
+PLANE = re.compile(r"^/device:(?:TPU|CUSTOM|TPU_SYSTEM)[:\d]*", re.I)
+SPARSE = re.compile(r"sparse ?core", re.I)
+_OPERATIONS = ("XLA Ops", "Sparse Core Ops", "TensorFlow Ops", "Framework Ops")
+_MODULES = ("XLA Modules", "Sparse Core Modules")
+_STEPS = ("Steps", "Sparse Core Steps")
+_FLYING = "Async XLA Ops"
+_ID = re.compile(r"\((\d+)\)$")
+_UNSIGNED = 1 << 64
+
+
+def recording(plane: Plane, host: str, programs: xla.Programs) -> Recording | None:
+    """What a TPU's plane holds; None where it ran nothing. Without operations its programs stand for them."""
+    named = [line for name in (*_OPERATIONS, *_MODULES) for line in plane.lines if line.name == name]
+    line = next((line for line in named if next(line.blocks(), None) is not None), None)
+    if line is None:
+        return None
+    runs = _runs(plane.line(*_MODULES))
+    table = _Table(runs, programs)
+    made = Recording(plane.name, host, table.kinds, lambda: table.events(line), runs=runs)
+    if flying := plane.line(_FLYING):
+        made.flying = joined(list(table.events(flying)))
+    made.steps = _steps(plane.line(*_STEPS))
+    stats = plane.stats
+    device = stats.get("device_type_string")
+    made.kind = device if isinstance(device, str) and device else None
+    made.peak_flops = _scaled(stats.get("peak_teraflops_per_second"), 1e12)
+    made.peak_bandwidth = _scaled(stats.get("peak_hbm_bw_gigabytes_per_second"), 1e9)
+    made.facts = {key: str(value) for key, value in stats.items() if isinstance(value, int | float) and value}
+    if isinstance(core := stats.get("core_details"), bytes):
+        made.facts["core_details"] = core.hex()
+    return made
+
+
+class _Table:
+    """The operations of a plane by number, as their events come to be read."""
+
+    def __init__(self, runs: Runs, programs: xla.Programs) -> None:
+        self._runs = runs
+        self._shown = [f"{name}({key})" if key else name for name, key in runs.programs]
+        self._names = {key: shown for (_, key), shown in zip(runs.programs, self._shown, strict=True) if key}
+        self._programs = programs
+        self.kinds: list[Operation] = []
+        self._numbers: dict[tuple[int, int, str], int] = {}
+
+    def events(self, line: AnyLine) -> Iterator[Events]:
+        """The events of a line, in its blocks. One without its program's id is of the program that runs meanwhile."""
+        for block in line.blocks():
+            ids, which = distinct(block.kinds)
+            numbers = np.empty(len(ids), np.int64)
+            for at, key in enumerate(ids.tolist()):
+                name, stats = line.kinds.get(key % _UNSIGNED, (f"event {key}", {}))
+                program = stats.get("program_id")
+                numbers[at] = (
+                    -1 if program is None and len(self._runs) else self._number(line, key, name, stats, "", program)
+                )
+            kinds = numbers[which]
+            unknown = kinds < 0
+            if unknown.any():
+                kinds[unknown] = self._by_run(line, block.kinds[unknown], block.begin[unknown])
+            yield Events(kinds, block.begin, block.end)
+
+    def _by_run(self, line: AnyLine, keys: Integers, begin: Integers) -> Integers:
+        """The numbers of operations without a program's id, by the run in which each begins."""
+        run = np.maximum(np.searchsorted(self._runs.begin, begin, "right") - 1, 0)
+        listed, of_run = self._shown, self._runs.which[run]
+        ids, which_id = distinct(keys)
+        pairs, which = distinct(which_id * len(listed) + of_run)
+        numbers = []
+        for pair in pairs.tolist():
+            key = int(ids[pair // len(listed)])
+            name, stats = line.kinds.get(key % _UNSIGNED, (f"event {key}", {}))
+            numbers.append(self._number(line, key, name, stats, listed[pair % len(listed)], None))
+        return np.array(numbers, np.int64)[which]
+
+    def _number(
+        self, line: AnyLine, key: int, name: str, stats: xla.Stats, program: str, program_id: object
+    ) -> int:  # fmt: skip
+        wanted = (id(line.kinds), key, program)
+        if wanted not in self._numbers:
+            shown = program or self._names.get(str(program_id), "" if program_id is None else str(program_id))
+            short = name.partition(" = ")[0].removeprefix("%")
+            made = xla.operation(name, shown, stats, self._programs.get(shown, {}).get(short))
+            self._numbers[wanted] = len(self.kinds)
+            self.kinds.append(made)
+        return self._numbers[wanted]
+
+
+def _runs(line: AnyLine | None) -> Runs:
+    """The programs' runs: their names are `jit_f(id)`."""
+    if line is None or not len(events := joined([Events(*block) for block in line.blocks()])):
+        return Runs()
+    ids, which = distinct(events.kinds)
+    names = [line.kinds.get(key % _UNSIGNED, ("", {}))[0] for key in ids.tolist()]
+    keys = [number[1] if (number := _ID.search(name)) else "" for name in names]
+    programs = tuple((_ID.sub("", name), key) for name, key in zip(names, keys, strict=True))
+    return Runs(programs, which, events.begin, events.end).ordered()
+
+
+def _steps(line: AnyLine | None) -> list[Marked]:
+    """The steps of a line of steps, whose events are named by their number."""
+    found: list[Marked] = []
+    for block in line.blocks() if line else ():
+        for key, begin, end in zip(block.kinds.tolist(), block.begin.tolist(), block.end.tolist(), strict=True):
+            name = line.kinds.get(key % _UNSIGNED, ("", {}))[0] if line else ""
+            digits = re.search(r"\d+", name)
+            found.append(Marked(int(digits[0]) if digits else len(found), begin, end, "marker"))
+        if len(found) > MOST_STEPS:
+            break
+    return sorted(found, key=lambda step: step.begin)[:MOST_STEPS]
+
+
+def _scaled(value: object, factor: float) -> float | None:
+    return value * factor if isinstance(value, int | float) and value > 0 else None

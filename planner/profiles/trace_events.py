@@ -1,0 +1,148 @@
+"""The trace.json of XLA's profiler (JAX, TensorFlow, torch_xla) as planes and lines, as its .xplane.pb has them.
+
+It has no FLOPs of the device, no flow between threads and no device's name, and ends after a million events.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from planner.profiles.xspace import Plane
+from planner.profiles.xspace_lines import Block, Event, Kinds, Stats
+
+_PASSING = {  # what is each event's own, and not its operation's
+    "device_offset_ps", "device_duration_ps", "run_id", "correlation_id", "flow", "id", "_c", "_p", "_ct", "_pt", "_a",
+    "group_id", "Time Scale Multiplier", "queue_id", "context_id", "source_stack", "source", "context",
+    "memory_access_breakdown",
+}  # fmt: skip
+_IDENTITY = ("long_name", "hlo_op", "hlo_module", "program_id", "device_ordinal", "step_num")
+_US = 1_000_000  # ps
+_BLOCK = 1 << 17  # events that are given at once
+LIMIT = 1_000_000  # events that the profiler writes at most
+
+
+@dataclass
+class JsonKinds:
+    """What a plane's events share, which is in memory."""
+
+    kinds: Kinds
+
+    def forget(self) -> None:
+        """Keep it: the file isn't read twice."""
+
+
+@dataclass
+class JsonLine:
+    """The events of one thread of a trace, as xspace.Line has them."""
+
+    name: str
+    kinds: Kinds
+    numbers: array[int] = field(default_factory=lambda: array("i"))
+    begins: array[int] = field(default_factory=lambda: array("q"))
+    durations: array[int] = field(default_factory=lambda: array("q"))
+
+    @property
+    def events(self) -> Iterator[Event]:
+        """Each event with the stats of its kind."""
+        for number, begin, duration in zip(self.numbers, self.begins, self.durations, strict=True):
+            name, stats = self.kinds[number]
+            yield Event(name, begin, duration, stats)
+
+    def blocks(self) -> Iterator[Block]:
+        """All of them by their begin, many at a time."""
+        begins = np.array(self.begins, np.int64)
+        order = np.argsort(begins, kind="stable")
+        numbers, durations = np.frombuffer(self.numbers, np.int32), np.frombuffer(self.durations, np.int64)
+        for at in range(0, len(order), _BLOCK):
+            some = order[at : at + _BLOCK]
+            yield Block(numbers[some].astype(np.int64), begins[some], begins[some] + durations[some])
+
+
+class TraceEvents:
+    """Collects the events of devices: those of lines of a device, and a host's with an operation or step."""
+
+    def __init__(self) -> None:
+        self._names: dict[Any, str] = {}
+        self._threads: dict[tuple[Any, Any], str] = {}
+        self._lines: dict[tuple[Any, Any], JsonLine] = {}
+        self._numbers: dict[Any, dict[tuple[object, ...], int]] = {}
+        self._kinds: dict[Any, Kinds] = {}
+        self._base: float | None = None
+        self._shifts: dict[Any, int] = {}  # what the host's clock is ahead of a device's, at its first event
+        self.count = 0
+
+    def add(self, event: dict[str, Any]) -> None:
+        """Take one event of the file."""
+        phase = event.get("ph")
+        if phase == "M":
+            self._described(event)
+        elif phase == "X":
+            self.count += 1
+            args = event.get("args") or {}
+            pid = event.get("pid")
+            of_device = not self._names.get(pid, "").startswith("/host:")
+            if of_device or "hlo_op" in args or "step_num" in args:
+                self._kept(event, pid, args if isinstance(args, dict) else {})
+
+    def _described(self, event: dict[str, Any]) -> None:
+        name = (event.get("args") or {}).get("name")
+        if event.get("name") == "process_name":
+            self._names[event.get("pid")] = str(name)
+        elif event.get("name") == "thread_name":
+            self._threads[event.get("pid"), event.get("tid")] = str(name)
+
+    def _kept(self, event: dict[str, Any], pid: Any, args: dict[str, Any]) -> None:
+        try:
+            begin, duration = float(event["ts"]), float(event.get("dur") or 0)
+        except (KeyError, TypeError, ValueError):
+            return
+        if self._base is None:
+            self._base = float(int(begin))
+        name = str(event.get("name", ""))
+        run = args.get("run_id") if "device_ordinal" in args else None
+        identity = (name, run, *(str(args.get(key, "")) for key in _IDENTITY))
+        numbers = self._numbers.setdefault(pid, {})
+        kinds = self._kinds.setdefault(pid, {})
+        number = numbers.setdefault(identity, len(numbers))
+        if number not in kinds:
+            stats: Stats = {key: _value(value) for key, value in args.items() if key not in _PASSING}
+            kinds[number] = (name, stats if run is None else stats | {"run_id": _value(run)})
+        line = self._lines.setdefault((pid, event.get("tid")), JsonLine("", kinds))
+        line.numbers.append(number)
+        at, lasted = self._clocked(pid, args, round((begin - self._base) * _US), round(duration * _US))
+        line.begins.append(at)
+        line.durations.append(max(lasted, 0))
+
+    def _clocked(self, pid: Any, args: dict[str, Any], begin: int, duration: int) -> tuple[int, int]:
+        """Begin and duration by the device's own clock, where the event has them: `ts` and `dur` are in the host's."""
+        try:
+            offset, lasted = int(args["device_offset_ps"]), int(args["device_duration_ps"])
+        except (KeyError, TypeError, ValueError):
+            return begin, duration
+        return offset + self._shifts.setdefault(pid, begin - offset), lasted
+
+    def planes(self) -> tuple[Plane, ...]:
+        """What was taken, a plane for each process."""
+        for key, line in self._lines.items():
+            line.name = self._threads.get(key, str(key[1]))
+        found = []
+        for pid in self._kinds:
+            lines = tuple(line for key, line in self._lines.items() if key[0] == pid)
+            found.append(Plane(self._names.get(pid, str(pid)), {}, lines, JsonKinds(self._kinds[pid])))
+        return tuple(found)
+
+
+def _value(value: Any) -> int | float | str:
+    """A number where it is one, written as text or not."""
+    if isinstance(value, int | float):
+        return value
+    text = str(value)
+    try:
+        return int(text)
+    except ValueError:
+        return text

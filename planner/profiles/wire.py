@@ -1,0 +1,94 @@
+"""Protobuf's wire format: the fields of a message, from its bytes. Damaged bytes raise ValueError or IndexError."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+Value = float | int | str | bytes
+Fields = dict[int, list[Any]]  # by number: an int for a varint, else the bytes
+DAMAGED = (ValueError, TypeError, IndexError, struct.error, OverflowError)  # what reading damaged bytes raises
+
+
+def fields(data: memoryview) -> Iterator[tuple[int, Any]]:
+    """Number and raw value of each field of a message, as they come."""
+    at, end = 0, len(data)
+    while at < end:
+        tag, at = varint(data, at)
+        wire = tag & 7
+        if wire == 0:
+            value, at = varint(data, at)
+            yield tag >> 3, value
+            continue
+        if wire == 2:
+            size, at = varint(data, at)
+        elif wire in (1, 5):
+            size = 8 if wire == 1 else 4
+        else:
+            raise ValueError(f"wire type {wire}")
+        if at + size > end:
+            raise ValueError("a field longer than its message")
+        yield tag >> 3, data[at : at + size]
+        at += size
+
+
+def grouped(data: memoryview) -> Fields:
+    """The fields of a message by number, in order."""
+    found: Fields = {}
+    for number, value in fields(data):
+        found.setdefault(number, []).append(value)
+    return found
+
+
+def entries(blobs: list[Any]) -> Iterator[tuple[int, Fields]]:
+    """The entries of a map: field 1 is the key, field 2 the message."""
+    for blob in blobs:
+        entry = dict(fields(blob))
+        yield entry.get(1, 0), grouped(entry.get(2, memoryview(b"")))
+
+
+def varint(data: memoryview, at: int) -> tuple[int, int]:
+    """The number at a position, seven bits a byte, lowest first, and the position after it."""
+    byte = data[at]
+    at += 1
+    if byte < 0x80:
+        return byte, at
+    value, shift = byte & 0x7F, 7
+    while shift < 70:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+    raise ValueError("a varint of more than ten bytes")
+
+
+def number(found: Fields, key: int) -> int:
+    """A field's last value as a number; 0 where it is missing."""
+    return int(found.get(key, [0])[-1])
+
+
+def signed(raw: int) -> int:
+    """An int64 from its varint."""
+    return raw - (1 << 64) if raw >> 63 else raw
+
+
+def text(found: Fields, key: int) -> str:
+    """A field's last value as text; empty where it is missing."""
+    return str(found.get(key, [b""])[-1], "utf-8", "replace")
+
+
+def numbers(found: Fields, key: int) -> list[int]:
+    """The int64s of a repeated field, packed or not."""
+    values: list[int] = []
+    for raw in found.get(key, []):
+        if isinstance(raw, int):
+            values.append(signed(raw))
+            continue
+        at = 0
+        while at < len(raw):
+            value, at = varint(raw, at)
+            values.append(signed(value))
+    return values

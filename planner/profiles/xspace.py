@@ -1,0 +1,138 @@
+"""The profiler's .xplane.pb read from its bytes: planes, lines, events and stats, in picoseconds.
+
+A reader of our own, because JAX's ProfileData leaves out the stats of event metadata (hlo_category, flops,
+bytes_accessed) and rounds to ns, and the xprof package brings fifty others. Fields as in
+tsl/profiler/protobuf/xplane.proto. The file is mapped, and what was read of it is given back, so that one of
+gigabytes takes no more memory than what is kept of it.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from planner.errors import Place, UserError
+from planner.profiles import wire
+from planner.profiles.wire import Fields
+from planner.profiles.xspace_lines import (
+    BLOCK,
+    EVENT,
+    AnyLine,
+    FileBytes,
+    Kinds,
+    Line,
+    Metadata,
+    Stats,
+    messages,
+    read_stats,
+    skip,
+)  # fmt: skip
+
+REMEDY = "if it was copied as text or cut short, copy it again as binary"
+
+
+class HasKinds(Protocol):
+    """What a plane's events share, from whatever format."""
+
+    @property
+    def kinds(self) -> Kinds:
+        """The names and stats of events, by id."""
+
+    def forget(self) -> None:
+        """Give back what memory can be."""
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A device, or a host's threads."""
+
+    name: str
+    stats: Stats
+    lines: tuple[AnyLine, ...]
+    metadata: HasKinds = field(repr=False)
+
+    @property
+    def kinds(self) -> Kinds:
+        """Names and stats of its events' metadata, by id."""
+        return self.metadata.kinds
+
+    def line(self, *names: str) -> AnyLine | None:
+        """The first line of one of these names."""
+        return next((line for name in names for line in self.lines if line.name == name), None)
+
+
+def read(path: Path, told: Callable[[str], None] = lambda _: None) -> tuple[Plane, ...]:
+    """The planes of a profile; `told` hears how far it is. Raises UserError when the file can't be read as one."""
+    planes: tuple[Plane, ...] = ()
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            data = FileBytes(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b"")
+        planes = _planes(data, told)
+    except OSError as error:
+        raise UserError(f"can't be read: {error.strerror}", place=Place(path)) from None
+    except wire.DAMAGED:
+        pass  # no profile, or a damaged one
+    if not planes:
+        raise UserError("this is not a profile (XSpace), or it is damaged", place=Place(path), remedy=REMEDY)
+    return planes
+
+
+def parse(data: bytes) -> tuple[Plane, ...]:
+    """The planes of a serialized XSpace."""
+    return _planes(FileBytes(data), lambda _: None)
+
+
+def _planes(data: FileBytes, told: Callable[[str], None]) -> tuple[Plane, ...]:
+    planes = []
+    for number, begin, end in messages(data.view, 0, len(data.view)):
+        if number == 1:
+            told(f"{end / max(len(data.view), 1):.0%} of the planes found")
+            planes.append(_plane(data, begin, end))
+    return tuple(planes)
+
+
+def _plane(data: FileBytes, begin: int, end: int) -> Plane:
+    """A plane between two places: what describes it is read, its lines are only found."""
+    described: Fields = {}
+    lines = []
+    for number, low, high in messages(data.view, begin, end):
+        if number == 3:
+            lines.append((low, high))
+        elif number in (2, 6):
+            described.setdefault(number, []).append(data.view[low:high])
+    metadata = Metadata(data, begin, end)
+    stats = read_stats(described.get(6, []), metadata.names)
+    found = tuple(_line(data, low, high, metadata) for low, high in lines)
+    made = Plane(wire.text(described, 2), stats, found, metadata)
+    metadata.forget()
+    return made
+
+
+def _line(data: FileBytes, begin: int, end: int, metadata: Metadata) -> Line:
+    """A line: its name and begin, which stand around its events."""
+    described: Fields = {}
+    view, at = data.view, begin
+    while at < end:
+        stop = min(at + BLOCK, end)
+        while at < stop:
+            if view[at] == EVENT:
+                size = view[at + 1]
+                if size < 0x80:
+                    at += size + 2
+                else:
+                    size, at = wire.varint(view, at + 1)
+                    at += size
+            else:
+                after = skip(view, at, end)
+                for number, value in wire.fields(view[at:after]):
+                    described.setdefault(number, []).append(value)
+                at = after
+        data.release()
+    if at != end:
+        raise ValueError("a field longer than its message")
+    begin_ps = wire.number(described, 3) * 1000  # the line's timestamp is in ns, its events' offsets in ps
+    return Line(wire.text(described, 2) or wire.text(described, 11), begin_ps, metadata, data, (begin, end))

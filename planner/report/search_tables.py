@@ -1,0 +1,169 @@
+"""What a search found, as a report shows it: the table of the sheet Search, and what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import takewhile
+
+from planner.book.added import added
+from planner.book.sheet import Sheet
+from planner.formulas.headlines import RANGE
+from planner.report.contents import Figure, FigureColumn, FigureTable, SearchFound
+from planner.report.figures import CellFigures, as_said
+from planner.scaled_units import factor
+from planner.spoken import PERCENT
+from planner.xlsx.styles import Look, looks_of
+
+KIND, PLAN, SCENARIO, TIE = "Search", "plan", "scenario_id", "is_tie"  # the sheet, machine names of its columns
+NOW, OFF, SAME = " now", " off", 1e-9  # behind an objective's name: what its scenario comes to, and how far off
+COUNTED = ("1", "chip")
+AIMS = ("Least", "Most")  # what stands beside an objective, whose machine name is in brackets
+SUBJECTS = ("model", "hardware")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A sheet Search: its lines of what was asked, and its table with the machine names of its columns."""
+
+    sheet: Sheet
+    asked: Sequence[tuple[str, str]]
+    table: FigureTable
+
+    @cached_property
+    def place(self) -> Mapping[str, int]:
+        """The columns by their machine names, counted from 0."""
+        return {column.name: at for at, column in enumerate(self.table.columns)}
+
+    @property
+    def aims(self) -> list[str]:
+        """The objectives that the table has numbers of."""
+        names = (text.rpartition("(")[2].rstrip(")") for label, text in self.asked if label in AIMS)
+        return [name for name in names if name in self.place]
+
+    def said(self, row: Sequence[Figure]) -> str:
+        """Which model and chip a plan is of; blank where all are of one."""
+        return " on ".join(row[self.place[name]].text for name in SUBJECTS if name in self.place)
+
+
+def searches(cells: CellFigures) -> list[Found]:
+    """The sheets Search of a workbook, in the order of the tabs."""
+    kinds = (each.sheet for each in added(cells.plan.book.sheets.values()) if each.kind == KIND)
+    return [found for sheet in kinds if (found := _found(cells, sheet))]
+
+
+def found_plans(cells: CellFigures, found: Sequence[Found]) -> tuple[SearchFound, ...]:
+    """Of each the plans as a reader wants them, and all numbers."""
+    return tuple(SearchFound(each.sheet.name, _for_readers(cells, each), each.table) for each in found)
+
+
+def _for_readers(cells: CellFigures, found: Found) -> FigureTable:
+    """A table of fewer columns: what moves in words, ranges as such, and what is now where it is not as found."""
+    names = {each.id: each.name or each.id for each in cells.plan.scenarios}
+    columns = {column.name: column for column in found.table.columns}
+    first = min((found.place[name] for name in found.aims), default=len(columns))
+    moving = [name for name, at in found.place.items() if at < first and name not in (SCENARIO, PLAN, *SUBJECTS)]
+    of_aims = {name + end for name in found.aims for end in (*RANGE, NOW, OFF)}
+    made: dict[str, tuple[FigureColumn, list[Figure]]] = {}
+
+    def add(column: FigureColumn, figures: Iterable[Figure]) -> None:
+        made[column.name] = column, list(figures)
+
+    def cell(name: str) -> list[Figure]:
+        return [row[found.place[name]] for row in found.table.rows]
+
+    add(columns[PLAN], cell(PLAN))
+    if SCENARIO in columns:
+        add(columns[SCENARIO], (replace(each, text=names.get(each.text, each.text)) for each in cell(SCENARIO)))
+    for name in (name for name in SUBJECTS if name in columns):
+        add(columns[name], cell(name))
+    if moving:
+        said = (", ".join(f"{name} {each.text}" for name, each in zip(moving, row, strict=True))
+                for row in zip(*map(cell, moving), strict=True))  # fmt: skip
+        add(FigureColumn("moves", "What moves", "text"), map(_words, said))
+    for name in found.aims:
+        add(columns[name], cell(name))
+        if all(name + end in columns for end in RANGE):
+            ends = zip(*(cell(name + end) for end in RANGE), strict=True)
+            add(FigureColumn(f"{name} range", "80 % of runs", "text"), map(_range, ends))
+        if name + OFF in columns and any(abs(each.number) > SAME for each in cell(name + OFF)):
+            add(columns[name + NOW], cell(name + NOW))
+    for name in (name for name, at in found.place.items() if at >= first and name not in (*found.aims, *of_aims)):
+        add(columns[name], cell(name))
+    rows = zip(*(figures for _, figures in made.values()), strict=True)
+    return FigureTable(tuple(column for column, _ in made.values()), tuple(rows), found.table.notes)
+
+
+def _words(text: str) -> Figure:
+    return Figure(text, "text", text, is_derived=True)
+
+
+def _range(ends: Sequence[Figure]) -> Figure:
+    return _words(" to ".join(each.text for each in ends))
+
+
+def _found(cells: CellFigures, sheet: Sheet) -> Found | None:
+    """What stands on a sheet; None where nobody finds its table any more."""
+    names = next(
+        (row for row, columns in sheet.filled.items() if PLAN in (sheet.text(row, each) for each in columns)), 0
+    )
+    if not names:
+        return None
+    places = [each for each in sheet.filled[names] if sheet.text(names - 1, each)]
+    plan = next((each for each in places if sheet.text(names, each) == PLAN), 0)
+    rows = list(takewhile(lambda row: isinstance(sheet.value(row, plan), float), range(names + 1, 1 << 20)))
+    asked = _asked(sheet, names - 1)
+    if not plan or not rows:
+        return None
+    looks = looks_of(cells.plan.book.package)
+    made = [_column(cells, sheet, looks, names, rows, place) for place in places]
+    figures = (
+        tuple(_figure(cells, sheet, row, place, *of) for place, of in zip(places, made, strict=True)) for row in rows
+    )
+    notes = tuple(f"{label}: {text}." for label, text in asked)
+    return Found(sheet, asked, FigureTable(tuple(column for column, _ in made), tuple(figures), notes, sheet.name))
+
+
+def _asked(sheet: Sheet, below: int) -> list[tuple[str, str]]:
+    """The lines above the table: a label and a text, which may go on in the next row."""
+    lines: list[tuple[str, str]] = []
+    for row in range(1, below):
+        label, text = sheet.text(row, 1), sheet.text(row, 2)
+        if text and label:
+            lines.append((label, text))
+        elif text and lines:
+            lines[-1] = lines[-1][0], f"{lines[-1][1]} {text}"
+    return lines
+
+
+def _column(
+    cells: CellFigures, sheet: Sheet, looks: Sequence[Look], names: int, rows: Sequence[int], place: int
+) -> tuple[FigureColumn, float]:
+    """A column in the unit of its quantity, and how many of that one of its cells' unit is."""
+    name, label = sheet.text(names, place), sheet.text(names - 1, place)
+    if not any(isinstance(cells.plan.at(sheet.name, row, place), float) for row in rows):
+        return FigureColumn(name, label, "text"), 1.0
+    style = sheet.cells[rows[0], place].style
+    if style is not None and looks[style].number_format.endswith("%"):
+        return FigureColumn(name, label, PERCENT), 1.0
+    quantity, (short, _, unit) = cells.row(name.partition(" ")[0]), label.rpartition(" (")
+    known = quantity.unit if quantity else "1"
+    if not short:
+        return FigureColumn(name, label, known), 1.0
+    try:
+        return FigureColumn(name, short, known), factor(unit.rstrip(")"), known)
+    except ValueError:
+        return FigureColumn(name, short, unit.rstrip(")")), 1.0
+
+
+def _figure(cells: CellFigures, sheet: Sheet, row: int, place: int, column: FigureColumn, scale: float) -> Figure:
+    if cells.plan.at(sheet.name, row, place) in (None, ""):
+        return Figure(None, column.unit, "")
+    figure = cells.at(sheet.name, row, place, column.unit)
+    if not figure.is_number:
+        return figure
+    if column.name == TIE:
+        return replace(figure, text="yes" if figure.number else "no")
+    figure = figure if scale == 1 else replace(figure, value=figure.number * scale, is_derived=True)
+    return figure if column.unit in COUNTED else as_said(figure)

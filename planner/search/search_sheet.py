@@ -1,0 +1,234 @@
+"""The sheet Search: what was asked of a search and what it found, as a table and a chart, in a workbook of its own or
+beside the scenarios that its plans became.
+"""  # fmt: skip
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from textwrap import wrap
+
+from openpyxl.workbook import Workbook
+
+from planner.formulas.evaluation import Results
+from planner.formulas.headlines import RANGE, fit
+from planner.formulas.template import Row
+from planner.search.computing import Plans
+from planner.search.extrapolated import extrapolated
+from planner.search.odds import better
+from planner.search.optimum import Found, Plan
+from planner.search.request import Request
+from planner.search.search_chart import chart as front_chart
+from planner.search.sheet import (
+    Head,
+    assumptions,
+    finished,
+    head,
+    put_table,
+    question,
+    raise_titles,
+    widen,
+)
+from planner.search.space import Space
+from planner.search.sweep import texts
+from planner.search.told import alike, binds, left_out, tied, worded
+from planner.workbook import cell_styles, charts
+from planner.workbook.cell_styles import COUNT, PERCENT, YES_NO
+from planner.workbook.page import Live, Page
+from planner.xlsx.address import column_letters
+
+NAME = "Search"
+PURPOSE = "The best plans that planner optimize found."
+FIRST_ROW, LETTERS = 5, 72  # of what was asked, and how many of a line stand left of the chart
+LEFT = 2  # places, each as wide as a quarter of a laptop's screen, left of the chart
+REFUSERS = 4  # checks that are named
+CHANCE = "Better than the first"
+Now = Callable[[Row, int], str]
+"""The formula of what a row of the template comes to now, in the scenario whose id stands in column A of a row."""
+
+
+def workbook(asked: Request, found: Found) -> tuple[bytes, int]:
+    """The sheet as the bytes of a workbook, beside it what is assumed; and how many plans it lists."""
+    book = Workbook()
+    book.remove(book.active)
+    cell_styles.install(book)
+    page = Page(book, NAME, NAME, PURPOSE)
+    plans = listed(asked, found)
+    fill(page, asked, found, plans)
+    moved = {name for plan in plans[:1] for name in plan.moved}
+    return finished(book, [page, assumptions(book, asked, moved)]), len(plans)
+
+
+def listed(asked: Request, found: Found) -> list[Plan]:
+    """All plans of the front, or the best, in their order, each with all rows."""
+    template, plans = asked.template, dict[int, Plan]()
+    is_text = {row.name: row.unit == "text" for row in template.rows}
+    for chosen in found.chosen:
+        space = Space([chosen.moved])
+        for block, rows in Plans(template, chosen.subject.facts, asked.given, space, list(is_text)).each(
+            lambda _, rows: rows
+        ):
+            flat = {name: block.flat(array) for name, array in rows.items()}
+            words = {name: texts(flat[name]) for name in space.names if is_text[name]}
+            for at in range(block.count):
+                arrays = {name: array[at] for name, array in flat.items()}
+                moved = {name: words[name][at] if name in words else float(arrays[name]) for name in space.names}
+                results = Results(template, arrays, {**asked.given, **moved}, {})
+                place = block.start + at
+                plans[int(chosen.ranks[place])] = Plan(chosen.subject, moved, results, bool(chosen.is_tie[place]))
+    return [plans[rank] for rank in sorted(plans)]
+
+
+def fill(
+    page: Page, asked: Request, found: Found, plans: Sequence[Plan], ids: Mapping[int, str] | None = None,
+    now: Now | None = None,
+) -> None:  # fmt: skip
+    """Put the search on a page: what was asked and found, the chart beside it, the plans below.
+
+    `ids` are the scenarios that plans became, by their places; `now` gives formulas of what these come to.
+    """
+    lines = [(label, part) for label, text in _told(asked, found, plans) for label, part in _parted(label, text)]
+    for at, (label, text) in enumerate(lines, start=FIRST_ROW):
+        page.put(at, 1, label, "plan_label")
+        page.put(at, 2, text, "plan_text")
+    at = FIRST_ROW + max(len(lines), charts.LINE_ROWS) + 1
+    table = _Table(asked, found, plans, ids or {}, now)
+    heads = [each for each, _ in table.columns]
+    cells = [[cell(place, at + 2 + place) for _, cell in table.columns] for place in range(len(plans))]
+    below = put_table(page, at, heads, cells)
+    widen(page, at, heads, below, with_names=ids is None)
+    _rule(page, range(FIRST_ROW, FIRST_ROW + len(lines)))
+    page.corner = "B4"
+    rows = range(at + 2, at + 2 + len(plans))
+    chart = front_chart(page, heads, table.place, found, plans, rows)
+    page.sheet.add_chart(chart, charts.placed(page, FIRST_ROW, 0, LEFT, 2))
+    if found.of_each:
+        _of_each(page, below + 1, asked, found)
+
+
+def _rule(page: Page, rows: range) -> None:
+    """Let the lines of what was asked reach to the chart, over cells that are empty."""
+    column, left = 3, LEFT * charts.WIDE - page.pixels(1) - page.pixels(2)
+    while left > page.pixels(column):
+        for row in rows:
+            page.put(row, column, None, "plan_text")
+        column, left = column + 1, left - page.pixels(column)
+
+
+def _parted(label: str, text: str) -> list[tuple[str, str]]:
+    """A line as several that are short enough."""
+    parts = wrap(text, LETTERS) or [""]
+    return [(label if at == 0 else "", part) for at, part in enumerate(parts)]
+
+
+def _told(asked: Request, found: Found, plans: Sequence[Plan]) -> list[tuple[str, str]]:
+    """What was asked, how many plans were tried and refused, and what is the same in all that are listed."""
+    template, several = asked.template, len(found.objectives) > 1
+    lines = question(asked)
+    for each in found.objectives:
+        lines.append(("Least" if each.is_least else "Most", f"{each.row.label} ({each.row.name})"))
+    if asked.given:
+        typed = (f"{name} {worded(template.row(name), value)}" for name, value in asked.given.items())
+        lines.append(("Typed", ", ".join(typed)))
+    lines.append(("Searched", ", ".join(found.plans[0].moved)))
+    every = "every check and condition" if asked.conditions else "every check"
+    lines.append(("Tried", f"{found.tried:,} plans, {found.passed:,} pass {every}"))
+    for name, count in sorted(found.refused.items(), key=lambda each: -each[1])[:REFUSERS]:
+        lines.append(("Refused by", f"{template.row(name).label}: {count:,}"))
+    if found.unknown:
+        lines.append(("Left out", f"an objective is N/A: {left_out(asked, found)}"))
+    if several:
+        lines.append(("Front", f"{found.front:,} plans; none is better in all objectives than any of these"))
+    elif found.ties > 1:
+        lines.append(("Ties", tied(asked, found)))
+    same = ", ".join(f"{name} {worded(template.row(name), value)}" for name, value in alike(plans).items())
+    return [*lines, *([("In all listed", same)] if same else [])]
+
+
+Cells = Callable[[int, int], object]
+"""What stands in a column for the plan at a place, in a row of the sheet."""
+
+
+class _Table:
+    """The columns of the plans, each a head and what gives its cells; and which of them are drawn."""
+
+    def __init__(
+        self, asked: Request, found: Found, plans: Sequence[Plan], ids: Mapping[int, str], now: Now | None
+    ) -> None:
+        self.asked, self.found, self.plans = asked, found, plans
+        self.columns: list[tuple[Head, Cells]] = []
+        self.place: dict[str, int] = {}  # of an objective, and the ends of its range, the number of its column from 0
+        if ids:
+            self._add(Head("Scenario", "scenario_id"), lambda at, _: ids.get(at, ""))
+        self._add(Head("Plan", "plan", COUNT), lambda at, _: float(at + 1))
+        for kind, title in (("model", "Model"), ("hardware", "Chip")):
+            if len({getattr(each, kind) for each in asked.subjects}) > 1:
+                self._add(Head(title, kind), lambda at, _, kind=kind: getattr(plans[at].subject, kind))  # type: ignore[misc]
+        objectives = [each.row for each in found.objectives]
+        same, names = alike(plans), {each.name for each in objectives}
+        for name in (each for each in plans[0].moved if each not in same and each not in names):
+            if len({plan.moved.get(name) for plan in plans}) > 1:
+                self._row(asked.template.row(name))
+        for row in objectives:
+            self._objective(row, now if ids else None)
+        if len(objectives) == 1:
+            self._off_best()
+        memory = fit(asked.template)
+        if memory and memory.needed not in names:
+            self._row(asked.template.row(memory.needed))
+        self._words("Extrapolated", "extrapolated", [extrapolated(asked, plan) for plan in plans])
+        self._words("What binds", "what binds", [binds(asked, found, plan) for plan in plans])
+
+    def _add(self, each: Head, cells: Cells) -> None:
+        self.columns.append((each, cells))
+
+    def _row(self, row: Row) -> None:
+        """A row of the template, as found."""
+        self.place[row.name] = len(self.columns)
+        self._add(head(row), lambda at, _: self.plans[at].results.value(row.name))
+
+    def _objective(self, row: Row, now: Now | None) -> None:
+        """An objective with its range; and of the scenarios what it comes to now, and by how much that is off."""
+        template, own = self.asked.template, head(row)
+        self._row(row)
+        for each in (template.by_name[row.name + end] for end in RANGE if row.name + end in template.by_name):
+            self._row(each)
+        if now is None:
+            return
+        column = len(self.columns) + 1
+        found = column_letters(self.place[row.name] + 1)
+        mine = own._replace(label=f"Now: {own.label}", name=f"{row.name} now")
+        self._add(mine, lambda _, at: Live(now(row, at)))
+        off = f'IFERROR({column_letters(column)}{{0}}/{found}{{0}}-1,"")'
+        moved = Head(f"Now off what was found: {row.label}", f"{row.name} off", "+0.0%;-0.0%;0.0%")
+        self._add(moved, lambda _, at: Live(off.format(at)))
+
+    def _off_best(self) -> None:
+        aim, best = self.found.objectives[0], self.found.best
+        costs = [float(aim.cost(plan.results[aim.row.name])) for plan in self.plans]
+        self._add(Head("Off the best", "off the best", PERCENT), lambda at, _: costs[at] / best - 1)
+        self._add(Head("Can't be told from the best", "is_tie", YES_NO), lambda at, _: float(self.plans[at].is_tie))
+
+    def _words(self, label: str, name: str, said: Sequence[str]) -> None:
+        """A column of words, left out where none are said."""
+        if any(said):
+            self._add(Head(label, name), lambda at, _: said[at])
+
+
+def _of_each(page: Page, at: int, asked: Request, found: Found) -> None:
+    """The best of each model and chip, and how likely it is better than the best of all."""
+    aim, (best, *_) = found.objectives[0], found.of_each
+    rows = [
+        aim.row,
+        *(asked.template.by_name[name] for end in RANGE if (name := aim.row.name + end) in asked.template.by_name),
+    ]
+    page.section(at, "The best of each model and chip", 2 + len(rows))
+    heads = [Head("Model and chip", "subject"), *map(head, rows), Head(CHANCE, "chance", "0%")]
+    cells = []
+    for plan in found.of_each:
+        chance = better(aim, plan, best) if plan is not best else None
+        cells.append(
+            [plan.subject.said, *(plan.results.value(row.name) for row in rows), chance if chance is not None else ""]
+        )
+    put_table(page, at + 1, heads, cells)
+    raise_titles(page, at + 1, heads)
+    page.close_rows([at + 2])

@@ -1,0 +1,44 @@
+"""What two plans may differ by and still be told apart by no published run: the error that they don't share.
+
+A range is of one run: from run to run, from source to source, from model to model. Of these, two plans of one model on
+one chip share the most, and so do two chips of one calibration, fitted to the same runs. What is left is measured: of
+two published runs of a source, a model and a chip that differ in layout, 80 % are off alike but for the calibration's
+`tie` (planner/validation/ranges.py). No tie is wider than a range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from planner.catalog import Value
+from planner.catalog.calibration_columns import MIXES, OF_LAYOUTS, TIE
+from planner.formulas.evaluation import Results, evaluate
+from planner.formulas.expected import FAMILIES
+from planner.search.request import Subject
+
+CALIBRATION = "calibration"
+
+
+def share_errors(one: Subject, other: Subject) -> bool:
+    """Whether they are one model on one chip, or on two chips of one calibration that is fitted to runs of its own."""
+    if one.model != other.model:
+        return False
+    calibrations = {(each.facts.hardware or {}).get(CALIBRATION) for each in (one, other)}
+    return one.hardware == other.hardware or (len(calibrations) == 1 and not calibrations & {None, *FAMILIES})
+
+
+def unshared(subject: Subject, plan: Results) -> Results:
+    """A plan of a subject with ranges that hold the error alone which another plan doesn't share with it."""
+    by_id = subject.facts.by_id
+    rows = {name: {**cells, **dict(_ends(cells))} for name, cells in by_id.get(CALIBRATION, {}).items()}
+    return evaluate(plan.template, replace(subject.facts, by_id={**by_id, CALIBRATION: rows}), plan.given)
+
+
+def _ends(cells: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
+    """The ends of each kind's range, drawn together to what a tie may be."""
+    for name in (f"{kind}_{mix}_" for kind in OF_LAYOUTS for mix in MIXES):
+        tie, low, high = cells.get(name + TIE), cells.get(name + "low"), cells.get(name + "high")
+        if isinstance(tie, float) and isinstance(low, float) and isinstance(high, float):
+            yield name + "low", max(low, 1 / tie)
+            yield name + "high", min(high, tie)

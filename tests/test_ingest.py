@@ -1,0 +1,352 @@
+"""A profile in the workbook of its plan: the run, recognised cases, the sheet Profile; and what it says by itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from math import isnan
+from pathlib import Path
+
+import openpyxl
+import pytest
+from click.testing import CliRunner, Result
+
+from planner.cli import group
+from planner.compare.comparison_sheet import find
+from planner.compare.prediction import hardware
+from planner.compare.runs_table import read as read_runs
+from planner.errors import UserError
+from planner.ingest import first_page, operation_rows, profile_sheet
+from planner.ingest.cases import cases_of
+from planner.ingest.device import Chip, chip_of
+from planner.ingest.first_page import PlannedStep
+from planner.ingest.waste import Peaks, peaks_of
+from planner.measure.measurements_csv import checked_measurements
+from planner.profiles.profile import Device, Operation, Parts, Profile, Shape, Step
+from planner.report.gather import gather
+from planner.xlsx.opc import Package
+from tests import sample_profile
+from tests.backfills import rows
+from tests.workbooks import write_plan
+
+ID = "llama3_8b_on_tpu_v5p"
+V5P = Chip("tpu-v5p", "TPU v5", row=dict(hardware().rows["tpu-v5p"]))
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample profile."""
+    return sample_profile.write(tmp_path_factory.mktemp("profile"))
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    """The plan of its run."""
+    path = tmp_path / "plan.xlsx"
+    write_plan(path, ["llama3-8b"], ["tpu-v5p"], ["training"], n_chips=8, batch_tokens=65536, seq_len=8192)
+    return path
+
+
+def command(*words: object) -> Result:
+    """Run planner with these words."""
+    return CliRunner().invoke(group, [str(word) for word in words])
+
+
+def ingest(profile: Path, plan: Path, *more: str) -> Result:
+    """Put the profile into the plan."""
+    return command("ingest", profile, "--into", plan, *more)
+
+
+def lines(path: Path) -> dict[str, tuple[object, ...]]:
+    """The first lines of the sheet Profile by their label: measured, unit, plan's, what that is, note."""
+    sheet = openpyxl.load_workbook(path)["Profile"]
+    found = {}
+    for row in sheet.iter_rows(min_row=6, max_col=6, values_only=True):
+        if row[0] is None:
+            break
+        found[row[0]] = row[1:]
+    return found
+
+
+def operation(name: str = "fusion.1", **columns: object) -> Operation:
+    """An operation that took a millisecond, ten times."""
+    made = Operation(name, "jit_f", "convolution fusion", "fusion", "compute", 10, 0.01, 0.001, 0.01)
+    return replace(made, **columns)  # type: ignore[arg-type]
+
+
+def of(*operations: Operation, kind: str | None = "TPU v5", **columns: object) -> Profile:
+    """A profile of one device and one step with these operations."""
+    busy = sum(each.self_time for each in operations)
+    parts = Parts(compute=busy)
+    device = Device("/device:TPU:0", "host", kind, {}, 0.0, busy, busy, parts, (Step(0, 0.0, busy, "whole", parts),),
+                    operations=operations)  # fmt: skip
+    return replace(Profile(("p.xplane.pb",), "xplane", kind, ("host",), (device,)), **columns)  # type: ignore[arg-type]
+
+
+def test_a_step_lands_beside_what_is_expected(profile: Path, plan: Path) -> None:
+    """The median step of the slowest host is a run of the scenario, with its spread, number and chip."""
+    done = ingest(profile, plan, "--device", "tpu-v5p", "--note", "the first pod")
+    (run,) = read_runs(find(Package.read(plan)))
+    times = sorted(sample_profile.step_time(step) for step in range(sample_profile.STEPS))
+    assert run.measured == pytest.approx((times[1] + times[2]) / 2, rel=1e-9)
+    assert (run.scenario, run.row, run.samples, run.flags) == (ID, "step_time_expected", sample_profile.STEPS, "")
+    assert (run.note, run.method) == ("the first pod", "profile")
+    assert "within its range" in done.output
+    assert command("check", plan).exit_code == 0
+
+
+def test_recognised_operations_are_rows_with_a_prediction(profile: Path, plan: Path) -> None:
+    """The matmuls and the collective of the sample, each shape once, with all its runs and what is predicted of it."""
+    n_cases = len(rows(plan))
+    ingest(profile, plan, "--device", "tpu-v5p")
+    new = {(row.text("template"), row.number_in("d_out")): row for row in rows(plan)[n_cases:]}
+    assert set(new) == {("matmul", 14336), ("matmul", 4096), ("matmul", 128256), ("collective", None)}
+    matmul = new["matmul", 14336]
+    assert matmul.number_in("measured_time") == pytest.approx(4.3e-3, rel=1e-6)
+    assert matmul.number_in("n_samples") == 288 * sample_profile.STEPS * sample_profile.HOSTS
+    assert matmul.number_in("flops") == 2 * 8192 * 4096 * 14336
+    assert (matmul.text("hardware_id"), matmul.text("device")) == ("tpu-v5p", "unknown")
+    gathered = new["collective", None]
+    assert gathered.inputs["array_bytes"] == 14336 * 4096 * 2
+    assert gathered.inputs["axis_size"] == 8
+    assert gathered.number_in("measured_time") == pytest.approx(4.8e-3, rel=1e-6)
+
+
+def test_each_first_line_stands_beside_the_plans_own_part(profile: Path, plan: Path) -> None:
+    """The step, MFU on the plan's FLOPs, exposed communication, idle and the largest waste, counted by hand."""
+    ingest(profile, plan, "--device", "tpu-v5p")
+    found = lines(plan)
+    (run,) = read_runs(find(Package.read(plan)))
+    assert run.expected is not None
+    step = run.measured * 1e3
+    assert found["Step time"][:3] == pytest.approx((step, "ms", run.expected * 1e3))
+    measured, unit, planned = found["MFU on the plan's FLOPs"][:3]
+    assert unit == "%"
+    assert measured == pytest.approx(planned * run.expected / run.measured)  # type: ignore[operator]
+    assert found["Exposed communication"][0] == pytest.approx(32 * 4.8)
+    assert found["Exposed communication"][3] == "Communication that no work hides"
+    assert found["Idle"][0] == pytest.approx(25.0)
+    assert found["Gap 1"][0] == pytest.approx(25.0)
+    efficiency = 2 * 8192 * 4096 * 14336 / 4.59e14 / 4.3e-3
+    assert found["Largest waste"][0] == pytest.approx(288 * 4.3 * (1 - efficiency), rel=1e-3)
+    assert "fusion.1" in str(found["Largest waste"][4])
+    parts = {row[0].value: row[1].value for row in openpyxl.load_workbook(plan)["Profile"].iter_rows(max_col=2)}
+    names = [name.capitalize() for name, _ in profile_sheet.PARTS]
+    assert sum(parts[name] for name in names) == pytest.approx(parts["All of them"])
+    assert parts["All of them"] == pytest.approx(step, rel=1e-3)
+
+
+def test_a_profile_that_is_ingested_again_changes_its_sheet_alone(profile: Path, plan: Path) -> None:
+    """No second run, no second row, no second sheet."""
+    ingest(profile, plan, "--device", "tpu-v5p")
+    before = Package.read(plan)
+    done = ingest(profile, plan, "--device", "tpu-v5p")
+    after = Package.read(plan)
+    assert "0 updated, 0 appended, 4 unchanged" in done.output
+    assert list(after.sheets()) == list(before.sheets())
+    assert len(read_runs(find(after))) == 1
+    part = after.sheets()["Comparison"]
+    assert after.parts[part] == before.parts[part]
+
+
+def test_an_unknown_device_is_never_guessed(profile: Path, plan: Path) -> None:
+    """Without --device its run is marked and its operations stay out of the Comparison, whose rows predict a chip."""
+    n_cases = len(rows(plan))
+    done = ingest(profile, plan)
+    (run,) = read_runs(find(Package.read(plan)))
+    assert run.flags == "unknown_device"
+    assert len(rows(plan)) == n_cases
+    assert "say it with --device" in done.output
+
+
+def test_another_chip_than_the_scenarios_is_marked(profile: Path, plan: Path) -> None:
+    """Its run is flagged, and its cases predict the chip that they ran on."""
+    n_cases = len(rows(plan))
+    ingest(profile, plan, "--device", "tpu-v6e")
+    (run,) = read_runs(find(Package.read(plan)))
+    assert "other_hardware" in run.flags
+    assert {row.text("hardware_id") for row in rows(plan)[n_cases:]} == {"tpu-v6e"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--device", "tpu-v5q"), "tpu-v5p"),
+        (("--scenario", "llama3_8b_on_tpu_v5"), f"did you mean {ID}"),
+        (("--of", "decode_step_time"), "plans no decode_step_time"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_writes_nothing(
+    profile: Path, plan: Path, words: tuple[str, ...], message: str
+) -> None:
+    """An unknown chip, scenario or row: code 2, and the workbook as it was."""
+    before = plan.read_bytes()
+    done = ingest(profile, plan, *words)
+    assert (done.exit_code, done.output.count("\n")) == (2, 1), done.output
+    assert message in done.output
+    assert plan.read_bytes() == before
+
+
+def test_settings_of_a_workbook_want_one(profile: Path) -> None:
+    """--scenario without --into is refused in one line."""
+    done = command("ingest", profile, "--scenario", ID)
+    assert (done.exit_code, done.output.count("\n")) == (2, 1)
+    assert "--into plan.xlsx" in done.output
+
+
+def test_a_write_that_fails_leaves_the_workbook_as_it_was(
+    profile: Path, plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of a profile lands in one write: where the sheet can't be made, neither run nor cases are there."""
+    before = plan.read_bytes()
+
+    def fail(*_: object) -> None:
+        raise UserError("no room")
+
+    monkeypatch.setattr("planner.workbook.added_sheet.put", fail)
+    assert ingest(profile, plan, "--device", "tpu-v5p").exit_code == 2
+    assert plan.read_bytes() == before
+
+
+def test_cases_go_into_a_csv_that_backfill_takes(profile: Path, tmp_path: Path) -> None:
+    """Four rows with key, chip, median and count; without --device they are flagged, so that no fit uses them."""
+    csv = tmp_path / "m.csv"
+    command("ingest", profile, "--csv", csv, "--device", "tpu-v5p")
+    found = checked_measurements(csv)
+    assert {row.template for row in found} == {"matmul", "collective"}
+    assert all(row.hardware_id == "tpu-v5p" and row.n_samples and not isnan(row.t_mad) for row in found)
+    assert not any(row.flags for row in found)
+    csv.unlink()
+    command("ingest", profile, "--csv", csv)
+    assert {row.flags for row in checked_measurements(csv)} == {"unknown_device"}
+
+
+def test_the_report_has_a_section_of_the_profile(profile: Path, plan: Path) -> None:
+    """Its lines are those of the sheet, in the units that people say; an empty one says why."""
+    ingest(profile, plan, "--device", "tpu-v5p")
+    runs, table = gather(plan).own
+    assert (runs.title, table.title) == ("Your runs", "Profile")
+    said = {row[0].text: row for row in table.rows}
+    assert said["Exposed communication"][1].text == "154 ms"
+    assert said["Steps"][1].text == "4"
+    assert json.dumps(said["MFU on the plan's FLOPs"][1].text).endswith(' %"')
+
+
+def test_the_sheet_survives_an_update(profile: Path, plan: Path) -> None:
+    """Sheets of another workload come by a merge; the sheet Profile, the run and the measured rows stay."""
+    ingest(profile, plan, "--device", "tpu-v5p")
+    before = lines(plan), [row.number_in("measured_time") for row in rows(plan)]
+    assert command("scenario", "add", plan, "serving", "--workload", "inference").exit_code == 0
+    assert (lines(plan), [row.number_in("measured_time") for row in rows(plan)]) == before
+    assert len(read_runs(find(Package.read(plan)))) == 1
+    assert command("check", plan).exit_code == 0
+
+
+def test_a_device_goes_by_its_name_in_the_file() -> None:
+    """The name as the hardware table has it; another's --device is refused, and an unknown name has the closest."""
+    table = hardware()
+    assert chip_of(of(operation(), kind="TPU v5"), "", table).id == "tpu-v5p"
+    assert chip_of(of(operation(), kind="TPU v6 Lite"), "", table).id == "tpu-v6e"
+    with pytest.raises(UserError, match="is of TPU v5, which is tpu-v5p"):
+        chip_of(of(operation()), "tpu-v6e", table)
+    unknown = chip_of(of(operation(), kind="AMD Instinct MI300X VF"), "", table)
+    assert (unknown.id, "the closest: AMD Instinct MI300X" in unknown.said) == ("", True)
+    assert chip_of(of(operation(), kind="AMD Instinct MI300X VF"), "mi300x", table).id == "mi300x"
+
+
+def test_attention_needs_to_know_its_mask() -> None:
+    """Causal or not is told by the FLOPs; a single query has none to tell; without FLOPs there is no case."""
+    arrays = tuple(Shape("bf16", (2, 8, 512, 128)) for _ in range(3))
+    whole = 4.0 * 2 * 8 * 512 * 512 * 128
+    attention = operation("flash_attention", category="custom-call", opcode="custom-call", operands=arrays)
+    for flops, causal in ((whole, "is_causal=0"), (whole / 2, "is_causal=1")):
+        (row,) = cases_of(of(replace(attention, flops=flops)), V5P).rows
+        assert causal in row.case_key
+    assert cases_of(of(attention), V5P).rows == ()
+    assert cases_of(of(attention), V5P).share == 1.0
+
+
+def test_halves_of_a_collective_are_no_case() -> None:
+    """The time of a start or a done is not that of the collective; one without a known group has no size."""
+    array = (Shape("f32", (1024, 1024)),)
+    reduce = operation("all-reduce.1", category="all-reduce", opcode="all-reduce", part="communication",
+                       result=array, operands=array, group_size=4)  # fmt: skip
+    (row,) = cases_of(of(reduce), V5P).rows
+    assert "array_bytes=4194304,axis_size=4,collective=all_reduce" in row.case_key
+    done = replace(reduce, name="all-reduce-done.1", opcode="all-reduce-done")
+    assert cases_of(of(done), V5P).rows == ()
+    assert cases_of(of(replace(reduce, group_size=None)), V5P).rows == ()
+
+
+def test_a_core_is_told_from_its_chip() -> None:
+    """Where the profile's device has half of the chip's peak, its cases are flagged: the row predicts a chip."""
+    matmul = operation(flops=2.0 * 512**3, result=(Shape("bf16", (512, 512)),),
+                       operands=(Shape("bf16", (512, 512)), Shape("bf16", (512, 512))))  # fmt: skip
+    found = of(matmul)
+    core = replace(found.devices[0], peak_flops=2.3e14, peak_bandwidth=1.3e12)
+    (row,) = cases_of(replace(found, devices=(core,)), V5P).rows
+    assert row.flags == "part_of_chip"
+    assert cases_of(found, V5P).rows[0].flags == ""
+
+
+def test_peaks_are_the_files_own_else_the_data_sheets() -> None:
+    """And their source is said; without a chip there are none, with the reason."""
+    device = of(operation()).devices[0]
+    assert peaks_of(replace(device, peak_flops=1e14, peak_bandwidth=1e12), V5P).source == "the profile's own"
+    assert peaks_of(device, V5P).flops == pytest.approx(4.59e14)
+    assert peaks_of(device, Chip("", "unknown", "nothing names it")).why == "no peaks: nothing names it"
+
+
+def test_facts_that_are_missing_have_a_reason() -> None:
+    """No step, no idle time, no peaks: N/A with what the profile says of it."""
+    bare = of(operation(), lacks={"steps": "no step is marked", "gap": "the table has no idle time"})
+    device = replace(bare.devices[0], steps=(), parts=Parts(compute=0.01, gap=None))
+    peaks = Peaks(None, None, why="no peaks: unknown")
+    found = {line.label: line for line in first_page.lines(replace(bare, devices=(device,)), None, peaks)}
+    assert (found["Step time"].said, found["Step time"].note) == ("N/A", "no step is marked")
+    assert (found["Idle"].said, found["Idle"].note) == ("N/A", "the table has no idle time")
+    assert (found["Largest waste"].said, found["Largest waste"].note) == ("N/A", "no peaks: unknown")
+    assert found["MFU on the plan's FLOPs"].note.startswith("no plan")
+
+
+def test_one_step_has_no_spread() -> None:
+    """n = 1 is said, and no spread is made up."""
+    found = {line.label: line for line in first_page.lines(of(operation()), None, Peaks(None, None))}
+    assert "n = 1" in found["Step time"].note
+    assert found["Step time: spread"].said == "N/A"
+
+
+def test_mfu_follows_the_time() -> None:
+    """A step twice as long as expected has half of the expected MFU."""
+    step = PlannedStep("s", "Step", 2.0, mfu=0.4)
+    assert step.utilisation(4.0) == pytest.approx(0.2)
+    assert replace(step, mfu=None).utilisation(4.0) is None
+
+
+def test_many_operations_are_told_by_what_they_share() -> None:
+    """Of more than have room those that differ in their number alone are one row, and no time is lost."""
+    many = [operation(f"fusion.{number}") for number in range(operation_rows.MOST + 1)]
+    (row,) = operation_rows.rows(of(*many), Peaks(None, None))
+    assert row.name == f"fusion ({len(many)} alike)"
+    assert row.one.self_time == pytest.approx(0.01 * len(many))
+    assert len(operation_rows.rows(of(*many[:3]), Peaks(None, None))) == 3
+
+
+def test_each_scenario_has_a_sheet_of_its_own(profile: Path, plan: Path) -> None:
+    """The second scenario's profile leaves the first one's; a newer one of either replaces its own."""
+    assert command("scenario", "add", plan, "again").exit_code == 0
+    assert "any of 2 scenarios" in ingest(profile, plan, "--device", "tpu-v5p").output
+    for scenario in (ID, "again", ID, "again"):
+        ingest(profile, plan, "--device", "tpu-v5p", "--scenario", scenario)
+    assert [name for name in Package.read(plan).sheets() if name.startswith("Profile")] == ["Profile", "Profile_again"]
+    assert [table.title for table in gather(plan).own] == ["Your runs", "Profile", "Profile of again"]
+
+
+def test_a_kernel_whose_flops_nobody_told_has_no_roofline() -> None:
+    """A custom call's bytes alone say nothing of what it computes: no efficiency, and no waste that isn't one."""
+    peaks = peaks_of(of(operation()).devices[0], V5P)
+    kernel = operation("splash", category="custom-call", opcode="custom-call", bytes=1e6)
+    (row,) = operation_rows.rows(of(kernel), peaks)
+    assert (row.efficiency, row.bound) == (None, "")
+    assert row.lacking.startswith("flops: ")
+    assert operation_rows.rows(of(replace(kernel, flops=1e9)), peaks)[0].efficiency is not None

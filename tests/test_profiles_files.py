@@ -1,0 +1,122 @@
+"""Files that are no profile, or a damaged one: one clear line each. And what of a folder is read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from planner.errors import UserError
+from planner.profiles.reading import read
+from tests.measure_encoder import Span, space
+
+SPANS = [
+    Span(f"%fusion.{n} = f32[8,4]{{1,0}} dot(f32[8,2]{{1,0}} %a, f32[2,4]{{1,0}} %b)", n * 9, 5, {"run_id": 3})
+    for n in range(9)
+]
+PLANES = space(
+    {"/device:TPU:0": {"XLA Modules": [Span("jit_f(1)", 0, 99)], "XLA Ops": SPANS}}, {"device_type_string": "TPU v4"}
+)
+STREAMS = space({
+    "/device:GPU:0": {"Stream #1": [Span("k", 5, 9, {"correlation_id": 1, "hlo_op": "dot.1", "hlo_module": "jit_f"})]},
+    "/host:CPU": {"python": [Span("s", 0, 9, {"step_num": 1}), Span("l", 1, 1, {"correlation_id": 1})]},
+    "/host:metadata": {"x": []},
+})  # fmt: skip
+THREADS = space({"/host:CPU": {"t": [
+    Span("dot.1", 1, 2, {"hlo_op": "dot.1", "hlo_module": "f", "run_id": 1, "device_ordinal": 0, "_p": 7}),
+    Span("end: dot.1", 5, 2, {"_c": 7}),
+]}})  # fmt: skip
+TRACE = json.dumps({"traceEvents": [
+    {"ph": "X", "cat": "kernel", "name": "k", "ts": 1.5, "dur": 2, "pid": 0, "args": {"device": 0, "correlation": 1}},
+    {"ph": "X", "cat": "cuda_runtime", "name": "l", "ts": 1.0, "dur": 1, "pid": 1, "args": {"correlation": 1}},
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "ts": 0.5, "dur": 9, "pid": 1},
+]}).encode()  # fmt: skip
+
+
+def refused(path) -> str:
+    """The line that a file or folder is refused with."""
+    with pytest.raises(UserError) as error:
+        read(path, progress=lambda _: None)
+    assert "\n" not in error.value.line()
+    return error.value.line()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("empty.xplane.pb", b"", "the file is empty"),
+        ("empty.trace.json.gz", gzip.compress(b""), "the file is empty"),
+        ("text.xplane.pb", b"hello, world", "this is not a profile"),
+        ("cut.xplane.pb", PLANES[:-40], "cut short"),
+        ("cut.xplane.pb.gz", gzip.compress(PLANES)[:-20], "ends in the middle"),
+        ("cut.trace.json.gz", gzip.compress(TRACE * 99)[:-20], "ends in the middle"),
+        ("cut.trace.json", TRACE[:-30], "the file ends in the middle"),
+        ("damaged.trace.json.gz", gzip.compress(TRACE)[:12] + b"\x00" * 60, "damaged"),
+        ("other.json", b'{"a": [1, 2]}', "this JSON is no profile"),
+        ("list.json", b"[1, 2, 3]", "this JSON is no profile"),
+        ("wrong.json", b'{"traceEvents": [{"ph": "X"], "metadata": {"more": 1}}', "not JSON"),
+        ("none.trace.json", b'{"traceEvents": []}', "this JSON is no profile"),
+        ("table.json", b'{"cols": [{"id": "x"}], "rows": []}', "this JSON is no profile"),
+        ("archive.pb", b"PK\x03\x04" + b"\x00" * 40, "unpack it"),
+        ("host.xplane.pb", space({"/host:CPU": {"python": [Span("f", 0, 5)]}}), "no device ran anything"),
+        ("host.trace.json", b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "ts": 1}]}', "no device ran anything"),
+    ],
+)
+def test_one_line_says_what_to_do(tmp_path, name, data, says):
+    """Empty, cut short, damaged, of another format, without devices: the file, what is wrong, and what to do."""
+    path = tmp_path / name
+    path.write_bytes(data)
+    line = refused(path)
+    assert line.startswith(str(path))
+    assert says in line
+    assert ";" in line
+
+
+def test_folders(tmp_path):
+    """A folder without a profile and a path that isn't there are refused; a gzipped .pb is read as it is unpacked."""
+    assert "no profile in this folder" in refused(tmp_path)
+    assert "no such file" in refused(tmp_path / "nothing")
+    (tmp_path / "a.xplane.pb.gz").write_bytes(gzip.compress(PLANES))
+    (tmp_path / "b.xplane.pb").write_bytes(PLANES)
+    packed, plain = read(tmp_path / "a.xplane.pb.gz"), read(tmp_path / "b.xplane.pb")
+    assert (packed.device, packed.hosts) == ("TPU v4", ("a",))
+    assert packed.devices[0].operations == plain.devices[0].operations
+    assert len(read(tmp_path).devices) == 2
+
+
+def test_the_newest_capture_of_a_worker(tmp_path):
+    """PyTorch's handler writes a file for each cycle of a worker: the newest of each is read."""
+    for worker in ("host_12", "host_13"):
+        for time in (1700000000000, 1700000009000):
+            (tmp_path / f"{worker}.{time}.pt.trace.json").write_bytes(TRACE)
+    assert [Path(path).name for path in read(tmp_path).paths] == [
+        "host_12.1700000009000.pt.trace.json", "host_13.1700000009000.pt.trace.json",
+    ]  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_any_damage_is_one_line(tmp_path, data):
+    """Bytes cut off, changed, put in or left out anywhere: a profile or one line, never another error."""
+    whole = data.draw(st.sampled_from([PLANES, STREAMS, THREADS, TRACE, gzip.compress(TRACE)]))
+    damaged = bytearray(whole)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, max(len(damaged) - 1, 0)))
+        match data.draw(st.sampled_from(["cut", "change", "insert", "drop"])):
+            case "cut":
+                del damaged[at:]
+            case "change" if damaged:
+                damaged[at] = data.draw(st.integers(0, 255))
+            case "insert":
+                damaged[at:at] = data.draw(st.binary(min_size=1, max_size=9))
+            case _:
+                del damaged[at : at + 3]
+    path = tmp_path / "damaged.xplane.pb"
+    path.write_bytes(bytes(damaged))
+    with suppress(UserError):  # whose line is one by its making
+        assert read(path, progress=lambda _: None).devices

@@ -1,0 +1,104 @@
+"""HLO instructions from their text and their bytes, and matmuls recognised by their sizes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.profiles import hlo_proto, wire
+from planner.profiles.hlo_text import dot_flops, parse, size
+from planner.profiles.profile import Operation, Shape
+from planner.profiles.recognition import matmul, recognised
+
+
+def test_a_fusion_of_a_tpu():
+    """Layouts with tiles, memory spaces and comments are no opcode and no shapes."""
+    text = (
+        "%fusion.3 = (bf16[1,512]{1,0:T(8,128)(2,1)S(1)}, /*index=1*/u32[]{:S(2)}) "
+        "fusion(bf16[1,64]{1,0:T(8,128)} %a.1, s32[]{:T(128)S(6)} %b), kind=kOutput, calls=%fused_computation.3"
+    )
+    found = parse(text)
+    assert (found.name, found.opcode) == ("fusion.3", "fusion")
+    assert [str(shape) for shape in found.result] == ["bf16[1,512]", "u32[]"]
+    assert [str(shape) for shape in found.operands] == ["bf16[1,64]", "s32[]"]
+
+
+@pytest.mark.parametrize(
+    ("text", "flops"),
+    [
+        ("%d = f32[8,4]{1,0} dot(f32[8,2]{1,0} %a, f32[2,4]{1,0} %b), lhs_contracting_dims={1}", 128),
+        ("%d = f32[3,8,4] dot(f32[3,2,8] %a, f32[3,2,4] %b), lhs_batch_dims={0}, lhs_contracting_dims={1}", 384),
+        ("%c = f32[1,6,6,16] convolution(f32[1,8,8,4] %a, f32[3,3,4,16] %b), dim_labels=b01f_01io->b01f", 41472),
+        ("%a = f32[8] add(f32[8] %x, f32[8] %y)", None),
+    ],
+)  # fmt: skip
+def test_flops_from_text(text, flops):
+    """Dots and convolutions: two for each multiplication; nothing for what the text doesn't tell."""
+    assert dot_flops(parse(text)) == flops
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [("replica_groups=[4,2]<=[8]", 2), ("replica_groups={{0,1,2},{3,4,5}}", 3), ("replica_groups={}", None)],
+)
+def test_group_sizes(groups, expected):
+    """Devices of a group, as an iota of groups x devices or listed; none of one that is all devices."""
+    found = parse(f"%r = f32[8]{{0}} all-reduce(f32[8]{{0}} %x), channel_id=1, {groups}, to_apply=%add")
+    assert found.group_size == expected
+
+
+def test_sizes_of_types():
+    """Bytes of arrays of whole and parts of bytes."""
+    shapes = [Shape("bf16", (2, 3)), Shape("s4", (4,)), Shape("f8e4m3fn", (5,)), Shape("pred", (3,)), Shape("f32", ())]
+    assert [size(shape) for shape in shapes] == [12, 2, 5, 3, 4]
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_an_instruction_or_none(text):
+    """Nothing that a profile may hold breaks the reader."""
+    parse(text)
+    parse("%a = " + text)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_program_or_damaged(data):
+    """Bytes that are no HloProto raise what the readers expect of damaged bytes."""
+    try:
+        hlo_proto.instructions(data)
+    except (*wire.DAMAGED, KeyError):
+        return
+
+
+def op(flops, result, *operands, category="convolution fusion"):
+    """An operation with these shapes."""
+    shapes = [Shape("bf16", dims) for dims in operands]
+    return Operation(
+        "f", "", category, "fusion", "compute", 1, 1.0, 1.0, 1.0, flops, None, (Shape("bf16", result),), tuple(shapes)
+    )
+
+
+@pytest.mark.parametrize(
+    ("operation", "sizes"),
+    [
+        (op(2 * 64 * 128 * 256, (64, 256), (64, 128), (128, 256)), (64, 128, 256, 1)),
+        (op(2 * 64 * 128 * 256 * 1.02, (64, 256), (256, 128), (64, 128)), (64, 128, 256, 1)),  # with an epilogue
+        (op(2 * 64 * 128 * 256, (1, 64, 256), (64, 1, 256), (256, 128)), (64, 128, 256, 1)),  # gate x up within
+        (op(2 * 4 * 64 * 32 * 16, (4, 64, 16), (4, 64, 32), (4, 32, 16)), (64, 32, 16, 4)),
+        (op(2 * 64 * 128 * 256 * 1.05, (64, 256), (64, 128), (128, 256)), None),
+        (op(2 * 64 * 128 * 256 * 0.9, (64, 256), (64, 128), (128, 256)), None),
+        (op(64 * 256, (64, 256), (64, 256), category="loop fusion"), None),
+        (op(None, (64, 256), (64, 128), (128, 256)), None),
+    ],
+)
+def test_matmuls_by_their_sizes(operation, sizes):
+    """K is a size of an operand for which 2 x out x K is the FLOPs but for an epilogue; M, N and a batch follow."""
+    found = matmul(operation)
+    assert (found and (found.m, found.k, found.n, found.batch)) == sizes
+
+
+def test_the_share_that_was_recognised():
+    """Of three seconds one is a matmul's; attention is told by its kernel's name, and has no FLOPs."""
+    paged = Operation("RPA-bq_32-bkvp_64", "", "custom-call", "custom-call", "compute", 1, 1.0, 1.0, 1.0)
+    found = recognised([op(2 * 64 * 128 * 256, (64, 256), (64, 128), (128, 256)), op(None, (8,), (8,)), paged])
+    assert (len(found.matmuls), len(found.attention), found.share) == (1, 1, pytest.approx(2 / 3))

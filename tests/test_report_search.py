@@ -1,0 +1,111 @@
+"""The report's section for a search: the plans of the sheet Search, what was asked, and a picture."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import openpyxl
+import pytest
+from click.testing import CliRunner
+
+from planner.catalog.databases import Databases
+from planner.cli import group
+from planner.report import exports
+from planner.report.contents import ReportData
+from planner.report.gather import gather
+from planner.search.optimum import objective, optimum
+from planner.search.request import request
+from planner.search.search_sheet import listed
+
+COST, TOKEN = "cost_per_million_tokens_expected", "time_per_output_token_expected"
+
+
+def planner(*args: str) -> str:
+    """What a command prints that succeeds."""
+    done = CliRunner().invoke(group, [*args])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReportData]:
+    """A workbook that a search of two objectives built, and its report."""
+    path = tmp_path_factory.mktemp("searched") / "plan.xlsx"
+    planner("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "tpu-v6e", "--minimize", COST, "--and", TOKEN,
+            "--top", "2", "--workbook", str(path))  # fmt: skip
+    return path, gather(path)
+
+
+def test_the_numbers_are_those_that_the_search_found(searched: tuple[Path, ReportData]) -> None:
+    """Each plan of the section has, in SI units, the objectives and their ranges that the search computes."""
+    (found,) = searched[1].searches
+    asked = request("inference", ["llama3-8b"], ["h100-sxm", "tpu-v6e"], [], [], [], Databases())
+    plans = listed(asked, optimum(asked, [objective(asked.template, name, is_least=True) for name in (COST, TOKEN)], 2))
+    place = {column.name: at for at, column in enumerate(found.numbers.columns)}
+    assert len(found.numbers.rows) == len(plans)
+    for row, plan in zip(found.numbers.rows, plans, strict=True):
+        assert row[place["hardware"]].value == plan.subject.hardware
+        for name in (COST, TOKEN, f"{COST}_low", f"{TOKEN}_high", "memory_bytes_per_chip"):
+            assert row[place[name]].value == pytest.approx(plan.results.value(name), rel=1e-12)
+    assert [found.numbers.columns[place[name]].unit for name in (COST, TOKEN)] == ["USD", "s"]
+
+
+def test_a_reader_has_ranges_scenarios_and_the_question_in_words(searched: tuple[Path, ReportData]) -> None:
+    """Its table says what moves and each range in words, scenarios by their names, and below it what was asked."""
+    (found,) = searched[1].searches
+    titles = [column.label for column in found.table.columns]
+    assert titles[:4] == ["Plan", "Scenario", "Chip", "What moves"]
+    first, last = found.table.rows[0], found.table.rows[-1]
+    assert [row[1].text for row in (first, last)] == [each.name for each in searched[1].scenarios]
+    assert " to " in first[titles.index("80 % of runs")].text
+    assert not any(column.name.endswith(" now") for column in found.table.columns)
+    assert "Chips: h100-sxm, tpu-v6e." in found.table.notes
+    assert any(note.startswith("Refused by: ") for note in found.table.notes)
+
+
+def test_an_edit_shows_what_a_scenario_comes_to_now(searched: tuple[Path, ReportData], tmp_path: Path) -> None:
+    """Where a scenario isn't as found any more, the table has what it comes to now beside what was found."""
+    path = tmp_path / "edited.xlsx"
+    book = openpyxl.load_workbook(searched[0])
+    sheet = book["Inputs"]
+    row = next(row for row in range(1, 400) if sheet.cell(row, 3).value == "batch")
+    sheet.cell(row, 6).value = float(sheet.cell(row, 6).value) / 2
+    book.save(path)
+    (found,) = gather(path).searches
+    now = next(at for at, column in enumerate(found.table.columns) if column.name == f"{COST} now")
+    assert found.table.rows[0][now].number > 1.01 * found.table.rows[0][now - 2].number
+
+
+def test_every_format_has_it(searched: tuple[Path, ReportData], tmp_path: Path) -> None:
+    """HTML and Markdown have the section and the picture, CSV and JSON each number of each plan."""
+    path, report = searched
+    for ending in ("html", "md"):
+        planner("report", str(path), "-o", str(tmp_path / f"plan.{ending}"))
+        text = (tmp_path / f"plan.{ending}").read_text(encoding="utf-8")
+        assert "Which plan" in text
+        assert "What the search found" in text
+    (picture,) = (each for each in report.pictures if each.id == "search-1")
+    (found,) = report.searches
+    assert picture.svg.count("point") >= len(found.numbers.rows)
+    rows = list(csv.DictReader(io.StringIO(exports.as_csv(report).removeprefix("\ufeff"))))
+    costs = [float(row["value"]) for row in rows if row["section"] == "search" and row["name"] == COST]
+    plain = json.loads(exports.as_json(report))["searches"][0]["numbers"]
+    at = [column["name"] for column in plain["columns"]].index(COST)
+    assert costs == [row[at]["value"] for row in plain["rows"]] == [each[at].value for each in found.numbers.rows]
+    assert {"Template", "Tried"} <= {row["label"] for row in rows if row["section"] == "search"}
+
+
+def test_the_best_of_one_objective_are_bars_with_their_ranges(tmp_path: Path) -> None:
+    """A search of one objective has a bar for each plan that is listed."""
+    path = tmp_path / "plan.xlsx"
+    planner("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "--minimize", COST, "--top", "3",
+            "--workbook", str(path))  # fmt: skip
+    report = gather(path)
+    (picture,) = (each for each in report.pictures if each.id == "search-1")
+    (found,) = report.searches
+    assert len(found.table.rows) == 3
+    assert all(row[1].text in picture.alt or row[1].value for row in found.table.rows)
+    assert picture.svg.count('class="limit point"') == 3

@@ -1,0 +1,132 @@
+"""The sheet Search: the plans that a search found as a table and a chart, beside the scenarios that they became."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pytest
+from click.testing import CliRunner
+from openpyxl.worksheet.worksheet import Worksheet
+
+from planner.catalog.databases import Databases
+from planner.check.run import check
+from planner.cli import group
+from planner.formulas.evaluation import evaluate
+from planner.formulas.following import with_followers
+from planner.search.optimum import objective, optimum
+from planner.search.request import request
+from planner.search.search_sheet import listed
+from planner.xlsx.opc import Package
+from planner.xlsx.workbook_part import parse_sheets
+from tests.libreoffice import needs_libreoffice, recalculated
+
+COST, TOKEN = "cost_per_million_tokens_expected", "time_per_output_token_expected"
+FRONT = ["optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "tpu-v6e", "--minimize", COST, "--and", TOKEN]
+
+
+def planner(*args: str) -> str:
+    """What a command prints that succeeds."""
+    done = CliRunner().invoke(group, [*args])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def table(sheet: Worksheet) -> tuple[int, dict[str, list[object]]]:
+    """The first row of the plans, and their columns by machine name."""
+    (names,) = (row for row in sheet.iter_rows(max_row=60) if "plan" in [cell.value for cell in row])
+    first, (number,) = names[0].row + 1, (cell.column for cell in names if cell.value == "plan")
+    count = len(list(takewhile(lambda at: sheet.cell(first + at, number).value == at + 1, range(sheet.max_row))))
+    rows = range(first, first + count)
+    return first, {cell.value: [sheet.cell(row, cell.column).value for row in rows] for cell in names if cell.value}
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workbook that a search of two objectives built, with the two ends of its front as scenarios."""
+    path = tmp_path_factory.mktemp("front") / "plan.xlsx"
+    planner(*FRONT, "--top", "2", "--workbook", str(path))
+    return path
+
+
+def test_a_front_is_written_whole_and_drawn(tmp_path: Path) -> None:
+    """The workbook of a front has each of its plans on the sheet Search, none of which another beats, and a chart."""
+    path = tmp_path / "front.xlsx"
+    said = planner(*FRONT, "--top", "2", "-o", str(path))
+    sheet = openpyxl.load_workbook(path)["Search"]
+    _, columns = table(sheet)
+    points = np.array([columns[COST], columns[TOKEN]], dtype=float)
+    assert f"{points.shape[1]:,} of the front" in said
+    assert points.shape[1] > 2
+    assert (np.diff(points[0]) > 0).all()
+    assert (np.diff(points[1]) < 0).all()
+    (drawn,) = sheet._charts
+    assert [each.tx.v for each in drawn.series] == list(
+        dict.fromkeys(f"llama3-8b on {each}" for each in columns["hardware"])
+    )
+    assumed = {row[3].value: row[4].value for row in openpyxl.load_workbook(path)["Assumptions"].iter_rows()}
+    assert (assumed["batch"], assumed["context_len"]) == ("a column of the table", "default of inference")
+
+
+def test_every_row_of_a_listed_plan_is_that_of_the_plan_alone() -> None:
+    """A plan that is listed with many others has, to the last bit, each row that evaluating it alone gives."""
+    asked = request("inference", ["llama3-8b"], ["h100-sxm"], ["context_len=4096"], [], [], Databases())
+    found = optimum(asked, [objective(asked.template, name, is_least=True) for name in (COST, TOKEN)], 3)
+    plans = listed(asked, found)
+    assert len(plans) == found.front
+    assert [plan.moved for plan in (plans[0], plans[-1])] == [found.plans[0].moved, found.plans[-1].moved]
+    for plan in plans[:: max(1, len(plans) // 5)]:
+        given = with_followers(asked.template, {**asked.given, **plan.moved})
+        alone = evaluate(asked.template, plan.subject.facts, given)
+        assert all(plan.results.value(name) == alone.value(name) for name in alone)
+
+
+def test_scenarios_stand_beside_what_was_found(front: Path) -> None:
+    """A plan that became a scenario has its id; what it comes to now is what was found, and follows an edit."""
+    cells = parse_sheets(Package.read(front))["Search"]
+    _, columns = table(openpyxl.load_workbook(front, data_only=True)["Search"])
+    ids = [at for at, each in enumerate(columns["scenario_id"]) if each]
+    assert ids == [0, len(columns["plan"]) - 1]
+    for name in (COST, TOKEN):
+        now = columns[f"{name} now"]
+        assert [now[at] for at in ids] == pytest.approx([columns[name][at] for at in ids], rel=1e-12)
+        assert [columns[f"{name} off"][at] for at in ids] == pytest.approx([0, 0], abs=1e-12)
+        assert {now[at] or "" for at in range(len(now)) if at not in ids} == {""}
+    assert all(len(cell.formula or "") <= 200 for cell in cells.cells.values())
+    assert not [each for each in check(Package.read(front)).found if each.sheet == "Search"]
+
+
+def test_a_second_search_takes_the_place_of_the_first(front: Path, tmp_path: Path) -> None:
+    """Its sheet has the newer question and plans; the scenarios of the first stay, and are not its own."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(front.read_bytes())
+    said = planner(*FRONT[:-2], "--top", "3", "--workbook", str(path))
+    assert "and the sheet Search" in said
+    book = openpyxl.load_workbook(path, data_only=True)
+    assert [name for name in book.sheetnames if name.startswith("Search")] == ["Search"]
+    _, columns = table(book["Search"])
+    assert columns["plan"] == [1, 2, 3]
+    assert all(columns["scenario_id"])
+    assert columns[f"{COST}_low"][1] < columns[COST][1] < columns[f"{COST}_high"][1]
+    assert min(columns["off the best"]) == pytest.approx(0, abs=1e-12)
+    assert TOKEN not in columns
+    assert book["Inputs"].max_column >= 10
+    (drawn,) = openpyxl.load_workbook(path)["Search"]._charts
+    assert [each.tx.v for each in drawn.series] == ["expected", "least", "most"]
+    labels = {row[0].value: row[1].value for row in book["Search"].iter_rows(max_col=2)}
+    assert labels["Chips"] == "h100-sxm, tpu-v6e"
+    assert labels["Tried"].split()[0].replace(",", "").isdigit()
+
+
+@needs_libreoffice
+@pytest.mark.slow
+def test_libreoffice_computes_what_was_found(front: Path, tmp_path: Path) -> None:
+    """What a scenario comes to now is in LibreOffice, too, what the search found, to 1e-9."""
+    found = recalculated(front, tmp_path)["Search"]
+    first, columns = table(openpyxl.load_workbook(front, data_only=True)["Search"])
+    letters = {cell.value: cell.column_letter for cell in openpyxl.load_workbook(front)["Search"][first - 1]}
+    for name in (COST, TOKEN):
+        assert found[f"{letters[f'{name} now']}{first}"] == pytest.approx(columns[name][0], rel=1e-9)
+        assert found[f"{letters[f'{name} off']}{first}"] == pytest.approx(0, abs=1e-9)

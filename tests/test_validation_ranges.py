@@ -1,0 +1,42 @@
+"""What two published runs of one model and chip are off by beside each other."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from planner.validation.ranges import Errors, pairs
+from planner.validation.runs import Run
+
+
+def run(source: str = "a", model: str = "m", chip: str = "c", **values: float | str) -> Run:
+    """A run of a training step."""
+    return Run("id", "train", "training", model, chip, "step_time_expected", 1.0, source, dict(values))
+
+
+def test_pairs_are_runs_of_one_question_in_several_layouts() -> None:
+    """Two runs pair where source, model, chip, precision and length are one, and the layout is another; both orders."""
+    runs = [
+        run(mesh_tensor=1.0, seq_len=2048.0), run(mesh_tensor=8.0, seq_len=2048.0), run(mesh_tensor=8.0, seq_len=96.0),
+        run(mesh_tensor=1.0, seq_len=2048.0, compute_dtype="fp8"), run("b", mesh_tensor=2.0, seq_len=2048.0),
+        run(model="n", mesh_tensor=2.0, seq_len=2048.0), run(chip="d", mesh_tensor=2.0, seq_len=2048.0),
+        run(mesh_tensor=8.0, seq_len=2048.0), run(mesh_tensor=4.0, seq_len=2048.0),
+    ]  # fmt: skip
+    counts = np.array([True] * 8 + [False])
+    assert sorted(map(tuple, pairs(runs, counts).tolist())) == [(0, 1), (0, 7), (1, 0), (7, 0)]
+    assert pairs(runs[3:7], counts[3:7]).shape == (0, 2)
+
+
+def test_a_tie_is_what_80_percent_of_pairs_differ_less_than() -> None:
+    """Each source counts alike: of log-normal pairs it is their 80 % quantile, a little wider for few sources."""
+    rng = np.random.default_rng(5)
+    ratios = [np.exp(rng.normal(0, 0.1, count)) for count in (4000, 40_000, 4000)]
+    both = np.concatenate([np.concatenate([each, 1 / each]) for each in ratios])
+    sources = np.repeat(["a", "b", "c"], [2 * len(each) for each in ratios])
+    every = np.ones(len(both), dtype=bool)
+    errors = Errors(both, sources, np.full(len(both), "train"), ~every, every, False)
+    low, high = errors.range("train", "dense")
+    assert high == pytest.approx(math.exp(1.2816 * 0.1 * math.sqrt(4 / 3)), rel=0.01)
+    assert low == pytest.approx(1 / high, rel=1e-3)
