@@ -87,6 +87,7 @@ def test_every_format_has_it(searched: tuple[Path, ReportData], tmp_path: Path) 
         text = (tmp_path / f"plan.{ending}").read_text(encoding="utf-8")
         assert "Which plan" in text
         assert "What the search found" in text
+    assert '<a href="#search">Which plan</a>' in (tmp_path / "plan.html").read_text(encoding="utf-8")
     (picture,) = (each for each in report.pictures if each.id == "search-1")
     (found,) = report.searches
     assert picture.svg.count("point") >= len(found.numbers.rows)

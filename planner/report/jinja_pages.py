@@ -152,7 +152,7 @@ def _sections(report: ReportData) -> list[tuple[str, str]]:
     found = [
         ("checks", "Summary", True),
         ("headlines", "Numbers", bool(report.headlines)), ("pictures", "Pictures", bool(report.pictures)),
-        ("near", "Runs like yours", bool(report.near)),
+        ("near", "Runs like yours", bool(report.near)), ("search", "Which plan", bool(report.searches)),
         *((own.title.lower().replace(" ", "-"), own.title, True) for own in report.own),
         ("sweep", "Sweep", bool(report.sweeps)),
         ("comparison", "Measured", bool(report.accuracy)), ("assumptions", "Assumptions", True),
