@@ -500,6 +500,8 @@ def test_a_plan_beyond_what_was_fitted_is_marked():
         (("sweep", "inference", "--over", "batch=1..4", "-o", "table.txt"), "ends in .csv"),
         (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm"), "nothing says what is best"),
         (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--minimize", STEP), "how many chips"),
+        (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=64", "--minimize", STEP,
+          "--maximize", STEP), "can't be least and most at once"),
         (("optimize", "matmul", "-H", "h100-sxm", "--minimize", "expected_time"), "nothing moves"),
         (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--minimize", "step_tme"), "step_time"),
         (("optimize", "training", "-m", "llama3.1-405b", "-H", "h100-sxm", "--set", "n_chips=8",

@@ -13,7 +13,7 @@ from planner.api.warned import warned
 from planner.errors import UserError
 from planner.search import scenarios
 from planner.search.listed import listed
-from planner.search.optimum import objective, optimum
+from planner.search.optimum import objectives_of, optimum
 from planner.search.request import request, wanted
 from planner.search.sweep import Column, Part, Sweep
 
@@ -50,7 +50,7 @@ def optimize(
     workbook: File = None, models_csv: File = None, hardware_csv: File = None, calibrations_csv: File = None,
     only: bool = False, backend: str = "numpy", **settings: Setting,
 ) -> DataFrame:  # fmt: skip
-    """The best plans, a row for each and the best first; of several objectives the whole front.
+    """The best plans, a row for each: the simplest of the ties first, then by the objective; of several the front.
 
     Searched are the layouts that make sense, as `planner optimize` does, and what `over` names beside them; `alone`
     what it names and nothing else. `workbook` adds the `top` plans to a workbook as live scenarios, and the sheet
@@ -66,8 +66,7 @@ def optimize(
     databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))
     asked = request(str(template), _several(model), _several(hardware), texts(settings), _overs(over or {}),
                     _several(where), databases, backend)  # fmt: skip
-    objectives = [objective(asked.template, name, is_least=True) for name in least]
-    objectives += [objective(asked.template, name, is_least=False) for name in most]
+    objectives = objectives_of(asked.template, least, most)
     found = optimum(asked, objectives, top, alone=alone)
     columns, part = listed(asked, found)
     if workbook is not None:

@@ -51,7 +51,7 @@ def command(
     if not least and not most:
         raise UserError("nothing says what is best", remedy="write --minimize step_time_expected")
     from planner.search import scenarios, tables
-    from planner.search.optimum import objective, optimum
+    from planner.search.optimum import objectives_of, optimum
     from planner.search.request import request
     from planner.search.told import of_search
 
@@ -62,9 +62,8 @@ def command(
         if workbook is not None:
             scenarios.check_writable(workbook)
         asked = request(template, models, chips, settings, overs, wheres, databases, backend, among)
-        named = [(name, True) for name in least] + [(name, False) for name in most]
-        named += [(name, bool(least)) for name in others]
-        objectives = [objective(asked.template, name, is_least=is_least) for name, is_least in dict(named).items()]
+        first, second = ((*least, *others), most) if least else (least, (*most, *others))
+        objectives = objectives_of(asked.template, first, second)
         found = optimum(asked, objectives, top, alone=alone)
     with among.agreed():
         if not among.is_first:

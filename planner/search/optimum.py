@@ -149,6 +149,16 @@ def objective(template: Template, name: str, *, is_least: bool) -> Objective:
     return Objective(row, is_least)
 
 
+def objectives_of(template: Template, least: Sequence[str], most: Sequence[str]) -> list[Objective]:
+    """The objectives of rows of which the least is best, and those of which the most is; a name twice is one of them.
+
+    Raises UserError as `objective` does, and for a row that is to be both.
+    """
+    if both := sorted({*least} & {*most}):
+        raise UserError(f"{both[0]} can't be least and most at once", remedy="minimize it, or maximize it")
+    return [objective(template, name, is_least=name in least) for name in dict.fromkeys([*least, *most])]
+
+
 def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone: bool = False) -> Found:
     """The best plans of all subjects of a request, at most `top` of them.
 
