@@ -372,5 +372,14 @@ def _none(asked: Request, found: Found, unknown: Sequence[Plan]) -> UserError:
             f"{' and '.join(names)} N/A in every plan that passes: {why}", remedy=f"type {remedy}" if remedy else ""
         )
     most = sorted(found.refused.items(), key=lambda each: -each[1])[:3]
-    said = ", ".join(f"{asked.template.row(name).label} ({name}) refuses {count:,}" for name, count in most)
-    return UserError(f"none of {found.tried:,} plans passes: {said}", remedy="more chips, or name others with --over")
+    said = ", ".join(f"{_label(asked, name)} refuses {count:,}" for name, count in most)
+    refuser = most[0][0]
+    explained = f"--why {refuser} of planner calc explains it; more chips"
+    remedy = "ask for less, or for more chips" if refuser in asked.conditions else explained
+    return UserError(f"none of {found.tried:,} plans passes: {said}", remedy=f"{remedy}, or name others with --over")
+
+
+def _label(asked: Request, name: str) -> str:
+    """A check with its name, or the text of a condition."""
+    label = asked.template.row(name).label
+    return label if name in asked.conditions else f"{label} ({name})"
