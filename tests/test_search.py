@@ -463,6 +463,27 @@ def test_plans_that_a_workbook_has_are_not_added_again(tmp_path):
     assert len(read_plan(book).scenarios) == 4
 
 
+def test_a_workbook_with_numbers_of_its_own_is_told(tmp_path):
+    """Where an analyst has another price on Hardware, the scenarios come to other costs: a warning has both."""
+    import openpyxl
+
+    path = tmp_path / "plan.xlsx"
+    assert planner("build", "llama3-8b", "-H", "h100-sxm", "-o", str(path))[1] == 0
+    search = ["optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "--minimize", COST, "--top", "1",
+              "--workbook", str(path), "--set", "n_chips=1"]  # fmt: skip
+    assert "Warning" not in planner(*search)[0]
+    book = openpyxl.load_workbook(path)
+    (price,) = (cell for row in book["Hardware"].iter_rows() for cell in row if cell.value == "price_per_chip_hour")
+    for (chip,) in book["Hardware"].iter_rows(max_col=1, min_row=price.row + 1):
+        if chip.value == "h100-sxm":
+            book["Hardware"].cell(chip.row, price.column).value = 2.0
+    book.save(path)
+    said, code = planner(*search, "--set", "context_len=4096")
+    assert code == 0
+    assert f"Warning: {COST} of" in said
+    assert "in it is another than the search has read" in said
+
+
 def test_the_odds_of_two_chips_are_those_of_drawing_from_their_ranges():
     """The probability that one chip's best plan is cheaper is that of log-normal draws with the told ranges."""
     from planner.search.odds import better
