@@ -48,8 +48,7 @@ def command(
     --over names them. Layouts that practice avoids are left out (docs/search.md), unless --over names their ways.
     Plans so near the best that no published runs tell them apart are ties, and the simplest of them comes first.
     """
-    if not least and not most:
-        raise UserError("nothing says what is best", remedy="write --minimize step_time_expected")
+    from planner.formulas.headlines import headlines
     from planner.search import scenarios, tables
     from planner.search.optimum import objectives_of, optimum
     from planner.search.request import request
@@ -62,6 +61,9 @@ def command(
         if workbook is not None:
             scenarios.check_writable(workbook)
         asked = request(template, models, chips, settings, overs, wheres, databases, backend, among)
+        if not least and not most:
+            led = next((each.row.name for each in headlines(asked.template)), "NAME")
+            raise UserError("nothing says what is best", remedy=f"write --minimize {led}, or --maximize")
         first, second = ((*least, *others), most) if least else (least, (*most, *others))
         objectives = objectives_of(asked.template, first, second)
         found = optimum(asked, objectives, top, alone=alone)

@@ -92,7 +92,8 @@ def _named(overs: Iterable[str]) -> dict[str, str]:
     for over in overs:
         name, equals, text = (part.strip() for part in over.partition("="))
         if not (name and equals and text):
-            raise UserError(f"--over {over!r} is not name=values", remedy="write --over batch=1..64")
+            what = f"--over {over!r} has no values" if name and equals else f"--over {over!r} is not name=values"
+            raise UserError(what, remedy=f"write --over {name if name and equals else 'batch'}=1..64")
         if name in found:
             raise UserError(f"--over {name} stands twice", remedy=f"write --over {name}={found[name]},{text}")
         found[name] = text
