@@ -39,6 +39,11 @@ def test_cards_lead_with_the_expected(default: ReportData) -> None:
             assert each.expected.value <= each.bound.value if is_rate else each.expected.value >= each.bound.value
 
 
+def test_a_training_run_is_told_nothing_of_serving(default: ReportData) -> None:
+    """Notes are of what a scenario is meant for: a prompt longer than the context is none of training's."""
+    assert not [note for note in default.scenarios[3].notes if "prompt" in note]
+
+
 def test_a_plan_has_one_answer(default: ReportData) -> None:
     """What the card of a scenario says is what the template gives for the same model, chip and inputs."""
     template = library.load("inference")

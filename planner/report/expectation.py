@@ -130,9 +130,13 @@ def notes(plans: Sequence[Planned], scenario: Scenario) -> tuple[str, ...]:
     for plan in plans:
         if plan.is_whole and plan.means(scenario.key):
             near = plan.near(scenario)
-            value = partial(plan.value, key=scenario.key)
-            found |= dict.fromkeys(expected.notes(value, near.own if near else None))
+            found |= dict.fromkeys(expected.notes(partial(_own, plan, scenario.key), near.own if near else None))
     return tuple(found)
+
+
+def _own(plan: Planned, key: str, name: str) -> Value:
+    """A row of a plan's template; None for one that only another template of the workbook has."""
+    return plan.value(name, key=key) if name in library.load(plan.template).by_name else None
 
 
 def sure(plans: Sequence[Planned], scenario: Scenario) -> str:
