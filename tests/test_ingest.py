@@ -20,7 +20,7 @@ from planner.ingest import first_page, operation_rows, profile_sheet
 from planner.ingest.cases import cases_of
 from planner.ingest.device import Chip, chip_of
 from planner.ingest.first_page import PlannedStep
-from planner.ingest.waste import Peaks, peaks_of
+from planner.ingest.peaks import Peaks, peaks_of
 from planner.measure.measurements_csv import checked_measurements
 from planner.profiles.profile import Device, Operation, Parts, Profile, Shape, Step
 from planner.report.gather import gather

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from planner.ingest.case_inputs import case_of
 from planner.ingest.device import Chip
-from planner.ingest.recognition import case_of
 from planner.measure.records import Measurement, case_key
 from planner.profiles.profile import Operation, Profile
 from planner.profiles.recognition import Attention, Collective, Matmul, recognised

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from planner.ingest.waste import Peaks, largest
+from planner.ingest.peaks import Peaks, largest
 from planner.profiles.profile import HOW_FOUND, Gap, Parts, Profile, mean_parts, spread
 from planner.profiles.waste import Waste
 from planner.spoken import PERCENT, percent, spoken

@@ -23,8 +23,8 @@ from planner.ingest import first_page, profile_sheet
 from planner.ingest.cases import UNKNOWN_DEVICE, Cases
 from planner.ingest.device import Chip
 from planner.ingest.first_page import Line, PlannedStep
+from planner.ingest.peaks import Peaks
 from planner.ingest.profile_sheet import KIND
-from planner.ingest.waste import Peaks
 from planner.profiles.profile import Profile, spread
 from planner.report.expectation import planned
 from planner.report.figures import CellFigures

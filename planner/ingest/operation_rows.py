@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planner.ingest import waste
-from planner.ingest.waste import Peaks
+from planner.ingest.peaks import Peaks
 from planner.profiles.profile import Operation, Profile, pooled
 
 MOST = 400  # operations that have a row

@@ -9,7 +9,7 @@ from openpyxl.chart import ScatterChart
 
 from planner.ingest.first_page import COUNT, SECONDS, Line
 from planner.ingest.operation_rows import MOST, Row, rows
-from planner.ingest.waste import Peaks
+from planner.ingest.peaks import Peaks
 from planner.profiles.profile import Operation, Parts, Profile
 from planner.scaled_units import factor
 from planner.spoken import PERCENT

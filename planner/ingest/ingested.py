@@ -10,7 +10,7 @@ from planner.compare.prediction import hardware
 from planner.ingest.cases import cases_of
 from planner.ingest.device import chip_of
 from planner.ingest.into_workbook import Ingested, the_scenario
-from planner.ingest.waste import peaks_of
+from planner.ingest.peaks import peaks_of
 from planner.profiles.reading import read
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from planner.ingest.case_inputs import DTYPES
 from planner.ingest.device import Chip
-from planner.ingest.recognition import DTYPES
 from planner.profiles import waste
 from planner.profiles.hlo_text import size
 from planner.profiles.profile import Device, Operation, Profile, pooled
