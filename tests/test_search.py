@@ -575,6 +575,25 @@ def test_an_output_that_exists_stays_without_force(tmp_path):
     assert path.read_text() == "mine"
 
 
+def test_a_workbook_that_takes_no_plans_is_refused_before_the_search(tmp_path):
+    """No workbook, one of another kind, one without the model, and the table itself: one line, and no table is left."""
+    text, other = tmp_path / "text.xlsx", tmp_path / "other.xlsx"
+    text.write_text("no workbook")
+    planner("sweep", "inference", "-m", "gpt2", "-H", "h100-sxm", "--over", "batch=1,2", "-o", str(other))
+    own, built = tmp_path / "own.csv", tmp_path / "plan.xlsx"
+    own.write_text("id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab\nmine,2,256,1024,4,2,64,32000\n")
+    planner("build", "gpt2", "-H", "h100-sxm", "-o", str(built))
+    table = tmp_path / "table.xlsx"
+    for path, said in ((text, "not an .xlsx"), (other, "header of Inputs"), (built, "below the last one"),
+                       (table, "are one file")):  # fmt: skip
+        search = ["optimize", "inference", "-m", "mine", "-H", "h100-sxm", "--models", str(own), "--set", "n_chips=1"]
+        output, code = planner(*search, "--minimize", COST, "-o", str(table), "--workbook", str(path))
+        assert code == 2
+        assert said in output
+        assert output.strip().count("\n") == 0
+        assert not table.exists()
+
+
 def test_a_bound_as_objective_is_said_to_be_one():
     """Who minimises a bound is told which row is what to expect."""
     output, code = planner("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512",

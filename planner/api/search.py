@@ -66,6 +66,8 @@ def optimize(
     databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))
     asked = request(str(template), _several(model), _several(hardware), texts(settings), _overs(over or {}),
                     _several(where), databases, backend)  # fmt: skip
+    if workbook is not None:
+        scenarios.check_takes(Path(workbook), asked)
     objectives = objectives_of(asked.template, least, most)
     found = optimum(asked, objectives, top, alone=alone)
     columns, part = listed(asked, found)

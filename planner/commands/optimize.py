@@ -9,7 +9,7 @@ import click
 
 from planner.commands import options
 from planner.commands.options import PATH, Greedy, refuse_existing, repeatable, settings
-from planner.errors import UserError
+from planner.errors import Place, UserError
 
 if TYPE_CHECKING:
     from planner.catalog.databases import Databases
@@ -60,10 +60,14 @@ def command(
             tables.check_writable(output)
         if workbook is not None:
             scenarios.check_writable(workbook)
+            if output is not None and output.resolve() == workbook.resolve():
+                raise UserError("-o and --workbook are one file", place=Place(workbook), remedy="name another with -o")
         asked = request(template, models, chips, settings, overs, wheres, databases, backend, among)
         if not least and not most:
             led = next((each.row.name for each in headlines(asked.template)), "NAME")
             raise UserError("nothing says what is best", remedy=f"write --minimize {led}, or --maximize")
+        if workbook is not None:
+            scenarios.check_takes(workbook, asked)
         first, second = ((*least, *others), most) if least else (least, (*most, *others))
         objectives = objectives_of(asked.template, first, second)
         found = optimum(asked, objectives, top, alone=alone)

@@ -17,6 +17,7 @@ from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import LOOKUPS
 from planner.scenario.add import Request as Addition
 from planner.scenario.add import add
+from planner.scenario.new_column import ids as named
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier
 from planner.search.live import put_search
 from planner.search.optimum import KINDS, Found, Plan
@@ -47,6 +48,20 @@ def check_writable(path: Path) -> None:
     """Raise UserError for a name that is no workbook's."""
     if path.suffix.lower() != ".xlsx":
         raise UserError("a workbook's name ends in .xlsx", place=Place(path), remedy="name it so")
+
+
+def check_takes(path: Path, asked: Request) -> None:
+    """Raise UserError for a file that is no workbook of planner's, and one without a model or chip that is searched."""
+    if not path.exists():
+        return
+    book = Book(Package.read(path))
+    for kind, ids in (("models", {each.model for each in asked.subjects}),
+                      ("hardware", {each.hardware for each in asked.subjects})):  # fmt: skip
+        known = {one.lower() for one in named(book, kind)}
+        if lacking := sorted(one for one in ids if one and one.lower() not in known):
+            what = f"no {lacking[0]!r} on the sheet {kind.capitalize()} of this workbook"
+            remedy = "type its row below the last one there, or write another workbook"
+            raise UserError(what, place=Place(path), remedy=remedy)
 
 
 @still()
