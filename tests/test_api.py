@@ -170,6 +170,10 @@ def test_a_sweep_is_its_plans() -> None:
             planner.calc("inference", model="llama3-8b", **{key: row[key] for key in row if key != name})[name]
             == row[name]
         )
+    assert (
+        len(planner.sweep("inference", model="llama3-8b", hardware="tpu-v5e", over={"n_chips": 8, "batch": [1, 2]}))
+        == 2
+    )
     with pytest.raises(planner.UserError, match="nothing moves"):
         planner.sweep("inference", model="llama3-8b", hardware="tpu-v5e", over={})
 

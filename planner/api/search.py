@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Names = str | Sequence[str] | None  # one, or several
-Over = Mapping[str, str | Iterable[Setting]]  # what moves: values, or a text as `--over` takes it, `1..64`
+Over = Mapping[str, Setting | Iterable[Setting]]  # what moves: values, one, or a text as `--over` takes it, `1..64`
 
 
 @warned
@@ -89,8 +89,8 @@ def _overs(over: Over) -> Iterator[str]:
         yield f"{name}={spec}"
 
 
-def _each(name: str, values: Iterable[Setting]) -> Iterator[str]:
-    for value in values:
+def _each(name: str, values: Setting | Iterable[Setting]) -> Iterator[str]:
+    for value in values if isinstance(values, Iterable) else [values]:
         yield from texts({name: value})
 
 
