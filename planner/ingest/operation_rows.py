@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from planner.ingest import waste
-from planner.ingest.peaks import Peaks
+from planner.ingest.peaks import Peaks, lost_by
 from planner.profiles.profile import Operation, Profile, pooled
 
 MOST = 400  # operations that have a row
@@ -63,7 +62,7 @@ def _same(one: Operation) -> tuple[object, ...]:
 
 
 def _row(one: Operation, names: Sequence[str], peaks: Peaks, everything: float, lacks: Mapping[str, str]) -> Row:
-    lost = waste.of(one, peaks)
+    lost = lost_by(one, peaks)
     return Row(
         one=one,
         name=names[0] if len(names) == 1 else f"{one.name} ({len(names)} alike)",

@@ -40,7 +40,7 @@ def peaks_of(device: Device | None, chip: Chip) -> Peaks:
     return Peaks(flops, bandwidth, known, f"the data sheet of {chip.id}")
 
 
-def of(operation: Operation, peaks: Peaks) -> Waste | None:
+def lost_by(operation: Operation, peaks: Peaks) -> Waste | None:
     """What an operation loses; None where neither FLOPs nor bytes are known, or the peaks aren't.
 
     A custom call without FLOPs is no operation that only moves its bytes. The bytes that a format lacks are at least
@@ -58,6 +58,6 @@ def of(operation: Operation, peaks: Peaks) -> Waste | None:
 def largest(profile: Profile, peaks: Peaks) -> Waste | None:
     """The operation that loses most in a step, in the mean over steps and devices; None where none's can be told."""
     n = max(1, sum(len(device.steps) for device in profile.devices) or len(profile.active))
-    found = [lost for operation in pooled(profile.operations) if (lost := of(operation, peaks))]
+    found = [lost for operation in pooled(profile.operations) if (lost := lost_by(operation, peaks))]
     most = max(found, key=lambda each: each.wasted, default=None)
     return most and replace(most, seconds=most.seconds / n, wasted=most.wasted / n)
