@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from planner.cli import group
+from planner.compare.checked_measurements import checked_measurements
 from planner.compare.comparison_sheet import find
 from planner.compare.prediction import hardware
 from planner.compare.runs_table import read as read_runs
@@ -21,7 +22,6 @@ from planner.ingest.cases import cases_of
 from planner.ingest.device import Chip, chip_of
 from planner.ingest.first_page import PlannedStep
 from planner.ingest.peaks import Peaks, peaks_of
-from planner.measure.measurements_csv import checked_measurements
 from planner.profiles.profile import Device, Operation, Parts, Profile, Shape, Step
 from planner.report.gather import gather
 from planner.xlsx.opc import Package

@@ -22,9 +22,8 @@ from planner.catalog.table import Table
 from planner.errors import Place, UserError, nearest
 from planner.typed_numbers import echo
 
-COLUMNS = (
-    "calibration", "parameter", "value", "unit", "lower", "upper", "rows", "sources", "error", *PROVENANCE
-)  # fmt: skip
+FITTED = ("calibration", "parameter", "value", "unit", "lower", "upper", "rows", "sources", "error")
+COLUMNS = (*FITTED, *PROVENANCE)
 REQUIRED = ("calibration", "parameter", "value")
 SHOWN = (
     *(Column(each.name, each.unit, each.label) for each in PARAMETERS),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from planner import data
 from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS, TIE
-from planner.catalog.calibrations import COLUMNS
+from planner.catalog.calibrations import FITTED
 from planner.catalog.databases import Databases
 from planner.validation.fitting import Fit, Key
 from planner.validation.left_out import Fitted, LeftOut, fitted, ranges
@@ -56,7 +56,7 @@ def calibrations_csv(found: Fitted, far: Mapping[Key, Reach]) -> str:
                 cells = [_digits(value), each.unit, f"{each.lower:g}", f"{each.upper:g}"]
                 told = _reached(found, each.name, reach) if reach else _told(found, owner, each.name)
                 lines.append([owner, each.name, *cells, *told])
-    return _csv([list(COLUMNS), *lines])
+    return _csv([list(FITTED), *lines])
 
 
 def stacks_csv(found: Fitted) -> str:
