@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from planner.formulas.expected import EXTRAPOLATED
 from planner.formulas.headlines import RANGE, fit
 from planner.search.computing import Plans
 from planner.search.optimum import Found
@@ -15,16 +16,17 @@ TIE = "is_tie"  # the column that says 1 of a plan that can't be told from the b
 
 
 def listed(asked: Request, found: Found) -> tuple[list[Column], Part]:
-    """The columns and rows: model, chip, whether it is a tie, what moves, the objectives with their ranges, memory.
+    """The columns and rows: model, chip, whether it is a tie, what moves, objectives with their ranges, memory.
 
-    Of several objectives the whole front.
+    Last is whether a plan lies outside of the fitted runs. Of several objectives the whole front.
     """
     template = asked.template
     objectives = [each.row.name for each in found.objectives]
     ranges = [name + end for name in objectives for end in RANGE]
     moved = [name for name in found.plans[0].moved if name not in objectives]
     memory = fit(template)
-    shown = [*objectives, *(name for name in ranges if name in template.by_name), *([memory.needed] if memory else [])]
+    others = [*ranges, *([memory.needed] if memory else []), EXTRAPOLATED]
+    shown = [*objectives, *(name for name in others if name in template.by_name)]
     columns = [Column(name) for name in ("model", "hardware")]
     columns += [Column(name, template.row(name)) for name in dict.fromkeys([*moved, *shown])]
     count = sum(len(each.ranks) for each in found.chosen)

@@ -61,15 +61,22 @@ class Sweep:
         return [*map(Column, several), *(Column(name, template.row(name)) for name in names)]
 
     def parts(self) -> Iterator[Part]:
-        """The table's rows in order, those alone that meet the conditions, and of those this process's share."""
+        """The table's rows in order, those alone that meet the conditions, and of those this process's share.
+
+        Raises UserError at the end where no plan meets them, so that nothing is written.
+        """
         among, done, each = self.asked.among, 0, Space(self.asked.axes).count
+        is_empty = among.count == 1  # another process may have what this one lacks
         shared = f", shared by {among.count} processes" if among.count > 1 else ""
         for at, subject in enumerate(self.asked.subjects):
             for block, part in self._of(subject, at * each):
                 done += block.count
                 progress.step(f"{done:,} of {self.count:,} plans{shared}")
+                is_empty = is_empty and not len(part[self.columns[0].name])
                 yield part
         progress.clear()
+        if is_empty:
+            raise UserError(f"none of {self.count:,} plans meets the conditions", remedy="ask for less in --where")
 
     def _of(self, subject: Subject, first: int) -> Iterator[tuple[Block, Part]]:
         asked, columns = self.asked, self.columns

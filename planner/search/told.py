@@ -37,9 +37,7 @@ def first_lines(sweep: Sweep) -> Iterator[str]:
             break
     progress.clear()
     yield from table(sweep.columns, rows[:FIRST])
-    if not rows:
-        yield f"None of {sweep.count:,} plans meets the conditions."
-    elif sweep.count > FIRST <= len(rows):
+    if sweep.count > FIRST <= len(rows):
         yield f"The first {FIRST} of {sweep.count:,} plans; -o table.csv writes all."
 
 
@@ -71,7 +69,10 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
         names = " or ".join(each.row.name for each in found.objectives)
         yield f"  left out, as {names} is N/A: {left_out(asked, found)}"
     if several:
-        yield f"No plan is better in all of these than the {found.front:,} of the front; {len(found.plans):,} along it:"
+        along = (
+            f"than the {found.front:,} of the front; {len(found.plans):,} along it" if found.front > 1 else "than this"
+        )
+        yield f"No plan is better in all of these {along}:"
     else:
         each = found.objectives[0]
         said = worded(each.row, found.best if each.is_least else -found.best)
