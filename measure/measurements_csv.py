@@ -115,7 +115,7 @@ def _cell(value: str | float) -> str:
     """A value as it stands in the file; text that could be taken for a formula is quoted."""
     if isinstance(value, str):
         return f"'{value}" if value.startswith(FORMULA_STARTS) else value
-    return "" if isnan(value) else repr(value)
+    return "" if isnan(value) or (isinstance(value, int) and value == 0) else repr(value)  # a count of 0 isn't known
 
 
 def _value(name: str, text: str) -> str | float:

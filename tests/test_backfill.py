@@ -178,3 +178,19 @@ def test_dependents_elsewhere_follow(plan: Path) -> None:
     value = parse_sheets(package)["Mine"].cells["A1"].value
     assert not isinstance(value, CellError)
     assert value == pytest.approx(2 * rows(plan)[0].number_in("time_ratio"), rel=1e-12)  # type: ignore[operator]
+
+
+def test_rows_of_values_are_predicted_each_and_again_with_a_new_time(plan: Path) -> None:
+    """A second case of a template without formulas is predicted too, and a new time has its own ratio and bandwidth."""
+    key = "collective|array_bytes={0},axis_size=4,collective=all_gather"
+    backfill(plan, measurement(key.format(4096), 2e-5))
+    backfill(plan, measurement(key.format(8192), 3e-5), measurement(key.format(4096), 4e-5))
+    *_, first, second = rows(plan)
+    for row, size, seconds in ((first, 4096, 4e-5), (second, 8192, 3e-5)):
+        assert row.text("note").startswith("values only")
+        assert row.number_in("measured_time") == seconds
+        assert row.number_in("time_ratio") == pytest.approx(seconds / (row.number_in("predicted_time") or 0.0))
+        assert row.number_in("achieved_bus_bandwidth") == pytest.approx(size * 3 / 4 / seconds)
+    before = plan.read_bytes()
+    backfill(plan, measurement(key.format(4096), 4e-5))
+    assert plan.read_bytes() == before

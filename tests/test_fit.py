@@ -149,6 +149,13 @@ def test_without_runs_there_is_no_stack(tmp_path: Path) -> None:
     assert not (tmp_path / "runs-calibrations.csv").exists()
 
 
+def test_runs_that_are_all_far_off_give_no_stack(tmp_path: Path) -> None:
+    """One run ten times off is not used, and a stack of no run is none: the command says why and writes nothing."""
+    path = matmuls(tmp_path / "runs.csv", [30.0])
+    assert "far off the others" in refused("fit", path)
+    assert not (tmp_path / "runs-calibrations.csv").exists()
+
+
 @pytest.mark.parametrize("ratio", [10.0, 0.1])
 def test_a_bad_run_harms_little(ratio: float) -> None:
     """One run ten times off moves no expected time of others by more than 10 %, alone or beside three sound ones."""

@@ -23,10 +23,12 @@ from planner.ingest.device import Chip, chip_of
 from planner.ingest.first_page import PlannedStep
 from planner.ingest.peaks import Peaks, peaks_of
 from planner.profiles.profile import Device, Operation, Parts, Profile, Shape, Step
+from planner.profiles.reading import read as read_profile
 from planner.report.gather import gather
 from planner.xlsx.opc import Package
 from tests import sample_profile
 from tests.backfills import rows
+from tests.measure_traces import TRACES, real
 from tests.workbooks import write_plan
 
 ID = "llama3_8b_on_tpu_v5p"
@@ -350,3 +352,38 @@ def test_a_kernel_whose_flops_nobody_told_has_no_roofline() -> None:
     assert (row.efficiency, row.bound) == (None, "")
     assert row.lacking.startswith("flops: ")
     assert operation_rows.rows(of(replace(kernel, flops=1e9)), peaks)[0].efficiency is not None
+
+
+@real
+def test_the_tools_of_a_capture_waste_a_step_of_one_core() -> None:
+    """Tools add operations up over eight cores and four steps; what a step loses is of one of them."""
+    profile = read_profile(TRACES / "golden")
+    found = {line.label: line for line in first_page.lines(profile, None, peaks_of(profile.devices[0], V5P))}
+    told = found["Largest waste"]
+    assert told.measured == pytest.approx(0.20004287218 * (1 - 0.027179702909725004) / 4 / 8, rel=1e-3)
+    assert "dynamic-update-slice.33" in told.note
+
+
+@real
+def test_an_overview_alone_tells_no_communication() -> None:
+    """It counts it as compute: the cell is empty, and says so, in place of none at all."""
+    (path,) = (TRACES / "golden").glob("*overview_page*")
+    profile = read_profile(path)
+    found = {line.label: line for line in first_page.lines(profile, None, Peaks(None, None))}
+    for label in ("Exposed communication", "Exposed communication, of the step"):
+        assert found[label].measured is None
+        assert "counts it as compute" in found[label].note
+
+
+def test_the_largest_waste_is_of_the_operations_as_they_are_listed() -> None:
+    """Of many operations the layers' are one: 500 that lose little are more than one that loses some."""
+    bytes_, peaks = 1e6, Peaks(1e12, 1e12, source="ours")
+    alike = [
+        operation(f"fusion.{number}", count=1, total=2e-6, median=2e-6, self_time=2e-6, bytes=bytes_)
+        for number in range(500)
+    ]
+    one = operation("reduce.1", category="reduce", count=1, total=1e-4, median=1e-4, self_time=1e-4, bytes=bytes_)
+    profile = of(*alike, one)
+    found = {line.label: line for line in first_page.lines(profile, None, peaks)}["Largest waste"]
+    assert found.measured == pytest.approx(500 * (2e-6 - 1e-6))
+    assert "fusion (500 alike)" in found.note

@@ -189,3 +189,12 @@ def test_a_diff_tells_a_run_that_is_new(plan: Path, tmp_path: Path) -> None:
     said = command("diff", str(older), str(plan)).output
     assert "row added: Comparison, row" in said
     assert "No headline moved." in said
+
+
+def test_a_rate_is_said_as_a_rate(tmp_path: Path) -> None:
+    """Tokens a second of a training run, which its sheet has in millions, are no time in a line for a person."""
+    path = tmp_path / "training.xlsx"
+    write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["training"], n_chips=256)
+    done = record(path, "--tokens-per-second", "1000000")
+    assert "Tokens a second 1,000,000, " in done.output
+    assert " h, " not in done.output

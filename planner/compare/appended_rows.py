@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from planner.catalog import Value as Known
 from planner.compare.comparison_cases import label_of
-from planner.compare.comparison_sheet import KEY, MARKERS, NOTE, CaseRow, ComparisonSheet
+from planner.compare.comparison_sheet import KEY, MARKERS, NOTE, RESULTS, SHOWN, CaseRow, ComparisonSheet
 from planner.compare.listed_chips import listed_chips
 from planner.compare.mesh_labels import LABELS
 from planner.errors import Place, UserError, nearest
@@ -50,7 +50,7 @@ def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[
     new = AppendedRows()
     if not cases:
         return new
-    last = {row.text("template"): row for row in sheet.rows}  # the last row of each template
+    last = {row.text("template"): row for row in sheet.rows if not row.text(NOTE).startswith(VALUES_ONLY)}
     held, labels = set(sheet.xml.row_numbers), _labels(sheet)
     templates: dict[int, Mapping[int, TemplateCell]] = {}
     for number, (one, cells) in zip(_free_rows(sheet), cases, strict=False):
@@ -167,6 +167,25 @@ def _prediction(template: str, inputs: Mapping[str, Known], measured: Measuremen
         return {}
     rows = [row for row in known.template.rows if row.kind not in ("constant", "check")]
     return {row.name: known.value(row.name) for row in rows} | judge(known, measured.t_median)
+
+
+def predicted_again(sheet: ComparisonSheet, row: CaseRow, measured: Measurement) -> dict[str, Known]:
+    """What a row of values alone says beside a new time; nothing for a row of formulas, or of a time that it holds.
+
+    Where its case or its chip can't be told any more, what was said of the old time is blank.
+    """
+    if not row.text(NOTE).startswith(VALUES_ONLY) or row.value("measured_time") == measured.t_median:
+        return {}
+    blank: dict[str, Known] = {each.name: None for each in library.load(RESULTS).of_kind("calc", "output")}
+    blank |= {f"{name}{SHOWN}": None for name in blank}
+    one = replace(measured, hardware_id=row.text("hardware_id") or measured.hardware_id)
+    for key in row.keys:
+        try:
+            template, inputs = _case_of(replace(one, case_key=key), sheet)
+        except UserError:
+            continue
+        return blank | _prediction(template, inputs, one)
+    return blank
 
 
 def unknown_chips(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml], appended: Iterable[Measurement]) -> list[str]:

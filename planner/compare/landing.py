@@ -22,6 +22,7 @@ from planner.compare.appended_rows import (
     extend_tables,
     offer_templates,
     outside,
+    predicted_again,
     unknown_chips,
 )
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, is_missing
@@ -72,7 +73,8 @@ class Landing:
             what = f"row {row.number} of {self.sheet.name} holds a formula as its measured time"
             self.skipped.append((measured.case_key, what))
         else:
-            self.type(row, measured, cells_of(row, measured))
+            again = predicted_again(self.sheet, row, measured) if measured.status == "measured" else {}
+            self.type(row, measured, again | cells_of(row, measured))
         if measured.status != "measured":
             self.skipped.append((measured.case_key, f"{measured.status}: {measured.reason}"))
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
 
+from planner.compare.appended_rows import predicted_again
 from planner.compare.comparison_cases import is_meant, refuse_blank
 from planner.compare.comparison_sheet import NOTE, CaseRow, ComparisonSheet, find
 from planner.compare.landing import Landing, cells_of, land
@@ -43,7 +44,8 @@ def record(path: Path, key: str, seconds: float, note: str | None = None, chip: 
     def choose(landing: Landing) -> None:
         row = _row(Place(landing.package.name, sheet=landing.sheet.name), landing.sheet, key, chip)
         measured = _recorded(key, seconds, row.text("hardware_id"))
-        typed = cells_of(row, measured) | ({NOTE: note} if note else {})
+        again = predicted_again(landing.sheet, row, measured)
+        typed = again | cells_of(row, measured) | ({NOTE: note} if note else {})
         landing.type(row, measured, typed, over_formulas=True)
         numbers.append(row.number)
 

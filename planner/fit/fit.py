@@ -76,13 +76,15 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
             else runs_of_workbook(comparison, given, models)
         )
         named = [replace(run, source=path.name) if run.source == OWN else run for run in runs]
-        stacks = fitted_stacks([run for run in named if not run.fault], given, models, name)
+        found = fitted_stacks([run for run in named if not run.fault], given, models, name)
+    stacks = [own for own in found if any(each.is_used for each in own.runs)]
+    skipped = [each for own in found if own not in stacks for each in own.runs]
+    skipped += [OwnRun(run, is_used=False, why_not=run.fault) for run in runs if run.fault]
     if not stacks:
-        why = next((f": {run.id}: {run.fault}" for run in runs if run.fault), "")
+        why = next((f": {each.run.id}: {each.why_not}" for each in skipped), "")
         what = f"none of {len(runs)} runs can be fitted to{why}" if runs else "there are no measured runs"
         remedy = "planner measure, planner backfill and planner record bring some"
         raise UserError(what, place=Place(path), remedy=remedy)
-    skipped = [OwnRun(run, is_used=False, why_not=run.fault) for run in runs if run.fault]
     origin = written.Provenance(path.name, device or devices, datetime.now(UTC).strftime("%Y-%m-%d"))
     return FittedFile(stacks, skipped, origin, databases, is_workbook)
 

@@ -14,8 +14,9 @@ from planner.xlsx.cellvalue import Value
 KIND = "Fit"
 PURPOSE = "Your runs as a stack of your own: what they moved, and which of them were used (1) and which not (0)."
 PARAMETERS = ("stack", "parameter", "what it is", "unit", "as shipped", "fitted", "runs", "error, each left out")
-RUNS = ("run", "chip", "measured", "expected before", "expected now", "used", "why not")
-WIDTHS = (42, 26, 44, 12, 16, 16, 10, 40)
+RUNS = ("run", "chip", "measured, in SI", "expected before", "expected now", "used", "why not")
+WIDTHS = (42, 26, 44, 18, 18, 16, 10, 40)
+SHORT = "[<0.001]0.000E+00;[<1000]0.####;#,##0"  # four digits are read; the cell holds them all
 
 
 def write(page: Page, found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Provenance) -> None:
@@ -34,8 +35,9 @@ def _table(page: Page, at: int, titles: Sequence[str], rows: Iterator[Sequence[V
     last = at
     for last, row in enumerate(rows, at + 1):
         for column, value in enumerate(row, 1):
+            form = SHORT if isinstance(value, float) and not value.is_integer() else "General"  # 1, and not 1.
             if value is not None:
-                page.put(last, column, value, "plan_data_text" if isinstance(value, str) else "plan_data", "General")
+                page.put(last, column, value, "plan_data_text" if isinstance(value, str) else "plan_data", form)
     return last + 1
 
 

@@ -6,8 +6,9 @@ Each stands beside the plan's own part where there is a plan.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from planner.ingest.operation_rows import rows
 from planner.ingest.peaks import Peaks, largest
 from planner.profiles.profile import HOW_FOUND, Gap, Parts, Profile, mean_parts, spread
 from planner.profiles.waste import Waste
@@ -65,9 +66,9 @@ def lines(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> list[Line
     return [
         *_step(profile, plan),
         _utilisation(profile, plan),
-        *_communication(profile.step_parts, plan),
+        *_communication(profile, plan),
         *_idle(profile, plan),
-        *_host(profile.step_parts),
+        *_host(profile),
         *_waste(profile, plan, peaks),
     ]
 
@@ -113,23 +114,37 @@ def _utilisation(profile: Profile, plan: PlannedStep | None) -> Line:
     return Line(label, found, PERCENT, plan.mfu, "expected MFU" if plan.mfu else "", why)
 
 
-def _communication(parts: Parts, plan: PlannedStep | None) -> Iterator[Line]:
+def part(profile: Profile, name: str) -> float | None:
+    """The seconds of a part of a step by its name; None where the format doesn't tell it from others."""
+    seconds: float | None = None if name in profile.lacks else getattr(profile.step_parts, name)
+    return seconds
+
+
+def _of(profile: Profile) -> str:
+    """What the parts are of: a tool without steps adds all of them up."""
+    return "of a step" if profile.step_times else "of all steps"
+
+
+def _communication(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
     own = plan.part(EXPOSED) if plan else None
-    label = "Exposed communication"
-    yield Line(label, parts.communication, SECONDS, *_planned(own), "of a step, nothing computes meanwhile")
+    label, parts, seconds = "Exposed communication", profile.step_parts, part(profile, "communication")
+    why = profile.lacks.get("communication", "")
+    yield Line(label, seconds, SECONDS, *_planned(own), why or f"{_of(profile)}, nothing computes meanwhile")
     share = own[1] / plan.expected if plan and own and plan.expected else None
-    yield Line(f"{label}, of the step", _share(parts.communication, parts), PERCENT, share, own[0] if own else "")
+    reached = None if seconds is None else _share(seconds, parts)
+    yield Line(f"{label}, of the step", reached, PERCENT, share, own[0] if own else "", why)
 
 
 def _idle(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
     parts, own = profile.step_parts, plan.part(IDLE) if plan else None
     why = "" if parts.gap is not None else profile.lacks.get("gap", "the format has no idle time")
-    yield Line("Idle", parts.gap, SECONDS, *_planned(own), why or "of a step, nothing runs")
+    yield Line("Idle", parts.gap, SECONDS, *_planned(own), why or f"{_of(profile)}, nothing runs")
     share = own[1] / plan.expected if plan and own and plan.expected else None
     yield Line("Idle, of the step", parts.idle, PERCENT, share, own[0] if own else "", why)
     whole = mean_parts([device.parts for device in profile.active])
     gaps = sorted((gap for device in profile.devices for gap in device.gaps), key=lambda gap: -gap.seconds)
-    yield Line("Idle, of the whole profile", whole.idle, PERCENT, note=why or ("its largest gaps:" if gaps else ""))
+    why = why or ("no operation has a time" if whole.idle is None else "its largest gaps:" if gaps else "")
+    yield Line("Idle, of the whole profile", whole.idle, PERCENT, note=why)
     for number, gap in enumerate(gaps[:GAPS], start=1):
         yield Line(f"Gap {number}", gap.seconds, SECONDS, note=_between(gap))
 
@@ -138,25 +153,27 @@ def _between(gap: Gap) -> str:
     return f"between {short(gap.before) or 'the beginning'} and {short(gap.after) or 'the end'}"
 
 
-def _host(parts: Parts) -> Iterator[Line]:
-    yield Line("Exposed copies", parts.copy, SECONDS, note="of a step, nothing computes meanwhile")
-    yield Line("Other waits", parts.wait, SECONDS, note="of a step: for what the profile doesn't tell")
+def _host(profile: Profile) -> Iterator[Line]:
+    parts, of = profile.step_parts, _of(profile)
+    yield Line("Exposed copies", parts.copy, SECONDS, note=f"{of}, nothing computes meanwhile")
+    yield Line("Other waits", parts.wait, SECONDS, note=f"{of}: for what the profile doesn't tell")
 
 
 def _waste(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> Iterator[Line]:
     own = plan.part(LOST) if plan else None
-    found = largest(profile, peaks)
+    listed = (replace(row.one, name=row.name) for row in rows(profile, peaks))
+    found = largest(profile, listed, peaks)
     label = "Largest waste"
     if found is None:
         why = peaks.why or profile.lacks.get("bytes") or profile.lacks.get("flops") or "no operation has FLOPs or bytes"
         yield Line(label, None, SECONDS, *_planned(own), why)
         return
-    yield Line(label, found.wasted, SECONDS, *_planned(own), _about(found))
+    yield Line(label, found.wasted, SECONDS, *_planned(own), _about(found, _of(profile)))
 
 
-def _about(found: Waste) -> str:
+def _about(found: Waste, of: str) -> str:
     return (
-        f"of a step: {short(found.name)}, {percent(found.efficiency)} of its roofline, bound by {found.bound}; "
+        f"{of}: {short(found.name)}, {percent(found.efficiency)} of its roofline, bound by {found.bound}; "
         "its time x (1 - efficiency)"
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from planner.ingest.case_inputs import DTYPES
 from planner.ingest.device import Chip
 from planner.profiles import waste
 from planner.profiles.hlo_text import size
-from planner.profiles.profile import Device, Operation, Profile, pooled
+from planner.profiles.profile import Device, Operation, Profile
 from planner.profiles.waste import Waste
 
 CLOSED = "custom-call"  # a kernel whose FLOPs nobody has told
@@ -55,9 +56,13 @@ def lost_by(operation: Operation, peaks: Peaks) -> Waste | None:
     return found[0] if found and found[0].efficiency is not None else None
 
 
-def largest(profile: Profile, peaks: Peaks) -> Waste | None:
-    """The operation that loses most in a step, in the mean over steps and devices; None where none's can be told."""
-    n = max(1, sum(len(device.steps) for device in profile.devices) or len(profile.active))
-    found = [lost for operation in pooled(profile.operations) if (lost := lost_by(operation, peaks))]
+def largest(profile: Profile, operations: Iterable[Operation], peaks: Peaks) -> Waste | None:
+    """Of operations over all devices the one that loses most in a step, in the mean over steps and devices.
+
+    None where none's can be told.
+    """
+    cores = int(profile.facts.get("cores", 1))  # over which a tool adds its operations up, with steps of one of them
+    n = cores * max(1, sum(len(device.steps) for device in profile.devices) or len(profile.active))
+    found = [lost for operation in operations if (lost := lost_by(operation, peaks))]
     most = max(found, key=lambda each: each.wasted, default=None)
     return most and replace(most, seconds=most.seconds / n, wasted=most.wasted / n)

@@ -7,7 +7,7 @@ from statistics import median
 
 from openpyxl.chart import ScatterChart
 
-from planner.ingest.first_page import COUNT, SECONDS, Line
+from planner.ingest.first_page import COUNT, SECONDS, Line, part
 from planner.ingest.operation_rows import MOST, Row, rows
 from planner.ingest.peaks import Peaks
 from planner.profiles.profile import Operation, Parts, Profile
@@ -131,13 +131,13 @@ class _Sheet:
         heads = ("Part", "Time (ms)", "Share", "", "When")
         self._heads(f"Parts of the time {of}: disjoint, they add up", heads, (2, 3))
         for name, when in PARTS:
-            self._part(name.capitalize(), getattr(parts, name), parts, when)
-        self._part("All of them", parts.span, parts, "" if parts.gap is not None else self._why("gap"))
+            self._part(name.capitalize(), part(self.profile, name), parts, when, name)
+        self._part("All of them", parts.span, parts, "" if parts.gap is not None else self._why("gap"), "gap")
 
-    def _part(self, label: str, seconds: float | None, parts: Parts, when: str) -> None:
+    def _part(self, label: str, seconds: float | None, parts: Parts, when: str, fact: str) -> None:
         share = seconds / parts.span if seconds is not None and parts.span else None
         time = None if seconds is None else seconds / factor(MS, SECONDS)
-        said = when if seconds is not None else self._why("gap")
+        said = when if seconds is not None else self._why(fact)
         self._row([(label, "@"), (time, SAID), (share, SHARE), ("", "@"), (said, "@")])
 
     def _why(self, fact: str) -> str:

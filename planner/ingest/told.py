@@ -24,7 +24,7 @@ def lines(found: Ingested) -> Iterator[str]:
     yield from table.aligned(["First lines", "measured", ""], said, right=("measured",)).splitlines()
     yield ""
     parts = profile.step_parts
-    named = [(name, getattr(parts, name), when) for name, when in PARTS]
+    named = [(name, first_page.part(profile, name), when) for name, when in PARTS]
     body = [
         [
             name,

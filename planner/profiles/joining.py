@@ -77,6 +77,7 @@ def _lacks(formats: Sequence[str], devices: Sequence[Device], device: str | None
         "flops": all(each.flops is not None for each in computing),
         "bytes": all(each.bytes is not None for each in computing),
         "operations": len(formats) > 1 and bool(operations),
+        "communication": bool(operations),
     }
     reasons = {
         "device": next((_UNKNOWN[each] for each in formats if each in _UNKNOWN), "the files don't name the device"),

@@ -222,5 +222,8 @@ _LACKS = {
         "median": "the tool tells the average alone", "shapes": "the tool has no shapes: hlo_stats does",
         "gap": "the tool has no idle time: op_profile does",
     },
-    "overview_page": {"operations": "the overview lists only the largest: hlo_stats has all"},
+    "overview_page": {
+        "operations": "the overview lists only the largest: hlo_stats has all",
+        "communication": "the overview counts it as compute: hlo_stats tells them apart",
+    },
 }  # fmt: skip

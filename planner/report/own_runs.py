@@ -89,7 +89,7 @@ def _figures(run: Run, sheet: str) -> Iterator[Figure]:
 
     yield _text(run.on)
     yield _text(run.name)
-    yield _text(f"{run.quantity} ({run.unit})" if unit == "1" else run.quantity)
+    yield _text(run.quantity)  # its numbers are said in SI, and a rate's name says what it is of
     measured, expected, low, high, bound = map(number, (run.measured, run.expected, run.low, run.high, run.bound))
     yield measured
     yield expected

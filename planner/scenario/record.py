@@ -80,7 +80,7 @@ def put(package: Package, plan: Plan, sheet: ComparisonSheet, run: Run) -> int:
 
 def said(run: Run) -> str:
     """A run beside what was expected, for a person."""
-    unit = PERCENT if run.unit == PERCENT else RATE if run.unit == "tokens/s" else TIME
+    unit = PERCENT if run.unit == PERCENT else RATE if run.unit.endswith("/s") else TIME
     number = spoken(run.measured, unit)
     line = f"{run.name or run.scenario}: {run.quantity} {number}"
     if run.expected is None or run.ratio is None:
