@@ -55,7 +55,7 @@ def page_is_right(path: Path, folder: Path) -> None:
     """The Markdown shows each headline as its cell has it, and what fails before all else."""
     data = json.loads(as_json(gather(path)))
     page = folder / "report.md"
-    done = CliRunner().invoke(group, ["report", str(path), "-o", str(page)])
+    done = CliRunner().invoke(group, ["report", str(path), "--force", "-o", str(page)])
     assert done.exit_code == 0, done.output
     text = page.read_text(encoding="utf-8")
     for section in data["headlines"]:
