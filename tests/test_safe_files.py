@@ -141,6 +141,7 @@ INTERRUPTED = """
 import os, pathlib, signal, sys
 from planner import cli, progress
 from planner.xlsx import atomic
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 flush = atomic._flush_folder
 def pressed(folder):
     flush(folder)

@@ -85,6 +85,7 @@ def _cases(book: Book) -> list[ComparisonCase]:
     cases: list[ComparisonCase] = []
     for row in found.rows:
         if row.template is not None:
-            inputs = {known.name: row.inputs.get(known.name) for known in row.template.of_kind("input")}
+            held = {name: value for name, value in row.inputs.items() if value is not None}
+            inputs = {known.name: held.get(known.name, known.default) for known in row.template.of_kind("input")}
             cases.append(ComparisonCase(row.text("case_label"), row.template, inputs, row.text("source")))
     return cases
