@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 
 import pytest
 
 from planner.profiles.reading import read
-from planner.profiles.recognition import recognised
 from tests.measure_encoder import Span, space
 
 US = 1_000_000  # ps
@@ -116,109 +114,6 @@ def test_hosts_of_a_pod(tmp_path):
         assert (found.hosts, len(found.devices)) == (("host-a", "host-b"), 4)
         assert found.step_times == pytest.approx([14e-6] * 3)
     assert "1 files of other runs" in read(tmp_path).facts["other runs"]
-
-
-def torch_event(cat, name, at, dur, **args):
-    """An event of Kineto."""
-    return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": 1e9 + at, "dur": dur, "args": args}
-
-
-def torch_kernel(name, at, dur, device=0, **args):
-    """A kernel of Kineto."""
-    return torch_event("kernel", name, at, dur, device=device, stream=7, **args)
-
-
-MM = {"Input Dims": [[64, 32], [32, 16]], "Input type": ["c10::BFloat16", "c10::BFloat16"]}
-
-
-def test_torch_links_shapes_and_steps(tmp_path):
-    """Kernels by their launch: a matmul's FLOPs count once though two kernels do it; a graph's kernels have none."""
-    events = [
-        torch_event("user_annotation", "ProfilerStep#3", 0, 50),
-        torch_event("user_annotation", "ProfilerStep#4", 50, 50),
-        torch_event("cpu_op", "aten::mm", 1, 5, **{"External id": 11}, **MM),
-        torch_event("cuda_runtime", "cudaLaunchKernel", 2, 1, correlation=1, **{"External id": 11}),
-        torch_event("cuda_runtime", "cudaLaunchKernel", 3, 1, correlation=2, **{"External id": 11}),
-        torch_event("cuda_runtime", "cudaGraphLaunch", 60, 1, correlation=3, **{"External id": 12}),
-        torch_event("cpu_op", "aten::silu", 59, 5, **{"External id": 12}, **MM),
-        torch_kernel("sm90_gemm", 70, 10, correlation=1),
-        torch_kernel("splitKreduce", 80, 1, correlation=2),
-        torch_kernel("triton_poi_fused_0", 85, 5, correlation=3),
-        torch_kernel("ncclDevKernel_Generic", 87, 6, correlation=3, dtype="BFloat16",
-                     **{"Collective name": "_allgather_base", "In msg nelems": 1024, "Group size": 8}),
-    ]  # fmt: skip
-    path = tmp_path / "rank0.json"
-    described = {
-        "schemaVersion": 1,
-        "distributedInfo": {"rank": 5},
-        "deviceProperties": [{"id": 0, "name": "NVIDIA B200"}],
-    }
-    path.write_text(json.dumps({**described, "traceEvents": events}))
-    found = read(path)
-    (device,) = found.devices
-    assert (found.device, found.hosts) == ("NVIDIA B200", ("rank 5",))
-    assert [(s.index, round(s.seconds * 1e6)) for s in device.steps] == [(3, 11), (4, 8)]
-    assert device.steps[1].parts.communication == pytest.approx(3e-6)
-    seen = recognised(device.operations)
-    (matmul,) = seen.matmuls
-    assert (matmul.m, matmul.k, matmul.n, matmul.operation.name) == (64, 32, 16, "sm90_gemm")
-    (gather,) = seen.collectives
-    assert (gather.kind, gather.payload, gather.group_size) == ("all-gather", 2048, 8)
-    assert [each.category for each in device.operations if each.name.startswith("triton")] == ["kernel"]
-
-
-def test_torch_of_older_versions(tmp_path):
-    """Categories in capitals, `external id`, and kernels without any correlation, which count by their own begin."""
-    dims, types = MM.values()
-    events = [
-        torch_event("Operator", "ProfilerStep#0", 0, 50),
-        torch_event("Operator", "aten::mm", 1, 5, **{"External id": 11, "Input dims": dims, "Input type": types}),
-        torch_event("Runtime", "cudaLaunchKernel", 2, 1, correlation=1, **{"external id": 11}),
-        {**torch_event("Kernel", "volta_gemm", 10, 10, device=0, correlation=1), "cat": "Kernel"},
-        {**torch_event("Kernel", "lost", 25, 5, device=0), "cat": "Kernel"},
-        {**torch_event("Memcpy", "Memcpy HtoD (Pageable -> Device)", 30, 5, device=0, bytes=64), "cat": "gpu_memcpy"},
-    ]  # fmt: skip
-    path = tmp_path / "old.pt.trace.json.gz"
-    path.write_bytes(gzip.compress(json.dumps({"traceEvents": events}).encode()))
-    (device,) = read(path).devices
-    (step,) = device.steps
-    assert (step.found, round(step.seconds * 1e6)) == ("marker", 25)
-    assert (round(step.parts.compute * 1e6), round(step.parts.copy * 1e6), round(step.parts.gap * 1e6)) == (15, 5, 5)
-    assert device.kind is None
-    assert device.operations[0].flops == 2 * 64 * 32 * 16
-
-
-def test_torch_steps_of_a_free_annotation(tmp_path):
-    """Without ProfilerStep the outermost annotation that launches most of the work marks the steps, numbers aside."""
-    events = []
-    for n in range(3):
-        events += [
-            torch_event("user_annotation", f"decode_{n} of 3", 100 * n, 50),
-            torch_event("user_annotation", "nccl:all_reduce", 100 * n + 1, 200),
-            torch_event("user_annotation", "inner", 100 * n + 5, 5),
-            torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 10, 1, correlation=n),
-            torch_kernel("gemm", 100 * n + 20, 10, correlation=n),
-        ]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(events))  # a plain list, as Chrome's format allows
-    found = read(path)
-    assert (found.found, found.step_times) == ("marker", pytest.approx([10e-6] * 3))
-
-
-def test_ranks_in_one_folder(tmp_path):
-    """A file for each rank: devices of all, each of its rank; other JSON beside them is left alone."""
-    for rank in range(2):
-        events = [
-            torch_event("user_annotation", "ProfilerStep#1", 0, 50),
-            torch_event("cuda_runtime", "cudaLaunchKernel", 2, 1, correlation=1),
-            torch_kernel("gemm", 10, 10 + rank, device=rank, correlation=1),
-        ]
-        document = {"distributedInfo": {"rank": rank}, "traceEvents": events}
-        (tmp_path / f"trace_rank{rank}.json").write_text(json.dumps(document))
-    (tmp_path / "config.json").write_text('{"hidden_size": 8}')
-    found = read(tmp_path)
-    assert [(device.host, device.name) for device in found.devices] == [("rank 0", "GPU 0"), ("rank 1", "GPU 1")]
-    assert found.step_times == pytest.approx([11e-6])
 
 
 def test_trace_json_of_a_gpu(tmp_path):

@@ -1,12 +1,12 @@
 """A trace of PyTorch's profiler (Kineto), of CUDA or ROCm: its kernels by device, and what launched them.
 
 A kernel is of the step in whose annotation its launch stands (`correlation`): on the device it may run later. Its
-shapes are the Input Dims of the operator that it is linked with (`External id`); kernels of a graph have none.
+shapes are the Input Dims of the operator that it is linked with (`External id`), or else of the innermost one that runs
+on the launch's thread; kernels of a graph have none.
 """
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Iterator
 from typing import Any
@@ -14,16 +14,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from planner.profiles.kineto_operators import kernel_operation
+from planner.profiles.kineto_operators import Operator, kernel_operation, tells
+from planner.profiles.kineto_steps import STEP, Note, steps
 from planner.profiles.profile import Operation
 from planner.profiles.recording import Events, Integers, Marked, Recording, looked_up
 
-_KERNELS = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"}
-_LAUNCHES = {"cuda_runtime", "cuda_driver", "runtime", "hip_runtime", "privateuse1_runtime", "xpu_runtime", "driver"}
+_KERNELS = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events", "hpu_op"}
+_LAUNCHES = {
+    "cuda_runtime", "cuda_driver", "runtime", "hip_runtime", "privateuse1_runtime", "privateuse1_driver", "xpu_runtime",
+    "xpu_driver", "mtia_runtime", "driver",
+}  # fmt: skip
 _OPERATORS = {"cpu_op", "operator"}
 _ANNOTATIONS = {"user_annotation"}
-_STEP = re.compile(r"^ProfilerStep\s*#?\s*(\d+)")
-_COVERED = 0.5  # of the kernels' time, at least, is launched within annotations that are taken for steps
 _US = 1_000_000  # ps
 CATEGORIES = _KERNELS | _LAUNCHES | _OPERATORS | _ANNOTATIONS
 
@@ -34,10 +36,11 @@ class KinetoEvents:
     def __init__(self) -> None:
         self._base: float | None = None
         self._texts: dict[tuple[str, ...], int] = {}  # operators by name, dims and types; kernels by name and arguments
-        self._operators = (array("q"), array("q"))  # external id, text
-        self._launches = (array("q"), array("q"), array("q"))  # correlation, time, external id
+        self._operators = tuple(array("q") for _ in range(5))  # external id, text, thread, begin, end
+        self._launches = tuple(array("q") for _ in range(4))  # correlation, time, external id, thread (-1: of a graph)
+        self._threads: dict[tuple[Any, Any], int] = {}
         self._kernels = tuple(array("q") for _ in range(6))  # device, begin, duration, correlation, external id, text
-        self._notes: list[tuple[str, int, int]] = []
+        self._notes: list[Note] = []
         self.count = 0
 
     def add(self, event: dict[str, Any]) -> None:
@@ -58,27 +61,27 @@ class KinetoEvents:
         if kind in _KERNELS:
             device = _number(args.get("device", event.get("pid")))
             text = self._text(name, kind, *(_packed(args.get(key)) for key in COLLECTIVE))
-            row = (device, begin, max(duration, 0), correlation, external, text)
-            for column, value in zip(self._kernels, row, strict=True):
-                column.append(value)
+            _append(self._kernels, (device, begin, max(duration, 0), correlation, external, text))
         elif kind in _LAUNCHES:
             if correlation >= 0:
                 graph = "graphlaunch" in name.lower()  # which operator each of its kernels is of isn't known
-                for column, value in zip(self._launches, (correlation, begin, -1 if graph else external), strict=True):
-                    column.append(value)
-        elif kind in _ANNOTATIONS or _STEP.match(name):
-            self._notes.append((name, begin, begin + duration))
-        elif external >= 0:
-            text = self._text(
-                name, str(args.get("Input Dims", args.get("Input dims", ""))), str(args.get("Input type", ""))
-            )
-            self._operators[0].append(external)
-            self._operators[1].append(text)
+                row = (correlation, begin, -1, -1) if graph else (correlation, begin, external, self._thread(event))
+                _append(self._launches, row)
+        elif kind in _ANNOTATIONS or STEP.match(name):
+            self._notes.append(Note(name, begin, begin + duration))
+        else:
+            dims = str(args.get("Input Dims", args.get("Input dims", "")))
+            arguments = str(args.get("Concrete Inputs", "")) if tells(name) else ""
+            text = self._text(name, dims, str(args.get("Input type", "")), arguments)
+            _append(self._operators, (external, text, self._thread(event), begin, begin + duration))
 
     def _time(self, microseconds: float) -> int:
         if self._base is None:
             self._base = float(int(microseconds))
         return round((microseconds - self._base) * _US)
+
+    def _thread(self, event: dict[str, Any]) -> int:
+        return self._threads.setdefault((str(event.get("pid")), str(event.get("tid"))), len(self._threads))
 
     def _text(self, *parts: str) -> int:
         return self._texts.setdefault(parts, len(self._texts))
@@ -88,13 +91,11 @@ class KinetoEvents:
         device, begin, duration, correlation, external, text = (np.array(column, np.int64) for column in self._kernels)
         if not self._launches[0]:
             correlation = np.full(len(begin), -1, np.int64)
-        launched, launch_external = looked_up(correlation, *(np.array(column, np.int64) for column in self._launches))
-        external = np.where(external < 0, launch_external, external)
-        operator = looked_up(external, *(np.array(column, np.int64) for column in self._operators))[0]
+        launched, operator, external = self._linked(correlation, external)
         main = _longest(external, duration)
         # a launch that isn't in the file was before it; where none is told at all, the kernel's own begin must do
         launched = np.where((launched < 0) & (correlation < 0), begin, launched)
-        step, marks = self._steps(launched, duration)
+        step, marks = steps(self._notes, launched, duration)
         texts = list(self._texts)
         keys, which = np.unique(np.stack([text, operator, main & (operator >= 0)]), axis=1, return_inverse=True)
         kinds = [_kind(texts, *key) for key in keys.T.tolist()]
@@ -108,36 +109,26 @@ class KinetoEvents:
             found.append(made)
         return found
 
-    def _steps(self, launched: Integers, duration: Integers) -> tuple[Integers, list[Marked]]:
-        """The step of each kernel by when it was launched, and the steps: ProfilerStep, else the main annotation."""
-        numbered = [(int(match[1]), begin, end) for name, begin, end in self._notes if (match := _STEP.match(name))]
-        notes = numbered or self._main_annotation()
-        marks = [Marked(index, begin, end, "marker") for index, begin, end in sorted(notes, key=lambda note: note[1])]
-        none = np.full(len(launched), -1, np.int64)
-        if not marks:
-            return none, []
-        begins = np.array([mark.begin for mark in marks], np.int64)
-        at = np.searchsorted(begins, launched, "right") - 1
-        ends = np.array([mark.end for mark in marks], np.int64)
-        step = np.where((at >= 0) & (launched <= ends[at]), at, -1)
-        if not numbered and duration[step >= 0].sum() < _COVERED * duration.sum():
-            return none, []
-        return step, marks
+    def _linked(self, correlation: Integers, external: Integers) -> tuple[Integers, Integers, Integers]:
+        """Of each kernel its launch's time, its operator's text, and a number that all of that operator's share.
 
-    def _main_annotation(self) -> list[tuple[int, int, int]]:
-        """The annotations of the name that takes most time, among those that lie in no other; numbers in it aside."""
-        outer: list[tuple[str, int, int]] = []
-        for note in sorted(self._notes, key=lambda note: (note[1], -note[2])):
-            if not note[0].startswith(("nccl:", "rccl:", "c10d::")) and (not outer or note[1] >= outer[-1][2]):
-                outer.append(note)
-        totals: dict[str, int] = {}
-        for name, begin, end in outer:
-            totals[_unnumbered(name)] = totals.get(_unnumbered(name), 0) + end - begin
-        if not totals:
-            return []
-        main = max(totals, key=lambda name: totals[name])
-        ours = [note for note in outer if _unnumbered(note[0]) == main]
-        return [(n, begin, end) for n, (_, begin, end) in enumerate(ours)]
+        Some versions write the correlation as the external id of kernels, which is of no operator then.
+        """
+        ids, time, launch_external, thread = (np.array(column, np.int64) for column in self._launches)
+        launched, by_launch, at = looked_up(correlation, ids, time, launch_external, np.arange(len(ids)))
+        external = np.where(external < 0, by_launch, external)
+        if ((external == correlation) & (external >= 0)).sum() > len(external) / 2:
+            external = np.full(len(external), -1, np.int64)
+        keys, texts, threads, begins, ends = (np.array(column, np.int64) for column in self._operators)
+        operator, place = looked_up(external, keys, texts, np.arange(len(keys)))
+        unlinked = np.flatnonzero((place < 0) & (at >= 0))
+        unlinked = unlinked[thread[at[unlinked]] >= 0]
+        if len(unlinked) and len(texts):
+            wanted = at[unlinked]
+            inner = innermost(time[wanted], thread[wanted], begins, ends, threads)
+            place[unlinked] = inner
+            operator[unlinked] = np.where(inner >= 0, texts[inner], -1)
+        return launched, operator, place
 
 
 COLLECTIVE = ("Collective name", "In msg nelems", "Out msg nelems", "Group size", "dtype", "bytes")
@@ -145,9 +136,8 @@ COLLECTIVE = ("Collective name", "In msg nelems", "Out msg nelems", "Group size"
 
 def _kind(texts: list[tuple[str, ...]], kernel: int, operator: int, main: int) -> Operation:
     name, kind, *arguments = texts[kernel]
-    linked = texts[operator] if operator >= 0 else ("", "", "")
-    told = dict(zip(COLLECTIVE, arguments, strict=True))
-    return kernel_operation(name, kind, told, linked[0], linked[1], linked[2], counts=bool(main))
+    by = Operator(*texts[operator]) if operator >= 0 else Operator()
+    return kernel_operation(name, kind, dict(zip(COLLECTIVE, arguments, strict=True)), by, counts=bool(main))
 
 
 def _recording(name: str, host: str, kinds: list[Operation], events: Events, marks: list[Marked]) -> Recording:
@@ -179,8 +169,29 @@ def _longest(external: Integers, duration: Integers) -> npt.NDArray[np.bool_]:
     return found & (external >= 0)
 
 
-def _unnumbered(name: str) -> str:
-    return re.sub(r"\d+", "#", name)
+def innermost(time: Integers, thread: Integers, begin: Integers, end: Integers, threads: Integers) -> Integers:
+    """Which interval is the innermost that lasts at each time on its thread: its position, -1 where none does."""
+    found = np.full(len(time), -1, np.int64)
+    lane = np.concatenate([threads, thread])
+    at = np.concatenate([begin, time])
+    lasts = np.concatenate([end - begin, np.full(len(time), -1, np.int64)])
+    open_ones: list[int] = []
+    before = -1
+    for place in np.lexsort((-lasts, at, lane)).tolist():
+        if lane[place] != before:
+            before, open_ones = int(lane[place]), []
+        while open_ones and end[open_ones[-1]] < at[place]:
+            open_ones.pop()
+        if place < len(begin):
+            open_ones.append(place)
+        elif open_ones:
+            found[place - len(begin)] = open_ones[-1]
+    return found
+
+
+def _append(columns: tuple[array[int], ...], row: tuple[int, ...]) -> None:
+    for column, value in zip(columns, row, strict=True):
+        column.append(value)
 
 
 def _number(value: Any) -> int:

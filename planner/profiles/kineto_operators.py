@@ -1,11 +1,14 @@
-"""What a kernel of a PyTorch trace is: its operator's shapes, the FLOPs of a matmul, the bytes of a collective."""
+"""What a kernel of a PyTorch trace is: its operator's shapes, FLOPs of a matmul or attention, bytes of a collective."""
 
 from __future__ import annotations
 
 import ast
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
+from planner.profiles import kineto_attention
 from planner.profiles.hlo_text import size
 from planner.profiles.parts import collective, part
 from planner.profiles.profile import Operation, Part, Shape
@@ -27,25 +30,53 @@ _LEFT = {
     "_addmm_activation": 1,
     "_int_mm": 0,
 }
+_MTIA = "mtia_ccp_events"  # what Meta's accelerators run, by its names
+_MTIA_PARTS: dict[str, Part] = {"event_wait": "wait", "event_record": "wait", "dma_request": "copy"}
+_SCALED, _SCALED_TYPE = "_scaled_mm", 6  # the argument that is the result's type, by its number in c10::ScalarType
+_SCALAR_TYPES = {"5": "f16", "6": "f32", "15": "bf16"}
 
 
-def kernel_operation(
-    kernel: str, kind: str, told: Mapping[str, str], operator: str, dims: str, types: str, *, counts: bool
-) -> Operation:
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """What launched a kernel: its name, and as the trace has them its inputs' dims, types and plain arguments."""
+
+    name: str = ""
+    dims: str = ""
+    types: str = ""
+    arguments: str = ""
+
+
+def tells(operator: str) -> bool:
+    """Whether an operator's plain arguments say more than its shapes: then they are to be kept."""
+    return kineto_attention.is_known(operator) or operator.endswith(_SCALED)
+
+
+def kernel_operation(kernel: str, kind: str, told: Mapping[str, str], by: Operator, *, counts: bool) -> Operation:
     """An operation without times: a kernel, and the operator that it is linked with (its texts empty where none is).
 
     `told` are the arguments that a collective's or copy's event has. `counts` says that the operator's FLOPs are this
     kernel's, which is so of one kernel of each.
     """
-    operands = _shapes(dims, types)
+    operator, operands = by.name, _shapes(by.dims, by.types)
     communicates = collective(kernel, "", told.get("Collective name", ""))
-    result, flops = matmul(operator, operands) if counts and not communicates else (None, None)
+    result, flops = _counted(by, operands) if counts and not communicates else (None, None)
     moved = _bytes(told, communicates)
     return Operation(
         kernel, "", communicates or operator or kind, "", _part(kernel, kind, operator), 0, 0.0, 0.0, 0.0, flops, moved,
         (result,) if result else (), operands, operands[0].dtype if operands else _dtype(told.get("dtype", "")),
         _whole(told.get("Group size", "")) if communicates else None, operator, "shapes" if flops is not None else "",
     )  # fmt: skip
+
+
+def _counted(by: Operator, operands: tuple[Shape, ...]) -> tuple[Shape | None, float | None]:
+    """The result and FLOPs of a matmul or of attention; None for another operator."""
+    arguments = _listed(by.arguments)
+    if kineto_attention.is_known(by.name):
+        return kineto_attention.attention(by.name, operands, [str(each) for each in arguments])
+    result, flops = matmul(by.name, operands)
+    if result and by.name.endswith(_SCALED) and len(arguments) > _SCALED_TYPE:
+        result = Shape(_SCALAR_TYPES.get(str(arguments[_SCALED_TYPE]), result.dtype), result.dims)
+    return result, flops
 
 
 def matmul(operator: str, operands: tuple[Shape, ...]) -> tuple[Shape | None, float | None]:
@@ -67,6 +98,8 @@ def matmul(operator: str, operands: tuple[Shape, ...]) -> tuple[Shape | None, fl
 
 
 def _part(kernel: str, kind: str, operator: str) -> Part:
+    if kind == _MTIA:
+        return _MTIA_PARTS.get(kernel, "compute")
     if "memcpy" in kind or "memcpy" in kernel.lower():
         return part(kernel.replace("Memcpy", "memcpy "))
     return "compute" if kind.endswith("memset") else part(kernel, operator if "c10d" in operator else "")
@@ -83,17 +116,20 @@ def _bytes(told: Mapping[str, str], communicates: str) -> float | None:
 
 def _shapes(dims: str, types: str) -> tuple[Shape, ...]:
     """The arrays among an operator's inputs: `[[8, 16], []]` beside `['float', 'Scalar']`."""
-    try:
-        listed, named = ast.literal_eval(dims or "[]"), ast.literal_eval(types or "[]")
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return ()
-    if not isinstance(listed, list) or not isinstance(named, list):
-        return ()
     found = []
-    for each, name in zip(listed, named, strict=False):
+    for each, name in zip(_listed(dims), _listed(types), strict=False):
         if (dtype := _dtype(str(name))) and isinstance(each, list) and all(isinstance(n, int) for n in each):
             found.append(Shape(dtype, tuple(each)))
     return tuple(found)
+
+
+def _listed(text: str) -> list[Any]:
+    """A list that a trace has; empty where the text is none."""
+    try:
+        found = ast.literal_eval(text or "[]")
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return []
+    return found if isinstance(found, list) else []
 
 
 def _dtype(name: str) -> str:

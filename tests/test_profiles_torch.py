@@ -1,0 +1,235 @@
+"""Traces of PyTorch's profiler (Kineto) of several versions and accelerators, made by the tests as it writes them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from planner.ingest.case_inputs import case_of
+from planner.profiles.kineto_attention import attention
+from planner.profiles.profile import Shape
+from planner.profiles.reading import read
+from planner.profiles.recognition import recognised
+
+
+def torch_event(cat, name, at, dur, **args):
+    """An event of Kineto."""
+    return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": 1e9 + at, "dur": dur, "args": args}
+
+
+def torch_kernel(name, at, dur, device=0, **args):
+    """A kernel of Kineto."""
+    return torch_event("kernel", name, at, dur, device=device, stream=7, **args)
+
+
+MM = {"Input Dims": [[64, 32], [32, 16]], "Input type": ["c10::BFloat16", "c10::BFloat16"]}
+
+
+def test_torch_links_shapes_and_steps(tmp_path):
+    """Kernels by their launch: a matmul's FLOPs count once though two kernels do it; a graph's kernels have none."""
+    events = [
+        torch_event("user_annotation", "ProfilerStep#3", 0, 50),
+        torch_event("user_annotation", "ProfilerStep#4", 50, 50),
+        torch_event("cpu_op", "aten::mm", 1, 5, **{"External id": 11}, **MM),
+        torch_event("cuda_runtime", "cudaLaunchKernel", 2, 1, correlation=1, **{"External id": 11}),
+        torch_event("cuda_runtime", "cudaLaunchKernel", 3, 1, correlation=2, **{"External id": 11}),
+        torch_event("cuda_runtime", "cudaGraphLaunch", 60, 1, correlation=3, **{"External id": 12}),
+        torch_event("cpu_op", "aten::silu", 59, 5, **{"External id": 12}, **MM),
+        torch_kernel("sm90_gemm", 70, 10, correlation=1),
+        torch_kernel("splitKreduce", 80, 1, correlation=2),
+        torch_kernel("triton_poi_fused_0", 85, 5, correlation=3),
+        torch_kernel("ncclDevKernel_Generic", 87, 6, correlation=3, dtype="BFloat16",
+                     **{"Collective name": "_allgather_base", "In msg nelems": 1024, "Group size": 8}),
+    ]  # fmt: skip
+    path = tmp_path / "rank0.json"
+    described = {
+        "schemaVersion": 1,
+        "distributedInfo": {"rank": 5},
+        "deviceProperties": [{"id": 0, "name": "NVIDIA B200"}],
+    }
+    path.write_text(json.dumps({**described, "traceEvents": events}))
+    found = read(path)
+    (device,) = found.devices
+    assert (found.device, found.hosts) == ("NVIDIA B200", ("rank 5",))
+    assert [(s.index, round(s.seconds * 1e6)) for s in device.steps] == [(3, 11), (4, 8)]
+    assert device.steps[1].parts.communication == pytest.approx(3e-6)
+    seen = recognised(device.operations)
+    (matmul,) = seen.matmuls
+    assert (matmul.m, matmul.k, matmul.n, matmul.operation.name) == (64, 32, 16, "sm90_gemm")
+    (gather,) = seen.collectives
+    assert (gather.kind, gather.payload, gather.group_size) == ("all-gather", 2048, 8)
+    assert [each.category for each in device.operations if each.name.startswith("triton")] == ["kernel"]
+
+
+def test_torch_of_older_versions(tmp_path):
+    """Categories in capitals, `external id`, and kernels without any correlation, which count by their own begin."""
+    dims, types = MM.values()
+    events = [
+        torch_event("Operator", "ProfilerStep#0", 0, 50),
+        torch_event("Operator", "aten::mm", 1, 5, **{"External id": 11, "Input dims": dims, "Input type": types}),
+        torch_event("Runtime", "cudaLaunchKernel", 2, 1, correlation=1, **{"external id": 11}),
+        {**torch_event("Kernel", "volta_gemm", 10, 10, device=0, correlation=1), "cat": "Kernel"},
+        {**torch_event("Kernel", "lost", 25, 5, device=0), "cat": "Kernel"},
+        {**torch_event("Memcpy", "Memcpy HtoD (Pageable -> Device)", 30, 5, device=0, bytes=64), "cat": "gpu_memcpy"},
+    ]  # fmt: skip
+    path = tmp_path / "old.pt.trace.json.gz"
+    path.write_bytes(gzip.compress(json.dumps({"traceEvents": events}).encode()))
+    (device,) = read(path).devices
+    (step,) = device.steps
+    assert (step.found, round(step.seconds * 1e6)) == ("marker", 25)
+    assert (round(step.parts.compute * 1e6), round(step.parts.copy * 1e6), round(step.parts.gap * 1e6)) == (15, 5, 5)
+    assert device.kind is None
+    assert device.operations[0].flops == 2 * 64 * 32 * 16
+
+
+def test_torch_steps_of_a_free_annotation(tmp_path):
+    """Without ProfilerStep the outermost annotation that launches most of the work marks the steps, numbers aside."""
+    events = []
+    for n in range(3):
+        events += [
+            torch_event("user_annotation", f"decode_{n} of 3", 100 * n, 50),
+            torch_event("user_annotation", "nccl:all_reduce", 100 * n + 1, 200),
+            torch_event("user_annotation", "inner", 100 * n + 5, 5),
+            torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 10, 1, correlation=n),
+            torch_kernel("gemm", 100 * n + 20, 10, correlation=n),
+        ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(events))  # a plain list, as Chrome's format allows
+    found = read(path)
+    assert (found.found, found.step_times) == ("marker", pytest.approx([10e-6] * 3))
+
+
+def test_ranks_in_one_folder(tmp_path):
+    """A file for each rank: devices of all, each of its rank; other JSON beside them is left alone."""
+    for rank in range(2):
+        events = [
+            torch_event("user_annotation", "ProfilerStep#1", 0, 50),
+            torch_event("cuda_runtime", "cudaLaunchKernel", 2, 1, correlation=1),
+            torch_kernel("gemm", 10, 10 + rank, device=rank, correlation=1),
+        ]
+        document = {"distributedInfo": {"rank": rank}, "traceEvents": events}
+        (tmp_path / f"trace_rank{rank}.json").write_text(json.dumps(document))
+    (tmp_path / "config.json").write_text('{"hidden_size": 8}')
+    found = read(tmp_path)
+    assert [(device.host, device.name) for device in found.devices] == [("rank 0", "GPU 0"), ("rank 1", "GPU 1")]
+    assert found.step_times == pytest.approx([11e-6])
+
+
+def test_correlations_that_are_written_as_external_ids(tmp_path):
+    """Some versions write a kernel's correlation as its external id: its operator runs on the thread of its launch.
+
+    Here the matmul's number is that of a view, which launched nothing, and the other thread's operator lasts longer.
+    """
+    events = [
+        torch_event("cpu_op", "aten::view", 0, 1, **{"External id": 7}),
+        torch_event("cpu_op", "aten::linear", 10, 20, **{"External id": 1}),
+        torch_event("cpu_op", "aten::mm", 12, 10, **{"External id": 2}, **MM),
+        {**torch_event("cpu_op", "aten::add", 0, 90, **{"External id": 3}), "tid": 2},
+        torch_event("cuda_runtime", "cudaLaunchKernel", 15, 1, correlation=7, **{"External id": 7}),
+        {**torch_event("cuda_runtime", "cudaLaunchKernel", 40, 1, correlation=8, **{"External id": 8}), "tid": 2},
+        torch_kernel("gemm", 30, 10, correlation=7, **{"External id": 7}),
+        torch_kernel("add", 41, 5, correlation=8, **{"External id": 8}),
+    ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    found = {each.name: each for each in read(path).operations}
+    assert {name: each.source for name, each in found.items()} == {"gemm": "aten::mm", "add": "aten::add"}
+    assert found["gemm"].flops == 2 * 64 * 32 * 16
+
+
+def test_steps_from_one_call_of_the_optimizer_to_the_next(tmp_path):
+    """Without any marker of steps: PyTorch marks its optimizer. What is before the first call may be cut off."""
+    events = []
+    for n in range(4):
+        events += [
+            torch_event("user_annotation", "Optimizer.zero_grad#Adam.zero_grad", 100 * n, 5),
+            torch_event("user_annotation", "Optimizer.step#Adam.step", 100 * n + 60, 20),
+            torch_event("user_annotation", "Optimizer.step#Adam.step", 100 * n + 61, 10),  # wrapped twice
+        ]
+        for at in (10, 65):
+            correlation = 10 * n + at
+            events.append(torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + at, 1, correlation=correlation))
+            events.append(torch_kernel("gemm", 100 * n + at + 30, 10 + n, correlation=correlation))
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(events))
+    found = read(path)
+    assert (found.found, found.step_times) == ("marker", pytest.approx([66e-6, 67e-6, 68e-6]))
+
+
+QKV = [Shape("bf16", (2, 128, 8, 64)), Shape("bf16", (2, 128, 4, 64)), Shape("bf16", (2, 128, 4, 64))]
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments", "scores"),
+    [
+        ("aten::_flash_attention_forward", ["", "", "", "", "", "128", "128", "0.", "False", "False"], 128 * 128),
+        ("aten::_flash_attention_forward", ["", "", "", "", "", "128", "128", "0.", "True", "False"], 128 * 129 // 2),
+        ("aten::_efficient_attention_forward", ["", "", "", "", "", "", "", "", "0.", "1"], 128 * 129 // 2),
+        ("flash_attn::_flash_attn_forward", ["", "", "", "0.", "0.125", "True", "-1", "-1"], 128 * 129 // 2),
+        ("flash_attn::_flash_attn_forward", ["", "", "", "0.", "0.125", "True", "64", "0"], None),  # a window
+        ("aten::_flash_attention_forward", [], None),  # shapes were recorded, and arguments weren't
+        ("aten::_flash_attention_backward", ["", "", "", "", "", "128", "128", "0.", "True", "False"], None),
+    ],
+)
+def test_attention_by_its_arguments(operator, arguments, scores):
+    """Two matmuls of width 64 for each pair of query and key: half of the pairs and the diagonal where it is causal."""
+    flops = attention(operator, QKV, arguments)[1]
+    assert flops == (None if scores is None else 2 * 2 * 2 * 8 * 64 * scores)
+
+
+def test_attention_of_other_lengths():
+    """Heads come first in PyTorch's own calls; a causal one of fewer queries than keys isn't guessed."""
+    shapes = [Shape("bf16", (2, 8, 16, 64)), Shape("bf16", (2, 8, 128, 64)), Shape("bf16", (2, 8, 128, 64))]
+    operator = "aten::_scaled_dot_product_cudnn_attention"
+    plain, causal = (["", "", "", "", "False", "0.", told, "False"] for told in ("False", "True"))
+    assert attention(operator, shapes, plain)[1] == 2 * 2 * 2 * 8 * 64 * 16 * 128
+    assert attention(operator, shapes, causal) == (None, None)
+
+
+def test_attention_of_a_trace_is_a_case(tmp_path):
+    """Its batch, lengths and heads by the operator's layout, and whether it is causal by its arguments."""
+    told = {"External id": 11, "Input Dims": [list(each.dims) for each in QKV], "Input type": ["c10::BFloat16"] * 3,
+            "Concrete Inputs": ["", "", "", "", "", "128", "128", "0.", "True", "False"]}  # fmt: skip
+    events = [
+        torch_event("cpu_op", "aten::_flash_attention_forward", 1, 5, **told),
+        torch_event("cuda_runtime", "cudaLaunchKernel", 2, 1, correlation=1, **{"External id": 11}),
+        torch_kernel("flash_fwd_kernel", 10, 10, correlation=1, **{"External id": 11}),
+    ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(events))
+    (found,) = recognised(read(path).operations).attention
+    template, inputs = case_of(found)
+    assert template == "attention"
+    sizes = {"batch": 2, "query_len": 128, "kv_len": 128, "n_heads": 8, "n_kv_heads": 4, "head_dim": 64, "is_causal": 1}
+    assert inputs.items() >= {key: float(value) for key, value in sizes.items()}.items()
+
+
+def test_scaled_matmul_has_the_type_that_it_was_asked_for(tmp_path):
+    """A matmul of fp8 with a result of bf16, which is number 15 of PyTorch's types."""
+    told = {"External id": 11, "Input Dims": [[64, 32], [32, 16], [], []],
+            "Input type": ["c10::Float8_e4m3fn", "c10::Float8_e4m3fn", "float", "float"],
+            "Concrete Inputs": ["", "", "", "", "", "", "15", "False"]}  # fmt: skip
+    events = [
+        torch_event("cpu_op", "aten::_scaled_mm", 1, 5, **told),
+        torch_kernel("nvjet", 10, 10, correlation=1, **{"External id": 11}),
+    ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(events))
+    (found,) = recognised(read(path).operations).matmuls
+    _, inputs = case_of(found)
+    assert [inputs[name] for name in ("weight_dtype", "activation_dtype", "output_dtype")] == ["fp8", "fp8", "bf16"]
+
+
+def test_another_accelerator(tmp_path):
+    """Events of Meta's accelerator: waits and copies are none of its computing."""
+    events = [
+        {**torch_event("mtia_ccp_events", name, at, dur), "pid": 9, "tid": at}
+        for name, at, dur in (("fc-dtype_Float", 0, 10), ("event_wait", 5, 15), ("dma_request", 18, 7))
+    ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    (device,) = read(path).devices
+    parts = device.parts
+    assert [round(each * 1e6) for each in (parts.compute, parts.copy, parts.wait, parts.gap)] == [10, 7, 8, 0]
