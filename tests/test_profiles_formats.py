@@ -142,3 +142,13 @@ def test_a_device_that_only_copied_has_no_steps(tmp_path):
     found = read(written(tmp_path / "h.xplane.pb", {"/device:GPU:0": copy, "/device:GPU:1": {"Stream #1": run}}))
     assert [len(device.steps) for device in found.devices] == [0, 3]
     assert (found.found, found.step_times) == ("module", pytest.approx([5e-6] * 3))
+
+
+def test_steps_that_the_profiler_derived_for_a_gpu(tmp_path):
+    """TensorFlow up to 2.10 writes a line of steps into the file of a GPU whose kernels name no module."""
+    kernels = [Span("k", at * US, 4 * US, {"correlation_id": at}) for at in (1, 6, 21, 26, 45)]
+    steps = [Span("4", 0, 12 * US), Span("5", 20 * US, 12 * US)]
+    device = {"/device:GPU:0": {"Stream #7(Compute)": kernels, "Steps": steps}}
+    found = read(written(tmp_path / "a.xplane.pb", device))
+    assert (found.found, [step.index for step in found.devices[0].steps]) == ("marker", [4, 5])
+    assert found.step_times == pytest.approx([9e-6, 9e-6])

@@ -1,7 +1,8 @@
 """A GPU's plane of XLA's profiler: kernels on `Stream` lines, which name their HLO operation and module where they can.
 
 A kernel of a library's graph names none. Steps are those marked on the host, whose launches are the kernels'
-(`correlation_id`); else the runs of a module, told apart by how often the host executed it or by its operations' turns.
+(`correlation_id`); else those of the line `Steps`; else the runs of a module, told apart by how often the host executed
+it or by its operations' turns.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ import numpy.typing as npt
 
 from planner.profiles import xla
 from planner.profiles.profile import Operation
-from planner.profiles.recording import Events, Integers, Marked, Recording, Run, Runs, looked_up
+from planner.profiles.recording import Events, Integers, Marked, Recording, Run, Runs, looked_up, steps_of
 from planner.profiles.xspace import Plane
-from planner.profiles.xspace_lines import Event
+from planner.profiles.xspace_lines import AnyLine, Event
 
 PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
 _STREAM = re.compile(r"^stream\b|^\s*#?\d+\s*\((?:compute|kernel|memcpy)", re.I)
+_STEPS = "Steps"
 _DERIVED = {"XLA Modules", "XLA Ops", "Steps", "Framework Ops", "Framework Name Scope", "TensorFlow Ops", "Source code",
             "TensorFlow Name Scope", "Host Offload Ops", "Source", "XLA TraceMe"}  # fmt: skip
 
@@ -47,6 +49,8 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
     runs, run_of = _runs(table.modules, modules, kinds, begin, end, order, copies, launches)
     table.count_once(np.bincount(kinds, end - begin).astype(np.float64))
     steps, step_of = launches.steps(np.frombuffer(table.correlation, np.int64))
+    if not steps:
+        steps, step_of = _marked(plane.line(_STEPS), begin)
     if not steps:
         steps, step_of = _main_runs(runs, run_of)
     events = Events(kinds, begin, end, step_of)
@@ -194,6 +198,16 @@ def _turns(mine: Integers, kinds: Integers, often: dict[int, int]) -> list[Integ
             seen.clear()
         seen[kind] += 1
     return np.split(mine, cuts)
+
+
+def _marked(line: AnyLine | None, begin: Integers) -> tuple[list[Marked], Integers]:
+    """The steps that the profiler itself derived for a device, and that in which each kernel begins."""
+    marks = steps_of(line)
+    begins, ends = (np.array([pick(mark) for mark in marks], np.int64) for pick in (_begin, _end))
+    if not marks:
+        return [], np.full(len(begin), -1, np.int64)
+    at = np.searchsorted(begins, begin, "right") - 1
+    return marks, np.where((at >= 0) & (begin <= ends[at]), at, -1)
 
 
 def _main_runs(runs: list[Run], run_of: Integers) -> tuple[list[Marked], Integers]:

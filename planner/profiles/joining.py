@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from planner.profiles import sources, tools
 from planner.profiles.profile import Device, Profile
-from planner.profiles.profile_files import Files, host
+from planner.profiles.profile_files import Files, host_of_tool
 from planner.profiles.sources import Source
 from planner.profiles.tool_table import ToolTable
 
@@ -25,10 +25,10 @@ def joined(parts: Sequence[Source], files: Files) -> Profile:
     devices = [device for part in parts for device in part.devices]
     formats = sorted({part.format for part in parts})
     facts: dict[str, str] = {}
-    if tables and not devices:
-        table = tools.joined(tables)
+    table = tools.joined(tables) if tables and not devices else None
+    if table and (table.operations or table.steps):
         formats = table.format.split("+")
-        devices = [_of_table(table, host(parts[0].path))]
+        devices = [_of_table(table, host_of_tool(parts[0].path))]
         facts = dict(table.facts)
         if table.cores:
             facts["cores"] = str(table.cores)
@@ -43,7 +43,7 @@ def joined(parts: Sequence[Source], files: Files) -> Profile:
         facts = part.facts | facts
     if files.left:
         facts["other runs"] = f"{files.left} files of other runs lie beside it and were not read"
-    hosts = tuple(dict.fromkeys(each.host for each in devices))
+    hosts = tuple(dict.fromkeys(each.host for each in devices if each.host))
     lacks = _lacks(formats, devices, device) | {key: text for part in parts for key, text in part.lacks.items()}
     return Profile(tuple(map(str, files.files)), "+".join(formats), device, hosts, tuple(devices), facts, lacks)
 

@@ -12,7 +12,7 @@ import json
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from planner.errors import Place, UserError
 
@@ -22,6 +22,13 @@ _CHUNK = 1 << 19  # characters that are read at once
 _LONGEST = 64 << 20  # characters of one value
 _SPACE = " \t\r\n"
 _TELL = 100_000  # events after which the reader is told how far it is
+
+
+def unpacked(path: Path) -> IO[bytes]:
+    """A file's bytes, unpacked where it is gzipped."""
+    with path.open("rb") as raw:
+        packed = raw.read(2) == GZIP
+    return cast("IO[bytes]", gzip.open(path)) if packed else path.open("rb")
 
 
 def walk(path: Path, each: Callable[[dict[str, Any]], None], told: Callable[[str], None]) -> Any:
@@ -45,7 +52,10 @@ def walk(path: Path, each: Callable[[dict[str, Any]], None], told: Callable[[str
         raise UserError(f"the gzip file is damaged ({error})", place=Place(path), remedy=again) from None
     except OSError as error:
         raise UserError(f"can't be read: {error.strerror or error}", place=Place(path)) from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        what = "this is nested too deeply for a trace or a table"
+        raise UserError(what, place=Place(path), remedy=again) from None
+    except ValueError as error:
         raise UserError(f"this is not JSON: {error}", place=Place(path), remedy=again) from None
 
 

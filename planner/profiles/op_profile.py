@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from planner.errors import UserError
 from planner.profiles import xla
 from planner.profiles.profile import Operation, Program
 from planner.profiles.tool_table import Row, ToolTable, number
@@ -12,11 +13,28 @@ _PS = 1e-12
 _SUMS = ("rawTime", "rawFlops", "occurrences")
 
 
+_BY_PROGRAM, _BY_CATEGORY = ("byProgram", "by_program"), ("byCategory", "by_category")
+
+
+def is_op_profile(document: Row) -> bool:
+    """Whether a JSON object is this tool's: a tree by program, or only by category, as older ones have it."""
+    return any(isinstance(document.get(key), dict) for key in (*_BY_PROGRAM, *_BY_CATEGORY))
+
+
 def op_profile(document: Row) -> ToolTable:
-    """The operations of all programs. What the tree leaves out of a category or program is one operation of it."""
+    """The operations of all programs. What the tree leaves out of a category or program is one operation of it.
+
+    Raises UserError for the oldest form, which has shares of the time and no times.
+    """
     made = ToolTable("op_profile")
-    tree = document.get("byProgram") or document.get("by_program")
-    for program in _children(tree if isinstance(tree, dict) else {}):
+    trees = [document.get(key) for key in (*_BY_PROGRAM, *_BY_CATEGORY)]
+    tree = next((each for each in trees if isinstance(each, dict) and _children(each)), {})
+    if _children(tree) and not any(_raw(each, "rawTime") for each in _children(tree)):
+        remedy = "export it with a newer TensorBoard or xprof, or give the .xplane.pb"
+        raise UserError("this op_profile has shares of the time alone, and no times", remedy=remedy)
+    if not any(tree is document.get(key) for key in _BY_PROGRAM):
+        return _by_category(made, tree)
+    for program in _children(tree):
         name, seconds = str(program.get("name") or ""), _raw(program, "rawTime") * _PS
         if name == "IDLE":
             made.idle = seconds
@@ -28,12 +46,22 @@ def op_profile(document: Row) -> ToolTable:
     return made
 
 
+def _by_category(made: ToolTable, tree: Row) -> ToolTable:
+    """The operations of categories, without their programs."""
+    for category in _children(tree):
+        if category.get("name") == "IDLE":
+            made.idle = _raw(category, "rawTime") * _PS
+        else:
+            made.operations += _leaves(category, "", str(category.get("name") or ""))
+    return made
+
+
 def _leaves(node: Row, program: str, category: str) -> list[Operation]:
     """The operations of a node. What a fusion holds took no time of its own; of many only the largest are listed."""
     timed = [each for each in _children(node) if _raw(each, "rawTime")]
     told = node.get("xla")
     told = told if isinstance(told, dict) else {}
-    whole = node.get("name") == program
+    whole = bool(program) and node.get("name") == program
     category = str(told.get("category") or category or node.get("name") or "")
     if not timed:
         return [_operation(node, told, program, category)] if _raw(node, "rawTime") else []

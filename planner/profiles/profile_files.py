@@ -13,6 +13,7 @@ XPLANE = (".xplane.pb", ".xplane.pb.gz")
 TRACES = (".pt.trace.json.gz", ".pt.trace.json", ".trace.json.gz", ".trace.json")
 _OTHERS = (".json.gz", ".json")
 _REMEDY = "give a .xplane.pb, a .trace.json.gz or the folder plugins/profile/RUN that the profiler wrote"
+_TOOL = re.compile(r"^(?P<host>.+)\.[a-z]+(?:_[a-z]+)+$")
 _CAPTURE = re.compile(r"^(?P<worker>.+?)\.(?P<time>\d{10,})$")  # of PyTorch's handler for TensorBoard
 
 
@@ -46,6 +47,12 @@ def host(path: Path) -> str:
         if path.name.endswith(suffix):
             return path.name.removesuffix(suffix)
     return path.stem
+
+
+def host_of_tool(path: Path) -> str:
+    """The host that a tool's output is of, as TensorBoard names it (`HOST.overview_page.json`); empty for none."""
+    found = _TOOL.match(host(path))
+    return found["host"] if found else ""
 
 
 def _of_folder(folder: Path) -> Files:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -9,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from planner.profiles.profile import Found, Operation
+from planner.profiles.xspace_lines import AnyLine
 
 Integers = npt.NDArray[np.int64]
 _COUNTED = 1 << 22
+UNSIGNED = 1 << 64  # a line's ids come as signed numbers
 MOST_STEPS = 1 << 17  # that are kept of a device
 NONE: Integers = np.empty(0, np.int64)
 
@@ -154,3 +157,16 @@ def stepped(recording: Recording) -> None:
         recording.facts["steps"] = f"the first {len(kept):,} of {len(mine):,}"
     windows = zip(runs.begin[kept].tolist(), runs.end[kept].tolist(), strict=True)
     recording.steps = [Marked(index, begin, end, "module") for index, (begin, end) in enumerate(windows)]
+
+
+def steps_of(line: AnyLine | None) -> list[Marked]:
+    """The steps of a line of steps, whose events are named by their number."""
+    found: list[Marked] = []
+    for block in line.blocks() if line else ():
+        for key, begin, end in zip(block.kinds.tolist(), block.begin.tolist(), block.end.tolist(), strict=True):
+            name = line.kinds.get(key % UNSIGNED, ("", {}))[0] if line else ""
+            digits = re.search(r"\d+", name)
+            found.append(Marked(int(digits[0]) if digits else len(found), begin, end, "marker"))
+        if len(found) > MOST_STEPS:
+            break
+    return sorted(found, key=lambda step: step.begin)[:MOST_STEPS]

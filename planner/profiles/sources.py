@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import shutil
 import tempfile
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import Place, UserError
-from planner.profiles import cpu, gpu, json_document, tools, tpu, wire, xla, xspace
+from planner.profiles import cpu, gpu, json_document, tool_csv, tools, tpu, wire, xla, xspace
+from planner.profiles.foreign_files import foreign
 from planner.profiles.kineto import KinetoEvents
 from planner.profiles.profile import Device
 from planner.profiles.profile_files import host
@@ -52,8 +54,10 @@ def read_file(path: Path, told: Told) -> Source:
         raise UserError("the file is empty", place=Place(path), remedy="copy or capture it again")
     if text[:1] in (b"{", b"["):
         return _of_json(path, told)
-    if head[:4] == b"PK\x03\x04":
-        raise UserError("this is a zip archive", place=Place(path), remedy="unpack it and give the folder")
+    if tool_csv.is_table(head):
+        return _of_csv(path)
+    if why := foreign(path, head):
+        raise UserError(why[0], place=Place(path), remedy=why[1])
     return _of_planes(path, told)
 
 
@@ -170,13 +174,26 @@ def _of_json(path: Path, told: Told) -> Source:
         if traced.count >= LIMIT:
             made.lacks["events"] = "the profiler writes a million events into a trace.json: the .xplane.pb has all"
         return _summed(made, traced.planes(), told)
+    return _of_table(path, rest)
+
+
+def _of_table(path: Path, document: Any) -> Source:
     try:
-        table = tools.table(rest)
+        table = tools.table(document)
+    except UserError as error:
+        raise UnknownJsonError(error.what, place=Place(path), remedy=error.remedy) from None
     except _DAMAGED:
         table = None
     if table is None:
         raise UnknownJsonError("this JSON is no profile that is known", place=Place(path), remedy=_WANTED)
     return Source(path, table.format, table=table)
+
+
+def _of_csv(path: Path) -> Source:
+    try:
+        return _of_table(path, tool_csv.page(path))
+    except (OSError, EOFError, zlib.error, csv.Error) as error:
+        raise UserError(f"this table can't be read: {error}", place=Place(path), remedy="export it again") from None
 
 
 def _of_torch(path: Path, torch: KinetoEvents, described: dict[str, Any]) -> Source:

@@ -5,6 +5,7 @@ Operations are added up over all cores; only self times add up, for total times 
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -73,8 +74,8 @@ def overview_page(pages: list[Row]) -> ToolTable:
     for page in pages:
         found = properties(page)
         made.device = made.device or _known(found.get("device_type"))
-        if str(found.get("device_core_count", "")).isdigit():
-            made.cores = int(found["device_core_count"])
+        if cores := re.match(r"\d+", str(found.get("device_core_count", ""))):  # `8 (Replica count = 8)` in older ones
+            made.cores = int(cores[0])
         for key in ("host_count", "task_count", "is_training", "hardware_type"):
             if key in found:
                 made.facts[key] = str(found[key])
@@ -83,14 +84,31 @@ def overview_page(pages: list[Row]) -> ToolTable:
     return made
 
 
+_COMPUTE = ("tcComputeTimeMs", "deviceComputeTimeMs", "computeTimeMs")  # of TPUs, of GPUs, and of TPUs before 2020
+_COMMUNICATION = ("deviceCollectivesTimeMs", "deviceToDeviceTimeMs")
+_COPY = ("tcInfeedTimeMs", "tcOutfeedTimeMs", "hostTransferTimeMs", "infeedTimeMs", "outfeedTimeMs", "inputTimeMs")
+_GAP = ("tcIdleTimeMs", "idleTimeMs", "hostComputeTimeMs", "kernelLaunchTimeMs", "compileTimeMs", "otherTimeMs")
+
+
+def _parts(row: Row) -> Parts:
+    """The parts of a step by an overview's columns: what the host does alone is a gap of its device.
+
+    Where a step's own time is told (`stepTimeMs`), what its columns leave of it is a gap too.
+    """
+    compute, communication, copy, gap = (
+        sum(number(row, key) for key in keys) * _MS for keys in (_COMPUTE, _COMMUNICATION, _COPY, _GAP)
+    )
+    return Parts(
+        compute, communication, copy, 0.0, max(gap, number(row, "stepTimeMs") * _MS - compute - communication - copy)
+    )
+
+
 def _steps(listed: list[Row]) -> list[Step]:
     """The steps of an overview. The last may be cut off by the end of the capture: one under half of the others' is."""
     found: list[Step] = []
     at = 0.0
     for row in listed:
-        compute = number(row, "tcComputeTimeMs") * _MS
-        copy = sum(number(row, key) * _MS for key in ("tcInfeedTimeMs", "tcOutfeedTimeMs", "hostTransferTimeMs"))
-        parts = Parts(compute, 0.0, copy, 0.0, number(row, "tcIdleTimeMs") * _MS)
+        parts = _parts(row)
         shown = str(row.get("stepnum") or "")
         if parts.span:
             index = int(shown) if shown.isdigit() else len(found)

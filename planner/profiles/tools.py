@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from planner.profiles.op_profile import op_profile
+from planner.profiles.op_profile import is_op_profile, op_profile
 from planner.profiles.parts import CONTROL
 from planner.profiles.profile import Operation, Parts
 from planner.profiles.tool_charts import framework_op_stats, hlo_stats, overview_page, roofline_model
@@ -14,7 +14,7 @@ from planner.profiles.tool_table import ToolTable, columns, properties
 
 def table(document: Any) -> ToolTable | None:
     """The table in a JSON document; None where it is none of these tools'."""
-    if isinstance(document, dict) and ("byProgram" in document or "by_program" in document):
+    if isinstance(document, dict) and is_op_profile(document):
         return op_profile(document)
     pages = [page for page in (document if isinstance(document, list) else [document]) if isinstance(page, dict)]
     names = {name for page in pages for name in columns(page)}

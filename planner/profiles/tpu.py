@@ -12,7 +12,7 @@ import numpy as np
 
 from planner.profiles import xla
 from planner.profiles.profile import Operation
-from planner.profiles.recording import MOST_STEPS, Events, Integers, Marked, Recording, Runs, distinct, joined
+from planner.profiles.recording import UNSIGNED, Events, Integers, Recording, Runs, distinct, joined, steps_of
 from planner.profiles.xspace import Plane
 from planner.profiles.xspace_lines import AnyLine
 
@@ -23,7 +23,6 @@ _MODULES = ("XLA Modules", "Sparse Core Modules")
 _STEPS = ("Steps", "Sparse Core Steps")
 _FLYING = "Async XLA Ops"
 _ID = re.compile(r"\((\d+)\)$")
-_UNSIGNED = 1 << 64
 
 
 def recording(plane: Plane, host: str, programs: xla.Programs) -> Recording | None:
@@ -37,7 +36,7 @@ def recording(plane: Plane, host: str, programs: xla.Programs) -> Recording | No
     made = Recording(plane.name, host, table.kinds, lambda: table.events(line), runs=runs)
     if flying := plane.line(_FLYING):
         made.flying = joined(list(table.events(flying)))
-    made.steps = _steps(plane.line(*_STEPS))
+    made.steps = steps_of(plane.line(*_STEPS))
     stats = plane.stats
     device = stats.get("device_type_string")
     made.kind = device if isinstance(device, str) and device else None
@@ -66,7 +65,7 @@ class _Table:
             ids, which = distinct(block.kinds)
             numbers = np.empty(len(ids), np.int64)
             for at, key in enumerate(ids.tolist()):
-                name, stats = line.kinds.get(key % _UNSIGNED, (f"event {key}", {}))
+                name, stats = line.kinds.get(key % UNSIGNED, (f"event {key}", {}))
                 program = stats.get("program_id")
                 numbers[at] = (
                     -1 if program is None and len(self._runs) else self._number(line, key, name, stats, "", program)
@@ -86,7 +85,7 @@ class _Table:
         numbers = []
         for pair in pairs.tolist():
             key = int(ids[pair // len(listed)])
-            name, stats = line.kinds.get(key % _UNSIGNED, (f"event {key}", {}))
+            name, stats = line.kinds.get(key % UNSIGNED, (f"event {key}", {}))
             numbers.append(self._number(line, key, name, stats, listed[pair % len(listed)], None))
         return np.array(numbers, np.int64)[which]
 
@@ -108,23 +107,10 @@ def _runs(line: AnyLine | None) -> Runs:
     if line is None or not len(events := joined([Events(*block) for block in line.blocks()])):
         return Runs()
     ids, which = distinct(events.kinds)
-    names = [line.kinds.get(key % _UNSIGNED, ("", {}))[0] for key in ids.tolist()]
+    names = [line.kinds.get(key % UNSIGNED, ("", {}))[0] for key in ids.tolist()]
     keys = [number[1] if (number := _ID.search(name)) else "" for name in names]
     programs = tuple((_ID.sub("", name), key) for name, key in zip(names, keys, strict=True))
     return Runs(programs, which, events.begin, events.end).ordered()
-
-
-def _steps(line: AnyLine | None) -> list[Marked]:
-    """The steps of a line of steps, whose events are named by their number."""
-    found: list[Marked] = []
-    for block in line.blocks() if line else ():
-        for key, begin, end in zip(block.kinds.tolist(), block.begin.tolist(), block.end.tolist(), strict=True):
-            name = line.kinds.get(key % _UNSIGNED, ("", {}))[0] if line else ""
-            digits = re.search(r"\d+", name)
-            found.append(Marked(int(digits[0]) if digits else len(found), begin, end, "marker"))
-        if len(found) > MOST_STEPS:
-            break
-    return sorted(found, key=lambda step: step.begin)[:MOST_STEPS]
 
 
 def _scaled(value: object, factor: float) -> float | None:

@@ -76,7 +76,7 @@ def read(path: Path, told: Callable[[str], None] = lambda _: None) -> tuple[Plan
         raise UserError(f"can't be read: {error.strerror}", place=Place(path)) from None
     except wire.DAMAGED:
         pass  # no profile, or a damaged one
-    if not planes:
+    if not any(plane.name for plane in planes):
         raise UserError("this is not a profile (XSpace), or it is damaged", place=Place(path), remedy=REMEDY)
     return planes
 

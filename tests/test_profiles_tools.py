@@ -1,0 +1,110 @@
+"""Tables of xprof's and TensorBoard's tools of several versions: overviews, op_profile, and what is exported as CSV."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from dataclasses import replace
+
+import pytest
+
+from planner.errors import UserError
+from planner.profiles.profile import Profile
+from planner.profiles.reading import read
+from tests.measure_traces import TRACES, real
+
+
+def page(columns, *rows, **properties):
+    """A table as Google's charts have it."""
+    cells = [{"c": [{"v": value} for value in row]} for row in rows]
+    return {"cols": [{"id": name} for name in columns], "rows": cells, "p": properties}
+
+
+def in_ms(found: Profile):
+    """The parts of a step in ms: compute, communication, copy, gap."""
+    parts = found.step_parts
+    return [round(each * 1e3, 6) for each in (parts.compute, parts.communication, parts.copy, parts.gap)]
+
+
+def test_overview_of_a_tpu_of_2020(tmp_path):
+    """Columns have other names, and the number of cores stands in a sentence."""
+    steps = page(
+        ["stepnum", "computeTimeMs", "inputTimeMs", "idleTimeMs"], ["0", 300.0, 2.0, 1.0], ["1", 310.0, 2.0, 3.0]
+    )
+    about = page([], device_type="TPU v2", device_core_count="8 (Replica count = 8, num cores per replica = 1)")
+    path = tmp_path / "10.0.0.1.overview_page.json"
+    path.write_text(json.dumps([steps, about]))
+    found = read(path)
+    assert (found.device, found.facts["cores"], found.hosts) == ("TPU v2", "8", ("10.0.0.1",))
+    assert found.step_times == pytest.approx([0.303, 0.315])
+    assert in_ms(found) == [305.0, 0.0, 2.0, 2.0]
+
+
+def test_overview_of_a_gpu(tmp_path):
+    """Collectives are told apart; what the host does alone is a gap of the device; the parts add up to the step."""
+    columns = ["stepnum", "deviceComputeTimeMs", "deviceToDeviceTimeMs", "deviceCollectivesTimeMs", "hostComputeTimeMs",
+               "kernelLaunchTimeMs", "infeedTimeMs", "outfeedTimeMs", "compileTimeMs", "otherTimeMs",
+               "stepTimeMs"]  # fmt: skip
+    path = tmp_path / "overview_page.json"
+    path.write_text(json.dumps([page(columns, ["7", 60.0, 1.0, 9.0, 5.0, 4.0, 3.0, 0.0, 0.0, 8.0, 100.0])]))
+    found = read(path)
+    assert (found.step_times, found.hosts) == (pytest.approx([0.1]), ())
+    assert in_ms(found) == [60.0, 10.0, 3.0, 27.0]
+
+
+def test_op_profile_by_category_alone(tmp_path):
+    """An older tree has no programs; with times it is read, with shares of the time alone it is refused in one line."""
+    leaf = {"name": "fusion.1", "metrics": {"time": 0.9, "rawTime": 9e9, "occurrences": 3},
+            "xla": {"expression": "%fusion.1 = f32[8]{0} fusion(f32[8]{0} %p)", "category": "loop fusion"}}  # fmt: skip
+    category = {"name": "loop fusion", "metrics": {"time": 0.9, "rawTime": 9e9}, "children": [leaf]}
+    idle = {"name": "IDLE", "metrics": {"time": 0.1, "rawTime": 1e9}}
+    path = tmp_path / "op_profile.json"
+    path.write_text(json.dumps({"byCategory": {"name": "byCategory", "children": [category, idle]}}))
+    (device,) = read(path).devices
+    (one,) = device.operations
+    assert (one.name, one.category, one.count, one.self_time) == ("fusion.1", "loop fusion", 3, pytest.approx(9e-3))
+    assert device.parts.gap == pytest.approx(1e-3)
+    for node in (leaf, category, idle):
+        del node["metrics"]["rawTime"]
+    path.write_text(json.dumps({"byCategory": {"name": "byCategory", "children": [category, idle]}}))
+    with pytest.raises(UserError, match="shares of the time alone"):
+        read(path)
+
+
+def exported(document, by: str = "label") -> str:
+    """The first page of a tool's JSON as xprof exports it: everything quoted, by the labels of its columns."""
+    first = document[0] if isinstance(document, list) else document
+    text = io.StringIO()
+    written = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    written.writerow([column[by] for column in first["cols"]])
+    for row in first["rows"]:
+        written.writerow(["" if cell is None or cell.get("v") is None else str(cell["v"]) for cell in row["c"]])
+    return text.getvalue()
+
+
+@real
+@pytest.mark.parametrize("by", ["label", "id"])
+@pytest.mark.parametrize("tool", ["hlo_stats", "framework_op_stats", "roofline_model"])
+def test_an_exported_table_says_what_the_tools_json_says(tmp_path, tool, by):
+    """The same operations, times, rates and shapes, from CSV by labels as xprof writes it, and by the columns' ids."""
+    (path,) = (TRACES / "golden").glob(f"*{tool}*")
+    raw = path.read_bytes()
+    document = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+    (tmp_path / "table.csv").write_text(exported(document, by))
+    (tmp_path / "table.json").write_text(json.dumps(document[:1] if isinstance(document, list) else document))
+    from_csv, from_json = read(tmp_path / "table.csv"), read(tmp_path / "table.json")
+    assert len(from_csv.operations) > 100
+    assert from_csv.operations == from_json.operations
+    assert replace(from_csv.devices[0], kind=None, peak_flops=None, peak_bandwidth=None, facts={}) == replace(
+        from_json.devices[0], kind=None, peak_flops=None, peak_bandwidth=None, facts={}
+    )
+
+
+def test_another_table_is_no_profile(tmp_path):
+    """A CSV of something else is refused in one line."""
+    path = tmp_path / "measurements.csv"
+    path.write_text("case_key,source,host,step\n1,2,3,4\n")
+    with pytest.raises(UserError, match="this is not a profile"):
+        read(path)
