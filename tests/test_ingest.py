@@ -19,6 +19,7 @@ from planner.compare.runs_table import read as read_runs
 from planner.errors import UserError
 from planner.ingest import first_page, operation_rows, profile_sheet
 from planner.ingest.cases import cases_of
+from planner.ingest.chips import Chips, chips_of
 from planner.ingest.device import Chip, chip_of
 from planner.ingest.first_page import PlannedStep
 from planner.ingest.peaks import Peaks, peaks_of
@@ -107,7 +108,7 @@ def test_recognised_operations_are_rows_with_a_prediction(profile: Path, plan: P
     assert matmul.number_in("measured_time") == pytest.approx(4.3e-3, rel=1e-6)
     assert matmul.number_in("n_samples") == 288 * sample_profile.STEPS * sample_profile.HOSTS
     assert matmul.number_in("flops") == 2 * 8192 * 4096 * 14336
-    assert (matmul.text("hardware_id"), matmul.text("device")) == ("tpu-v5p", "unknown")
+    assert (matmul.text("hardware_id"), matmul.text("device")) == ("tpu-v5p", "tpu-v5p")
     gathered = new["collective", None]
     assert gathered.inputs["array_bytes"] == 14336 * 4096 * 2
     assert gathered.inputs["axis_size"] == 8
@@ -289,6 +290,72 @@ def test_a_core_is_told_from_its_chip() -> None:
     (row,) = cases_of(replace(found, devices=(core,)), V5P).rows
     assert row.flags == "part_of_chip"
     assert cases_of(found, V5P).rows[0].flags == ""
+
+
+def core(n: int, host: str = "host", **facts: str) -> Device:
+    """A core with a step and an operation, as the profiler of a TPU has it."""
+    one = operation()
+    step = (Step(0, 0.0, 0.01, "whole", Parts(compute=0.01)),)
+    return Device(f"/device:TPU:{n}", host, None, facts, 0.0, 0.01, 0.01, Parts(compute=0.01), step, operations=(one,))
+
+
+def test_cores_are_told_from_chips() -> None:
+    """Two cores say that they lie on one chip, or have half its peak, or a tool counts them; else it isn't guessed."""
+    table = hardware()
+    placed = [core(n, host, chip=f"{n // 2}") for host in ("a", "b") for n in range(8)]
+    found = chips_of(of(devices=tuple(placed)), Chip("", "unknown"))
+    assert (found.count, found.cores_each, found.why) == (8, 2, "16 cores are 8 chips")
+    alone = tuple(replace(each, facts={"chip": each.name}) for each in placed[:8])
+    assert chips_of(of(devices=alone), Chip("", "unknown")) == Chips(8)
+    halves = tuple(replace(each, facts={}, peak_flops=2.334e14) for each in placed[:8])
+    assert chips_of(of(devices=halves), V5P).count == 4
+    counted = of(devices=(replace(core(0), facts={}),), facts={"cores": "8"})
+    assert chips_of(counted, Chip("tpu-v2", "TPU v2", row=dict(table.rows["tpu-v2"]))).count == 4
+    bare = tuple(replace(each, facts={}) for each in placed[:8])
+    assert chips_of(of(devices=bare), V5P).count is None
+    assert chips_of(of(devices=bare), Chip("h100-sxm", "H100", row=dict(table.rows["h100-sxm"]))).count == 8
+
+
+def test_cores_land_as_chips_beside_those_of_the_plan() -> None:
+    """Eight cores beside a plan of eight chips are told to be four; so do their cases say, which are flagged."""
+    matmul = operation(flops=2.0 * 512**3, result=(Shape("bf16", (512, 512)),),
+                       operands=(Shape("bf16", (512, 512)), Shape("bf16", (512, 512))))  # fmt: skip
+    devices = tuple(replace(core(n, chip=f"{n // 2}"), operations=(matmul,)) for n in range(8))
+    found = of(devices=devices)
+    (row,) = cases_of(found, V5P).rows
+    assert (row.n_devices, row.flags) == (4, "part_of_chip")
+    plan = PlannedStep("s", "Step", 2.0, chips=8.0)
+    (line,) = (
+        each for each in first_page.lines(found, plan, Peaks(None, None), chips_of(found, V5P)) if each.label == "Chips"
+    )
+    assert (line.measured, line.plan) == (4.0, 8.0)
+    assert line.note == "8 cores are 4 chips; a part of the plan's chips, or another run"
+
+
+def test_ranks_that_were_not_traced_count(tmp_path: Path) -> None:
+    """One rank's trace of a run of eight is of eight chips, and says so."""
+    event = {"ph": "X", "cat": "kernel", "name": "k", "ts": 1.0, "dur": 2, "pid": 0, "args": {"device": 0}}
+    path = tmp_path / "rank0.json"
+    path.write_text(json.dumps({"distributedInfo": {"rank": 0, "world_size": 8}, "traceEvents": [event]}))
+    found = chips_of(read_profile(path), Chip("", "unknown"))
+    assert (found.count, found.why) == (8, "1 of 8 ranks is in the profile")
+
+
+def test_the_step_and_its_parts_say_what_each_is() -> None:
+    """The step is the median of the slowest device, the parts are of the mean one, whose time stands beside it."""
+    times = [(0.010, 0.012), (0.011, 0.013), (0.020, 0.014)]
+    devices = []
+    for n in range(2):
+        steps = tuple(Step(at, 0.0, both[n], "marker", Parts(compute=both[n])) for at, both in enumerate(times))
+        devices.append(replace(core(n), steps=steps))
+    found = {each.label: each for each in first_page.lines(of(devices=tuple(devices)), None, Peaks(None, None))}
+    assert found["Step time"].measured == 0.013
+    assert found["Step time"].note.startswith("median of 3 steps, on the device that takes longest for it")
+    assert found["Step time: mean"].measured == pytest.approx(sum(map(sum, times)) / 6)
+    assert found["Idle"].note == "of the mean step, nothing runs"
+    one = {each.label: each for each in first_page.lines(of(operation()), None, Peaks(None, None))}
+    assert "Step time: mean" not in one
+    assert one["Idle"].note == "of the step, nothing runs"
 
 
 def test_peaks_are_the_files_own_else_the_data_sheets() -> None:

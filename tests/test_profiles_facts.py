@@ -55,6 +55,7 @@ class TestV6e:
         found = profile("xprof_tpu_inference_2")
         assert (found.device, len(found.devices)) == ("TPU v6 Lite", 4)
         assert found.devices[0].peak_flops == 918e12
+        assert len({device.facts["chip"] for device in found.devices}) == 4
         runs = [(sum(p.count for p in d.programs), len(d.programs)) for d in found.devices]
         assert runs == [(105, 4), (103, 2), (103, 2), (103, 2)]
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from planner.errors import UserError
 from planner.profiles.reading import read
 from tests.measure_encoder import Span, space
 
@@ -113,7 +114,34 @@ def test_hosts_of_a_pod(tmp_path):
         found = read(folder)
         assert (found.hosts, len(found.devices)) == (("host-a", "host-b"), 4)
         assert found.step_times == pytest.approx([14e-6] * 3)
-    assert "1 files of other runs" in read(tmp_path).facts["other runs"]
+    assert read(tmp_path).notes == (f"1 file of other runs beside it not read: this is the newest, {run.name}",)
+
+
+def test_what_is_of_no_one_run_is_refused(tmp_path):
+    """Hosts of other chips, one host twice, and captures an hour apart: each one line. Other programs are only said."""
+
+    def captured(name, kind, module, at=0.0):
+        planes = {
+            "/device:TPU:0": {"XLA Modules": [Span(f"{module}(1)", 0, US)], "XLA Ops": [fusion("fusion.1", 0, 1)]}
+        }
+        when = {"profile_start_time": int((1.7e9 + at) * 1e9), "profile_stop_time": int((1.7e9 + at + 5) * 1e9)}
+        data = space(planes, {"device_type_string": kind}) + space({"Task Environment": {}}, when)
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+        return path
+
+    first = captured("a/host-0.xplane.pb", "TPU v4", "jit_f")
+    for other, says in (
+        (captured("a/host-1.xplane.pb", "TPU v5 lite", "jit_f"), "different devices, TPU v4 and TPU v5 lite"),
+        (captured("b/host-0.xplane.pb", "TPU v4", "jit_f"), "both of host-0"),
+        (captured("a/host-2.xplane.pb", "TPU v4", "jit_f", 3605), "captured 60 min apart"),
+    ):
+        with pytest.raises(UserError, match=says):
+            read(first, other)
+    assert read(first, captured("a/host-3.xplane.pb", "TPU v4", "jit_f", 3)).notes == ()
+    (note,) = read(first, captured("a/host-4.xplane.pb", "TPU v4", "jit_g")).notes
+    assert "no program or operation in common" in note
 
 
 def test_trace_json_of_a_gpu(tmp_path):

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from planner.errors import UserError
 from planner.ingest.case_inputs import case_of
 from planner.profiles.kineto_attention import attention
 from planner.profiles.profile import Shape
@@ -233,3 +234,16 @@ def test_another_accelerator(tmp_path):
     (device,) = read(path).devices
     parts = device.parts
     assert [round(each * 1e6) for each in (parts.compute, parts.copy, parts.wait, parts.gap)] == [10, 7, 8, 0]
+
+
+def test_traces_of_other_times_or_one_rank_twice_are_refused(tmp_path):
+    """Two traces of rank 0, and two captures an hour apart by their clocks, are of no one run."""
+    told = {"a": (0, 0), "b": (0, 1), "c": (1, 3600 * 10**9)}
+    for name, (rank, later) in told.items():
+        document = {"distributedInfo": {"rank": rank}, "baseTimeNanoseconds": 17 * 10**17 + later}
+        document["traceEvents"] = [torch_kernel("gemm", 10, 10, correlation=1)]
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    with pytest.raises(UserError, match="are both of rank 0"):
+        read(tmp_path / "a.json", tmp_path / "b.json")
+    with pytest.raises(UserError, match="captured 60 min apart"):
+        read(tmp_path / "a.json", tmp_path / "c.json")

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from planner.ingest.case_inputs import case_of
+from planner.ingest.chips import Chips, chips_of
 from planner.ingest.device import Chip
 from planner.measure.records import Measurement, case_key
 from planner.profiles.profile import Operation, Profile
@@ -22,7 +23,6 @@ from planner.table import counted
 
 SOURCE, METHOD = "xplane", "profiler"
 UNKNOWN_DEVICE, PART_OF_CHIP = "unknown_device", "part_of_chip"  # flags
-WHOLE = 1.5  # times the peak of its device, at which a chip is several of them, such as cores
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,15 @@ def cases_of(profile: Profile, chip: Chip) -> Cases:
     if not any(kinds.values()):
         why = profile.lacks.get("shapes") or "no operation is a matmul, attention or a collective that can be told"
         return Cases((), 0.0 if everything else None, why)
-    rows = tuple(_row(profile, chip, template, key, same) for (template, key), same in found.items())
+    chips = chips_of(profile, chip)
+    rows = tuple(_row(profile, chip, chips, template, key, same) for (template, key), same in found.items())
     shares = {kind: sum(each.operation.self_time for each in same) / everything for kind, same in kinds.items() if same}
     said = ", ".join(f"{kind} {percent(share)}" for kind, share in shares.items())
     return Cases(rows, told.share, f"{said}; {counted(len(rows), 'case')} of known sizes")
 
 
 def _row(
-    profile: Profile, chip: Chip, template: str, key: str, same: Sequence[Operation]
+    profile: Profile, chip: Chip, chips: Chips, template: str, key: str, same: Sequence[Operation]
 ) -> Measurement:  # fmt: skip
     middle, deviation = _times(same)
     name = Path(profile.paths[0]).name if profile.paths else "profile"
@@ -70,14 +71,14 @@ def _row(
         host=profile.hosts[0] if len(profile.hosts) == 1 else "",
         profile_path=profile.paths[0] if profile.paths else "",
         template=template,
-        device_kind=chip.called,
+        device_kind=chip.named,
         hardware_id=chip.id,
-        n_devices=len(profile.active),
+        n_devices=chips.count or len(profile.active),
         t_median=middle,
         t_mad=deviation,
         method=METHOD,
         n_samples=sum(each.count for each in same),
-        flags="; ".join(_flags(profile, chip)),
+        flags="; ".join(_flags(chip, chips)),
     )
 
 
@@ -87,12 +88,11 @@ def _written(profile: Profile) -> str:
     return datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds") if written else ""
 
 
-def _flags(profile: Profile, chip: Chip) -> Iterator[str]:
+def _flags(chip: Chip, chips: Chips) -> Iterator[str]:
     """What keeps the cases out of a fit: a chip that nobody has named, or a device that is a part of one."""
     if not chip.id:
         yield UNKNOWN_DEVICE
-    whole, own = chip.number("peak_bf16"), next((device.peak_flops for device in profile.active), None)
-    if whole and own and whole > own * WHOLE:
+    if chips.cores_each > 1:
         yield PART_OF_CHIP
 
 

@@ -29,6 +29,11 @@ class Chip:
             return f"{self.called} ({self.why})"
         return self.id if self.called in (UNKNOWN, self.id) else f"{self.called}: {self.id}"
 
+    @property
+    def named(self) -> str:
+        """The device of its measurements: as the file calls it, else the chip that a person says it is."""
+        return self.id if self.id and self.called == UNKNOWN else self.called
+
     def number(self, name: str) -> float | None:
         """A number of its row; None where there is none."""
         value = (self.row or {}).get(name)

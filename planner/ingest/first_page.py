@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from planner.ingest.chips import Chips
 from planner.ingest.operation_rows import rows
 from planner.ingest.peaks import Peaks, largest
 from planner.profiles.profile import HOW_FOUND, Gap, Parts, Profile, mean_parts, spread
@@ -32,6 +33,7 @@ class PlannedStep:
     bound: float | None = None
     mfu: float | None = None  # that is expected, on the plan's FLOPs
     parts: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    chips: float | None = None
 
     def part(self, names: tuple[str, ...]) -> tuple[str, float] | None:
         """The first of some parts that the plan has: its label and its seconds."""
@@ -61,10 +63,13 @@ class Line:
         return percent(self.measured) if self.unit == PERCENT else spoken(self.measured, self.unit)
 
 
-def lines(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> list[Line]:
+def lines(
+    profile: Profile, plan: PlannedStep | None, peaks: Peaks, chips: Chips | None = None
+) -> list[Line]:  # fmt: skip
     """The first lines of a profile, in the order in which they are asked for."""
     return [
         *_step(profile, plan),
+        *_chips(chips, plan),
         _utilisation(profile, plan),
         *_communication(profile, plan),
         *_idle(profile, plan),
@@ -92,8 +97,9 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
         yield Line("Step time", None, SECONDS, *planned, profile.lacks.get("steps", "the profile has no step"))
         return
     median, deviation, n = spread(times)
-    said = f"median of {n} steps: " if n > 1 else "n = 1: " if profile.found != "whole" else ""
-    yield Line("Step time", median, SECONDS, *planned, f"{said}{HOW_FOUND[profile.found]}")
+    said = f"median of {n} steps" if n > 1 else "n = 1" if profile.found != "whole" else ""
+    said += ", on the device that takes longest for it" if _devices(profile) > 1 else ""
+    yield Line("Step time", median, SECONDS, *planned, f"{said}: {HOW_FOUND[profile.found]}".removeprefix(": "))
     why = "" if n > 1 else "one step has no spread"
     in_range = ""
     if plan and plan.low is not None and plan.high is not None:
@@ -101,7 +107,32 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
     yield Line(
         "Step time: spread", deviation if n > 1 else None, SECONDS, None, in_range, why or "between its quartiles"
     )
+    if _is_mean(profile):
+        what = "over all steps and devices: what the parts of a step add up to"
+        yield Line("Step time: mean", profile.step_parts.span, SECONDS, note=what)
     yield Line("Steps", float(n), COUNT)
+
+
+def _devices(profile: Profile) -> int:
+    """Devices that have steps."""
+    return sum(bool(device.steps) for device in profile.devices)
+
+
+def _is_mean(profile: Profile) -> bool:
+    """Whether the parts of a step are a mean, over steps or devices."""
+    return len(profile.step_times) > 1 or (_devices(profile) > 1 and bool(profile.step_times))
+
+
+def _chips(chips: Chips | None, plan: PlannedStep | None) -> Iterator[Line]:
+    if chips is None or chips.count is None:
+        return
+    planned, why = plan.chips if plan else None, [chips.why]
+    if planned and chips.count < planned:
+        why.append("a part of the plan's chips, or another run")
+    elif planned and chips.count > planned:
+        why.append("more than the plan has: is it that run?")
+    note = "; ".join(filter(None, why))
+    yield Line("Chips", float(chips.count), COUNT, planned, "chips of the plan" if planned else "", note)
 
 
 def _utilisation(profile: Profile, plan: PlannedStep | None) -> Line:
@@ -120,16 +151,18 @@ def part(profile: Profile, name: str) -> float | None:
     return seconds
 
 
-def _of(profile: Profile) -> str:
+def parts_of(profile: Profile) -> str:
     """What the parts are of: a tool without steps adds all of them up."""
-    return "of a step" if profile.step_times else "of all steps"
+    if not profile.step_times:
+        return "of all steps"
+    return "of the mean step" if _is_mean(profile) else "of the step"
 
 
 def _communication(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
     own = plan.part(EXPOSED) if plan else None
     label, parts, seconds = "Exposed communication", profile.step_parts, part(profile, "communication")
     why = profile.lacks.get("communication", "")
-    yield Line(label, seconds, SECONDS, *_planned(own), why or f"{_of(profile)}, nothing computes meanwhile")
+    yield Line(label, seconds, SECONDS, *_planned(own), why or f"{parts_of(profile)}, nothing computes meanwhile")
     share = own[1] / plan.expected if plan and own and plan.expected else None
     reached = None if seconds is None else _share(seconds, parts)
     yield Line(f"{label}, of the step", reached, PERCENT, share, own[0] if own else "", why)
@@ -138,7 +171,7 @@ def _communication(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]
 def _idle(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
     parts, own = profile.step_parts, plan.part(IDLE) if plan else None
     why = "" if parts.gap is not None else profile.lacks.get("gap", "the format has no idle time")
-    yield Line("Idle", parts.gap, SECONDS, *_planned(own), why or f"{_of(profile)}, nothing runs")
+    yield Line("Idle", parts.gap, SECONDS, *_planned(own), why or f"{parts_of(profile)}, nothing runs")
     share = own[1] / plan.expected if plan and own and plan.expected else None
     yield Line("Idle, of the step", parts.idle, PERCENT, share, own[0] if own else "", why)
     whole = mean_parts([device.parts for device in profile.active])
@@ -154,7 +187,7 @@ def _between(gap: Gap) -> str:
 
 
 def _host(profile: Profile) -> Iterator[Line]:
-    parts, of = profile.step_parts, _of(profile)
+    parts, of = profile.step_parts, parts_of(profile)
     yield Line("Exposed copies", parts.copy, SECONDS, note=f"{of}, nothing computes meanwhile")
     yield Line("Other waits", parts.wait, SECONDS, note=f"{of}: for what the profile doesn't tell")
 
@@ -168,7 +201,7 @@ def _waste(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> Iterator
         why = peaks.why or profile.lacks.get("bytes") or profile.lacks.get("flops") or "no operation has FLOPs or bytes"
         yield Line(label, None, SECONDS, *_planned(own), why)
         return
-    yield Line(label, found.wasted, SECONDS, *_planned(own), _about(found, _of(profile)))
+    yield Line(label, found.wasted, SECONDS, *_planned(own), _about(found, parts_of(profile)))
 
 
 def _about(found: Waste, of: str) -> str:

@@ -21,11 +21,12 @@ from planner.compare.runs_table import Run, read
 from planner.errors import Place, UserError
 from planner.ingest import first_page, profile_sheet
 from planner.ingest.cases import UNKNOWN_DEVICE, Cases
+from planner.ingest.chips import Chips, chips_of
 from planner.ingest.device import Chip
 from planner.ingest.first_page import Line, PlannedStep
 from planner.ingest.peaks import Peaks
 from planner.ingest.profile_sheet import KIND
-from planner.profiles.profile import Profile, spread
+from planner.profiles.profile import CORES, Profile, spread
 from planner.report.expectation import planned
 from planner.report.figures import CellFigures
 from planner.scenario.record import TIME, Told, put, said, scenario_of, snapshot
@@ -54,6 +55,11 @@ class Ingested:
     chip: Chip
     peaks: Peaks
     cases: Cases
+
+    @property
+    def chips(self) -> Chips:
+        """How many chips it is of."""
+        return chips_of(self.profile, self.chip)
 
 
 def the_scenario(plan: Plan, said: str) -> Scenario:
@@ -87,7 +93,7 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> Lan
         progress.step("landing its operations")
         landing = land_in(package, lambda landing: _choose(landing, found))
         progress.step(f"writing the sheet {KIND}")
-        lines = [*first_page.lines(found.profile, step, found.peaks), share_line(found.cases)]
+        lines = [*first_page.lines(found.profile, step, found.peaks, found.chips), share_line(found.cases)]
         about = told_of(found, which, run)
         name = added_sheet.put(
             package, _kind(plan, which), profile_sheet.PURPOSE,
@@ -96,7 +102,13 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> Lan
         package.write(path)
     marked = [f"flagged {run.flags}"] if run.flags else []
     return Landed(
-        (said_of_run, *marked, *_landed(landing, found), f"sheet {name}: {counted(len(lines), 'first line')}")
+        (
+            said_of_run,
+            *marked,
+            *found.profile.notes,
+            *_landed(landing, found),
+            f"sheet {name}: {counted(len(lines), 'first line')}",
+        )
     )
 
 
@@ -123,9 +135,10 @@ def told_of(found: Ingested, which: Scenario | None, run: Run | None) -> list[tu
         ("Format", profile.format),
         ("Device", found.chip.said),
         ("Hosts", f"{len(profile.hosts)}: {', '.join(profile.hosts)}" if profile.hosts else "not named in the file"),
-        ("Devices", f"{len(profile.devices)}, {len(profile.active)} of them ran something"),
+        ("Devices", "; ".join(filter(None, [_devices(profile), found.chips.why]))),
         ("Peaks", found.peaks.source or found.peaks.why),
     ]
+    lines += [("Note", note) for note in profile.notes]
     if not found.chip.id:
         lines += [(f"What tells the device: {name}", str(value)) for name, value in dict(facts).items()]
     if which is not None and run is not None:
@@ -133,6 +146,13 @@ def told_of(found: Ingested, which: Scenario | None, run: Run | None) -> list[tu
         if run.flags:
             lines.append(("Flags", run.flags))
     return lines
+
+
+def _devices(profile: Profile) -> str:
+    """How many devices a profile has, and how many of them ran something; a tool adds all up."""
+    if CORES in profile.facts:
+        return f"{profile.facts[CORES]}, added up"
+    return f"{len(profile.devices)}, {len(profile.active)} of them ran something"
 
 
 def _chips(run: Run) -> str:
@@ -182,7 +202,11 @@ def _planned(plan: Plan, which: Scenario, run: Run) -> PlannedStep:
     elif run.row == DECODED and run.expected:
         at_peak = own.number("matmul_time", which.key)
         mfu = at_peak / run.expected if at_peak else None
-    return PlannedStep(which.id, run.quantity, run.expected, run.low, run.high, run.bound, mfu, parts)
+    chips = (run.inputs or {}).get("n_chips")
+    return PlannedStep(
+        which.id, run.quantity, run.expected, run.low, run.high, run.bound, mfu, parts,
+        chips if isinstance(chips, float) else None,
+    )  # fmt: skip
 
 
 def _choose(landing: Landing, found: Ingested) -> None:

@@ -9,7 +9,7 @@ from planner.ingest.case_inputs import DTYPES
 from planner.ingest.device import Chip
 from planner.profiles import waste
 from planner.profiles.hlo_text import size
-from planner.profiles.profile import Device, Operation, Profile
+from planner.profiles.profile import CORES, Device, Operation, Profile
 from planner.profiles.waste import Waste
 
 CLOSED = "custom-call"  # a kernel whose FLOPs nobody has told
@@ -61,7 +61,7 @@ def largest(profile: Profile, operations: Iterable[Operation], peaks: Peaks) -> 
 
     None where none's can be told.
     """
-    cores = int(profile.facts.get("cores", 1))  # over which a tool adds its operations up, with steps of one of them
+    cores = int(profile.facts.get(CORES, 1))  # over which a tool adds its operations up, with steps of one of them
     n = cores * max(1, sum(len(device.steps) for device in profile.devices) or len(profile.active))
     found = [lost for operation in operations if (lost := lost_by(operation, peaks))]
     most = max(found, key=lambda each: each.wasted, default=None)

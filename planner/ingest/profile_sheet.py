@@ -7,7 +7,7 @@ from statistics import median
 
 from openpyxl.chart import ScatterChart
 
-from planner.ingest.first_page import COUNT, SECONDS, Line, part
+from planner.ingest.first_page import COUNT, SECONDS, Line, part, parts_of
 from planner.ingest.operation_rows import MOST, Row, rows
 from planner.ingest.peaks import Peaks
 from planner.profiles.profile import Operation, Parts, Profile
@@ -127,9 +127,8 @@ class _Sheet:
 
     def _parts(self) -> None:
         parts = self.profile.step_parts
-        of = "of a step, in the mean over steps and devices" if self.profile.step_times else "of all, in the mean"
         heads = ("Part", "Time (ms)", "Share", "", "When")
-        self._heads(f"Parts of the time {of}: disjoint, they add up", heads, (2, 3))
+        self._heads(f"Parts {parts_of(self.profile)}: disjoint, they add up", heads, (2, 3))
         for name, when in PARTS:
             self._part(name.capitalize(), part(self.profile, name), parts, when, name)
         self._part("All of them", parts.span, parts, "" if parts.gap is not None else self._why("gap"), "gap")

@@ -19,7 +19,7 @@ def lines(found: Ingested) -> Iterator[str]:
     profile = found.profile
     yield from table.aligned(["", ""], [list(each) for each in told_of(found, None, None)]).splitlines()[1:]
     yield ""
-    first = [*first_page.lines(profile, None, found.peaks), share_line(found.cases)]
+    first = [*first_page.lines(profile, None, found.peaks, found.chips), share_line(found.cases)]
     said = [[line.label, line.said, line.note] for line in first]
     yield from table.aligned(["First lines", "measured", ""], said, right=("measured",)).splitlines()
     yield ""
@@ -34,7 +34,7 @@ def lines(found: Ingested) -> Iterator[str]:
         ]
         for name, seconds, when in (*named, ("all of them", parts.span, ""))
     ]
-    of = "Parts of a step" if profile.step_times else "Parts of the time"
+    of = f"Parts {first_page.parts_of(profile)}"
     yield from table.aligned([of, "time", "share", ""], body, right=("time", "share")).splitlines()
     yield ""
     found_rows = rows(profile, found.peaks)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from planner.profiles import sources, tools
-from planner.profiles.profile import Device, Profile
+from planner.profiles.one_run import notes, refuse_strangers
+from planner.profiles.profile import CORES, Device, Profile
 from planner.profiles.profile_files import Files, host_of_tool
 from planner.profiles.sources import Source
 from planner.profiles.tool_table import ToolTable
@@ -20,7 +21,11 @@ _UNKNOWN = {
 
 
 def joined(parts: Sequence[Source], files: Files) -> Profile:
-    """One profile of what was read. Without any device it is left to the caller to say so."""
+    """One profile of what was read. Without any device it is left to the caller to say so.
+
+    Raises UserError where the files can't be of one run.
+    """
+    refuse_strangers(parts)
     tables = [part.table for part in parts if part.table]
     devices = [device for part in parts for device in part.devices]
     formats = sorted({part.format for part in parts})
@@ -31,7 +36,7 @@ def joined(parts: Sequence[Source], files: Files) -> Profile:
         devices = [_of_table(table, host_of_tool(parts[0].path))]
         facts = dict(table.facts)
         if table.cores:
-            facts["cores"] = str(table.cores)
+            facts[CORES] = str(table.cores)
     if any(step.found != "whole" for device in devices for step in device.steps):
         # a device that only copied has no steps beside those that have
         devices = [_stepless(each) if each.steps and each.steps[0].found == "whole" else each for each in devices]
@@ -41,11 +46,12 @@ def joined(parts: Sequence[Source], files: Files) -> Profile:
         facts = each.facts | facts
     for part in parts:
         facts = part.facts | facts
-    if files.left:
-        facts["other runs"] = f"{files.left} files of other runs lie beside it and were not read"
     hosts = tuple(dict.fromkeys(each.host for each in devices if each.host))
     lacks = _lacks(formats, devices, device) | {key: text for part in parts for key, text in part.lacks.items()}
-    return Profile(tuple(map(str, files.files)), "+".join(formats), device, hosts, tuple(devices), facts, lacks)
+    return Profile(
+        tuple(map(str, files.files)), "+".join(formats), device, hosts, tuple(devices), facts, lacks,
+        tuple(notes(parts, files)),
+    )  # fmt: skip
 
 
 def _stepless(device: Device) -> Device:

@@ -26,7 +26,8 @@ _LAUNCHES = {
 }  # fmt: skip
 _OPERATORS = {"cpu_op", "operator"}
 _ANNOTATIONS = {"user_annotation"}
-_US = 1_000_000  # ps
+_US, PS = 1_000_000, 1e-12  # a microsecond in ps, and a ps in seconds
+_EPOCH = 1e9  # a clock that stands at less counts from the machine's start
 CATEGORIES = _KERNELS | _LAUNCHES | _OPERATORS | _ANNOTATIONS
 
 
@@ -85,6 +86,15 @@ class KinetoEvents:
 
     def _text(self, *parts: str) -> int:
         return self._texts.setdefault(parts, len(self._texts))
+
+    def when(self, described: dict[str, Any]) -> tuple[float, float] | None:
+        """From when to when kernels ran, in seconds since 1970; None where the trace's clock isn't told."""
+        base = described.get("baseTimeNanoseconds")
+        since = (base / 1e9 if isinstance(base, int | float) else 0.0) + (self._base or 0.0) / 1e6
+        if since < _EPOCH or not self._kernels[1]:
+            return None
+        ends = (begin + lasted for begin, lasted in zip(self._kernels[1], self._kernels[2], strict=True))
+        return since + min(self._kernels[1]) * PS, since + max(ends) * PS
 
     def recordings(self, described: dict[str, Any], host: str) -> list[Recording]:
         """One for each device that ran a kernel; `described` is what else the file holds."""

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+CORES, RANKS, CHIP_PLACE = "cores", "ranks", "chip"  # facts of a profile or a device, by their names
 Part = Literal["compute", "communication", "copy", "wait"]  # what an operation's time is; what is none of them is a gap
 Found = Literal["marker", "module", "whole", "tool"]
 HOW_FOUND: dict[Found, str] = {
@@ -170,7 +171,7 @@ class Profile:
 
     `device` is the name that all its devices bear, else None; `facts` then tell what the device may be. `lacks` has the
     reason for each kind of fact that isn't there, by the field's name (device, steps, programs, flops, bytes, shapes,
-    gap, ...).
+    gap, ...). `notes` are what a reader should know of how its files belong together.
     """
 
     paths: tuple[str, ...]
@@ -180,6 +181,7 @@ class Profile:
     devices: tuple[Device, ...]
     facts: dict[str, str] = field(default_factory=dict)
     lacks: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def found(self) -> Found:

@@ -19,26 +19,27 @@ _CAPTURE = re.compile(r"^(?P<worker>.+?)\.(?P<time>\d{10,})$")  # of PyTorch's h
 
 @dataclass(frozen=True)
 class Files:
-    """The files of one run; `left` are those of other runs beside it, which aren't read."""
+    """The files of one run, named `run`; `left` are those of other runs beside it, which aren't read."""
 
     files: tuple[Path, ...]
     left: int = 0
+    run: str = ""
 
 
 def profile_files(paths: Sequence[Path]) -> Files:
     """The files to be read of files and folders. Raises UserError where one isn't there, or a folder has no profile."""
     files: list[Path] = []
-    left = 0
+    left, run = 0, ""
     for path in paths:
         if path.is_dir():
             found = _of_folder(path)
             files += found.files
-            left += found.left
+            left, run = left + found.left, found.run
         elif path.exists():
             files.append(path)
         else:
             raise UserError("there is no such file or folder", place=Place(path), remedy=_REMEDY)
-    return Files(tuple(dict.fromkeys(files)), left)
+    return Files(tuple(dict.fromkeys(files)), left, run)
 
 
 def host(path: Path) -> str:
@@ -67,12 +68,18 @@ def _of_folder(folder: Path) -> Files:
     newest = max(whole, key=lambda run: (max(file.stat().st_mtime for file in runs[run]), run.name))
     if all(re.match(r"\d{4}_\d\d_\d\d", run.name) for run in whole):
         newest = max(whole, key=lambda run: run.name)
-    return Files(tuple(_of_run(runs[newest])), sum(len(runs[run]) for run in whole if run != newest))
+    read, older = _of_run(runs[newest])
+    named = newest.name if not older else ", ".join(file.name for file in read)
+    return Files(tuple(read), older + sum(len(runs[run]) for run in whole if run != newest), named)
 
 
-def _of_run(files: list[Path]) -> list[Path]:
-    """Of each host the file that says most; of each PyTorch worker the newest; of tools' outputs all."""
+def _of_run(files: list[Path]) -> tuple[list[Path], int]:
+    """Of each host the file that says most; of each PyTorch worker the newest; of tools' outputs all.
+
+    And how many older captures there are of PyTorch workers.
+    """
     best: dict[str, Path] = {}
+    captures = sum(bool(_CAPTURE.match(host(file))) for file in files)
     for file in files:
         name = host(file)
         if capture := _CAPTURE.match(name):
@@ -86,7 +93,7 @@ def _of_run(files: list[Path]) -> list[Path]:
         chosen = [file for file in chosen if _kind(file) == kind or (kind == 0 and _kind(file) == 1)]
         named = [file for file in chosen if not file.name.startswith("perfetto_trace")]
         chosen = named or chosen
-    return sorted(chosen)
+    return sorted(chosen), max(captures - sum(bool(_CAPTURE.match(host(file))) for file in chosen), 0)
 
 
 def _kind(path: Path) -> int:

@@ -16,7 +16,7 @@ from planner.errors import Place, UserError
 from planner.profiles import cpu, gpu, json_document, tool_csv, tools, tpu, wire, xla, xspace
 from planner.profiles.foreign_files import foreign
 from planner.profiles.kineto import KinetoEvents
-from planner.profiles.profile import Device
+from planner.profiles.profile import RANKS, Device
 from planner.profiles.profile_files import host
 from planner.profiles.recording import Recording
 from planner.profiles.summary import summarise
@@ -25,6 +25,7 @@ from planner.profiles.trace_events import LIMIT, TraceEvents
 from planner.profiles.xspace import Plane
 
 Told = Callable[[str], None]
+_TASK = "Task Environment"  # the plane of the capture itself
 _TIMES = 2 << 20  # runs whose times are kept, over all devices of a file
 _DAMAGED = (*wire.DAMAGED, KeyError, AttributeError, ZeroDivisionError)
 _WANTED = "a .xplane.pb, a .trace.json.gz, a PyTorch trace or a tool's JSON is read"
@@ -36,7 +37,11 @@ class UnknownJsonError(UserError):
 
 @dataclass
 class Source:
-    """What one file holds: devices, or a tool's table; and what it lacks."""
+    """What one file holds: devices, or a tool's table; and what it lacks.
+
+    `names_host` says whether its devices' host is told, by the file's name or in it; `when` are the begin and end of
+    the capture in seconds since 1970, where they are told.
+    """
 
     path: Path
     format: str
@@ -44,6 +49,8 @@ class Source:
     table: ToolTable | None = None
     lacks: dict[str, str] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
+    names_host: bool = True
+    when: tuple[float, float] | None = None
 
 
 def read_file(path: Path, told: Told) -> Source:
@@ -112,6 +119,10 @@ def _summed(made: Source, planes: tuple[Plane, ...], told: Told) -> Source:
     """The devices of planes added up; those of a host's own processor where there are no others."""
     name = host(made.path)
     for plane in planes:
+        if plane.name == _TASK:
+            begin, end = (plane.stats.get(f"profile_{which}_time") for which in ("start", "stop"))
+            if isinstance(begin, int) and isinstance(end, int):
+                made.when = begin / 1e9, end / 1e9
         if plane.name == xla.METADATA:
             told_of = plane.stats.items()
             made.facts |= {
@@ -197,10 +208,13 @@ def _of_csv(path: Path) -> Source:
 
 
 def _of_torch(path: Path, torch: KinetoEvents, described: dict[str, Any]) -> Source:
-    rank = described.get("distributedInfo")
-    rank = rank.get("rank") if isinstance(rank, dict) else None
+    told_of = described.get("distributedInfo")
+    distributed = told_of if isinstance(told_of, dict) else {}
+    rank, ranks = distributed.get("rank"), distributed.get("world_size")
     name = host(path) if rank is None else f"rank {rank}"
-    made = Source(path, "kineto")
+    made = Source(path, "kineto", names_host=rank is not None, when=torch.when(described))
+    if isinstance(ranks, int) and ranks > 1:
+        made.facts[RANKS] = str(ranks)
     made.devices = [device for each in torch.recordings(described, name) if (device := summarise(each))]
     return made
 

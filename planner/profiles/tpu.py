@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from planner.profiles import xla
-from planner.profiles.profile import Operation
+from planner.profiles import wire, xla
+from planner.profiles.profile import CHIP_PLACE, Operation
 from planner.profiles.recording import UNSIGNED, Events, Integers, Recording, Runs, distinct, joined, steps_of
 from planner.profiles.xspace import Plane
 from planner.profiles.xspace_lines import AnyLine
@@ -45,6 +45,8 @@ def recording(plane: Plane, host: str, programs: xla.Programs) -> Recording | No
     made.facts = {key: str(value) for key, value in stats.items() if isinstance(value, int | float) and value}
     if isinstance(core := stats.get("core_details"), bytes):
         made.facts["core_details"] = core.hex()
+        if place := _chip_place(core):
+            made.facts[CHIP_PLACE] = place
     return made
 
 
@@ -111,6 +113,15 @@ def _runs(line: AnyLine | None) -> Runs:
     keys = [number[1] if (number := _ID.search(name)) else "" for name in names]
     programs = tuple((_ID.sub("", name), key) for name, key in zip(names, keys, strict=True))
     return Runs(programs, which, events.begin, events.end).ordered()
+
+
+def _chip_place(details: bytes) -> str:
+    """Which chip of its host and of all a core lies on (CoreDetails, fields 4 and 5, which are left out where 0)."""
+    try:
+        found = wire.grouped(memoryview(details))
+        return f"{wire.number(found, 4)} of its host, {wire.number(found, 5)} of all"
+    except wire.DAMAGED:
+        return ""
 
 
 def _scaled(value: object, factor: float) -> float | None:
