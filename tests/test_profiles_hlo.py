@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,6 +80,11 @@ def op(flops, result, *operands, category="convolution fusion"):
     )
 
 
+def kernel(name, result, *operands):
+    """A Pallas kernel, whose FLOPs nobody tells."""
+    return replace(op(None, result, *operands, category="custom-call"), name=name, opcode="custom-call")
+
+
 @pytest.mark.parametrize(
     ("operation", "sizes"),
     [
@@ -89,6 +96,9 @@ def op(flops, result, *operands, category="convolution fusion"):
         (op(2 * 64 * 128 * 256 * 0.9, (64, 256), (64, 128), (128, 256)), None),
         (op(64 * 256, (64, 256), (64, 256), category="loop fusion"), None),
         (op(None, (64, 256), (64, 128), (128, 256)), None),
+        (kernel("quantized_matmul_kernel_8", (64, 256), (64, 128), (256, 128), (2, 1, 256)), (64, 128, 256, 1)),
+        (kernel("rms_norm_kernel", (64, 256), (64, 128), (256, 128)), None),
+        (kernel("gemm_kernel", (64, 256), (64, 128), (256, 64)), None),
     ],
 )
 def test_matmuls_by_their_sizes(operation, sizes):

@@ -12,6 +12,7 @@ DTYPES = {
     "bf16": "bf16", "f16": "fp16", "f32": "fp32", "f64": "fp64", "s8": "int8", "u8": "int8",
     "s32": "int32", "s4": "int4",
 }  # fmt: skip
+FAMILIES = {"f8e8m0": "", "f8": "fp8", "f4": "fp4"}  # by how their names begin; the first is no number, but a scale
 COLLECTIVES = {
     "all-gather": "all_gather", "reduce-scatter": "reduce_scatter", "all-reduce": "all_reduce",
     "all-to-all": "all_to_all", "permute": "permute",
@@ -22,7 +23,7 @@ HALF = 0.75  # less of the FLOPs of all keys is a mask
 
 def dtype(name: str) -> str:
     """A template's name of a type of HLO's; blank for one that no template has."""
-    return "fp8" if name.startswith("f8") else DTYPES.get(name, "")
+    return next((ours for begin, ours in FAMILIES.items() if name.startswith(begin)), "") or DTYPES.get(name, "")
 
 
 def case_of(found: Matmul | Attention | Collective) -> Case | None:

@@ -97,9 +97,10 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
         yield Line("Step time", None, SECONDS, *planned, profile.lacks.get("steps", "the profile has no step"))
         return
     median, deviation, n = spread(times)
-    said = f"median of {n} steps" if n > 1 else "n = 1" if profile.found != "whole" else ""
-    said += ", on the device that takes longest for it" if _devices(profile) > 1 else ""
-    yield Line("Step time", median, SECONDS, *planned, f"{said}: {HOW_FOUND[profile.found]}".removeprefix(": "))
+    said = [f"median of {n} steps" if n > 1 else "n = 1" if profile.found != "whole" else ""]
+    said.append("on the device that takes longest for it" if _devices(profile) > 1 else "")
+    note = ": ".join(filter(None, (", ".join(filter(None, said)), HOW_FOUND[profile.found])))
+    yield Line("Step time", median, SECONDS, *planned, note)
     why = "" if n > 1 else "one step has no spread"
     in_range = ""
     if plan and plan.low is not None and plan.high is not None:

@@ -20,6 +20,7 @@ _ATTENTION = re.compile(
 )
 _BESIDE_IT = re.compile(r"reshape_and_cache|kv_indices|quantiz|rotary|rope|metadata", re.I)  # what attention needs
 _MATMUL = re.compile(r"convolution|fusion|\bdot\b|dot_general|custom-call|gemm|matmul|mm|linear", re.I)
+_NAMED = re.compile(r"matmul|gemm|(?:^|[_./])mm(?:[_./]|$)", re.I)
 _FLOATS = ("bf16", "f16", "f32", "f64", "f8", "f4", "s8", "u8", "s4", "u4")
 
 
@@ -105,7 +106,12 @@ def is_attention(operation: Operation) -> bool:
 
 
 def matmul(operation: Operation) -> Matmul | None:
-    """The matmul that an operation is by its shapes and FLOPs; None where it isn't plainly one."""
+    """The matmul that an operation is by its shapes and FLOPs; None where it isn't plainly one.
+
+    A kernel whose FLOPs nobody tells is one by its name and shapes, such as a quantized matmul in Pallas.
+    """
+    if operation.flops is None and operation.opcode == "custom-call":
+        return _of_kernel(operation)
     if not operation.flops or not operation.result or not _MATMUL.search(f"{operation.category} {operation.opcode}"):
         return None
     arrays = [each for each in operation.operands if each.dtype.startswith(_FLOATS) and len(each.dims) >= 2]
@@ -114,6 +120,25 @@ def matmul(operation: Operation) -> Matmul | None:
             whole = _LEAST <= 2.0 * math.prod(out.dims) * k / operation.flops <= _MOST
             if whole and (found := _split(operation, out, arrays, k)):
                 return found
+    return None
+
+
+def _of_kernel(operation: Operation) -> Matmul | None:
+    """A kernel that is called a matmul, of [m, k] and [k, n] or [n, k] to [m, n]; its scales stand beside them."""
+    if not _NAMED.search(f"{operation.name} {operation.source}"):
+        return None
+    arrays = [each for each in operation.operands if each.dtype.startswith(_FLOATS) and len(each.dims) == 2]
+    for out in (each for each in operation.result if len(each.dims) == 2):
+        m, n = out.dims
+        pairs = [
+            (left, right, left.dims[1])
+            for left in arrays
+            for right in arrays
+            if left is not right and left.dims[0] == m and right.dims in ((left.dims[1], n), (n, left.dims[1]))
+        ]
+        if len({k for _, _, k in pairs}) == 1:
+            left, right, k = pairs[0]
+            return Matmul(operation, m, k, n, 1, _dtype(left, right))
     return None
 
 
