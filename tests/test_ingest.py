@@ -313,6 +313,7 @@ def test_cores_are_told_from_chips() -> None:
     assert chips_of(counted, Chip("tpu-v2", "TPU v2", row=dict(table.rows["tpu-v2"]))).count == 4
     bare = tuple(replace(each, facts={}) for each in placed[:8])
     assert chips_of(of(devices=bare), V5P).count is None
+    assert "a tpu-v5p has 2 cores" in chips_of(of(devices=bare), V5P).why
     assert chips_of(of(devices=bare), Chip("h100-sxm", "H100", row=dict(table.rows["h100-sxm"]))).count == 8
 
 

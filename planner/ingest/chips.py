@@ -35,6 +35,9 @@ def chips_of(profile: Profile, chip: Chip) -> Chips:
         each = chip.number("n_cores") or 1
     if each is None and (chip.row or {}).get("kind") == "gpu":
         each = 1
+    if each is None and (cores := chip.number("n_cores") or 1) > 1:
+        whose = f"a {chip.id} has {cores:,.0f} cores"
+        return Chips(None, 1, f"the file doesn't tell whether its {counted(n, 'device')} are chips: {whose}")
     if not each or n % int(each):
         return Chips(None, int(each or 1))
     count, cores = n // int(each), int(each)

@@ -125,15 +125,15 @@ def _is_mean(profile: Profile) -> bool:
 
 
 def _chips(chips: Chips | None, plan: PlannedStep | None) -> Iterator[Line]:
-    if chips is None or chips.count is None:
+    if chips is None or (chips.count is None and not chips.why):
         return
-    planned, why = plan.chips if plan else None, [chips.why]
-    if planned and chips.count < planned:
+    planned, why, count = plan.chips if plan else None, [chips.why], chips.count
+    if planned and count and count < planned:
         why.append("a part of the plan's chips, or another run")
-    elif planned and chips.count > planned:
+    elif planned and count and count > planned:
         why.append("more than the plan has: is it that run?")
     note = "; ".join(filter(None, why))
-    yield Line("Chips", float(chips.count), COUNT, planned, "chips of the plan" if planned else "", note)
+    yield Line("Chips", count, COUNT, planned, "chips of the plan" if planned else "", note)
 
 
 def _utilisation(profile: Profile, plan: PlannedStep | None) -> Line:

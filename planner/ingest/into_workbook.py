@@ -135,7 +135,7 @@ def told_of(found: Ingested, which: Scenario | None, run: Run | None) -> list[tu
         ("Format", profile.format),
         ("Device", found.chip.said),
         ("Hosts", f"{len(profile.hosts)}: {', '.join(profile.hosts)}" if profile.hosts else "not named in the file"),
-        ("Devices", "; ".join(filter(None, [_devices(profile), found.chips.why]))),
+        ("Devices", "; ".join(filter(None, [_devices(profile), found.chips.why if found.chips.count else ""]))),
         ("Peaks", found.peaks.source or found.peaks.why),
     ]
     lines += [("Note", note) for note in profile.notes]
