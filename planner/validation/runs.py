@@ -39,7 +39,8 @@ class Run:
     """A run: what was run, and what was measured, in the unit of the template's row `output`.
 
     `written` is a number of the file in that unit: 0.001 where the file has ms. `values` are its settings as values of
-    the template's rows; `fault` says why nothing can be expected of it.
+    the template's rows; `fault` says why nothing can be expected of it. `weight` is what it counts in a person's
+    own fit, and `noted` what is to be said of that.
     """
 
     id: str
@@ -55,6 +56,8 @@ class Run:
     assumes: str = ""
     fault: str = ""
     written: float = 1.0
+    weight: float = 1.0
+    noted: str = ""
 
     @property
     def judged_as(self) -> str:
