@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from planner import csvfile
 from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare import runs_table
-from planner.compare.checked_measurements import checked_measurements
+from planner.compare.checked_measurements import checked_measurements, number_fault
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet
+from planner.compare.landing import jax_of
 from planner.errors import Place, UserError
 from planner.fit.noise import FLAGGED, with_noisy
 from planner.formulas import library
@@ -64,7 +66,8 @@ def _of_measurement(identifier: str, row: Measurement, databases: Databases, chi
         except ValueError:
             template = ""
     fault = "" if row.is_trusted else f"{FLAGGED}{row.flags}" if row.flags else f"{row.status}: {row.reason}"
-    return _operation(identifier, template, inputs, row.hardware_id or chip, row.t_median, fault, databases)
+    run = _operation(identifier, template, inputs, row.hardware_id or chip, row.t_median, fault, databases)
+    return replace(run, jax=row.jax)
 
 
 def _of_case(row: CaseRow, databases: Databases) -> Run:
@@ -72,7 +75,8 @@ def _of_case(row: CaseRow, databases: Databases) -> Run:
     flags, time = row.text("flags"), row.number_in("measured_time") or 0.0
     fault = f"{FLAGGED}{flags}" if flags else ""
     label = f"row {row.number}: {row.text('case_label')}"
-    return _operation(label, template, row.inputs, row.text("hardware_id"), time, fault, databases)
+    run = _operation(label, template, row.inputs, row.text("hardware_id"), time, fault, databases)
+    return replace(run, jax=jax_of(row.text("measured_source")))
 
 
 def _operation(
@@ -86,8 +90,8 @@ def _operation(
             fault = f"nothing is expected of {template or 'a case that no template has'}"
         elif not databases.hardware.has(hardware):
             fault = f"no accelerator {hardware!r}" if hardware else "it names no chip, and -H no other"
-        elif not 0 < time < float("inf"):
-            fault = "no measured time"
+        else:
+            fault = number_fault(time, "s") or fault
     values: dict[str, Value] = {
         name: value for name, value in inputs.items() if name in known and value not in (None, "")
     }
@@ -104,6 +108,8 @@ def _of_run(identifier: str, run: runs_table.Run, databases: Databases, models: 
     fault = f"{FLAGGED}{run.flags}" if run.flags else ""
     if not fault and run.row not in known:
         fault = f"{run.template or 'no template'} has no row {run.row or 'of a blank name'}"
+    if not fault:
+        fault = number_fault(run.measured, known[run.row].unit)
     for table, name in ((databases.hardware, run.chip), (models, run.model)):
         if not fault and name and not table.has(name):
             fault = f"no {name!r} in the databases"
