@@ -49,12 +49,14 @@ class Case:
 def measure_cases(
     cases: Sequence[Case], *, kinds: Mapping[str, str | None], progress: Callable[[str], None] | None = None,
     budget_s: float = math.inf, rules: Rules = STANDARD, profiles_to: Path | None = None, mesh: MeshSpec | None = None,
+    late: Callable[[Case], str] | None = None,
 ) -> Iterator[Measurement]:  # fmt: skip
     """Measure each case on this process's first device, or over a mesh, and yield its row, in order.
 
     `kinds` is hardware_id -> jax_device_kind; `progress` is told one line for each case; after
-    `budget_s` seconds the rest is skipped; profiles are kept below `profiles_to`. Ctrl-C yields the
-    row that it hit as interrupted, and ends. Raises UserError where JAX finds no device.
+    `budget_s` seconds the rest is skipped, and any case of which `late`, asked before it begins,
+    says why it can't end in time; profiles are kept below `profiles_to`. Ctrl-C yields the row
+    that it hit as interrupted, and ends. Raises UserError where JAX finds no device.
     """
     device = _device(kinds)
     common, now = replace(_common(device), **_of_mesh(mesh)), clock.agreed_clock()
@@ -65,6 +67,8 @@ def measure_cases(
             screen.step(at)
             if now() > budget_s:
                 row = replace(row, status="skipped", reason=f"the time budget of {budget_s:g} s is spent")
+            elif why := late(case) if late else "":
+                row = replace(row, status="skipped", reason=why)
             else:
                 keep = profiles_to / f"case_{number}" if profiles_to else None
                 row = replace(row, **_tried(case, device, rules, keep, len(cases) - number, mesh))

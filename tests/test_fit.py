@@ -16,9 +16,11 @@ from planner.catalog import load_calibrations, load_stacks
 from planner.catalog.calibration_columns import BY_NAME
 from planner.catalog.databases import Databases
 from planner.cli import group
+from planner.compare.checked_measurements import checked_measurements
 from planner.compare.comparison_sheet import find
 from planner.fit.chip import OwnFit, candidates
 from planner.fit.stack import OwnCalibration, fitted_stacks
+from planner.measure.measurements_csv import write_measurements
 from planner.validation.fitting import START, Fit, Fitter, value_of
 from planner.validation.left_out import families_of
 from planner.validation.parameters import GROUPS
@@ -28,6 +30,7 @@ from planner.xlsx.opc import Package
 from tests.own_runs import CALIBRATION, CHIP, plans, timed
 
 OURS = Databases()
+DATA = Path(__file__).parent / "data"
 HEADER = "id,kind,template,hardware,settings,output,measured,unit,source,model"
 
 
@@ -283,3 +286,37 @@ def _column(plan: object, name: str) -> list[object]:
     """The ids of a database of a workbook."""
     table = plan.book.databases[name.lower()]  # type: ignore[attr-defined]
     return [table.sheet.value(row, table.id_column) for row in range(table.first_row, table.last_row + 1)]
+
+
+@pytest.mark.parametrize("number", ["1e308", "-3", "nan", "0", "inf", "4e7", "1e-320"])
+def test_absurd_numbers_are_refused_by_line(tmp_path: Path, number: str) -> None:
+    """A time that nothing takes, or no time at all, is refused with its line; 4e7 s are longer than a year."""
+    path = tmp_path / "runs.csv"
+    path.write_text(
+        "\n".join([HEADER, f"a,matmul,matmul,{CHIP},tokens=1 d_in=2 d_out=3,expected_time,{number},s,lab,", ""]),
+        encoding="utf-8",
+    )
+    said = refused("fit", path)
+    assert "line 2" in said
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_version_of_jax_is_that_of_the_measurements(tmp_path: Path) -> None:
+    """The column `jax` has the versions that measured the runs, and not the one that fits them:
+    none of a CSV of runs, which names none; several are said."""
+    command("fit", matmuls(tmp_path / "runs.csv", [1.3] * 6))
+    assert _versions(tmp_path / "runs-calibrations.csv") == {""}
+    rows = checked_measurements(DATA / "this_host" / "quick.csv")
+    where = ("--hardware-csv", DATA / "this_host" / "chip.csv", "-H", "laptop")
+    for name, versions in (("one", ["0.1.2"]), ("two", ["0.1.2", "0.9.8"])):
+        path = tmp_path / f"{name}.csv"
+        write_measurements(path, [replace(row, jax=versions[at % len(versions)]) for at, row in enumerate(rows)])
+        said = command("fit", path, *where)
+        assert _versions(tmp_path / f"{name}-calibrations.csv") == {" ".join(versions)}
+        assert ("several versions of JAX, 0.1.2 and 0.9.8" in said) == (len(versions) > 1)
+
+
+def _versions(path: Path) -> set[str]:
+    """What the column `jax` of a CSV of calibrations says."""
+    with path.open(encoding="utf-8") as stream:
+        return {line["jax"] for line in csv.DictReader(stream)}

@@ -151,6 +151,33 @@ def test_no_case_begins_after_the_budget(timed: Callable[[Rate], list[str]]) -> 
     assert row["peak_fp32"] is None
 
 
+def test_a_case_that_cannot_end_within_the_budget_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine whose matmul of 1024 takes 0.5 s would need a minute for one of 2048: with 30 s it is not begun, nor is
+    the next; quicker dtypes are, and a note says of the others why not."""
+    now, asked = [0.0], []
+
+    def rows(cases: Sequence[Case], *, late: Callable[[Case], str], **_: Any) -> Iterator[Measurement]:
+        for case in cases:
+            if why := late(case):
+                yield Measurement(status="skipped", reason=why)
+                continue
+            asked.append(case.label)
+            work = float(str(case.inputs["tokens"])) / 1024 if case.template == "matmul" else 0.0
+            seconds = (0.5 if case.inputs.get("compute_dtype") == "bf16" else 1e-4) * work**3 or 0.1
+            now[0] += max(2.0, 16 * seconds)
+            yield at(seconds, case)
+
+    monkeypatch.setattr(this_host, "measure_cases", rows)
+    monkeypatch.setattr(this_host.time, "monotonic", lambda: now[0])
+    done = add("--budget", "50")
+    assert done.exit_code == 0, done.output
+    assert now[0] <= 50
+    assert "Matmul 1024 bf16" in asked
+    assert "Matmul 2048 bf16" not in asked
+    assert "Matmul 2048 fp32" in asked
+    assert "Note: peak_bf16: 2048 would take 64 s, and of the budget" in done.output
+
+
 def test_a_machine_of_which_too_little_could_be_measured_is_no_row(timed: Callable[[Rate], list[str]]) -> None:
     """A peak without a bandwidth is no chip: one line says why, and the file isn't made."""
     skipped = Measurement(status="skipped", reason="its arrays take 2 GB; 1 GB are free")

@@ -9,7 +9,8 @@ from pathlib import Path
 from planner import __version__, progress
 
 PROVENANCE = ("device", "date", "planner", "jax")
-"""Columns of a fitted line: on what, when, and under which versions its runs were fitted."""
+"""Columns of a fitted line: on what its runs were, when and under which planner they were fitted, and the versions of
+JAX that measured them, with blanks between."""
 SOFTWARE = ("planner", "jax")
 
 
@@ -27,6 +28,6 @@ def warn_of_age(path: Path, lines: Iterable[Mapping[str, str]]) -> None:
     """Say once of a file that its lines were fitted under other software than runs here."""
     for name in SOFTWARE:
         now = running(name)
-        others = sorted({then for cells in lines if (then := cells.get(name, "").strip()) and now and then != now})
+        others = sorted({then for cells in lines for then in cells.get(name, "").split() if now and then != now})
         if others:
             progress.warn(f"{path.name} was fitted under {name} {', '.join(others)}, and {name} {now} runs here")

@@ -70,6 +70,8 @@ PARAMETERS = (
     Parameter("collective_efficiency", "Share of the bandwidth that collectives reach", "1", 0.2, 1),
     Parameter("gemm_efficiency", "Share of the peak that one large matmul reaches", "1", 0.3, 1),
     Parameter("operation_overhead", "Time to start an operation", "s", 0, 1e-4),
+    Parameter("attention_speed", "Speed of attention over that of a matmul", "1", 0.01, 1),
+    Parameter("attention_read_speed", "Speed of attention's reads over that of others", "1", 0.01, 1),
     Parameter("train_most_chips", "Most chips of the fitted training runs", "chip", 0, 1e9),
     Parameter("train_most_tensor", "Most tensor ways of the fitted training runs", "1", 0, 1e9),
     Parameter("train_most_pipeline", "Most pipeline stages of the fitted training runs", "1", 0, 1e9),

@@ -30,7 +30,7 @@ command = group(
 @click.option("--to", required=True, metavar="CSV", type=PATH, help="The CSV: made, or added to.")
 @click.option(
     "--budget", metavar="SECONDS", type=click.FloatRange(min=0), default=BUDGET_S, show_default=True,
-    help="Begin no case after this long.",
+    help="Begin no case after this long, or that can't end by then.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the row of the same id.")
 def add(name: str, to: Path, budget: float, force: bool) -> None:

@@ -48,6 +48,14 @@ def checked_measurements(path: Path) -> list[Measurement]:
     return [row for _, row in rows]
 
 
+def number_fault(value: float, unit: str) -> str:
+    """Why a number in a unit can't have been measured, as more than anything takes; blank where it can."""
+    if not (isfinite(value) and value >= float_info.min):  # below it a cell holds 0
+        return "it is no measured number above 0"
+    most = LONGEST if unit == "s" else LARGEST
+    return f"{value:g} is too large for {unit}: it is at most {most:g}" if value > most else ""
+
+
 def _faults(row: Measurement) -> Iterator[Fault]:
     if not row.case_key.strip():
         yield Fault("case_key", "the key is empty", "every row names its case")

@@ -6,6 +6,7 @@ finds it by the key of the case, `planner measure` and `planner record` know it.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -291,6 +292,15 @@ def flags_of(measured: Measurement, chip: str, floor: float | None) -> str | Non
     elif floor is not None and measured.t_median * TOLERATED < floor and ABOVE_PEAK not in flags:
         flags.append(ABOVE_PEAK)
     return "; ".join(flags) or None
+
+
+def jax_of(source: str) -> str:
+    """The version of JAX that the text of a time's source names; blank where it names none."""
+    found = _JAX.search(source)
+    return found[1] if found else ""
+
+
+_JAX = re.compile(r"\bJAX (\S+) on ")
 
 
 def _source(measured: Measurement) -> str:

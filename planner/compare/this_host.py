@@ -46,6 +46,7 @@ RULES = Rules(
     warmup_s=0.1, max_samples=20, loop_s=0.01, sample_s=0.3, contested_s=0.6, patience_s=2.5, profiled_calls=5
 )  # brief: there are many, and of each kind the best counts
 LEAST_CASES = 2
+CALLS = 16  # of a case whose calls are longer than a sample: compiled, timed by three clocks and profiled
 DIGITS = 4
 PART_OF_CHIP = 0.6  # of the chip's memory: a device that holds less is one of its cores
 BANDWIDTH, LINKS, PEAK = "hbm_bandwidth", "scaleup_bandwidth", "peak_"
@@ -90,9 +91,11 @@ def add(name: str, to: Path, *, force: bool, budget_s: float, progress: Callable
     shipped = catalog.load_hardware()
     device = devices.describe(clock.devices(), device_kinds(shipped))
     asked = dict(_cases(device))
-    rows = list(_in_time(measure_cases(list(asked.values()), kinds={}, progress=progress, rules=RULES), budget_s))
+    budget = _Budget(budget_s, {case.key: at for at, case in asked.items()})
+    cases = list(asked.values())
+    rows = list(_in_time(measure_cases(cases, kinds={}, progress=progress, rules=RULES, late=budget.late), budget))
     timed = dict(zip(asked, rows, strict=False))
-    figures = _figures(timed) | _links(device)
+    figures = _figures(timed) | _links(device, budget)
     if BANDWIDTH not in figures or not any(column.startswith(PEAK) for column in figures):
         reason = next(
             (row.reason for row in rows if row.reason), f"{len(rows)} of {len(asked)} cases in {budget_s:g} s"
@@ -104,17 +107,51 @@ def add(name: str, to: Path, *, force: bool, budget_s: float, progress: Callable
     return Added(list(figures.values()), list(_notes(timed, figures, known)))
 
 
-def _in_time(rows: Iterable[Measurement], budget_s: float) -> Iterator[Measurement]:
-    """The rows, of which none but the first two, a copy and a matmul, begins after so many seconds.
+class _Budget:
+    """The seconds that the cases may take, of which each has a column and a size.
+
+    A case takes as long as the one before of its column did, or as its calls do where these are long: as many as it
+    needs, each as much longer as its work is more.
+    """
+
+    def __init__(self, seconds: float, cases: Mapping[str, tuple[str, float]]) -> None:
+        self.seconds, self.cases = seconds, cases
+        self.begin = self.begun = time.monotonic()
+        self.asked, self.column, self.size = 0, "", 0.0
+        self.took: dict[str, tuple[float, float, float]] = {}  # of a column's last case: size, seconds, those of a call
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return self.seconds - (time.monotonic() - self.begin)
+
+    def late(self, case: Case) -> str:
+        """Why a case, which would begin now, can't end in time; blank where it can, and for the first two."""
+        self.asked += 1
+        self.begun, (self.column, self.size) = time.monotonic(), self.cases[case.key]
+        size, seconds, of_a_call = self.took.get(self.column, (self.size, 0.0, 0.0))
+        needs = max(seconds, CALLS * of_a_call * (self.size / size) ** 3)
+        if self.asked <= LEAST_CASES or needs <= self.left:
+            return ""
+        return f"{self.size:g} would take {needs:.0f} s, and of the budget {max(0.0, self.left):.0f} s are left"
+
+    def ended(self, row: Measurement) -> None:
+        """Learn from the row of the case that was begun last."""
+        if row.status == "measured":
+            self.took[self.column] = self.size, time.monotonic() - self.begun, row.t_median
+
+
+def _in_time(rows: Iterable[Measurement], budget: _Budget) -> Iterator[Measurement]:
+    """The rows, of which none but the first two, a copy and a matmul, begins after the budget.
 
     Raises KeyboardInterrupt for one that Ctrl-C ended.
     """
-    begin = time.monotonic()
     for number, row in enumerate(rows, start=1):
         if row.status == "interrupted":
             raise KeyboardInterrupt
+        budget.ended(row)
         yield row
-        if number >= LEAST_CASES and time.monotonic() - begin > budget_s:
+        if number >= LEAST_CASES and budget.left < 0:
             return
 
 
@@ -161,13 +198,15 @@ def _figures(rows: Mapping[tuple[str, float], Measurement]) -> dict[str, Figure]
     return found
 
 
-def _links(device: Device) -> dict[str, Figure]:
+def _links(device: Device, budget: _Budget) -> dict[str, Figure]:
     """What each device of this process sends, from all-reduces over all of them; nothing for one alone, or a mesh."""
     if device.n_devices < 2 or device.n_processes > 1:
         return {}
     mesh = laid_out(MeshSpec((("data", device.n_devices),)))
     ways, best = device.n_devices, None
     for payload in PAYLOADS:
+        if best is not None and budget.left < 0:
+            break
         given = Arguments("collective", {"collective": "all_reduce", "array_bytes": payload})
         try:
             time_s = clock.time_workload(collective(given, mesh, "data", ways), RULES).primary

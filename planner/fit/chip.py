@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, least_squares
 
+from planner.catalog.calibration_columns import COMMON
 from planner.validation.fitting import SHARE, Fit, Fitter, Key
-from planner.validation.parameters import Group, bounds
+from planner.validation.parameters import UNMEASURED, Group, bounds
 from planner.validation.prediction import Numbers
 
 FREEDOM = 3.0  # of Student's distribution
@@ -29,12 +30,21 @@ BEFORE = 4.0  # runs that the shipped spread counts as, beside those that are th
 WORTH = 0.5  # times 1 and the logarithm of the runs: twice the gain in log likelihood that a parameter is moved for
 LEAST_SPREAD = 0.02  # of runs about their fit: no timing says more
 WIDE = 0.5  # spread of the logarithm of what differs most between machines: latencies, overheads, exposures
+UNTOLD = 1.0  # the same of what no published run tells
 NARROW = 2.0  # spread of an efficiency's, over that of the runs
 USED = 4.0  # spreads about the fit within which a run counts as used
+TRIED = (0.05, 0.2, 0.5, 2.0, 5.0, 20.0)  # times what is known of a parameter: where it is tried first
 FURTHEST = 100.0  # times that a parameter may be moved
 FOLDS = 8  # parts of the runs that are left out in turn
 INSIDE = 1e-6  # that a start lies within its bounds
-OPERATIONS = ("gemm_efficiency", "hbm_efficiency", "operation_overhead", "matmul_ramp")
+OPERATIONS = (
+    "gemm_efficiency",
+    "hbm_efficiency",
+    "operation_overhead",
+    "matmul_ramp",
+    "attention_speed",
+    "attention_read_speed",
+)
 
 
 def candidates(group: Group) -> tuple[str, ...]:
@@ -73,7 +83,7 @@ class OwnFit:
         while left:
             spread = self.spread(moved, self.weights)
             before = self._cost(moved, spread)
-            tried = [self._solved({**moved, name: self.known[name]}, spread, self.weights) for name in left]
+            tried = [self._solved(self._start(moved, name, spread), spread, self.weights) for name in left]
             best = min(tried, key=lambda each: self._cost(each, spread))
             if 2 * (before - self._cost(best, spread)) < WORTH * (1 + math.log(count)):
                 break
@@ -106,10 +116,19 @@ class OwnFit:
 
     def tells(self, name: str) -> int:
         """The number of runs whose expected time depends on a parameter."""
+        here = self.residuals({})
+        others = [self.residuals({name: value}) for value in self._others(name)]
+        return int((np.max([np.abs(each - here) for each in others], axis=0) * self.weights > INSIDE).sum())
+
+    def _others(self, name: str) -> list[float]:
+        """Numbers about the one that is known of a parameter, far and near, within its bounds."""
         lower, upper = bounds(name)
-        value = self.known[name]
-        other = self.residuals({name: max(lower, value / 2) if value > lower else min(upper, value * 2)})
-        return int((np.abs(other - self.residuals({})) * self.weights > INSIDE).sum())
+        return [float(np.clip(self.known[name] * times, lower, upper)) for times in TRIED]
+
+    def _start(self, moved: Mapping[str, float], name: str, spread: float) -> dict[str, float]:
+        """Where one more parameter begins: where the runs like it best, since far from there they may tell nothing."""
+        starts = ({**moved, name: value} for value in (self.known[name], *self._others(name)))
+        return min(starts, key=lambda each: self._cost(each, spread))
 
     def _settled(self, moved: Mapping[str, float], weights: Numbers) -> dict[str, float]:
         """The numbers of what is moved, with the spread that the runs have about them."""
@@ -118,12 +137,15 @@ class OwnFit:
             found = self._solved(found, self.spread(found, weights), weights)
         return found
 
+    def _before(self, name: str) -> float:
+        """The spread of the logarithm of a parameter before any run of one's own."""
+        if (COMMON, name) in UNMEASURED:
+            return UNTOLD
+        return NARROW * self.usual if name.endswith("_efficiency") else WIDE
+
     def _scaled(self, moved: Mapping[str, float], spread: float, weights: Numbers) -> Numbers:
         """Residuals of the runs and of what is known before, over their spreads."""
-        of_known = [
-            math.log(value / self.known[name]) / (NARROW * self.usual if name.endswith("_efficiency") else WIDE)
-            for name, value in moved.items()
-        ]
+        of_known = [math.log(value / self.known[name]) / self._before(name) for name, value in moved.items()]
         return np.concatenate([self.residuals(moved) / spread * weights, of_known])
 
     def _cost(self, moved: Mapping[str, float], spread: float) -> float:
@@ -186,4 +208,6 @@ def _weights(fitter: Fitter) -> Numbers:
     runs = [run for part in fitter.parts for run in part.runs]
     keys = [(run.template, run.model, run.hardware, run.output, repr(sorted(run.values.items()))) for run in runs]
     counts = Counter(keys)
-    return np.array([run.is_fitted * counts[key] ** -SHARE for run, key in zip(runs, keys, strict=True)])
+    return np.array(
+        [run.is_fitted * math.sqrt(run.weight) * counts[key] ** -SHARE for run, key in zip(runs, keys, strict=True)]
+    )

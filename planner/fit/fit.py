@@ -43,7 +43,7 @@ class FittedFile:
 
     def lines(self) -> Iterator[str]:
         """What a person is told."""
-        return written.lines(self.stacks, self.skipped)
+        return written.lines(self.stacks, self.skipped, self.origin)
 
     def write(self, target: Path, into: Path | None) -> None:
         """Write the CSV of calibrations, and bring the stacks into a workbook. Raises UserError as writing does."""
@@ -85,7 +85,8 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
         what = f"none of {len(runs)} runs can be fitted to{why}" if runs else "there are no measured runs"
         remedy = "planner measure, planner backfill and planner record bring some"
         raise UserError(what, place=Place(path), remedy=remedy)
-    origin = written.Provenance(path.name, device or devices, datetime.now(UTC).strftime("%Y-%m-%d"))
+    jax = sorted({each.run.jax for own in stacks for each in own.runs if each.is_used and each.run.jax})
+    origin = written.Provenance(path.name, device or devices, datetime.now(UTC).strftime("%Y-%m-%d"), " ".join(jax))
     return FittedFile(stacks, skipped, origin, databases, is_workbook)
 
 

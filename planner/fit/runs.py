@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from planner import csvfile
 from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare import runs_table
-from planner.compare.checked_measurements import checked_measurements
+from planner.compare.checked_measurements import checked_measurements, number_fault
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet
+from planner.compare.landing import jax_of
 from planner.errors import Place, UserError
+from planner.fit.noise import FLAGGED, with_noisy
 from planner.formulas import library
 from planner.measure.measurements_csv import REQUIRED
 from planner.measure.records import Measurement, parse_key
@@ -37,9 +40,8 @@ def runs_of_csv(path: Path, databases: Databases, models: Table, chip: str = "")
     if set(REQUIRED) <= set(sheet.header):
         rows = checked_measurements(path)
         devices = dict.fromkeys(row.device_kind for row in rows if row.device_kind)
-        return [_of_measurement(f"row {at}", row, databases, chip) for at, row in enumerate(rows, 1)], ", ".join(
-            devices
-        )
+        cases = [_of_measurement(f"row {at}", row, databases, chip) for at, row in enumerate(rows, 1)]
+        return with_noisy(cases), ", ".join(devices)
     runs = read(path, databases, models)
     lines = {cells.get("id", "").strip(): line for line, cells in sheet.records()}
     for run in runs:
@@ -53,7 +55,7 @@ def runs_of_workbook(sheet: ComparisonSheet, databases: Databases, models: Table
     cases = [_of_case(row, databases) for row in sheet.rows if row.number_in("measured_time")]
     runs = [_of_run(f"run {at}", run, databases, models) for at, run in enumerate(runs_table.read(sheet), 1)]
     named = [row.text("device") for row in sheet.rows] + [run.device for run in runs_table.read(sheet)]
-    return [*cases, *runs], ", ".join(dict.fromkeys(filter(None, named)))
+    return [*with_noisy(cases), *runs], ", ".join(dict.fromkeys(filter(None, named)))
 
 
 def _of_measurement(identifier: str, row: Measurement, databases: Databases, chip: str) -> Run:
@@ -63,16 +65,18 @@ def _of_measurement(identifier: str, row: Measurement, databases: Databases, chi
             template, inputs = parse_key(row.case_key)
         except ValueError:
             template = ""
-    fault = "" if row.is_trusted else f"flagged: {row.flags}" if row.flags else f"{row.status}: {row.reason}"
-    return _operation(identifier, template, inputs, row.hardware_id or chip, row.t_median, fault, databases)
+    fault = "" if row.is_trusted else f"{FLAGGED}{row.flags}" if row.flags else f"{row.status}: {row.reason}"
+    run = _operation(identifier, template, inputs, row.hardware_id or chip, row.t_median, fault, databases)
+    return replace(run, jax=row.jax)
 
 
 def _of_case(row: CaseRow, databases: Databases) -> Run:
     template = row.template.name if row.template else ""
     flags, time = row.text("flags"), row.number_in("measured_time") or 0.0
-    fault = f"flagged: {flags}" if flags else ""
+    fault = f"{FLAGGED}{flags}" if flags else ""
     label = f"row {row.number}: {row.text('case_label')}"
-    return _operation(label, template, row.inputs, row.text("hardware_id"), time, fault, databases)
+    run = _operation(label, template, row.inputs, row.text("hardware_id"), time, fault, databases)
+    return replace(run, jax=jax_of(row.text("measured_source")))
 
 
 def _operation(
@@ -81,12 +85,13 @@ def _operation(
 ) -> Run:  # fmt: skip
     """A measured operation as a run; its fault where nothing can be fitted to it."""
     known = library.load(template).by_name if template in library.names() else {}
-    if not fault and EXPECTED not in known:
-        fault = f"nothing is expected of {template or 'a case that no template has'}"
-    if not fault and not databases.hardware.has(hardware):
-        fault = f"no accelerator {hardware!r}" if hardware else "it names no chip, and -H no other"
-    if not fault and not 0 < time < float("inf"):
-        fault = "no measured time"
+    if not fault or fault.startswith(FLAGGED):  # which may yet count
+        if EXPECTED not in known:
+            fault = f"nothing is expected of {template or 'a case that no template has'}"
+        elif not databases.hardware.has(hardware):
+            fault = f"no accelerator {hardware!r}" if hardware else "it names no chip, and -H no other"
+        else:
+            fault = number_fault(time, "s") or fault
     values: dict[str, Value] = {
         name: value for name, value in inputs.items() if name in known and value not in (None, "")
     }
@@ -100,9 +105,11 @@ def _operation(
 def _of_run(identifier: str, run: runs_table.Run, databases: Databases, models: Table) -> Run:
     """A row of the table of runs, with the inputs that the plan had on its day."""
     known = library.load(run.template).by_name if run.template in library.names() else {}
-    fault = f"flagged: {run.flags}" if run.flags else ""
+    fault = f"{FLAGGED}{run.flags}" if run.flags else ""
     if not fault and run.row not in known:
         fault = f"{run.template or 'no template'} has no row {run.row or 'of a blank name'}"
+    if not fault:
+        fault = number_fault(run.measured, known[run.row].unit)
     for table, name in ((databases.hardware, run.chip), (models, run.model)):
         if not fault and name and not table.has(name):
             fault = f"no {name!r} in the databases"

@@ -150,7 +150,7 @@ def _fitted(
         before, after, used = fit.residuals({}), fit.residuals(moved), fit.is_used(moved)
         known |= {name: found[name].value for name in moved}
         for at, run in enumerate(fit.runs):
-            why = "" if used[at] else "not to be fitted" if not counts[at] else FAR_OFF
+            why = run.noted if used[at] else "not to be fitted" if not counts[at] else FAR_OFF
             ratios = float(np.exp(-before[at])), float(np.exp(-after[at]))
             runs[run.id] = OwnRun(run, bool(used[at]), why, *ratios, bool(fit.fitter.is_rate[at]))
     for (family, name), reach in reaches(parts, families).items():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from planner import table
 from planner.catalog import Table
-from planner.catalog.calibration_age import SOFTWARE, running
+from planner.catalog.calibration_age import running
 from planner.catalog.calibration_columns import BY_NAME
 from planner.catalog.calibrations import COLUMNS
 from planner.catalog.own_stacks import OF_STACKS
@@ -22,21 +22,26 @@ MOST_TOLD = 40  # runs that are told one by one
 
 @dataclass(frozen=True)
 class Provenance:
-    """Of what the runs are: the file, the devices, the day."""
+    """Of what the runs are: the file, the devices, the day of the fit, and the versions of JAX that measured them.
+
+    `jax` has a version for each that a run names, with blanks between; none where no run names one.
+    """
 
     file: str
     device: str
     date: str
+    jax: str = ""
 
     @property
     def cells(self) -> list[str]:
         """The last columns of each line."""
-        return [self.device, self.date, *(running(name) for name in SOFTWARE)]
+        return [self.device, self.date, running("planner"), self.jax]
 
     @property
     def versions(self) -> str:
         """`NVIDIA H100, planner 0.1.0, jax 0.7.0`."""
-        return ", ".join(filter(None, (self.device, *(f"{name} {running(name)}" for name in SOFTWARE))))
+        jax = f"jax {self.jax.replace(' ', ' and ')}" if self.jax else ""
+        return ", ".join(filter(None, (self.device, f"planner {running('planner')}", jax)))
 
 
 def calibrations_csv(found: Sequence[OwnCalibration], stacks: Table, origin: Provenance) -> str:
@@ -65,7 +70,7 @@ def _line(own: OwnCalibration, each: Parameter, origin: Provenance) -> list[str]
     return [own.id, each.name, f"{each.value:.{DIGITS}g}", *limits, *told, *origin.cells]
 
 
-def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun]) -> Iterator[str]:
+def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Provenance) -> Iterator[str]:
     """What a fit says of itself: what each stack moved, what stayed, and which runs were used."""
     for own in found:
         used = [each for each in own.runs if each.is_used]
@@ -82,6 +87,9 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun]) -> Iterato
         if ratios:
             before, after = (sorted(each)[len(each) // 2] for each in zip(*ratios, strict=True))
             yield f"  median error of the runs {percent(before)} -> {percent(after)}; all else stays as shipped"
+    if " " in origin.jax:
+        versions = origin.jax.replace(" ", " and ")
+        yield f"the runs were measured with several versions of JAX, {versions}: how they differ is mixed in"
     left = [*(each for own in found for each in own.runs if not each.is_used), *skipped]
     if left:
         yield f"{table.counted(len(left), 'run')} not used:"

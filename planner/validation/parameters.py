@@ -81,7 +81,8 @@ START = {
     "fabric_collective_overhead": 20e-6,
     "serve_activation_passes": 4.0, "serve_exposure": 3.1, "exchange_exposure": 1.0, "node_latency": 30e-6,
     "fabric_latency": 380e-6,
-    "collective_efficiency": 0.6, "gemm_efficiency": 0.82, "operation_overhead": 4e-6, "train_matmul_factor": 1.0,
+    "collective_efficiency": 0.6, "gemm_efficiency": 0.82, "operation_overhead": 4e-6, "attention_speed": 1.0,
+    "attention_read_speed": 1.0, "train_matmul_factor": 1.0,
     "train_attention_factor": 1.5, "serve_overhead_factor": 2.6, "cache_reads_power": 0.75,
 }  # fmt: skip
 """Where a fit begins."""
@@ -120,6 +121,8 @@ def bounds(name: str) -> tuple[float, float]:
 
 UNMEASURED = {
     ("any", "exchange_exposure"): Prior(1.0, 0, "bytes over the bandwidth: so decode DeepSeek on 72 to 144 GPUs"),
+    ("any", "attention_speed"): Prior(1.0, 0, "as a matmul of its dimensions: kernels that are fused"),
+    ("any", "attention_read_speed"): Prior(1.0, 0, "as other reads: kernels that are fused"),
     ("tpu", "layer_overhead"): Prior(10e-6, 0, "a few fused kernels of a layer in one compiled step"),
     ("tpu", "collective_overhead"): Prior(5e-6, 0, "a few hops of 1 us and their synchronisation"),
     (MEASURED, "gemm_efficiency"): Prior(1.0, 0, "the peak of such a chip is what its own matmuls reach"),

@@ -15,6 +15,7 @@ from planner.catalog import Table, Value, load_models
 from planner.catalog.columns import warn_of_unknown
 from planner.catalog.databases import Databases
 from planner.catalog.table import beside
+from planner.compare.checked_measurements import number_fault
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.following import with_followers
@@ -39,7 +40,8 @@ class Run:
     """A run: what was run, and what was measured, in the unit of the template's row `output`.
 
     `written` is a number of the file in that unit: 0.001 where the file has ms. `values` are its settings as values of
-    the template's rows; `fault` says why nothing can be expected of it.
+    the template's rows; `fault` says why nothing can be expected of it. `weight` is what it counts in a person's
+    own fit, and `noted` what is to be said of that; `jax` is the version of JAX that it was measured with, where known.
     """
 
     id: str
@@ -55,6 +57,9 @@ class Run:
     assumes: str = ""
     fault: str = ""
     written: float = 1.0
+    weight: float = 1.0
+    noted: str = ""
+    jax: str = ""
 
     @property
     def judged_as(self) -> str:
@@ -135,6 +140,8 @@ def _completed(run: Run, settings: str, unit: str, databases: Databases, models:
             raise UserError("it names no model")
         if not hardware and any(row.kind == "hardware" for row in template.rows):
             raise UserError("it names no hardware")
+        if wrong := number_fault(run.measured * written, template.row(run.output).unit):
+            raise UserError(wrong)
     except UserError as error:
         return replace(run, fault=f"{error.what}; {error.remedy}" if error.remedy else error.what)
     except ValueError as error:  # of the unit
