@@ -104,6 +104,13 @@ def test_a_run_is_told_in_the_units_of_the_headlines(
         (("--scenario", "llama3_8b", "--time", "1s"), f"did you mean {ID}"),
         (("--scenario", ID, "--mfu", "41%"), "plans no MFU"),
         (("--scenario", ID, "--mfu", "410%"), "is not a utilisation"),
+        (
+            ("--scenario", ID, "--mfu", "40"),
+            "'40' is not a utilisation that a run has; did you mean 40%, which is 0.4?",
+        ),
+        (("--scenario", ID, "--tokens-per-second", "1e30"), "'1e30' is not tokens a second that a run has"),
+        (("--scenario", ID, "--time", "1e300s"), "is not a time that a run has; give at most 1e+10"),
+        (("--case", "Matmul", "--time", "1e30"), "1e+30 s is no time of a case"),
         (("--scenario", ID, "--time", "0"), "'0' is not a time"),
         (("--scenario", ID, "--time", "-1s"), "is not a time"),
         (("--scenario", ID, "--time", "1s", "--of", "decode_stp_time"), "did you mean decode_step_time_expected"),
