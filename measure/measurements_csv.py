@@ -19,7 +19,16 @@ from planner.measure.records import SCHEMA, STATUSES, TYPES, VERSION, Measuremen
 
 REQUIRED = ("case_key", "hardware_id", "t_median")
 FOUND_BY = ("case_id", "case_key", "template", "hardware_id", "status", "method")  # blanks around these don't count
-AMOUNTS = ("t_mad", "flops", "memory_bytes")  # as counts they are never negative; a time by differences may be
+AMOUNTS = (
+    "t_mad",
+    "t_dispatch",
+    "compile_time",
+    "flops",
+    "memory_bytes",
+    "temp_bytes",
+    "achieved_flops",
+    "achieved_bandwidth",
+)  # as counts they are never negative; a time by differences may be
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
 

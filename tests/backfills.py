@@ -38,7 +38,7 @@ def keys(path: Path) -> list[str]:
 
 def measurement(key: str, seconds: float = 1e-3, **columns: object) -> Measurement:
     """A measured row of this case."""
-    return replace(ROW, case_key=key, t_median=seconds, **columns)  # type: ignore[arg-type]
+    return replace(ROW, **{"case_key": key, "t_median": seconds, "t_mad": abs(seconds) / 100, **columns})  # type: ignore[arg-type]
 
 
 def backfill(path: Path, *measured: Measurement) -> Result:

@@ -187,3 +187,29 @@ def test_measure_refuses_a_blank_case(plan: Path) -> None:
     done = run("measure", str(plan), "--list", "--case", "")
     assert done.exit_code == 2
     assert "--case is blank" in done.output
+
+
+def test_a_time_of_an_unknown_device_leaves_that_of_a_known_chip(plan: Path) -> None:
+    """One line says what was left alone and how to say the device; the same device's next time is taken."""
+    key = keys(plan)[0]
+    backfill(plan, measurement(key, 1e-3))
+    before = plan.read_bytes()
+    for columns in ({"device_kind": "cpu"}, {"device_kind": "", "source": "manual"}):
+        done = backfill(plan, measurement(key, 5e-2, hardware_id="", **columns))
+        assert done.exit_code == 0
+        assert "0 updated, 0 appended, 0 unchanged, 1 skipped; nothing to write" in done.output
+        assert (
+            "1 row holds a time of tpu-v5e and the new one's device isn't known to be that: left alone" in done.output
+        )
+        assert plan.read_bytes() == before
+    assert "1 updated" in backfill(plan, measurement(key, 2e-3, hardware_id="")).output  # by its device_kind the same
+    assert rows(plan)[0].number_in("measured_time") == pytest.approx(2e-3)
+
+
+def test_a_time_of_an_unknown_device_is_taken_where_there_is_none(plan: Path) -> None:
+    """A row without a time, or with one of other hardware, takes it and is flagged."""
+    key = keys(plan)[0]
+    for seconds in (1e-3, 2e-3):
+        done = backfill(plan, measurement(key, seconds, hardware_id="", device_kind="cpu"))
+        assert "1 updated" in done.output
+        assert "other_hardware" in rows(plan)[0].text("flags")

@@ -123,3 +123,49 @@ def test_nothing_of_a_file_with_a_fault_is_written(plan: Path, built: bytes) -> 
     assert done.exit_code == 2
     assert "line 3, column case_key: tokens=-5: a number of at least 1 is wanted" in done.output
     assert plan.read_bytes() == built
+
+
+MESH = {"mesh": "data=2,tensor=4", "axis": "tensor", "group_size": 4, "device_order": "0 1 2 3 4 5 6 7"}
+GATHER = "collective|array_bytes=4096,axis_size=4,collective=all_gather"
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"mesh": "data=-2"}, "column mesh: 'data=-2' is no axis with a size"),
+        ({"mesh": "data=1,tensor=4"}, "column mesh: the axis data has 1 device"),
+        ({"axis": "expert"}, "column axis: 'expert' is no axis of the mesh data=2,tensor=4"),
+        ({"mesh": "", "group_size": 0}, "column axis: 'tensor' is of a mesh, and the row names none"),
+        ({"group_size": 3}, "column group_size: 3 is not the size of the axis tensor, 4"),
+        ({"axis": "data", "group_size": 2}, "column group_size: 2 is not the size of the case's group, 4"),
+        ({"device_order": "0 1 2"}, "column device_order: 3 devices are named, and the mesh data=2,tensor=4 has 8"),
+        ({"device_order": "0 1 2 3 4 5 6 6"}, "column device_order: the device 6 stands there twice"),
+        ({"coords": "1e308"}, "column coords: '1e308' is no place in a torus"),
+        ({"timestamp": "yesterday"}, "column timestamp: 'yesterday' is no date"),
+        ({"bus_bandwidth": 1e30}, "column bus_bandwidth: 1e+30 is too large for byte/s"),
+        ({"bus_bandwidth": 3e12}, "column bus_bandwidth: 3e+12 is not the case's bytes over t_median, some 3.07e+06"),
+        ({"bus_bandwidth": -1.0}, "column bus_bandwidth: -1 is not above 0"),
+        ({"t_min": 9e-4, "t_mad": 1.0}, "column t_mad: 1 is above t_median"),
+        ({"t_min": 9e-4, "t_mean": 8e-4}, "column t_mean: 0.0008 is below t_min"),
+        ({"ci95_low": 2e-3}, "column t_median: 0.001 is not between ci95_low and ci95_high"),
+        ({"flops": 1e20}, "column flops: no device does 1e+20 in 0.001 s"),
+        ({"n_samples": 10**12}, "column n_samples: 1e+12 is too large for 1"),
+        ({"t_device": 0.0}, "column t_device: 0 is not above 0"),
+    ],
+)  # fmt: skip
+def test_a_place_a_date_and_a_rate_that_cannot_be_are_told(
+    tmp_path: Path, columns: dict[str, object], said: str
+) -> None:
+    """A mesh, an axis, a group, an order, a date or a rate that contradicts the row or the world."""
+    good = measurement(GATHER, **MESH, bus_bandwidth=3072e3)  # 4096 bytes x 3/4 in 1 ms
+    assert fault_of(tmp_path, good) == ""
+    assert f"m.csv, line 3, {said}" in fault_of(tmp_path, measurement(GATHER, **{**MESH, **columns}))
+
+
+def test_a_group_is_of_whole_devices(tmp_path: Path) -> None:
+    """One and a half chips share nothing; over two axes of a torus 2.83 by 2.83 are eight."""
+    said = fault_of(tmp_path, measurement("collective|array_bytes=4096,axis_size=1.5,collective=all_gather"))
+    assert "line 3, column case_key: a group of 1.5 devices is none" in said
+    root = 8**0.5
+    over_two = f"collective|array_bytes=4096,axis_size={root!r},collective=all_gather,n_axes=2"
+    assert fault_of(tmp_path, measurement(over_two)) == ""

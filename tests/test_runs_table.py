@@ -16,6 +16,7 @@ from planner.report.exports import as_csv
 from planner.report.gather import gather
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, measurement
+from tests.libreoffice import converted, needs_libreoffice, recalculated
 from tests.workbooks import write_plan
 
 ID = "llama3_8b_on_tpu_v5e"
@@ -104,6 +105,13 @@ def test_a_run_is_told_in_the_units_of_the_headlines(
         (("--scenario", "llama3_8b", "--time", "1s"), f"did you mean {ID}"),
         (("--scenario", ID, "--mfu", "41%"), "plans no MFU"),
         (("--scenario", ID, "--mfu", "410%"), "is not a utilisation"),
+        (
+            ("--scenario", ID, "--mfu", "40"),
+            "'40' is not a utilisation that a run has; did you mean 40%, which is 0.4?",
+        ),
+        (("--scenario", ID, "--tokens-per-second", "1e30"), "'1e30' is not tokens a second that a run has"),
+        (("--scenario", ID, "--time", "1e300s"), "is not a time that a run has; give at most 1e+10"),
+        (("--case", "Matmul", "--time", "1e30"), "1e+30 s is no time of a case"),
         (("--scenario", ID, "--time", "0"), "'0' is not a time"),
         (("--scenario", ID, "--time", "-1s"), "is not a time"),
         (("--scenario", ID, "--time", "1s", "--of", "decode_stp_time"), "did you mean decode_step_time_expected"),
@@ -198,3 +206,64 @@ def test_a_rate_is_said_as_a_rate(tmp_path: Path) -> None:
     done = record(path, "--tokens-per-second", "1000000")
     assert "Tokens a second 1,000,000, " in done.output
     assert " h, " not in done.output
+
+
+def said_on_dashboard(path: Path, scenario: str = ID) -> list[str]:
+    """What Dashboard says of a scenario's latest run, of each workload that has a line for it, as the file has it."""
+    sheet = openpyxl.load_workbook(path, data_only=True)["Dashboard"]
+    column = next(cell.column for cell in sheet[4] if cell.value == scenario)
+    lines = (row for row in sheet.iter_rows() if str(row[0].value).lower().endswith("your latest run"))
+    return [str(row[column - 1].value or "") for row in lines]
+
+
+def test_dashboard_says_the_latest_run(plan: Path) -> None:
+    """Live from the table: how fast, of how many runs, over what was expected of it then; the step's before others'."""
+    assert said_on_dashboard(plan) == ["none recorded"]
+    record(plan, "--tokens-per-second", "100")
+    (rate,) = runs(plan)
+    assert rate.expected is not None
+    told = f"Output tokens a second 100 tokens/s; {100 / rate.expected:.2f} x the {rate.expected:,.0f} expected"
+    assert said_on_dashboard(plan) == [told]
+    record(plan, "--time", "9ms")
+    record(plan, "--time", "8ms")
+    expected = 1e3 * (runs(plan)[1].expected or 0.0)
+    told = f"Decode step 8.00 ms, 2 runs; {8 / expected:.2f} x the {expected:.2f} expected"
+    assert said_on_dashboard(plan) == [told]
+    book = openpyxl.load_workbook(plan)
+    sheet = book["Comparison"]
+    measured = next(cell for row in sheet.iter_rows() for cell in row if cell.value == "run_measured")
+    sheet.cell(measured.row + 3, measured.column).value = 16.0  # as an analyst corrects it
+    book.save(plan)
+    assert command("recalc", str(plan)).exit_code == 0
+    told = f"Decode step 16.0 ms, 2 runs; {16 / expected:.2f} x the {expected:.1f} expected"
+    assert said_on_dashboard(plan) == [told]
+    assert command("check", str(plan)).exit_code == 0
+
+
+@needs_libreoffice
+def test_a_workbook_that_libreoffice_saved_takes_a_run(plan: Path, tmp_path: Path) -> None:
+    """Its table goes on where it was, LibreOffice computes what Dashboard says of it, and an update keeps it."""
+    record(plan, "--time", "9ms")
+    before, told = runs(plan), said_on_dashboard(plan)
+    (saved,) = converted([plan], tmp_path / "saved")
+    assert said_on_dashboard(saved) == told
+    done = record(saved, "--time", "8ms")
+    assert done.exit_code == 0, done.output
+    first, second = runs(saved)
+    assert first.measured == pytest.approx(before[0].measured, rel=1e-14)
+    assert second.measured == pytest.approx(0.008, rel=1e-14)
+    assert command("update", str(saved)).exit_code == 0
+    assert [run.measured for run in runs(saved)] == pytest.approx([0.009, 0.008], rel=1e-14)
+    values = recalculated(saved, tmp_path)["Dashboard"].values()
+    assert f"Decode step 8.00 ms, 2 runs; {0.008 / (second.expected or 1):.2f} x the " in " ".join(map(str, values))
+
+
+def test_a_report_draws_the_runs(plan: Path) -> None:
+    """A picture with each run over what was expected of it; without a run there is none."""
+    assert "runs" not in {picture.id for picture in gather(plan).pictures}
+    record(plan, "--time", "9ms")
+    record(plan, "--time", "9us")
+    (picture,) = (each for each in gather(plan).pictures if each.id == "runs")
+    assert "Decode step 9.00 ms, expected " in picture.alt
+    assert "Hollow points are flagged." in picture.caption
+    assert picture.svg.count("<circle") == 2

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import cache
-from math import isclose, isfinite, isnan
+from math import isclose, isfinite, isnan, nan
 from pathlib import Path
 from sys import float_info
-from typing import NamedTuple
 
+from planner.compare.checked_places import Fault, place_faults
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.input_values import LARGEST, case_fault
@@ -21,15 +21,9 @@ from planner.measure.records import SCHEMA, TYPES, Inputs, Measurement, case_key
 
 ROUNDING = 1e-6  # numbers of one row agree to this
 LONGEST = 366 * 86400.0  # seconds of one run of a case
+MAGNITUDE = 10.0  # within it a bus bandwidth may differ from the template's: conventions do, by less than 2
+BUS_BYTES = "bus_bytes"
 SI = "write seconds, FLOP/s and byte/s"
-
-
-class Fault(NamedTuple):
-    """What can't be right in a row: its column, what is wrong, and what to do."""
-
-    column: str
-    what: str
-    remedy: str
 
 
 def checked_measurements(path: Path) -> list[Measurement]:
@@ -64,12 +58,21 @@ def _faults(row: Measurement) -> Iterator[Fault]:
     for column, most in _LIMITS.items():
         if abs(getattr(row, column)) > most:
             what = f"{getattr(row, column):g} is too large for {SCHEMA[column][0]}"
-            yield Fault(column, what, f"write at most {most:.0f}" if most < LARGEST else SI)
+            yield Fault(column, what, f"write at most {most:.0f}" if SCHEMA[column][0] in COUNTED else SI)
+    for column in POSITIVE:
+        if getattr(row, column) <= 0:
+            yield Fault(
+                column, f"{getattr(row, column):g} is not above 0", "write what was measured, or leave it blank"
+            )
+    yield from place_faults(row)
     if row.status == "measured":
         yield from _unit_faults(row)
 
 
-_MOST = {"s": LONGEST, "1": float(2**53)}
+# What no device and no run can have, by unit: a year, so many devices or samples, a hundred wafers' peak, ten's memory
+_MOST = {"s": LONGEST, "1": 1e9, "FLOP/s": 1e19, "byte/s": 1e18}
+COUNTED = ("1", "s")  # units whose largest number is told
+POSITIVE = ("t_wall_call", "t_device", "bus_bandwidth")
 _LIMITS = {name: _MOST.get(unit, LARGEST) for name, (unit, _) in SCHEMA.items() if TYPES[name] is not str}
 
 
@@ -132,12 +135,54 @@ def _unit_faults(row: Measurement) -> Iterator[Fault]:
     same = {"wall": row.t_wall_call, "loop": row.t_loop, "profiler": row.t_device}.get(row.method, row.t_median)
     if not _agree(same, row.t_median):
         yield Fault("t_median", f"{row.t_median:g} is not the time by {row.method}, {same:g}", SI)
-    if row.t_min > row.t_median * (1 + ROUNDING) or row.t_p90 < row.t_median * (1 - ROUNDING):
-        yield Fault("t_median", f"{row.t_median:g} is not between t_min and t_p90", SI)
-    for column, work in (("achieved_flops", row.flops), ("achieved_bandwidth", row.memory_bytes)):
-        achieved = getattr(row, column)
+    for low, high in (("t_min", "t_p90"), ("ci95_low", "ci95_high")):
+        if not _is_between(getattr(row, low), row.t_median, getattr(row, high)):
+            yield Fault("t_median", f"{row.t_median:g} is not between {low} and {high}", SI)
+    if not _is_between(row.t_min, row.t_mean, nan):
+        yield Fault("t_mean", f"{row.t_mean:g} is below t_min", SI)
+    if row.t_mad > row.t_median * (1 + ROUNDING) and not row.t_min < 0:  # of times above 0 it can't be
+        yield Fault("t_mad", f"{row.t_mad:g} is above t_median, {row.t_median:g}", SI)
+    for column, name in (("achieved_flops", "flops"), ("achieved_bandwidth", "memory_bytes")):
+        achieved, work = getattr(row, column), getattr(row, name)
         if not _agree(achieved, work / row.t_median):
             yield Fault(column, f"{achieved:g} is not the work over t_median, {work / row.t_median:g}", SI)
+        if work / row.t_median > _MOST[SCHEMA[column][0]]:
+            yield Fault(name, f"no device does {work:g} in {row.t_median:g} s", "write FLOP, bytes and seconds")
+    if not isnan(row.bus_bandwidth):
+        yield from _bus_faults(row)
+
+
+def _bus_faults(row: Measurement) -> Iterator[Fault]:
+    """A bus bandwidth of a case that has none, or of another magnitude than the case's bytes over its time."""
+    known = _bus_bytes(row.case_key)
+    if known is None:
+        return
+    if not known:
+        yield Fault("bus_bandwidth", "the case is no collective", "leave it blank")
+    elif not 1 / MAGNITUDE < row.bus_bandwidth * row.t_median / known < MAGNITUDE:
+        what = f"{row.bus_bandwidth:g} is not the case's bytes over t_median, some {known / row.t_median:.3g}"
+        yield Fault("bus_bandwidth", what, SI)
+
+
+@cache
+def _bus_bytes(key: str) -> float | None:
+    """The bytes that count for the bus bandwidth of a case, 0 of one without any; None where they can't be told."""
+    from planner.compare.prediction import predict  # here, for it loads numpy
+
+    try:
+        template, inputs = parse_key(key)
+        if not library.load(template).by_name.keys() & {BUS_BYTES}:
+            return 0.0
+        found = predict(template, inputs, "").value(BUS_BYTES)
+    except (ValueError, UserError):
+        return None
+    return found if isinstance(found, float) and found > 0 else None
+
+
+def _is_between(low: float, number: float, high: float) -> bool:
+    """Whether a number lies between two, of which any may be unknown."""
+    slack = ROUNDING * abs(number)
+    return not (low > number + slack or high < number - slack)
 
 
 def _agree(one: float, other: float) -> bool:

@@ -59,6 +59,9 @@ class Landing:
     other_hardware: list[tuple[str, str]] = field(default_factory=list)  # predicted for, timed on
     above_peak: list[str] = field(default_factory=list)  # keys of those that are too fast to be true
     unknown_chips: list[str] = field(default_factory=list)  # lines about chips of new rows that the workbook hasn't
+    left_alone: list[str] = field(
+        default_factory=list
+    )  # known chips whose times one of an unknown device would replace
     outside: str = ""  # a line about new rows that charts don't show
     recalculated: Recalculated | None = None
 
@@ -73,6 +76,8 @@ class Landing:
         elif self.sheet.is_computed(row.number, "measured_time"):
             what = f"row {row.number} of {self.sheet.name} holds a formula as its measured time"
             self.skipped.append((measured.case_key, what))
+        elif _keeps(row, measured):
+            self.left_alone.append(row.text("hardware_id"))
         else:
             again = predicted_again(self.sheet, row, measured) if measured.status == "measured" else {}
             self.type(row, measured, again | cells_of(row, measured))
@@ -107,7 +112,7 @@ class Landing:
             "updated": len(self.values),
             "appended": len(self.homeless),
             "unchanged": self.unchanged,
-            "skipped": len(self.skipped),
+            "skipped": len(self.skipped) + len(self.left_alone),
         }
         head = ", ".join(f"{count} {what}" for what, count in counts.items())
         head += f"; {self.recalculated.note}" if self.recalculated else "; nothing to write"
@@ -123,7 +128,18 @@ class Landing:
             "change the Chip to compare like with like"
             for (chip, here), count in Counter(self.other_hardware).items()
         ]
-        return [*pairs, *filter(None, [*self.unknown_chips, self.too_fast(), self.outside])]
+        return [*pairs, *filter(None, [self.kept(), *self.unknown_chips, self.too_fast(), self.outside])]
+
+    def kept(self) -> str:
+        """A line about times left alone, for the new ones are of no known chip; blank where there are none."""
+        if not self.left_alone:
+            return ""
+        count, chips = len(self.left_alone), ", ".join(dict.fromkeys(self.left_alone))
+        rows = "1 row holds a time" if count == 1 else f"{count:,} rows hold times"
+        return (
+            f"{rows} of {chips} and the new one's device isn't known to be that: left alone; say the device by its "
+            "hardware_id in the CSV (planner measure -H, planner ingest --device), or clear the measured times"
+        )
 
     def too_fast(self) -> str:
         """A line about times that no chip of their rows can reach; blank where there are none."""
@@ -247,15 +263,25 @@ def _fits(row: CaseRow, measured: Measurement) -> bool:
     return same_chip and (is_fresh or _ran_as(row) == (measured.compiler_flags, *measured.lies))
 
 
+def _keeps(row: CaseRow, measured: Measurement) -> bool:
+    """Whether a row holds a time of a known chip, and the measurement would replace it by that of an unknown device."""
+    chip = row.text("hardware_id")
+    if not chip or measured.status != "measured" or is_missing(row.value("measured_time")):
+        return False
+    is_foreign = OTHER_HARDWARE in row.text("flags")  # what it holds isn't the chip's either
+    is_known = chip == measured.hardware_id or row.text("device") == measured.device_kind != ""
+    return not (is_foreign or is_known or row.value("measured_time") == measured.t_median)
+
+
 def _ran_as(row: CaseRow) -> tuple[str, ...]:
     """The compiler flags, the mesh, the axis and the order of devices of a row's time."""
     return tuple(row.text(name) for name in ("compiler_flags", "mesh", "mesh_axis", "device_order"))
 
 
-def _distance(row: CaseRow, measured: Measurement) -> tuple[bool, bool, int]:
+def _distance(row: CaseRow, measured: Measurement) -> tuple[bool, bool, bool, int]:
     """How far a row that fits is from a measurement: the least is its own."""
     other_chip = row.text("hardware_id") != measured.hardware_id
-    return other_chip, row.text("compiler_flags") != measured.compiler_flags, row.number
+    return other_chip, _keeps(row, measured), row.text("compiler_flags") != measured.compiler_flags, row.number
 
 
 def cells_of(row: CaseRow | None, measured: Measurement) -> dict[str, Value]:

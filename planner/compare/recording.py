@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from math import isfinite
 from pathlib import Path
 
 from planner.compare.appended_rows import predicted_again
+from planner.compare.checked_measurements import LONGEST
 from planner.compare.comparison_cases import is_meant, refuse_blank
 from planner.compare.comparison_sheet import NOTE, CaseRow, ComparisonSheet, find
 from planner.compare.landing import Landing, cells_of, land
@@ -36,8 +36,10 @@ def record(path: Path, key: str, seconds: float, note: str | None = None, chip: 
 
     Raises UserError for a time that is none, and for a key that means no row, or several.
     """
-    if not (isfinite(seconds) and seconds > 0):
-        raise UserError(f"{seconds:g} s is no time", remedy="give seconds, above 0")
+    if not 0 < seconds <= LONGEST:
+        raise UserError(
+            f"{seconds:g} s is no time of a case", remedy=f"give seconds, above 0 and at most {LONGEST:.0f}"
+        )
     refuse_blank(key)
     numbers: list[int] = []
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from planner.catalog import Value as Known
 from planner.compare.comparison_sheet import KEY, RUN, RUN_HEAD, RUN_HEADS, CaseRow, ComparisonSheet
 from planner.scaled_units import factor
-from planner.xlsx.address import address
+from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import Formula
 from planner.xlsx.sheetedit import Content
 
@@ -42,26 +42,30 @@ COLUMNS = {
     "run_bound": RunColumn("Bound", "bound_time.shown"),
     "run_measured": RunColumn("Measured", "measured_time.shown"),
     "run_spread": RunColumn("Spread: deviation over median", "spread"),
-    "run_samples": RunColumn("Samples", "n_samples"),
+    "run_samples": RunColumn("Samples", "mfu"),
     "run_flags": RunColumn("Flags", "flags"),
-    "run_ratio": RunColumn("Measured over expected", "time_ratio"),
-    "run_bound_ratio": RunColumn("Measured over bound", "roofline_share"),
-    "run_chip": RunColumn("Chip", "mfu"),
+    "run_ratio": RunColumn("Over expected", "time_ratio"),
+    "run_bound_ratio": RunColumn("Over bound", "roofline_share"),
+    "run_chip": RunColumn("Chip", "hardware_id"),
     "run_scenario": RunColumn("Scenario's id", "achieved_flops"),
     "run_model": RunColumn("Model", "achieved_bandwidth"),
     "run_device": RunColumn("Device", "device"),
     "run_method": RunColumn("Method", "method"),
-    "run_template": RunColumn("Template", "compiler_flags"),
+    "run_template": RunColumn("Template", "template"),
     "run_id": RunColumn("Run", "run_id"),
     "run_inputs": RunColumn("Inputs on its day", "measured_on"),
     "run_source": RunColumn("Source", "measured_source"),
+    "run_of": RunColumn("Of which scenario and row", "mesh_axis"),
+    "run_key": RunColumn("The same, numbered", "device_order"),
+    "run_number": RunColumn("Number of the run", "achieved_algorithm_bandwidth"),
     "run_stack": RunColumn("Stack", "bound"),
     "run_note": RunColumn("Your note", "note"),
 }  # fmt: skip
 RATIOS = {"run_ratio": "run_expected", "run_bound_ratio": "run_bound"}  # what the measured number is divided by
+PART = "|"  # between the parts of a key that Dashboard looks a run up by: scenario|row|how many of them so far
 SCALED = ("expected", "low", "high", "bound", "measured")  # numbers that the table has in the unit that people say
 LIKE_NUMBERS, LIKE_RATIO, LIKE_TEXT = "predicted_time.shown", "time_ratio", "shape"  # whose looks the cells have
-LIKE = {"run_spread": "spread", "run_samples": "n_samples", "run_note": "note"}
+LIKE = {"run_spread": "spread", "run_samples": "n_samples", "run_number": "n_samples", "run_note": "note"}
 TITLE_CELL = "A1"
 
 
@@ -175,8 +179,24 @@ def appended(sheet: ComparisonSheet, run: Run) -> tuple[int, dict[str, Content],
         if {name, over, "run_measured"} <= columns.keys() and isinstance(cells.get(over), float):
             measured, other = (address(number, columns[each]) for each in ("run_measured", over))
             contents[address(number, columns[name])] = Formula(f'IF({other}="","",{measured}/{other})')
+    contents |= _keys(columns, sheet.runs_header or number - 1, number)
     like |= _looks(sheet, number, columns)
     return number, contents, like
+
+
+def _keys(columns: Mapping[str, int], header: int, number: int) -> dict[str, Content]:
+    """The formulas that number a run, by address: how many of its scenario and row so far, and how many runs."""
+    if not {"run_of", "run_key", "run_number", "run_scenario", "run_row"} <= columns.keys():
+        return {}  # a table of an older version
+    scenario, row, of, key, count = (
+        address(number, columns[name]) for name in ("run_scenario", "run_row", "run_of", "run_key", "run_number")
+    )
+    alike, above = (column_letters(columns[name]) for name in ("run_of", "run_number"))
+    return {
+        of: Formula(f'{scenario}&"{PART}"&{row}'),
+        key: Formula(f'{of}&"{PART}"&COUNTIF({alike}${header}:{of},{of})'),
+        count: Formula(f'COUNTIF({above}${header}:{above}{number - 1},">0")+1'),
+    }
 
 
 def _columns(sheet: ComparisonSheet) -> dict[str, int]:

@@ -28,6 +28,7 @@ from planner.report.latency_picture import latency_pictures
 from planner.report.measured_times import compared, measured_pictures
 from planner.report.memory_picture import MEMORIES, memory_pictures
 from planner.report.roofline_picture import roofline_pictures
+from planner.report.runs_picture import runs_pictures
 from planner.report.search_picture import search_pictures
 from planner.report.sensitivity_picture import sensitivity_pictures
 from planner.report.time_picture import time_pictures
@@ -54,6 +55,7 @@ def gather(path: Path) -> ReportData:
     cases, searches = compared(cells), search_tables.searches(cells)
     plans = expectation.planned(cells)
     failed, untold = check_results(cells)
+    own = own_runs.tables(cells)
     cover = assumptions.cover(plan)
     report: ReportData = cleaned(
         ReportData(
@@ -74,6 +76,7 @@ def gather(path: Path) -> ReportData:
                 *latency_pictures(cells),
                 *roofline_pictures(cells),
                 *sensitivity_pictures(plans),
+                *runs_pictures(cells, own),
                 *measured_pictures(cases),
                 *search_pictures(searches),
             ),
@@ -89,7 +92,7 @@ def gather(path: Path) -> ReportData:
             sources=assumptions.sources(plan, cover),
             warnings=warnings,
             near=expectation.near_tables(plans),
-            own=own_runs.tables(cells),
+            own=own,
         )
     )
     return report

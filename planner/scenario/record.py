@@ -28,8 +28,9 @@ from planner.xlsx.opc import Package
 
 RECORDED = "recorded"
 EXPECTED, BOUND = "_expected", "_bound"
-MOST_SHARE = 1.0
 TIME, RATE, SHARE = "s", "1/s", PERCENT  # the units in which a run may be told, each by an option of its own
+MOST = {TIME: 1e10, RATE: 1e15, SHARE: 1.0}  # three hundred years; the tokens of all that was ever written, each second
+PER_CENT = 100.0
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,17 @@ class Told:
     def number(self) -> float:
         """The number in SI. Raises UserError for one that no run can have."""
         value = read(self.text, "1" if self.unit in (PERCENT, RATE) else self.unit)
-        if not 0 < value < float("inf") or (self.unit == SHARE and value > MOST_SHARE):
+        if not 0 < value <= MOST[self.unit]:
             what = {TIME: "a time", RATE: "tokens a second", SHARE: "a utilisation"}[self.unit]
-            remedy = "give a part of 1, or per cent: 0.41, 41%" if self.unit == SHARE else "give a number above 0"
-            raise UserError(f"{self.text!r} is not {what} that a run has", remedy=remedy)
+            raise UserError(f"{self.text!r} is not {what} that a run has", remedy=self._remedy(value))
         return value
+
+    def _remedy(self, value: float) -> str:
+        """What to give in place of a number that no run has."""
+        if self.unit == SHARE:
+            meant = f"{value:g}%, which is {value / PER_CENT:g}" if 1 < value <= PER_CENT else ""
+            return f"did you mean {meant}?" if meant else "give a part of 1, or per cent: 0.41, 41%"
+        return "give a number above 0" if not value > 0 else f"give at most {MOST[self.unit]:g}"
 
 
 def record(path: Path, scenario: str, told: Told, facts: Mapping[str, object]) -> str:

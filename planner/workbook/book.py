@@ -84,7 +84,7 @@ def draft(plan: BuildPlan) -> Draft:
     checking, master, failed = checks_sheet.write(book, plan, typed, sheets)
     board = dashboard.write(book, plan, typed, sheets, binding)
     cases = _case_pages(book, plan, sheets, typed, tables, board)
-    told = board.finish(cases.charts, typed, failed)
+    told = board.finish(cases.charts, typed, failed, cases.comparison.runs if cases.comparison else None)
     log = cover.write_log(book, made.date())
     pages = [
         board.page,
@@ -115,6 +115,7 @@ class _Cases:
 
     pages: list[Page] = field(default_factory=list)
     charts: DashboardCharts = field(default_factory=DashboardCharts)
+    comparison: comparison_writer.Comparison | None = None
 
 
 def _case_pages(
@@ -138,7 +139,8 @@ def _case_pages(
         cases.pages.append(sensitivity_sheet.write(book, plan, asked, typed, board.selectors["scenario"]))
     if plan.comparison:
         chosen = board.selectors.get("scenario", "")
-        cases.pages.append(comparison_writer.write(book, plan, plan.comparison, typed, tables, chosen).page)
+        cases.comparison = comparison_writer.write(book, plan, plan.comparison, typed, tables, chosen)
+        cases.pages.append(cases.comparison.page)
     return cases
 
 

@@ -133,6 +133,7 @@ def styles() -> list[NamedStyle]:
         _style("plan_words", side="left", indent=1, wrap=True),
         _style("plan_aside_label", side="left", indent=1, color=_GREY, size=9),
         _style("plan_aside", side="right", color=_GREY, size=9),
+        _style("plan_aside_words", side="right", color=_GREY, size=9, wrap=True),
         _style("plan_told_words", side="right", wrap=True),
         _style("plan_titles", side="left", bold=True, color="FFFFFFFF", fill="FF1F3A5F", wrap=True),
         _style("plan_lead_words", side="left", bold=True, wrap=True),
@@ -146,6 +147,7 @@ def styles() -> list[NamedStyle]:
         _style("plan_lead_label", bold=True, wrap=True),
         _style("plan_check", side="right", bold=True),
         _style("plan_measured", side="right", color="FF5B2A86", fill="FFF5F0FA", locked=False),
+        _style("plan_measured_text", side="left", color="FF5B2A86", fill="FFF5F0FA", locked=False),
         # what conditional formats make of cells, for the Cover to show: their colours are those of page.py
         _style("plan_overridden", bold=True, color="FF8A4B08", fill="FFFDE9CF"),
         _style("plan_failed", bold=True, color=_RED, fill="FFFEE4E2"),

@@ -31,6 +31,8 @@ UNTYPED = ("expected_time", "expected_time_low", "expected_time_high", "payload_
 PERCENT = ("roofline_share", "mfu", "spread")
 OPEN = ("shape", "dtype", "time_ratio", "roofline_share", "mfu", "flags", "bound", NOTE)  # and what is shown
 MEASURED = "measured_time"
+NUMBERS, TEXTS = 13.0, 22.0  # how wide columns are
+WIDE = {"shape": 32.0, "dtype": 10.0, "flags": 36.0, "bound": 11.0, NOTE: 40.0}
 OWN = {"shape": "Shape", "dtype": "Dtype", "bound": "Bound by", NOTE: NOTE_LABEL}
 
 
@@ -62,12 +64,21 @@ class ResultColumns:
         """The columns that measure and backfill write."""
         return [name for name in self.columns if self._kind(name) == "input" and not name.endswith("_efficiency")]
 
+    @property
+    def widths(self) -> list[float]:
+        """How wide each column is, from left to right."""
+        rows = self.template.by_name
+        return [
+            WIDE.get(name, TEXTS if name in rows and rows[name].unit == "text" else NUMBERS) for name in self.columns
+        ]
+
     def header(self, at: int) -> None:
         """Labels with units in row `at`, machine names below."""
         for name, column in self.columns.items():
             row = self.template.by_name.get(name.removesuffix(SHOWN))
             unit = "" if row is None else row.said_in if name.endswith(SHOWN) else row.unit
-            self.page.heads(at, column, f"{row.label} ({unit})" if row else OWN[name], name, right=row is not None)
+            is_number = row is not None and row.unit != "text"
+            self.page.heads(at, column, f"{row.label} ({unit})" if row else OWN[name], name, right=is_number)
         closed = [name for name in self.columns if not name.endswith(SHOWN) and name not in OPEN]
         self.page.close_columns([self.columns[name] for name in closed])
 
@@ -96,8 +107,10 @@ class ResultColumns:
                 yield Live(self.efficiencies[name]), "plan_cross", form
             elif name.endswith("_efficiency"):
                 yield 1, "plan_input", form
+            elif row.unit == "text":
+                yield None, "plan_measured_text", "@"
             else:
-                yield None, "plan_measured", "@" if row.unit == "text" else number_format(row.unit)
+                yield None, "plan_measured", number_format(row.unit)
 
     def _calculated(self, row: Row, cells: _Cells) -> str:
         """A row's formula; blank until the case is measured where it reads the measured time."""

@@ -14,6 +14,7 @@ from openpyxl.workbook.defined_name import DefinedName
 from planner.compare.comparison_cases import ComparisonCase
 from planner.compare.comparison_sheet import IDENTITY, KEY, MARKER, MARKERS
 from planner.compare.comparison_sheet import SHEET as NAME
+from planner.compare.runs_table import COLUMNS, GAP
 from planner.formulas.template import Row, Template
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
@@ -23,11 +24,13 @@ from planner.workbook.comparison_results import ResultColumns
 from planner.workbook.formula_texts import DatabaseSheets, in_row, or_blank
 from planner.workbook.inputs_sheet import NAME as INPUTS
 from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.own_runs import REACH, RunsTable
 from planner.workbook.page import GREY, Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
 
 PURPOSE = "Copy a row down to add a case, change its inputs, then run: planner measure on this file."
 EFFICIENCIES = ("compute_efficiency", "memory_efficiency")
+IDENTITY_WIDTHS = 22, 44, 17, 15, 13
 RED, YELLOW, GREEN, INK = "FFFBD5D5", "FFFFF4CC", "FFD1F0DD", "FF1F2937"
 
 
@@ -49,6 +52,16 @@ class Comparison:
     def reach(self, name: str) -> str:
         """The range of a column over all rows, sized ahead."""
         return f"{address(FIRST_ROW, self.columns[name])}:{address(self.last, self.columns[name])}"
+
+    @property
+    def runs(self) -> RunsTable:
+        """Where the first run brings a table of runs: below the rows of cases, in their columns."""
+
+        def area(name: str) -> str:
+            letters = column_letters(self.columns[COLUMNS[name].under])
+            return f"{NAME}!${letters}${self.last + 1}:${letters}${self.last + REACH}"
+
+        return RunsTable(NAME, self.last + GAP + 1, area)
 
 
 def write(
@@ -83,8 +96,7 @@ def write(
     first, end = column_letters(sheet.columns["predicted_time"]), column_letters(sheet.columns["achieved_bandwidth"])
     page.sheet.print_area = f"{first}{HEADER_ROW - 1}:{end}{FIRST_ROW + len(cases) - 1}"
     page.sheet.print_title_cols = "B:B"  # the working between the case and its results stays off the paper
-    results_widths = 22, 8, *[12] * (len(results.columns) - 3), 40
-    page.widths(17, 30, 17, 11, 13, *[14] * len(table.columns), *results_widths, *[22] * len(drawn.columns))
+    page.widths(*IDENTITY_WIDTHS, *[14] * len(table.columns), *results.widths, *[22] * len(drawn.columns))
     return sheet
 
 

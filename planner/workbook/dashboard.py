@@ -16,7 +16,7 @@ from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.headlines import shown
 from planner.formulas.layer_ops import PHASES
-from planner.workbook import best_plan, charts, comparing_charts, expected_parts, inputs_sheet, layout
+from planner.workbook import best_plan, charts, comparing_charts, expected_parts, inputs_sheet, layout, own_runs
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.cell_styles import row_format
@@ -69,11 +69,16 @@ class Board:
             self.selectors[label.lower()] = f"{NAME}!${column_letters(layout.FORMULA)}${at}"
         self.at += len(choices) + 2
 
-    def finish(self, charted: DashboardCharts, inputs: Inputs, failed: Mapping[str, int]) -> Told:
+    def finish(
+        self, charted: DashboardCharts, inputs: Inputs, failed: Mapping[str, int], runs: own_runs.RunsTable | None
+    ) -> Told:
         """Write what is behind the choices, the charts of the scenario shown, and the verdict.
 
-        `failed` is where Checks counts failed checks and missing numbers. Returns what Cover repeats.
+        `failed` is where Checks counts failed checks and missing numbers, `runs` where Comparison has runs; None in a
+        workbook without one. Returns what Cover repeats.
         """
+        if runs is not None:
+            own_runs.write(self.writer, self.made, runs)
         if self.selectors:
             chosen = self.selectors["scenario"].partition("!")[2]
             charted.parts = expected_parts.write(self.page, self.plan, inputs, self.made, chosen, self.at)

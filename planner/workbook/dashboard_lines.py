@@ -31,6 +31,8 @@ from planner.xlsx.grid import HERE
 
 TOLD = thresholds.used_on("dashboard")
 RANGE_NOTES = {RANGE[0]: "10 % of runs are below", RANGE[1]: "10 % of runs are above", "": "its bound"}
+RECORDED = ("s", "1/s", "1")  # the units of what is recorded of a run
+RUN_LINES = 9  # of a workload's latest run, beside a line for each headline that it may be of
 UNSEEN = ";;;"  # the format of the unit of a text, which a reader need not be told
 
 
@@ -71,6 +73,8 @@ class Units:
 class Lines:
     """Where the lines of one calculation sheet stand: `rows` by machine name, and those of its first step's parts.
 
+    `runs` are kept for what was recorded of it (`own_runs`).
+
     `digits` are the rows that say how many digits a headline is told with; its range in words stands below each.
 
     `told` says how its memory fits, in the rows `fits` (1 or 0) and `room`; `binds` has the words of what binds first,
@@ -83,6 +87,7 @@ class Lines:
     rows: dict[str, int] = field(default_factory=dict)
     digits: dict[str, int] = field(default_factory=dict)
     parts: range = range(0)
+    runs: range = range(0)
     told: Fit | None = None
     fits: int = 0
     room: int = 0
@@ -131,6 +136,9 @@ class LineWriter:
             start, at = at, self._headline(lines, each, proved, at)
             if has_leaders and not each.label:
                 self.close(range(start, at))
+            if self._keeps_runs(lines) and (led := runs_of(lines.leads)) and each is led[0]:
+                lines.runs = range(at, at + len(led) + RUN_LINES)
+                at = lines.runs.stop
         for each in lines.leads:
             if not lines.parts and (parts := _parts(sheet, each)):
                 at = self._parts(lines, each, parts, at)
@@ -139,6 +147,10 @@ class LineWriter:
         lines.last = at - 1
         self._set_back(lines)
         return lines
+
+    def _keeps_runs(self, lines: Lines) -> bool:
+        """Whether runs can be recorded of a sheet's plan, and are told below what to expect of it."""
+        return bool(self.plan.comparison) and (lines.told is not None or lines.template in self.used)
 
     def meant_for(self, sheet: Calculation) -> str:
         """The condition that a scenario is meant for a sheet's workload; blank where there is nothing to choose.
@@ -298,6 +310,11 @@ class LineWriter:
         for row in rows:
             group = self.page.sheet.row_dimensions[row]
             group.outlineLevel, group.hidden = max(level, group.outlineLevel or 0), True
+
+
+def runs_of(leads: Sequence[Headline[Row]]) -> list[Headline[Row]]:
+    """The headlines that a run is told of: times, rates and shares with a range."""
+    return [each for each in leads if each.label and each.has_range and each.row.unit in RECORDED]
 
 
 def _parts(sheet: Calculation, each: Headline[Row]) -> list[Part]:

@@ -1,0 +1,116 @@
+"""Runs of the plan on Dashboard, live from the table of runs on Comparison.
+
+Of each scenario and workload the latest run in words, beside what to expect: the step's where one was recorded, else
+that of the next headline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from planner.compare.runs_table import PART
+from planner.workbook import layout
+from planner.workbook.cell_styles import SAID
+from planner.workbook.dashboard_lines import Lines, LineWriter, runs_of
+from planner.workbook.page import LINE_HEIGHT
+from planner.xlsx.address import address
+from planner.xlsx.grid import HERE
+
+LABEL, NONE = "Your latest run", "none recorded"
+REACH = 5000  # rows below the cases in which runs are found
+
+
+class RunsTable(NamedTuple):
+    """Where the table of runs is once there is one: its sheet, the row of its title, and the range of each column.
+
+    A column is told by its machine name; its range reaches over all rows that runs may have.
+    """
+
+    sheet: str
+    title_row: int
+    area: Callable[[str], str]
+
+
+def write(writer: LineWriter, made: Sequence[Lines], table: RunsTable) -> None:
+    """Write what was recorded into the rows that each workload's lines have kept for it."""
+    for lines in made:
+        if lines.runs:
+            _Latest(writer, lines, table).write()
+
+
+@dataclass(frozen=True)
+class _Latest:
+    """The latest run of each scenario for one workload: closed lines of its numbers, and an open one in words."""
+
+    writer: LineWriter
+    lines: Lines
+    table: RunsTable
+
+    def write(self) -> None:
+        """All lines, the counts of each headline first."""
+        led = runs_of(self.lines.leads)
+        counts = range(self.lines.runs.start, self.lines.runs.start + len(led))
+        which, count, place, measured, expected, digits, *_, said = range(counts.stop, self.lines.runs.stop)
+        own, keyed = f'{HERE}{layout.ID_ROW}&"{PART}"', f"{HERE}{which}"
+        for at, each in zip(counts, led, strict=True):
+            self._number(at, f"runs of {each.said}", f'COUNTIF({self.table.area("run_of")},{own}&"{each.row.name}")')
+        chosen = '""'
+        for at, each in zip(reversed(counts), reversed(led), strict=True):
+            chosen = f'IF({HERE}{at}>0,"{each.row.name}",{chosen})'
+        self._line(which, "runs: of which row", "text", chosen, "plan_words", "@")
+        self._number(count, "runs: how many", f"COUNTIF({self.table.area('run_of')},{own}&{keyed})")
+        found = f'MATCH({own}&{keyed}&"{PART}"&{HERE}{count},{self.table.area("run_key")},0)'
+        self._number(place, "runs: place of the latest", f"IFERROR({found},0)")
+        for at, name, label in (
+            (measured, "run_measured", "measured"), (expected, "run_expected", "expected on its day"),
+        ):  # fmt: skip
+            self._number(at, f"runs: {label}", f"IF({HERE}{place}>0,{self._of(name, place)},0)")
+        ten = self.writer.units.ten
+        of = f"IFERROR(MAX(0,2-ROUNDDOWN(LOG({HERE}{measured},{ten}),0)+IF({HERE}{measured}<1,1,0)),0)"
+        self._number(digits, "runs: digits", of)
+        number, times = (said - 2, said - 1)
+        self._told(number, "the latest", self._number_in_words(place, measured, digits))
+        self._told(times, "beside what was expected", self._times(measured, expected, digits))
+        self.writer.close(range(counts.start, said))
+        self.writer.texts(said, LABEL if self._is_first else f"{self._sheet}: {LABEL.lower()}",
+                          f"{self.lines.template}.runs.said", "the latest beside what was expected then: "
+                          "planner record, planner ingest", "plan_aside_label")  # fmt: skip
+        self.writer.page.put(said, layout.FORMULA, f"{self.table.sheet} row {self.table.title_row}", "plan_link")
+        self.writer.page.link(said, layout.FORMULA, self.table.sheet, address(self.table.title_row, layout.LABEL))
+        runs = f'IF({HERE}{count}>1,", "&{HERE}{count}&" runs","")'
+        words = f'IF({HERE}{place}=0,"{NONE}",{HERE}{number}&{runs}&{HERE}{times})'
+        self.writer.across(said, self.writer.guarded(self.lines.sheet, words, '""'), "plan_aside_words", "@")
+        self.writer.page.sheet.row_dimensions[said].height = 2 * LINE_HEIGHT
+
+    def _number_in_words(self, place: int, measured: int, digits: int) -> str:
+        """`Step 33.0 ms`."""
+        quantity, unit = (self._of(name, place) for name in ("run_quantity", "run_unit"))
+        return f'IF({HERE}{place}=0,"",{quantity}&" "&FIXED({HERE}{measured},{HERE}{digits})&" "&{unit})'
+
+    def _times(self, measured: int, expected: int, digits: int) -> str:
+        """`; 1.05 x the 31.4 expected`."""
+        then = f'FIXED({HERE}{expected},{HERE}{digits})&" expected"'
+        return f'IF({HERE}{expected}>0,"; "&FIXED({HERE}{measured}/{HERE}{expected},2)&" x the "&{then},"")'
+
+    def _told(self, at: int, label: str, formula: str) -> None:
+        self._line(at, f"runs: {label}, in words", "text", formula, "plan_words", "@")
+
+    def _of(self, name: str, place: int) -> str:
+        return f"INDEX({self.table.area(name)},{HERE}{place})"
+
+    @property
+    def _sheet(self) -> str:
+        return self.lines.sheet.page.name
+
+    @property
+    def _is_first(self) -> bool:
+        return LABEL not in self.writer.labels and not self.writer.labels.add(LABEL)  # type: ignore[func-returns-value]
+
+    def _number(self, at: int, label: str, formula: str) -> None:
+        self._line(at, label, "1", formula, "plan_formula", SAID)
+
+    def _line(self, at: int, label: str, unit: str, formula: str, style: str, form: str) -> None:
+        self.writer.describe(at, (f"{self._sheet}: {label}", unit, "", "", "from the table of runs on Comparison"))
+        self.writer.across(at, formula, style, form)
