@@ -20,10 +20,10 @@ ROOT = Path(__file__).parent.parent
 FROM_ROOT = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 """Pages of the site by their files in the root, where a code host looks for them."""
 DOWNLOADS = {
-    "downloads/plan.xlsx": ["build", "llama3-70b", "-H", "tpu-v5e", "h100-sxm", "-o", "plan.xlsx"],
-    "downloads/report.html": ["report", "plan.xlsx", "-o", "report.html"],
+    "downloads/plan.xlsx": "build llama3-70b -H tpu-v6e h100-sxm --set n_chips=8 batch=32 -o plan.xlsx",
+    "downloads/report.html": "report plan.xlsx -o report.html",
 }
-"""Files to download, each by the command that writes it, in order."""
+"""Files to download, each by the command of the first page that writes it, in order."""
 NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
 UP = re.compile(r"\]\((?:\.\./)*(README|CONTRIBUTING|CHANGELOG)\.md")
 """A link from a page of docs/ to a page of the root."""
@@ -35,9 +35,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](")
         files.append(File.generated(config, page, content=text))
     files.append(File.generated(config, "notebook.md", content=_notebook()))
+    names = {Path(name).name for name in DOWNLOADS}
     with tempfile.TemporaryDirectory() as folder:
-        for name, arguments in DOWNLOADS.items():
-            made = [str(Path(folder, word)) if "." in word else word for word in arguments]
+        for name, command in DOWNLOADS.items():
+            made = [str(Path(folder, word)) if word in names else word for word in command.split()]
             group.main(made, standalone_mode=False)
             files.append(File.generated(config, name, content=Path(folder, Path(name).name).read_bytes()))
     return files

@@ -95,18 +95,36 @@ def free_memory(device: Any) -> float | None:
 def _host_memory() -> float | None:
     """Bytes that the host can still give; None where it doesn't say."""
     with suppress(OSError):
-        for line in MEMINFO.read_text().splitlines():
+        for line in MEMINFO.read_text(encoding="utf-8").splitlines():
             if line.startswith("MemAvailable:"):
                 return float(line.split()[1]) * 1024  # given in KiB
-    return None
+    return next(iter(_windows_memory()[1:]), None)
+
+
+class _MemoryStatus(ctypes.Structure):
+    """Windows' MEMORYSTATUSEX."""
+
+    _fields_ = (
+        ("length", ctypes.c_uint32), ("load", ctypes.c_uint32),
+        *((name, ctypes.c_uint64) for name in ("total", "free", "_page", "_page_free", "_own", "_own_free", "_more")),
+    )  # fmt: skip
+
+
+def _windows_memory() -> list[float]:
+    """Bytes that a Windows host has, and those that it can still give; nothing elsewhere."""
+    kernel = getattr(getattr(ctypes, "windll", None), "kernel32", None)
+    status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
+    if kernel is None or not kernel.GlobalMemoryStatusEx(ctypes.byref(status)):
+        return []
+    return [float(status.total), float(status.free)]
 
 
 def _group_memory() -> float | None:
     """Bytes that a container may still take (cgroup v2), page cache too; None without a limit."""
     with suppress(OSError, ValueError):
-        limit = float((CGROUP / "memory.max").read_text())  # `max` where there is none: a ValueError
-        used = float((CGROUP / "memory.current").read_text())
-        stat = dict(line.split() for line in (CGROUP / "memory.stat").read_text().splitlines())
+        limit = float((CGROUP / "memory.max").read_text(encoding="utf-8"))  # `max` where there is none: a ValueError
+        used = float((CGROUP / "memory.current").read_text(encoding="utf-8"))
+        stat = dict(line.split() for line in (CGROUP / "memory.stat").read_text(encoding="utf-8").splitlines())
         return max(0.0, limit - used + float(stat.get("inactive_file", 0)))
     return None
 
@@ -137,8 +155,9 @@ def memory(device: Any) -> float | None:
     if limit is not None or device.platform != "cpu":
         return limit and float(limit)
     known = [float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))] if hasattr(os, "sysconf") else []
+    known += _windows_memory()[:1]
     with suppress(OSError, ValueError):
-        known.append(float((CGROUP / "memory.max").read_text()))  # `max` where there is none: a ValueError
+        known.append(float((CGROUP / "memory.max").read_text(encoding="utf-8")))  # `max` where there is none
     return min(known, default=None)
 
 
@@ -147,7 +166,7 @@ def last_level_cache() -> float:
     sizes = []
     for path in CACHES.glob("index*/size"):
         with suppress(OSError, ValueError):
-            text = path.read_text().strip()  # as 32768K
+            text = path.read_text(encoding="utf-8").strip()  # as 32768K
             sizes.append(float(text[:-1]) * KIBI ** (" KMG".index(text[-1])))
     return max(sizes, default=64 * KIBI**2)
 
@@ -156,7 +175,7 @@ def host_name() -> str:
     """What the host's processor is called, and how many cores of it there are: `AMD EPYC 7B12, 8 cores`."""
     name = platform.processor() or platform.machine()
     with suppress(OSError):
-        heads = (line.partition(":") for line in CPUINFO.read_text().splitlines())
+        heads = (line.partition(":") for line in CPUINFO.read_text(encoding="utf-8").splitlines())
         name = next((text.strip() for head, _, text in heads if head.strip() == "model name"), name)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return f"{name}, {cores} cores"

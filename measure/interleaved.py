@@ -174,7 +174,7 @@ def profiled(call: Runs, n_runs: int, keep: Path | None = None) -> list[float]:
     """
     options = jax.profiler.ProfileOptions()
     options.python_tracer_level = 0
-    with tempfile.TemporaryDirectory(prefix="measure-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="measure-", ignore_cleanup_errors=True) as temporary:
         folder = keep or Path(temporary)
         try:
             with jax.profiler.trace(str(folder), profiler_options=options):

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Iterable, Mapping
 from math import isfinite, isnan, nan
 from pathlib import Path
 from typing import Any
 
-from planner import csvfile, progress
+from planner import csvfile
 from planner.errors import Place, UserError, nearest
 from planner.measure.records import SCHEMA, STATUSES, TYPES, VERSION, Measurement
+from planner.xlsx.atomic import write_atomically
 
 REQUIRED = ("case_key", "hardware_id", "t_median")
 FOUND_BY = ("case_id", "case_key", "template", "hardware_id", "status", "method")  # blanks around these don't count
@@ -33,20 +33,15 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def write_measurements(path: Path, rows: Iterable[Measurement]) -> None:
-    """Write measurements.csv: UTF-8, every column, floats to the last digit; whole or not at all."""
+    """Write measurements.csv: UTF-8, every column, floats to the last digit; whole or not at all.
+
+    Raises UserError as `write_atomically` does.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(SCHEMA)
     writer.writerows([_cell(getattr(row, name)) for name in SCHEMA] for row in rows)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text.getvalue(), encoding="utf-8", newline="")
-        progress.replacing(path, temporary)
-        temporary.replace(path)
-    except OSError as error:
-        raise UserError(f"can't be written: {error.strerror}", place=Place(path)) from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_atomically(path, text.getvalue().encode())
 
 
 def keep_measurements(path: Path, rows: Iterable[Measurement]) -> list[Measurement]:

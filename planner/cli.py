@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from planner import __version__, collector, progress
+from planner.characters import LIKE_IT
 from planner.errors import UserError
 
 COMMANDS = {
@@ -147,7 +148,7 @@ def main(stop: Any = None) -> None:
     _Entry.stop = stop
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors=LIKE_IT)
     try:
         group(prog_name="planner")
     finally:

@@ -219,7 +219,9 @@ def _watch(clean: Callable[[], None]) -> None:
     child = os.fork()
     if child == 0:
         _Watched.stderr = os.dup(2)
-        sys.stderr = os.fdopen(_Watched.stderr, "w", buffering=1, errors="replace")
+        sys.stderr = os.fdopen(
+            _Watched.stderr, "w", buffering=1, encoding=sys.stderr.encoding, errors=sys.stderr.errors
+        )
         os.dup2(log.fileno(), 2)
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it reaches the child too, which answers it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gc
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,7 @@ def fault(load: Callable[..., Template], tmp_path: Path) -> Callable[..., str]:
     def fault_of(*rows: str, **others: list[str]) -> str:
         with pytest.raises(UserError) as caught:
             load(*rows, **others)
-        return str(caught.value).replace(f"{tmp_path}/", "")
+        return str(caught.value).replace(f"{tmp_path}{os.sep}", "")
 
     return fault_of
 

@@ -10,10 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from planner import __version__
-from planner.cli import COMMANDS
+from planner.cli import COMMANDS, group
 from planner.workbook.cover import COLOURS
 from planner.xlsx.opc import Package
 from tests import notebooks
@@ -21,6 +22,10 @@ from tests.pages import DOCS, ROOT, blocks, environment, follow
 from tests.workbooks import write_plan
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+RUN = [page for page in PAGES if blocks(page, "console") or blocks(page, "pycon")]
+SPAN = re.compile(r"`planner ((?:[^`\n]|\n(?!\n))+)`")
+SHELL = re.compile(r"^planner ([^#\n]*)", re.MULTILINE)
+NAME = re.compile(r"[a-z][a-z-]+")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 WIDEST = 250_000
 """Bytes of a picture in the documentation."""
@@ -31,28 +36,29 @@ def text_of(page: str) -> str:
     return (ROOT / page).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "../README",
-        "guide",
-        "layouts",
-        "index",
-        "peers",
-        "tutorial",
-        "extending",
-        "checking",
-        "measurements",
-        "profiles",
-        "report",
-        "search",
-        "api",
-    ],
-)
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
 @pytest.mark.slow
-def test_commands_print_what_the_page_shows(page: str, tmp_path: Path) -> None:
+def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     """Each console block of the page, run in order in one folder, prints what stands below it."""
-    follow(DOCS / f"{page}.md", tmp_path)
+    follow(page, tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_in_the_text_have_the_options_that_they_are_given(page: Path) -> None:
+    """`planner scenario add plan.xlsx -H tpu-v6e` within a sentence, or in a block without output: all of it exists."""
+    text = page.read_text(encoding="utf-8")
+    said = [*SPAN.findall(text), *(line for body in blocks(page, "sh") for line in SHELL.findall(body))]
+    for line in said:
+        command: click.Command = group
+        words = line.split()
+        while isinstance(command, click.Group) and words and NAME.fullmatch(words[0]):
+            name = words.pop(0)
+            found = command.get_command(click.Context(command), name)
+            assert found is not None, f"planner {line}: no {name}"
+            command = found
+        known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {"--help", "-h"}
+        given = {word.partition("=")[0] for word in words if re.match(r"--?[a-zA-Z]", word)}
+        assert given <= known, f"planner {line}: {', '.join(sorted(given - known))}"
 
 
 @pytest.mark.slow

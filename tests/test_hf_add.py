@@ -88,10 +88,10 @@ def test_a_new_file_has_the_columns_that_the_row_needs(add: Run) -> None:
     """A dense model needs few columns; one of experts and windows has its own besides."""
     add(config_of("llama3-8b"), "--id", "plain")
     few = "id,name,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,max_context,source"
-    assert Path("mine.csv").read_text().splitlines()[0] == few
+    assert Path("mine.csv").read_text(encoding="utf-8").splitlines()[0] == few
     Path("mine.csv").unlink()
     add(config_of("gpt-oss-20b"), "--id", "sparse")
-    header = Path("mine.csv").read_text().splitlines()[0].split(",")
+    header = Path("mine.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
     needed = {
         "moe_experts",
         "moe_top_k",

@@ -72,9 +72,11 @@ def test_further_columns_go_to_the_right(add: Run, before: bytes) -> None:
 
 def test_an_alias_in_the_file_is_used(add: Run) -> None:
     """A file that calls a column by its other name gets no second one."""
-    Path("mine.csv").write_text("id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,window,n_global_layers\n")
+    Path("mine.csv").write_text(
+        "id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,window,n_global_layers\n", encoding="utf-8"
+    )
     assert add(config_of("mistral-7b-v0.1"), "--id", "mine").exit_code == 0
-    text = Path("mine.csv").read_text()
+    text = Path("mine.csv").read_text(encoding="utf-8")
     assert "sliding_window" not in text
     assert load_models(Path("mine.csv")).row("mine")["window"] == 4096
 
@@ -158,7 +160,7 @@ def test_an_id_that_does_harm_is_refused(add: Run, identifier: str, why: str) ->
 
 def test_an_id_that_a_config_suggests_is_refused_too(add: Run) -> None:
     """The id that is taken from a file's name is held to the same rule, and the remedy is --id."""
-    Path("=cmd.json").write_text(json.dumps(config_of("llama3-8b")))
+    Path("=cmd.json").write_text(json.dumps(config_of("llama3-8b")), encoding="utf-8")
     said = refused(CliRunner().invoke(cli.group, ["models", "add", "=cmd.json", "--to", "mine.csv"]))
     assert "'=cmd' can't be an id: a spreadsheet takes it for a formula" in said
     assert "--id" in said

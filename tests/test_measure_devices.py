@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -81,3 +83,21 @@ def test_a_container_has_what_its_limit_leaves(tmp_path, monkeypatch, limit, fre
     monkeypatch.setattr(devices, "MEMINFO", tmp_path / "meminfo")
     monkeypatch.setattr(devices, "CGROUP", tmp_path)
     assert devices.free_memory(SimpleNamespace(platform="cpu")) == free
+
+
+def test_memory_of_a_windows_host(tmp_path, monkeypatch):
+    """Where the system is asked through its own library, its 64-byte answer says what the host has and what is free."""
+
+    def answer(status):
+        assert status._obj.length == 64
+        status._obj.total, status._obj.free = 16 << 30, 9 << 30
+        return 1
+
+    monkeypatch.setattr(devices, "MEMINFO", tmp_path / "none")
+    monkeypatch.setattr(devices, "CGROUP", tmp_path)
+    monkeypatch.delattr(os, "sysconf", raising=False)
+    kernel = SimpleNamespace(GlobalMemoryStatusEx=answer)
+    monkeypatch.setattr(ctypes, "windll", SimpleNamespace(kernel32=kernel), raising=False)
+    host = SimpleNamespace(platform="cpu")
+    assert devices.memory(host) == 16 << 30
+    assert devices.free_memory(host) == 9 << 30

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -26,7 +25,7 @@ import os, signal, sys
 class Press:
     def find_spec(self, name, *_):
         if name == "jaxlib.xla_client":
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
 sys.meta_path.insert(0, Press())
 from planner.cli import main
 main()
@@ -43,7 +42,7 @@ def as_at_a_terminal() -> Iterator[None]:
 
 def press() -> None:
     """Ctrl-C, as the system says it."""
-    os.kill(os.getpid(), signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import errno
 import io
 import os
 import signal
-import stat
 import subprocess
 import sys
 import zipfile
@@ -165,6 +164,7 @@ def test_refusal_of_what_is_no_file(tmp_path: Path) -> None:
 def test_write_changes_one_part_only(book: Path) -> None:
     """After an edit every other part and the file's mode are the same, and no other file is there."""
     book.chmod(0o640)
+    mode = book.stat().st_mode  # Windows knows read-only alone
     package = Package.read(book)
     before = dict(package.parts)
     package.replace("xl/worksheets/sheet1.xml", sheet("").encode())
@@ -172,7 +172,7 @@ def test_write_changes_one_part_only(book: Path) -> None:
     after = Package.read(book).parts
     assert list(after) == list(before)
     assert {name for name in before if after[name] != before[name]} == {"xl/worksheets/sheet1.xml"}
-    assert stat.S_IMODE(book.stat().st_mode) == 0o640
+    assert book.stat().st_mode == mode
     assert list(book.parent.iterdir()) == [book]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -73,8 +74,11 @@ def _has(page: Links | None, anchor: str) -> bool:
 
 
 def test_the_first_page_has_a_workbook_and_a_report(site: Path) -> None:
-    """The first page leads to a workbook and to its report, which are there."""
-    links = Links(site / "index.html").to
-    for name in ("downloads/plan.xlsx", "downloads/report.html"):
+    """The first page leads to a workbook and to its report, which are there, and has the commands that made them."""
+    links, text = Links(site / "index.html").to, (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    made = re.findall(r'^    "(downloads/.*)": "(.*)",$', (ROOT / "docs/site.py").read_text(encoding="utf-8"), re.M)
+    assert [name for name, _ in made] == ["downloads/plan.xlsx", "downloads/report.html"]
+    for name, command in made:
+        assert f"$ planner {command}\n" in text
         assert name in links
         assert (site / name).stat().st_size > 50_000

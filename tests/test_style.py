@@ -7,12 +7,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize("command", [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]])
+NUMPY = tuple(map(int, np.__version__.split(".")[:2]))
+TYPES = pytest.mark.skipif(NUMPY < (2, 2), reason="an older numpy has other types, and computes the same")
+
+
+@pytest.mark.parametrize(
+    "command", [["ruff", "check", "."], ["ruff", "format", "--check", "."], pytest.param(["mypy"], marks=TYPES)]
+)
 def test_clean(command: list[str]) -> None:
     """ruff finds no fault, the formatting is ruff's, and the types are right."""
     done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 
 import pytest
 
@@ -187,7 +188,7 @@ def test_a_file_that_is_no_template(tmp_path, text, message):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UserError) as caught:
         library.load(path)
-    assert str(caught.value).replace(f"{tmp_path}/", "") == message
+    assert str(caught.value).replace(f"{tmp_path}{os.sep}", "") == message
 
 
 def test_an_unknown_template_names_the_nearest():

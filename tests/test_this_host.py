@@ -134,11 +134,11 @@ def test_a_name_that_cannot_be_an_id_is_refused(timed: Callable[[Rate], list[str
 
 def test_ctrl_c_leaves_the_file_untouched(timed: Callable[[Rate], list[str]]) -> None:
     """Whatever was measured before it."""
-    Path("my.csv").write_text("id,peak_bf16\nother,1e12\n")
+    Path("my.csv").write_text("id,peak_bf16\nother,1e12\n", encoding="utf-8")
     timed(lambda case: at(1e-3, case) if "Copy" in case.label else Measurement(status="interrupted"))
     done = add()
     assert done.exit_code != 0
-    assert Path("my.csv").read_text() == "id,peak_bf16\nother,1e12\n"
+    assert Path("my.csv").read_text(encoding="utf-8") == "id,peak_bf16\nother,1e12\n"
 
 
 def test_no_case_begins_after_the_budget(timed: Callable[[Rate], list[str]]) -> None:

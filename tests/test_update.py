@@ -81,10 +81,11 @@ def test_the_golden_ones_keep_what_is_typed(edited: Callable[..., Path], name: s
 def of_a_template(own: Path, path: Path) -> None:
     """A workbook of a person's own template, which has one row more since."""
     own.write_text(
-        "name,label,unit,kind,formula,source,note\nrows,Rows,1,input,4,test,\ntotal_rows,All,1,output,rows*rows,test,\n"
+        "name,label,unit,kind,formula,source,note\nrows,Rows,1,input,4,test,\ntotal_rows,All,1,output,rows*rows,test,\n",
+        encoding="utf-8",
     )
     assert CliRunner().invoke(group, ["build", "--template", str(own), "-o", str(path)]).exit_code == 0
-    own.write_text(own.read_text() + "total_more,More,1,output,rows+rows,test,\n")
+    own.write_text(own.read_text(encoding="utf-8") + "total_more,More,1,output,rows+rows,test,\n", encoding="utf-8")
 
 
 @pytest.mark.parametrize("is_golden", [False, pytest.param(True, marks=pytest.mark.slow)])

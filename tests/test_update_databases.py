@@ -59,7 +59,7 @@ def brought(folder: Path, models: str, chips: str) -> Brought:
 def before_ours(own: str, shipped: Path) -> str:
     """A person's row of `own` above those of the shipped table, under its columns."""
     header, row = (line.split(",") for line in own.splitlines())
-    titles, *rows = shipped.read_text().splitlines()
+    titles, *rows = shipped.read_text(encoding="utf-8").splitlines()
     mine = dict(zip(header, row, strict=True))
     return "\n".join([titles, ",".join(mine.get(title, "") for title in titles.split(",")), *rows, ""])
 

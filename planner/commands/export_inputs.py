@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -19,8 +20,6 @@ def command(file: Path, output: Path, force: bool) -> None:
     `planner build --scenarios` makes a workbook with the same results of it. What the CSV can't say is listed. Where a
     scenario has a model or a chip of your own, the workbook's Models or Hardware are written beside it as a CSV.
     """
-    from shlex import quote
-
     from planner.book.reading import read_plan
     from planner.formulas import library
     from planner.scenario.export import OPTIONS, export
@@ -34,21 +33,29 @@ def command(file: Path, output: Path, force: bool) -> None:
     for path in databases.values():
         refuse_existing(path, force=force or to_screen)
     if to_screen:
-        click.echo(exported.text(), nl=False)
+        click.echo(exported.text().encode(), nl=False)  # what reads it wants UTF-8, wherever it is written
     else:
         for kind, path in databases.items():
             write_atomically(path, exported.databases[kind].encode())
         write_atomically(output, exported.text().encode())
     shipped = library.names()
     files = (name if name in shipped else f"{name}.csv" for name in exported.templates)
-    templates = "" if exported.is_default else "".join(f" --template {quote(name)}" for name in files)
-    tables = "".join(f" {OPTIONS[kind]} {quote(str(path))}" for kind, path in databases.items())
+    templates = "" if exported.is_default else "".join(f" --template {quoted(name)}" for name in files)
+    tables = "".join(f" {OPTIONS[kind]} {quoted(str(path))}" for kind, path in databases.items())
     if not to_screen:
         count = counted(len(exported.rows), "scenario")
         click.echo(f"Wrote {output}: {count}, {len(exported.header)} columns.")
         if databases:
             held = " and ".join(f"{path} ({kind})" for kind, path in databases.items())
             click.echo(f"Wrote {held}: those of this workbook, yours among them.")
-        click.echo(f"planner build --scenarios {quote(str(output))}{templates}{tables} makes a workbook of it.")
+        click.echo(f"planner build --scenarios {quoted(str(output))}{templates}{tables} makes a workbook of it.")
     for remark in exported.remarks:
         click.echo(f"  {remark}", err=to_screen)
+
+
+def quoted(word: str) -> str:
+    """A word of a command line as the shell of this system reads it."""
+    import shlex
+    import subprocess
+
+    return subprocess.list2cmdline([word]) if os.name == "nt" else shlex.quote(word)

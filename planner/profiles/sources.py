@@ -89,17 +89,18 @@ def _of_planes(path: Path, told: Told) -> Source:
         packed = file.read(2) == json_document.GZIP
     if not packed:
         return _devices(path, path, told)
-    with tempfile.NamedTemporaryFile(suffix=".xplane.pb") as unpacked:
+    # Windows removes no file that is still mapped into memory, as those of an error's traceback are.
+    with tempfile.TemporaryDirectory(prefix="profile-", ignore_cleanup_errors=True) as folder:
+        unpacked = Path(folder, "unpacked.xplane.pb")
         try:
-            with gzip.open(path) as stream:
-                shutil.copyfileobj(stream, unpacked)
+            with gzip.open(path) as stream, unpacked.open("wb") as file:
+                shutil.copyfileobj(stream, file)
         except (EOFError, OSError, zlib.error):
             remedy = "it seems cut short or damaged: copy it again"
             raise UserError(
                 "the gzip file is damaged or ends in the middle", place=Place(path), remedy=remedy
             ) from None
-        unpacked.flush()
-        return _devices(path, Path(unpacked.name), told)
+        return _devices(path, unpacked, told)
 
 
 def _devices(path: Path, data: Path, told: Told) -> Source:

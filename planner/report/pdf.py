@@ -32,7 +32,10 @@ def pdf(report: ReportData, template: Path | None = None) -> tuple[bytes, str]:
     if template is not None:
         read_bytes(template, "a Typst file", SMALL)  # what can't be read is named better here than by Typst
     page = PAGES / "report.typ"
-    given = {"report": json.dumps(_data(report), ensure_ascii=False), "page": page.as_posix()}
+    given = {
+        "report": json.dumps(_data(report), ensure_ascii=False),
+        "page": f"/{page.relative_to(page.anchor).as_posix()}",
+    }
     source = (template or page).resolve()
     stamp = int(report_time().timestamp())
     compiled = partial(typst.compile, str(source), root=source.anchor, format="pdf", sys_inputs=given, timestamp=stamp)

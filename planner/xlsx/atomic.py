@@ -16,6 +16,8 @@ from planner.errors import Place, UserError
 PATIENCE_S = 30.0
 _PAUSE_S = 0.05
 _ABANDONED_S = 3600.0  # age of a temporary file that nobody writes any more, where a lock can't tell
+WINDOWS = os.name == "nt"  # where an open file can be neither removed nor replaced
+_SCANNED_S = 2.0  # in which a virus scanner or an indexer, which open each new file, are done with it
 
 
 def write_atomically(path: Path, data: bytes, *, check: Callable[[Path], None] | None = None) -> None:
@@ -47,8 +49,24 @@ def written_atomically(path: Path, *, check: Callable[[Path], None] | None = Non
             if check is not None:
                 check(temporary)
             progress.replacing(path, temporary)
-            temporary.replace(target)
+            _move(temporary, target, path)
         _flush_folder(target.parent)
+
+
+def _move(temporary: Path, target: Path, path: Path) -> None:
+    """Put the temporary file in the target's place. Windows refuses that while any program has the target open."""
+    until = time.monotonic() + _SCANNED_S
+    while True:
+        try:
+            temporary.replace(target)
+            return
+        except PermissionError:
+            if not WINDOWS:
+                raise
+        if time.monotonic() > until:
+            remedy = "close it there, in Excel or a preview, and run this again; nothing was changed"
+            raise UserError("another program has the file open", place=Place(path), remedy=remedy)
+        time.sleep(_PAUSE_S)
 
 
 def kept_beside(path: Path) -> Path:
@@ -95,7 +113,7 @@ def _temporary(target: Path) -> Iterator[Path]:
         while not is_current(handle, temporary):  # another writer cleared it before the lock was ours
             os.close(handle)
             handle = _created(temporary)
-        if os.name == "nt":
+        if WINDOWS:
             os.close(handle)
             handle = -1
         yield temporary
@@ -132,7 +150,7 @@ def _clear(folder: Path, target: str) -> None:
 
 
 def _remove_if_abandoned(temporary: Path) -> None:
-    if os.name == "nt":
+    if WINDOWS:
         if time.time() - temporary.stat().st_mtime > _ABANDONED_S:
             temporary.unlink()
         return
@@ -162,7 +180,7 @@ def _flush(path: Path) -> None:
 
 def _flush_folder(folder: Path) -> None:
     """Make the move itself durable where a folder can be opened and flushed, as on Linux and macOS."""
-    if os.name != "posix":
+    if WINDOWS:
         return
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
@@ -185,9 +203,12 @@ def locked(path: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):  # Windows keeps the name of an open file: a left-over lock is free
+        if WINDOWS:  # it removes no open file, not even one that another planner opened meanwhile
+            os.close(handle)
+        with contextlib.suppress(OSError):  # a left-over lock is free
             lock.unlink()
-        os.close(handle)
+        if not WINDOWS:
+            os.close(handle)
 
 
 def target_of(path: Path) -> Path:
@@ -214,9 +235,16 @@ def failures_named(path: Path) -> Iterator[None]:
 
 
 def _acquired(lock: Path, path: Path, until: float) -> int:
+    removed = time.monotonic() + _SCANNED_S
     while True:
         with failures_named(path):
-            handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+            except PermissionError:  # on Windows also while another planner removes it
+                if not WINDOWS or time.monotonic() > removed:
+                    raise
+                time.sleep(_PAUSE_S)
+                continue
         if is_taken(handle) and is_current(handle, lock):
             return handle
         os.close(handle)
@@ -229,7 +257,7 @@ def _acquired(lock: Path, path: Path, until: float) -> int:
 def is_taken(handle: int) -> bool:
     """Take the lock of an open file, unless another process has it; returns whether it is ours now."""
     try:
-        if os.name == "nt":
+        if WINDOWS:
             import msvcrt
 
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]

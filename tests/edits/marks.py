@@ -328,7 +328,7 @@ def losses(marks: Marks, package: Package, plan: Plan, said: str) -> list[str]:
         wanted = address(rows[name], at[column]) if name in rows else None
         lost += [] if found and wanted in (None, found[0]) else [f"note of {name}: {found}"]
     for number, name in marks.charts.items():
-        text = next((xml.decode() for part, xml in package.parts.items() if f":v>{number}<".encode() in xml), "")
+        text = next((xml.decode() for xml in package.parts.values() if f":v>{number}<".encode() in xml), "")
         wanted = f"$F${rows[name]}:${column_letters(at[7])}${rows[name]}<" if name in rows else "#REF!<"
         lost += [] if wanted in text else [f"chart {number} of {name}: {text}"]
     for number, name in marks.controls.items():
