@@ -60,7 +60,7 @@ def optimize(
     """
     least, most = _several(minimize), _several(maximize)
     if not least and not most:
-        raise UserError("nothing says what is best", remedy="name a row: minimize='step_time_expected'")
+        raise UserError("no objective is given", remedy="name a row: minimize='step_time_expected'")
     if workbook is not None:
         scenarios.check_writable(Path(workbook))
     databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))

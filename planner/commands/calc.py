@@ -161,7 +161,7 @@ def _solve(
     solution = solve.solve(template, facts, with_followers(template, given, unknown), unknown, aim)
     _warn_unread(template, {name: value for name, value in given.items() if name != unknown}, [aim.row.name, *wanted])
     if unknown in given:
-        progress.warn(f"--solve {unknown} is told instead of --set {unknown}={shown(given[unknown])}")
+        progress.warn(f"--solve {unknown} replaces --set {unknown}={shown(given[unknown])}")
     if as_json:
         click.echo(jsonlib.dumps(solved.as_object(solution, wanted), indent=2))
         return

@@ -70,7 +70,7 @@ def command(
         asked = request(template, models, chips, settings, overs, wheres, databases, backend, among)
         if not least and not most:
             led = next((each.row.name for each in headlines(asked.template)), "NAME")
-            raise UserError("nothing says what is best", remedy=f"write --minimize {led}, or --maximize")
+            raise UserError("no objective is given", remedy=f"write --minimize {led}, or --maximize")
         if workbook is not None:
             scenarios.check_takes(workbook, asked)
         first, second = ((*least, *others), most) if least else (least, (*most, *others))

@@ -40,10 +40,10 @@ def command(
         (text, unit) for text, unit in ((time, runs.TIME), (rate, runs.RATE), (mfu, runs.SHARE)) if text is not None
     ]
     if (key is None) == (scenario is None):
-        raise UserError("say what was run", remedy="--case KEY for a row of the Comparison, or --scenario ID")
+        raise UserError("name what was run", remedy="--case KEY for a row of the Comparison, or --scenario ID")
     if len(told) != 1 or (key is not None and time is None):
         remedy = "--time TIME" if key is not None else "--time TIME, --tokens-per-second N or --mfu SHARE"
-        raise UserError("say how fast it was, once", remedy=remedy)
+        raise UserError("give one measured value", remedy=remedy)
     if key is not None:
         click.echo(f"{file}: {record(file, key, seconds_of(told[0][0]), note, chip)}")
     elif scenario is not None:
