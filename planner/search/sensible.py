@@ -53,7 +53,8 @@ def space(asked: Request, subject: Subject, *, alone: bool) -> Space:
     values = _values(template, subject, asked.given, made.READ)
     chips = fixed.get("n_chips") or (serving_layouts.chip_counts(values) if made is serving_layouts else [])
     if not chips:
-        raise UserError("the number of chips is not given", remedy="write --set n_chips=512, or --over n_chips=256..1024*2")
+        remedy = "write --set n_chips=512, or --over n_chips=256..1024*2"
+        raise UserError("the number of chips is not given", remedy=remedy)
     read = [name for name in moved if name in made.READ and name not in own]  # what layouts depend on moves with them
     layouts: list[dict[str, np.ndarray]] = []
     for combination in product(*(moved[name].tolist() for name in read)):
