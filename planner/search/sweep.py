@@ -1,4 +1,4 @@
-"""Every combination of some values as a table, streamed: so many columns, a part of their rows at a time."""
+"""Every combination of some values as a table, computed and written in parts."""
 
 from __future__ import annotations
 
