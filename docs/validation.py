@@ -168,7 +168,8 @@ def table_of_kinds(of: Found) -> str:
     fitted_rows = [[kind, percent(each.median_error), percent(each.p90_error), percent(each.in_range, 0)]
                    for kind, each in by(of.in_sample, lambda row: row.run.kind).items()]  # fmt: skip
     seen = lines_of(["kind", "error, median", "90 %", "in range"], fitted_rows)
-    return f"{lines_of(header, rows)}\n\nThe same runs by the shipped calibrations, which have seen them:\n\n{seen}"
+    words = "The same runs predicted with the shipped calibrations, which are fitted to them:"
+    return f"{lines_of(header, rows)}\n\n{words}\n\n{seen}"
 
 
 def table_of_sources(of: Found) -> str:

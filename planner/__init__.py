@@ -1,4 +1,7 @@
-"""Planning workbooks for large language models, with live formulas and measured numbers beside them."""
+"""Plan LLM training and serving in spreadsheets of live formulas, and compare the plans with measurements.
+
+The functions of `__all__` are the Python API; each does what the command of its name does.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ _ROOMS = {
     "sensitivity": "planner.api.sensitivity",
     "sweep": "planner.api.search",
 }
-"""Where each public name is from; its room is imported when the name is first used."""
+"""The module of each public name, which is imported when the name is first used."""
 
 
 def __getattr__(name: str) -> Any:

@@ -17,29 +17,29 @@ from planner.characters import LIKE_IT
 from planner.errors import UserError
 
 COMMANDS = {
-    "backfill": "Write a measurements.csv into a workbook's Comparison sheet.",
+    "backfill": "Write measured times from a CSV into a workbook's Comparison sheet.",
     "build": "Write a planning workbook whose cells are live formulas.",
-    "calc": "Calculate a template on the command line: the napkin.",
-    "check": "Hold a workbook against the rules it must keep.",
-    "diff": "Tell what changed between two workbooks, and what it did to the headlines.",
+    "calc": "Calculate one plan on the command line, without a workbook.",
+    "check": "Check a workbook: failed checks, inputs out of range, broken formulas.",
+    "diff": "Show what changed between two workbooks, and how the headlines moved.",
     "export-inputs": "Write a workbook's scenarios as a CSV that build reads.",
     "find": "Find rows, templates, models and chips by words.",
-    "fit": "Fit your own runs: a stack of your own, for the next prediction.",
-    "hardware": "List the accelerators, or show one.",
-    "ingest": "Read a profile of a run, and land it in a workbook beside its plan.",
-    "measure": "Time a workbook's cases, or a suite of ours, on this machine.",
+    "fit": "Fit a calibration to your own measured runs.",
+    "hardware": "List the accelerators, show one, or measure this machine as one.",
+    "ingest": "Read a profile of a run, and write it into a workbook beside its plan.",
+    "measure": "Time a workbook's cases, or a built-in suite, on this machine.",
     "models": "List the models, show one, or add one from its config.json.",
-    "optimize": "Find the best plans of a template over every layout that makes sense.",
+    "optimize": "Search the layouts of a template for the best plans.",
     "recalc": "Refresh the cached values of a workbook.",
-    "record": "Write a run of your own into a workbook's Comparison sheet.",
+    "record": "Write the time of a run of your own into a workbook's Comparison sheet.",
     "report": "Write a workbook as a report: HTML, PDF, Markdown, CSV or JSON.",
-    "scenario": "Add a scenario to a workbook.",
-    "sensitivity": "Tell how much an output depends on each input.",
-    "show": "Print a workbook as text, fit for git diff.",
+    "scenario": "List, add, rename or remove the scenarios of a workbook.",
+    "sensitivity": "Show how much an output depends on each input.",
+    "show": "Print a workbook as text, for git diff.",
     "sweep": "Calculate every combination of some values as a table.",
-    "templates": "List the templates, or show one.",
-    "update": "Bring an edited workbook to newer templates and databases.",
-    "validate": "Hold measured runs against what is expected of them.",
+    "templates": "List the templates, show one, or write its page.",
+    "update": "Update an edited workbook to newer templates and databases.",
+    "validate": "Compare expected times with measured runs.",
 }
 
 _FAILED = 2  # exit code of a command that could not do what it was asked
@@ -133,9 +133,9 @@ class _Entry:
 
 @click.command(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="planner")
-@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is being done, and how long it took.")
+@click.option("-v", "--verbose", is_flag=True, help="Print each step and how long it took, on stderr.")
 def group(verbose: bool) -> None:
-    """Planning workbooks for large language models: live formulas, and measurements beside them."""
+    """Plan LLM training and serving in spreadsheets of live formulas, and compare the plans with measurements."""
     if verbose:
         progress.be_verbose()
 

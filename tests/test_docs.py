@@ -147,18 +147,18 @@ def test_pictures_are_shown_and_small() -> None:
 
 @functools.cache
 def modules() -> dict[str, set[str]]:
-    """Each room of the house, and the rooms that its files import."""
-    rooms: dict[str, set[str]] = {}
+    """Each package of planner, and those that its files import."""
+    packages: dict[str, set[str]] = {}
     for base in (ROOT / "planner", ROOT / "measure"):
         for path in base.rglob("*.py"):  # doesn't follow planner/measure, a link
-            room = "measure" if base.name == "measure" else path.relative_to(base).with_suffix("").parts[0]
-            if not room.startswith("__"):
-                rooms.setdefault(room, set()).update(imported(path) - {room})
-    return rooms
+            package = "measure" if base.name == "measure" else path.relative_to(base).with_suffix("").parts[0]
+            if not package.startswith("__"):
+                packages.setdefault(package, set()).update(imported(path) - {package})
+    return packages
 
 
 def imported(path: Path) -> set[str]:
-    """The rooms that a file imports, at its top or later."""
+    """The packages that a file imports, at its top or later."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module == "planner":
@@ -169,21 +169,23 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-def test_the_house_has_every_room() -> None:
+def test_the_architecture_names_every_package() -> None:
     """The architecture's table names every package and module of planner, and measure."""
-    table = text_of("docs/architecture.md").partition("| room |")[2].partition("\n\n")[0]
-    rooms = "".join(row.split("|")[1] for row in table.splitlines() if row.startswith("| `"))
-    for room in modules():
-        assert re.search(rf"[`/]{room}(\.py|/)?[`/]", rooms), room
+    table = text_of("docs/architecture.md").partition("| package |")[2].partition("\n\n")[0]
+    packages = "".join(row.split("|")[1] for row in table.splitlines() if row.startswith("| `"))
+    for package in modules():
+        assert re.search(rf"[`/]{package}(\.py|/)?[`/]", packages), package
 
 
 def test_imports_run_one_way() -> None:
-    """A room imports only rooms below its own line of the architecture's list, which has every room once."""
+    """A package imports only packages below its own line of the architecture's list, which has every package once."""
     (listed,) = (body for body in blocks(DOCS / "architecture.md", "text") if body.startswith("commands"))
-    level = {room: at for at, line in enumerate(listed.splitlines()) for room in line.split()}
-    rooms = modules()
-    assert sorted(level) == sorted(rooms)
-    wrong = [(room, other) for room, others in rooms.items() for other in others if level[other] <= level[room]]
+    level = {package: at for at, line in enumerate(listed.splitlines()) for package in line.split()}
+    packages = modules()
+    assert sorted(level) == sorted(packages)
+    wrong = [
+        (package, other) for package, others in packages.items() for other in others if level[other] <= level[package]
+    ]
     assert wrong == []
 
 

@@ -115,10 +115,10 @@ def test_a_run_is_told_in_the_units_of_the_headlines(
         (("--scenario", ID, "--time", "0"), "'0' is not a time"),
         (("--scenario", ID, "--time", "-1s"), "is not a time"),
         (("--scenario", ID, "--time", "1s", "--of", "decode_stp_time"), "did you mean decode_step_time_expected"),
-        (("--scenario", ID, "--time", "1s", "--mfu", "3%"), "say how fast it was, once"),
-        (("--scenario", ID, "--case", "Matmul", "--time", "1s"), "say what was run"),
-        (("--time", "1s"), "say what was run"),
-        (("--case", "Matmul", "--mfu", "3%"), "say how fast it was, once"),
+        (("--scenario", ID, "--time", "1s", "--mfu", "3%"), "give one measured value"),
+        (("--scenario", ID, "--case", "Matmul", "--time", "1s"), "name what was run"),
+        (("--time", "1s"), "name what was run"),
+        (("--case", "Matmul", "--mfu", "3%"), "give one measured value"),
     ],
 )
 def test_what_is_no_run_is_refused(plan: Path, words: tuple[str, ...], message: str) -> None:

@@ -255,7 +255,7 @@ def test_what_is_solved_for_may_be_set() -> None:
     words = ["--solve", "n_chips", "--for", "decode_step_time=0.02"]
     done, open_one = run(*INFERENCE, *words), run(*INFERENCE, "n_chips=", *words)
     assert done.stdout == open_one.stdout
-    assert done.stderr == "Warning: --solve n_chips is told instead of --set n_chips=8\n"
+    assert done.stderr == "Warning: --solve n_chips replaces --set n_chips=8\n"
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""What `import planner` offers, and what the commands of the same names print: plans calculated, read and built."""
+"""The Python API: the functions that `import planner` offers, which the commands of the same names call too."""

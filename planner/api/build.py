@@ -1,4 +1,4 @@
-"""`planner.build`: a table of scenarios becomes a workbook."""
+"""`planner.build`: write a workbook from a table of scenarios."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def build(
     """Write a workbook with a scenario for each row of a frame, and return its path.
 
     Columns are those of the CSV of `planner build --scenarios`: scenario (or the index of that name), name, model,
-    hardware, and any row of a template. What is missing in the frame is left to the template.
-    Raises UserError as the command does, and for a file that exists, unless `force`.
+    hardware, and any row of a template. Columns that are missing have the template's defaults.
+    Raises UserError for the same reasons as the command; also if the file exists, unless `force` is true.
     """
     output = Path(path)
     refuse_other(output, ".xlsx", "a workbook")

@@ -1,4 +1,4 @@
-"""`planner.calc`: a template calculated from Python, quickly when it is asked again."""
+"""`planner.calc`: calculate a template from Python; repeated calls are fast."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def calc(
     template: str | Path, /, *, model: str | None = None, hardware: str | None = None, models_csv: File = None,
     hardware_csv: File = None, calibrations_csv: File = None, only: bool = False, **settings: Setting,
 ) -> Calculation:  # fmt: skip
-    """A template, by its name or the path of its CSV, calculated for a model on a chip.
+    """Calculate a template, given by name or by the path of its CSV, for a model on a chip.
 
-    `settings` type inputs and override rows by name: numbers in the template's units, or texts as the command line
-    takes them (`"10ms"`, `"8k"`); None is N/A. The CSVs and `only` are those of `planner calc`.
-    A chosen plan is kept, so that a second call with other settings takes a few milliseconds.
-    Raises UserError, with what is wrong and what to do, for an unknown name or a value that can't be; warns of what is
-    implausible or read by nothing.
+    `settings` set inputs and override rows by name: numbers in the template's units, or texts as on the command line
+    (`"10ms"`, `"8k"`); None is N/A. The CSVs and `only` are those of `planner calc`. The template is cached, so that
+    further calls with other settings take a few milliseconds.
+    Raises UserError for an unknown name or an impossible value, with what to do; warns of implausible values and of
+    settings that nothing reads.
     """
     plan = plan_of(template, model, hardware, files_of(models_csv, hardware_csv, calibrations_csv, only=only))
     given = values(plan.template, texts(settings))

@@ -1,4 +1,4 @@
-"""`planner.calc`: one plan of a template, its numbers by name and what there is to say of them."""
+"""What `planner.calc` returns: one plan of a template, with its numbers by name, headlines and failed checks."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class Expected(NamedTuple):
-    """A headline: what to expect, the range that holds 80 % of published runs, and the bound; None for N/A.
+    """A headline: its expected value, the range that 80 % of published runs fall into, and the bound.
 
-    Of what has no range or no bound they are None.
+    A number that is N/A, or that the headline doesn't have, is None.
     """
 
     label: str
@@ -40,7 +40,7 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked: a prepared template, and the names of the model and the chip as they were typed."""
+    """A question: a prepared template, and the names of the model and the chip as they were typed."""
 
     prepared: Prepared
     model: str | None
@@ -78,9 +78,9 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Calculation(Mapping[str, Value]):
-    """A calculated plan: each row of its template by name, a number in the row's unit, a text, or None for N/A.
+    """A calculated plan: maps each row of the template to a number in the row's unit, a text, or None for N/A.
 
-    Printed, it is what `planner calc` prints.
+    `print` shows it as `planner calc` does.
     """
 
     plan: Plan
@@ -113,7 +113,7 @@ class Calculation(Mapping[str, Value]):
 
     @property
     def headlines(self) -> dict[str, Expected]:
-        """What the template leads with, by the name of its row: those that Dashboard shows, in its order."""
+        """The template's headlines by the name of their row: those of Dashboard, in its order."""
         return {each.row.name: self._expected(each) for each in headlines(self.results.template)}
 
     def _expected(self, headline: Headline[Row]) -> Expected:

@@ -1,6 +1,6 @@
-"""What `planner calc` says first of a template: what to expect and how sure that is, what fits and binds, runs alike.
+"""The summary that `planner calc` prints: expected numbers with ranges, what fits, what binds, similar published runs.
 
-Of a template that leads with nothing, its results.
+For a template without headlines, its outputs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`planner.read`: a workbook on disk, however edited, as tables of what its formulas give now."""
+"""`planner.read`: an edited workbook as tables, with its formulas recalculated."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ CASES = [name for name in IDENTITY if name != "hardware_row"]
 
 @warned
 def read(path: str | Path) -> Workbook:
-    """The plan in a workbook, its formulas recalculated in memory; the file is only read.
+    """Read a workbook, with its formulas recalculated in memory; the file is not changed.
 
-    Raises UserError for a file that is no workbook of planner's.
+    Raises UserError for a file that is not a workbook of planner.
     """
     return Workbook(CellFigures(read_plan(Path(path))))
 
@@ -52,11 +52,11 @@ class Workbook:
 
     @cached_property
     def scenarios(self) -> DataFrame:
-        """A row for each scenario by its id: name, model, hardware and all that is typed. `planner.build` takes it.
+        """A row for each scenario by its id: name, model, hardware and every typed value. `planner.build` takes it.
 
-        Blank is what is left to the template; N/A stands as a text where the template would have a number. What it
-        can't say, such as a formula that was edited, is in `attrs["remarks"]`. Raises UserError for a text in the place
-        of a number.
+        A blank means the template's default; the text `N/A` marks a number that was deleted. What the table can't
+        hold, such as an edited formula, is listed in `attrs["remarks"]`. Raises UserError for a text where a number
+        belongs.
         """
         found = export(self.plan)
         typed = (*self.plan.inputs, *self.plan.overrides, *(row for rows in self.plan.tables.values() for row in rows))
@@ -77,9 +77,10 @@ class Workbook:
 
     @cached_property
     def headlines(self) -> DataFrame:
-        """A row for each scenario: what Dashboard shows of it, by machine name, in the units of the templates.
+        """A row for each scenario with the headlines of Dashboard, by name, in the units of the templates.
 
-        A name that two templates have is `training.memory_bytes_per_chip`. What a scenario isn't meant for is missing.
+        A name that two templates have gets a prefix: `training.memory_bytes_per_chip`. Headlines of workloads that a
+        scenario isn't meant for are missing.
         """
         twice = Counter(row.name for row in self.plan.headlines)
         units, made = {}, {}
@@ -96,7 +97,7 @@ class Workbook:
 
     @cached_property
     def measured(self) -> DataFrame:
-        """A row for each case of the Comparison: what was predicted and, where it was timed, measured.
+        """A row for each case of the Comparison: its predicted time, and its measured time if there is one.
 
         Raises UserError for a workbook without a Comparison.
         """
@@ -111,9 +112,9 @@ class Workbook:
 
     @cached_property
     def checks(self) -> DataFrame:
-        """A row for each check of each scenario that it counts for: whether it holds, None where that can't be told.
+        """A row for each check that counts for a scenario: whether it holds, or None if a number is missing.
 
-        `compared` are the numbers that a check which fails compares.
+        `compared` has the numbers that a failed check compares.
         """
         pairs = [(row, key) for key in self.cells.keys for row in self.plan.checks if is_counted(row, key)]
         made: dict[str, list[Any]] = {

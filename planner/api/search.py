@@ -1,4 +1,4 @@
-"""`planner.sweep` and `planner.optimize`: many plans of a template as a frame, a row for each."""
+"""`planner.sweep` and `planner.optimize`: many plans of a template as a table, a row for each plan."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def sweep(
     where: Names = None, models_csv: File = None, hardware_csv: File = None, calibrations_csv: File = None,
     only: bool = False, backend: str = "numpy", **settings: Setting,
 ) -> DataFrame:  # fmt: skip
-    """Every combination of the values of `over`, the last named moving quickest: a row for each plan.
+    """Calculate every combination of the values of `over`, the last one varying fastest: a row for each plan.
 
-    `get` names the rows that are columns, by default the headlines; `where` are formulas over any row of the template
-    which plans must meet. Of several models and chips each is swept. `attrs["units"]` has the units.
-    Raises UserError as `planner sweep` does.
+    `get` names the rows of the template that become columns, by default the headlines. `where` takes conditions over
+    any row that plans must meet. Several models and chips are all swept. `attrs["units"]` has the units.
+    Raises UserError for the same reasons as `planner sweep`.
     """
     databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))
     asked = request(str(template), _several(model), _several(hardware), texts(settings), _overs(over), _several(where),
@@ -50,17 +50,17 @@ def optimize(
     workbook: File = None, models_csv: File = None, hardware_csv: File = None, calibrations_csv: File = None,
     only: bool = False, backend: str = "numpy", **settings: Setting,
 ) -> DataFrame:  # fmt: skip
-    """The best plans, a row for each: the simplest of the ties first, then by the objective; of several the front.
+    """Search for the best plans, a row for each: the simplest of the ties first, then by the objective.
 
-    Searched are the layouts that make sense, as `planner optimize` does, and what `over` names beside them; `alone`
-    what it names and nothing else. `workbook` adds the `top` plans to a workbook as live scenarios, and the sheet
-    Search. In `attrs` are the `units`, how many plans were `tried` and `passed`, what `refused` the others, and how
-    many are `ties` of the best.
-    Raises UserError where no plan passes every check, and as `planner optimize` does.
+    Several objectives give their Pareto front. The search covers the layouts of `planner optimize` and the inputs that
+    `over` names; with `alone`, only the latter. `workbook` adds the `top` plans to a workbook as scenarios, with a
+    sheet Search. `attrs` has the `units`, how many plans were `tried` and `passed`, which checks `refused` the others,
+    and how many are `ties` of the best.
+    Raises UserError if no plan passes every check, and for the same reasons as `planner optimize`.
     """
     least, most = _several(minimize), _several(maximize)
     if not least and not most:
-        raise UserError("nothing says what is best", remedy="name a row: minimize='step_time_expected'")
+        raise UserError("no objective is given", remedy="name a row: minimize='step_time_expected'")
     if workbook is not None:
         scenarios.check_writable(Path(workbook))
     databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))

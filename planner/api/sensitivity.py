@@ -1,4 +1,4 @@
-"""`planner.sensitivity`: what an output depends on, of a template's plan or of a workbook's scenarios."""
+"""`planner.sensitivity`: what an output of a plan, or of each scenario of a workbook, depends on."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def sensitivity(
     models_csv: File = None, hardware_csv: File = None, calibrations_csv: File = None, only: bool = False,
     **settings: Setting,
 ) -> DataFrame:  # fmt: skip
-    """The elasticities of a row, by default the first headline, to every quantity that it is made of, largest first.
+    """The elasticities of a row, by default the first headline, with respect to every input, largest first.
 
-    Of a plan as `planner.calc` takes it, or of each scenario of a workbook, by its path; the frame then has a column
-    `scenario`. `less` and `more` are the values that were tried, `elasticity_less` and `elasticity_more` the percent by
-    which the row changes for each percent. `attrs["left_out"]` names what has no elasticity, by why.
-    Raises UserError as `planner.calc` and `planner.read` do.
+    For a plan as in `planner.calc`, or, given the path of a workbook, for each of its scenarios; the table then has a
+    column `scenario`. `less` and `more` are the values that were tried; `elasticity_less` and `elasticity_more` are the
+    percent by which the row changes for each percent. `attrs["left_out"]` lists what has no elasticity, with reasons.
+    Raises UserError for the same reasons as `planner.calc` and `planner.read`.
     """
     if str(template).lower().endswith(".xlsx"):
         if model or hardware or settings:

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 def models(models_csv: File = None, *, only: bool = False) -> DataFrame:
     """A row for each model by its id: the columns that templates read, and `source`. N/A is None or NaN.
 
-    Of a person's CSV the rows come first, with `only` alone. `attrs["units"]` has the units of the columns.
-    Raises UserError for a fault in the file.
+    Rows of `models_csv` come first; with `only` there are no others. `attrs["units"]` has the units of the columns.
+    Raises UserError for an error in the file.
     """
     return _frame(databases_of(files_of(models_csv, None, None, only=only)).models)
 
 
 @warned
 def hardware(hardware_csv: File = None, *, only: bool = False) -> DataFrame:
-    """A row for each accelerator by its id, as `models` has them."""
+    """A row for each accelerator by its id, in the form of `models`."""
     return _frame(databases_of(files_of(None, hardware_csv, None, only=only)).hardware)
 
 

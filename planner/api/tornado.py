@@ -1,4 +1,4 @@
-"""Sensitivities as people and programs read them: a table with a tornado chart of text, an object, records."""
+"""Sensitivities as output: a table with a tornado chart of text, an object for JSON, records for a CSV."""
 
 from __future__ import annotations
 

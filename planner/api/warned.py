@@ -1,4 +1,4 @@
-"""What a command says on stderr when it has ended, said to a caller in Python as warnings."""
+"""Turns the warnings that a command prints on stderr into Python warnings for callers of the API."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A workbook on disk as plain data: its sheets, planner's tables on them, scenarios, notes, the values of now."""
+"""Reads a workbook as plain data: its sheets, planner's tables on them, scenarios, notes, recalculated values."""

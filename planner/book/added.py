@@ -1,8 +1,8 @@
-"""Sheets of values of one moment that planner put into a workbook beside those of its design, such as Search.
+"""Sheets of values, not formulas, that planner added to a workbook, such as Search.
 
-One is known by the mark in its third row, which spreadsheet programs keep and a renamed tab leaves as it is: what kind
-of sheet it is, and a digest of what planner wrote. A person who types on such a sheet makes it their own: its cells
-have another digest then.
+Such a sheet is recognized by a mark in its third row, which spreadsheet programs keep, also when the sheet is renamed:
+its kind, and a digest of what planner wrote. If the digest no longer matches, a user has edited the sheet, and it is
+treated as theirs.
 """
 
 from __future__ import annotations

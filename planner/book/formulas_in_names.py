@@ -1,4 +1,4 @@
-"""A formula in names written as its cell should have it: every name replaced by the cell that bears it."""
+"""Translates a formula in names into the formula of its cell: every name replaced by the cell of that row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A workbook's file becomes a Plan: `read_plan`, and `read_workbook` for the workbook of worked problems too."""
+"""Reads a workbook's file: `read_plan` for a plan, `read_workbook` also for the workbook of worked problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The formula that belongs in a row or a column, told by what most of its cells have and by its text in names."""
+"""The original formula of a row or a column, from what most of its cells have and from its text in names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tells a row of planner's sheets from every other of its sheet, in every version and wherever it stands.
+"""Keys that identify a row of planner's sheets in every version and position.
 
 The same rules name the rows of a sheet that is being written and those of a sheet in a file, however edited.
 """

@@ -1,8 +1,8 @@
 """Scenario columns that no longer line up from sheet to sheet, and formulas compared as if they did.
 
-An analyst may put a column of notes into one sheet or move its scenarios about: every reference follows, and nothing
-is wrong. To compare formulas along a row, columns are numbered by what they hold, as in a built workbook: 1 to 5 are a
-line's texts, and from 6 on stand the scenarios in the order of Inputs.
+An analyst may insert a column of notes into one sheet, or reorder its scenarios; the references follow, and nothing is
+wrong. To compare formulas along a row, columns are numbered by content, as in a built workbook: 1 to 5 are the texts of
+a line, and from 6 on the scenarios in the order of Inputs.
 """
 
 from __future__ import annotations

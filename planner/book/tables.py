@@ -1,4 +1,4 @@
-"""Planner's tables on a sheet, told by their titles: line items, a quantity in each row; ids of a database; cases."""
+"""Planner's tables on a sheet, found by their titles: line items (a quantity in each row), database rows, cases."""
 
 from __future__ import annotations
 

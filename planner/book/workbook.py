@@ -1,4 +1,4 @@
-"""A workbook on disk, however edited, as plain data: its sheets, planner's tables on them, the values of now."""
+"""An edited workbook as plain data: its sheets, planner's tables on them, recalculated values."""
 
 from __future__ import annotations
 

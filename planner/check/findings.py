@@ -64,7 +64,7 @@ Check = Callable[["Book"], Iterable[Fault]]
 
 
 class Rule(NamedTuple):
-    """A rule of reference/workbook_rules.md: its number, its text and the function that checks it."""
+    """A rule of `planner check` (listed in docs/checking.md): its number, its text and the function that checks it."""
 
     number: int
     text: str

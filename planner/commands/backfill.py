@@ -13,10 +13,10 @@ from planner.commands.options import PATH
 @click.argument("file", type=PATH)
 @click.argument("measurements", type=PATH)
 def command(file: Path, measurements: Path) -> None:
-    """Write the measured numbers of MEASUREMENTS (a CSV of `planner measure`) into the Comparison of FILE.
+    """Write the times in MEASUREMENTS, a CSV from `planner measure`, into the Comparison sheet of the workbook FILE.
 
-    Rows are found by the key of their case and columns by their header; a case without a row gets one below the
-    others. Nothing else in FILE changes but the values that depend on them. A second run changes nothing.
+    Each time goes to the row with the key of its case; a case without a row is appended. Nothing else in FILE
+    changes except the values that depend on these times. Running it again changes nothing.
     """
     from planner.compare.checked_measurements import checked_measurements
     from planner.compare.landing import backfill

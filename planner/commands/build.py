@@ -19,12 +19,14 @@ BOOK = "book"  # not a template but templates/book.csv: problems, each of which 
 
 @click.command("build", cls=Greedy)
 @click.argument("models", nargs=-1, metavar="[MODEL ...]")
-@repeatable("-H", "--hardware", metavar="CHIP", help="A chip's id. Repeatable: each model on each chip.")
+@repeatable("-H", "--hardware", metavar="CHIP", help="A chip's id. Repeatable: each model on each chip is a scenario.")
 @repeatable("--template", "templates", metavar="NAME|FILE", help="A template, by name or path. Repeatable.")
 @click.option("--scenarios", "scenarios_csv", type=PATH, help="A CSV with a row for each scenario.")
 @settings
 @options.databases
-@click.option("--mesh", metavar="AXES", default="", help="List a mesh's cases on Comparison too: data=2,tensor=4.")
+@click.option(
+    "--mesh", metavar="AXES", default="", help="Add the cases of a device mesh to Comparison: data=2,tensor=4."
+)
 @click.option("-o", "--output", type=PATH, default="plan.xlsx", show_default=True)
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
 @still()
@@ -32,9 +34,10 @@ def command(
     models: tuple[str, ...], hardware: tuple[str, ...], templates: tuple[str, ...], scenarios_csv: Path | None,
     settings: tuple[str, ...], databases: Databases, mesh: str, output: Path, force: bool,
 ) -> None:  # fmt: skip
-    """Write a workbook for each MODEL on each CHIP; without arguments, Llama 3 70B in four scenarios.
+    """Write a workbook with a scenario for each MODEL on each CHIP; without arguments, Llama 3 70B in four scenarios.
 
-    --template book writes the workbook that teaches: the worked problems of the field's sources, each a live formula.
+    `--template book` writes a workbook of worked problems instead: those of How to Scale Your Model and of High
+    Performance LLMs From First Principles, each as live formulas.
     """
     from planner.errors import UserError
     from planner.regularfile import refuse_other

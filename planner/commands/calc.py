@@ -11,7 +11,7 @@ from planner.commands import options
 from planner.commands.options import Greedy, settings
 from planner.errors import UserError
 
-SENSES = "no more of a time, cost or memory, no less of a rate; say which with '<=' or '>='"
+SENSES = "at most, for a time, cost or memory; at least, for a rate; '<=' or '>=' says which"
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,18 +29,24 @@ if TYPE_CHECKING:
 @click.option("-H", "--hardware", metavar="CHIP", help="A chip's id, as `planner hardware list` shows it.")
 @settings
 @click.option(
-    "--get", "wanted", metavar="NAME", multiple=True, help="Print these rows alone; 'kv_*' is all such. Repeatable."
+    "--get", "wanted", metavar="NAME", multiple=True, help="Print only these rows; 'kv_*' is a pattern. Repeatable."
 )
-@click.option("--all", "in_full", is_flag=True, help="Print every row below what leads.")
+@click.option("--all", "in_full", is_flag=True, help="Print every row below the summary.")
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="One object: name to raw number, null for N/A. Of all rows with `failed_checks` and `missing`.",
+    help="One JSON object: name to number in SI units, null for N/A; without --get also `failed_checks`, `missing`.",
 )
-@click.option("--why", "whys", metavar="NAME", multiple=True, help="Explain a number down to its inputs. Repeatable.")
-@click.option("--depth", type=click.IntRange(min=0), help="Levels below the NAME of --why; by default all.")
-@click.option("--solve", "unknown", metavar="NAME", help="Find the input that meets the target of --for.")
+@click.option(
+    "--why",
+    "whys",
+    metavar="NAME",
+    multiple=True,
+    help="Explain a number, down to its inputs and their sources. Repeatable.",
+)
+@click.option("--depth", type=click.IntRange(min=0), help="How many levels --why explains; by default all.")
+@click.option("--solve", "unknown", metavar="NAME", help="Find the value of this input that meets --for.")
 @click.option("--for", "target", metavar="NAME=VALUE", help=f"The target: {SENSES}.")
 @options.databases
 def command(
@@ -48,9 +54,9 @@ def command(
     in_full: bool, as_json: bool, whys: tuple[str, ...], depth: int | None, unknown: str | None, target: str | None,
     databases: Databases,
 ) -> None:  # fmt: skip
-    """Calculate TEMPLATE (a name, or a path that ends in .csv) for a model on a chip.
+    """Calculate TEMPLATE (a name such as training or inference, or the path of a CSV) for a model on a chip.
 
-    Numbers are printed where a check of the template fails too, and stderr names the check.
+    A check that fails is named on stderr; the numbers are printed all the same.
     """
     from planner.api import leading
     from planner.api.calculation import Plan
@@ -155,7 +161,7 @@ def _solve(
     solution = solve.solve(template, facts, with_followers(template, given, unknown), unknown, aim)
     _warn_unread(template, {name: value for name, value in given.items() if name != unknown}, [aim.row.name, *wanted])
     if unknown in given:
-        progress.warn(f"--solve {unknown} is told instead of --set {unknown}={shown(given[unknown])}")
+        progress.warn(f"--solve {unknown} replaces --set {unknown}={shown(given[unknown])}")
     if as_json:
         click.echo(jsonlib.dumps(solved.as_object(solution, wanted), indent=2))
         return

@@ -16,9 +16,10 @@ from planner.commands.options import PATH
 @click.pass_context
 @still()
 def command(ctx: click.Context, file: Path, as_json: bool) -> None:
-    """Hold FILE against the rules of a planning workbook. Sheets, rows, notes and charts of your own are no breach.
+    """Check the workbook FILE: failed checks of the plan, inputs out of range, overrides, broken or stale formulas.
 
-    Exit code 0: clean; 1: findings, or numbers typed over formulas; 2: the file can't be checked.
+    Sheets, rows, notes and charts that you added are allowed. The rules are listed in docs/checking.md. Exit code 0:
+    no findings; 1: findings, or numbers typed over formulas; 2: the file can't be checked.
     """
     from planner import progress
     from planner.check.run import as_object, as_text, check

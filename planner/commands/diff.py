@@ -17,15 +17,15 @@ from planner.commands.options import PATH
 @click.option("--json", "as_json", is_flag=True, help="One object with a list for each kind of change.")
 @click.option(
     "--html", "page", type=click.Path(path_type=Path, dir_okay=False),
-    help="Write one HTML file that asks for nothing else.",
+    help="Also write the changes as one self-contained HTML file.",
 )  # fmt: skip
-@click.option("--all", "whole", is_flag=True, help="List every change, and not the first of many.")
+@click.option("--all", "whole", is_flag=True, help="List every change instead of the first few of each kind.")
 @click.pass_context
 def command(ctx: click.Context, old: Path, new: Path, as_json: bool, page: Path | None, whole: bool) -> None:
-    """Tell what changed from OLD to NEW: inputs, formulas, sheets, rows, notes, formats, and the headlines.
+    """Show what changed from OLD to NEW: inputs, formulas, sheets, rows, notes, formats, and the headlines.
 
-    Rows are matched by machine name and scenarios by id, wherever they stand; both workbooks are recalculated in
-    memory and neither is touched. Exit code 0: no differences; 1: differences; 2: a file can't be read.
+    Rows are matched by name and scenarios by id, wherever they are. Both workbooks are recalculated in memory; the
+    files stay as they are. Exit code 0: no differences; 1: differences; 2: a file can't be read.
     """
     from planner.collector import still
     from planner.diff.as_html import as_html

@@ -15,10 +15,10 @@ from planner.commands.options import PATH, refuse_existing
 @click.option("-o", "--output", type=PATH, default="scenarios.csv", show_default=True, help="The CSV; - prints it.")
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
 def command(file: Path, output: Path, force: bool) -> None:
-    """Write what is typed for each scenario of FILE as a CSV: its inputs, its overrides, its model and chip.
+    """Write the inputs of each scenario of FILE as a CSV: its inputs, overrides, model and chip.
 
-    `planner build --scenarios` makes a workbook with the same results of it. What the CSV can't say is listed. Where a
-    scenario has a model or a chip of your own, the workbook's Models or Hardware are written beside it as a CSV.
+    `planner build --scenarios` makes a workbook with the same results from it. What the CSV can't hold is listed.
+    If a scenario uses a model or a chip of your own, the sheet Models or Hardware is written as a CSV too.
     """
     from planner.book.reading import read_plan
     from planner.formulas import library

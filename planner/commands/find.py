@@ -18,11 +18,11 @@ PLACES = 3  # templates of a row that are named
 
 @click.command("find")
 @click.argument("words", nargs=-1, required=True)
-@click.option("--all", "in_full", is_flag=True, help="Print everything that is found.")
+@click.option("--all", "in_full", is_flag=True, help="Print every match.")
 def command(words: tuple[str, ...], in_full: bool) -> None:
-    """Find rows, templates, models and chips by WORDS: of a name, a label, a unit, or as people call it.
+    """Find rows, templates, models and chips by WORDS of a name, a label, a unit, or a common synonym.
 
-    All words are wanted. The likest stand first.
+    Every word must match. The best matches come first.
     """
     from planner.errors import NEAR, UserError, closest
     from planner.formulas.finding import everything, found

@@ -21,23 +21,23 @@ def _loader() -> Loader:
 
 command = group(
     "hardware", _loader, ("name", "peak_bf16", "hbm_bytes", "hbm_bandwidth"),
-    "List the accelerators, show one with its sources, or add this machine as it measures.",
+    "List the accelerators, show one with its sources, or measure this machine as one.",
 )  # fmt: skip
 
 
 @command.command("add")
 @click.option("--this-host", "name", metavar="NAME", required=True, help="The id of this machine's row.")
-@click.option("--to", required=True, metavar="CSV", type=PATH, help="The CSV: made, or added to.")
+@click.option("--to", required=True, metavar="CSV", type=PATH, help="The CSV to add to, or to create.")
 @click.option(
     "--budget", metavar="SECONDS", type=click.FloatRange(min=0), default=BUDGET_S, show_default=True,
-    help="Begin no case after this long, or that can't end by then.",
+    help="Start no case after this time, nor one that can't end by then.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the row of the same id.")
 def add(name: str, to: Path, budget: float, force: bool) -> None:
-    """Measure this machine and add it to a CSV for --hardware-csv: peaks of matmuls, bandwidth of copies, links.
+    """Measure this machine and add it to a CSV for --hardware-csv: matmul peaks, memory bandwidth, links.
 
-    Each number is the best median of several sizes; its method and spread are the row's source. Ctrl-C leaves the
-    CSV as it is.
+    Each number is the best median over several sizes; the row's source columns say how it was measured and its
+    spread. Ctrl-C leaves the CSV as it is.
     """
     from planner.compare.this_host import add as add_host
     from planner.spoken import percent, shown

@@ -20,14 +20,14 @@ def group(name: str, loader: Callable[[], Loader], columns: tuple[str, ...], hel
     @click.group(name, help=help_text)
     def commands() -> None: ...
 
-    file = click.option("--file", type=PATH, help="A CSV of your own in place of the shipped one.")
-    as_json = click.option("--json", "as_json", is_flag=True, help="Machine-readable; null for N/A.")
+    file = click.option("--file", type=PATH, help="Read this CSV instead of the shipped one.")
+    as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON; null for N/A.")
 
     @commands.command("list")
     @file
     @as_json
     def list_rows(file: Path | None, as_json: bool) -> None:
-        """One line for each id."""
+        """List them, a line each."""
         from planner.table import aligned, shown
 
         rows = loader()(file).rows
@@ -45,7 +45,7 @@ def group(name: str, loader: Callable[[], Loader], columns: tuple[str, ...], hel
     @file
     @as_json
     def show_row(identifier: str, file: Path | None, as_json: bool) -> None:
-        """Every number of one id, with units and sources."""
+        """Show every number of one, with units and sources."""
         from planner.table import aligned, shown
 
         table = loader()(file)

@@ -1,4 +1,4 @@
-"""`planner measure`: time cases on this machine, of a workbook's Comparison or of a suite of ours."""
+"""`planner measure`: time cases on this machine, from a workbook's Comparison sheet or a built-in suite."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
     from planner.measure.timing import Rules
     from planner.xlsx.opc import Package
 
-MEANT = "part of a label, a template, a key, or a value in it"
+MEANT = "part of a label, template or key, or a value in the key"
 SUITES = ("quick", "full")
 LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
 
 
 @click.command("measure")
 @click.argument("file", type=PATH, required=False)
-@click.option("--suite", type=click.Choice(SUITES), help="Our own cases instead of a workbook's; needs --csv.")
-@click.option("--csv", "csv", type=PATH, help="Keep the measurements in this CSV, row by row.")
-@repeatable("--case", "only", metavar="NAME", help=f"Only cases that NAME means: {MEANT}.")
+@click.option("--suite", type=click.Choice(SUITES), help="The built-in cases instead of a workbook's; needs --csv.")
+@click.option("--csv", "csv", type=PATH, help="Append each measurement to this CSV.")
+@repeatable("--case", "only", metavar="NAME", help=f"Only cases that match NAME: {MEANT}.")
 @click.option("--list", "is_list", is_flag=True, help="List the cases with their keys, and measure nothing.")
-@click.option("-H", "--hardware", metavar="CHIP", default="", help="What this machine is, where JAX can't tell.")
+@click.option("-H", "--hardware", metavar="CHIP", default="", help="This machine's chip, if JAX doesn't name it.")
 @hardware_csv
-@repeatable("--flags", "variants", metavar="FLAGS", help="Measure under these XLA flags. Repeatable: side by side.")
-@click.option("--mesh", metavar="AXES", default="", help="Cases over several devices, such as data=2,tensor=4.")
-@click.option("--device-order", metavar="IDS", default="", help="Devices of the mesh in this order, such as 0,1,3,2.")
-@click.option("--budget", metavar="SECONDS", type=float, default=float("inf"), help="Begin no case after this long.")
+@repeatable("--flags", "variants", metavar="FLAGS", help="Measure with these XLA flags. Repeatable, to compare.")
+@click.option("--mesh", metavar="AXES", default="", help="Run cases over several devices: data=2,tensor=4.")
+@click.option("--device-order", metavar="IDS", default="", help="Order of the mesh's devices: 0,1,3,2.")
+@click.option("--budget", metavar="SECONDS", type=float, default=float("inf"), help="Start no case after this time.")
 @click.option("--keep-profiles", metavar="DIR", type=PATH, help="Keep the profiler's files here.")
 def command(is_list: bool, mesh: str, device_order: str, **options: Any) -> None:
-    """Measure the cases of FILE's Comparison and write the medians in, or those of a --suite into a --csv.
+    """Time the cases on the Comparison sheet of FILE and write the medians there, or those of a --suite into a --csv.
 
-    Nothing else in FILE changes but the values that depend on them. Ctrl-C keeps what was measured.
-    With --mesh the cases are collectives, sharded matmuls and steps, over all devices of all processes
-    that run this same command; the first of them writes.
+    Nothing else in FILE changes except the values that depend on them. Ctrl-C keeps what was measured so far.
+    With --mesh the cases are collectives, sharded matmuls and steps, over all devices of all processes that run
+    the same command; the first process writes.
     """
     if device_order and not mesh:
         raise click.UsageError("--device-order is of a --mesh")

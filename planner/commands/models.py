@@ -9,7 +9,7 @@ import click
 from planner.commands.listing import Loader, group
 from planner.commands.options import PATH, Greedy, repeatable
 
-SETTING = "A column of the row, in the place of what the config says"
+SETTING = "Set a column of the row, instead of what the config says"
 
 
 def _loader() -> Loader:
@@ -26,19 +26,19 @@ command = group(
 
 @command.command("add", cls=Greedy)
 @click.argument("config", type=PATH)
-@click.option("--to", required=True, metavar="CSV", type=PATH, help="The CSV: made, or added to.")
+@click.option("--to", required=True, metavar="CSV", type=PATH, help="The CSV to add to, or to create.")
 @click.option(
-    "--id", "identifier", metavar="NAME", default="", help="The model's id; by default as the config is called."
+    "--id", "identifier", metavar="NAME", default="", help="The model's id; by default from the config's name."
 )
-@click.option("--name", default="", help="A name for readers.")
+@click.option("--name", default="", help="The name that sheets show.")
 @repeatable("--set", "settings", metavar="COLUMN=VALUE", help=f"{SETTING}. Repeatable.")
 @click.option("--force", is_flag=True, help="Replace the row of the same id.")
 def add(config: Path, to: Path, identifier: str, name: str, settings: tuple[str, ...], force: bool) -> None:
     """Add the model of a Hugging Face CONFIG (config.json) to a CSV for --models, with its exact parameter count.
 
-    Llama, Gemma, Qwen, Mistral, Mixtral, DeepSeek, Kimi, gpt-oss, Phi, GPT-2, Falcon, OLMo, GLM, Command, StarCoder,
-    Granite, SmolLM, InternLM, MiniMax, ERNIE, Seed-OSS and others; of a multimodal model the language model. What the
-    config doesn't say is asked for by name, and typed with --set.
+    Reads Llama, Gemma, Qwen, Mistral, Mixtral, DeepSeek, Kimi, gpt-oss, Phi, GPT-2, Falcon, OLMo, GLM, Command,
+    StarCoder, Granite, SmolLM, InternLM, MiniMax, ERNIE, Seed-OSS and others; of a multimodal model, the language
+    model. If the config lacks a number, the error names the column: set it with --set.
     """
     from planner.formulas.input_values import parsed
     from planner.hf.store import add as add_model

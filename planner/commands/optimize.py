@@ -18,21 +18,26 @@ if TYPE_CHECKING:
 
 @click.command("optimize", cls=Greedy, context_settings={"show_default": True})
 @click.argument("template")
-@repeatable("-m", "--model", "models", metavar="MODEL", help="A model's id; of several the best of all.")
-@repeatable("-H", "--hardware", "chips", metavar="CHIP", help="A chip's id; of several the best of all.")
+@repeatable("-m", "--model", "models", metavar="MODEL", help="A model's id; of several, the best over all.")
+@repeatable("-H", "--hardware", "chips", metavar="CHIP", help="A chip's id; of several, the best over all.")
 @settings
-@repeatable("--minimize", "least", metavar="NAME", help="A row of which the least is best. Several give a front.")
-@repeatable("--maximize", "most", metavar="NAME", help="A row of which the most is best. Several give a front.")
-@repeatable("--and", "others", metavar="NAME", help="A further objective, in the direction of the first.")
-@repeatable("--over", "overs", metavar="NAME=SPEC", help="What moves beside the layouts, or which ways: 1..8*2.")
-@click.option("--alone", is_flag=True, help="Only what --over names moves, and no layout beside it.")
-@repeatable("--where", "wheres", metavar="EXPR", help="Only plans that meet it: 'train_time_expected<=90days'.")
-@click.option("--top", type=click.IntRange(1, 200), default=5, help="How many plans to tell.")
+@repeatable("--minimize", "least", metavar="NAME", help="The row to minimize. Several give a Pareto front.")
+@repeatable("--maximize", "most", metavar="NAME", help="The row to maximize. Several give a Pareto front.")
+@repeatable("--and", "others", metavar="NAME", help="Another objective, in the direction of the first.")
+@repeatable(
+    "--over", "overs", metavar="NAME=SPEC", help="Also search over this input, or limit a layout's: mesh_tensor=1..8*2."
+)
+@click.option("--alone", is_flag=True, help="Search only over what --over names, not over layouts.")
+@repeatable("--where", "wheres", metavar="EXPR", help="Keep only plans that meet this: 'train_time_expected<=90days'.")
+@click.option("--top", type=click.IntRange(1, 200), default=5, help="How many plans to print.")
 @options.databases
 @options.backend
-@click.option("--workbook", type=PATH, help="Add the plans to this workbook as live scenarios; it is built if absent.")
+@click.option("--workbook", type=PATH, help="Add the plans to this workbook as scenarios; it is created if absent.")
 @click.option(
-    "-o", "--output", type=PATH, help="The plans as a .csv, .parquet or .xlsx; of several objectives the front."
+    "-o",
+    "--output",
+    type=PATH,
+    help="Write the plans as a .csv, .parquet or .xlsx; with several objectives, the front.",
 )
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
 def command(
@@ -41,12 +46,12 @@ def command(
     top: int, databases: Databases, backend: str, among: Processes, workbook: Path | None, output: Path | None,
     force: bool,
 ) -> None:  # fmt: skip
-    """Find the plans of TEMPLATE that are the best and pass every check.
+    """Find the best plans of TEMPLATE that pass every check.
 
-    Training is searched over the ways of its mesh, microbatches, chunks of stages, remat and ZeRO stages; serving over
-    chips, layouts and batch. What --set types stays as it is, and so do precision, batch tokens and lengths unless
-    --over names them. Layouts that practice avoids are left out (docs/search.md), unless --over names their ways.
-    Plans so near the best that no published runs tell them apart are ties, and the simplest of them comes first.
+    Training is searched over mesh shapes, microbatches, pipeline interleaving, remat and ZeRO stages; serving over
+    chips, layouts and batch. What --set sets is fixed; so are precision, batch tokens and lengths, unless --over
+    names them. Layouts that are avoided in practice are left out (docs/search.md) unless --over asks for them. Plans
+    closer to the best than published runs can distinguish count as ties; the simplest of them comes first.
     """
     from planner.formulas.headlines import headlines
     from planner.search import scenarios, tables
@@ -65,7 +70,7 @@ def command(
         asked = request(template, models, chips, settings, overs, wheres, databases, backend, among)
         if not least and not most:
             led = next((each.row.name for each in headlines(asked.template)), "NAME")
-            raise UserError("nothing says what is best", remedy=f"write --minimize {led}, or --maximize")
+            raise UserError("no objective is given", remedy=f"write --minimize {led}, or --maximize")
         if workbook is not None:
             scenarios.check_takes(workbook, asked)
         first, second = ((*least, *others), most) if least else (least, (*most, *others))

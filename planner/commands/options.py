@@ -29,10 +29,10 @@ def databases(command: Command) -> Command:
         return command(databases=Databases(models_csv, hardware_csv, calibrations_csv, only), **others)
 
     for option in (
-        click.option("--only", is_flag=True, help="Your CSVs in place of the shipped rows, not beside them."),
-        _own("--calibrations", "calibrations_csv", help="A CSV of calibrations of your own."),
+        click.option("--only", is_flag=True, help="Use your CSVs instead of the shipped rows."),
+        _own("--calibrations", "calibrations_csv", help="Add your own calibrations from this CSV."),
         hardware_csv,
-        _own("--models", "models_csv", help="A CSV of models of your own, beside the shipped ones."),
+        _own("--models", "models_csv", help="Add your own models from this CSV."),
     ):
         with_databases = option(with_databases)
     return cast(Command, with_databases)
@@ -47,13 +47,13 @@ def _once(_: click.Context, option: click.Parameter, paths: tuple[Path, ...]) ->
 
 
 _own = partial(click.option, type=PATH, multiple=True, callback=_once)
-hardware_csv = _own("--hardware-csv", help="A CSV of accelerators of your own, beside the shipped ones.")
+hardware_csv = _own("--hardware-csv", help="Add your own accelerators from this CSV.")
 """A user's own chips."""
 
 
 def settings(command: Command) -> Command:
     """--set name=value, any number of times."""
-    text = "Type an input, or override a lookup or a calculated row. Repeatable."
+    text = "Set an input, or override a looked-up or calculated row. Repeatable."
     return repeatable("--set", "settings", metavar="NAME=VALUE", help=text)(command)
 
 
@@ -105,6 +105,6 @@ def backend(command: Command) -> Command:
 
         return command(backend=backend, among=join(clean) if backend == "jax" else ALONE, **others)
 
-    text = "What computes the plans; jax uses all devices of all hosts that it is started on."
+    text = "What computes the plans; jax uses every device of every host on which the command runs."
     chosen = click.Choice(["numpy", "jax"])
     return click.option("--backend", type=chosen, default="numpy", show_default=True, help=text)(cast(Command, shared))

@@ -12,7 +12,7 @@ from planner.commands.options import PATH
 @click.command("recalc")
 @click.argument("file", type=PATH)
 def command(file: Path) -> None:
-    """Refresh the cached values of FILE. Formats, charts, notes and every other part stay byte for byte."""
+    """Recalculate FILE and store the values. Formats, charts, notes and every other part stay byte for byte."""
     from planner import progress
     from planner.recalc import recalculate
     from planner.xlsx.atomic import locked

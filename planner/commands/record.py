@@ -11,24 +11,26 @@ from planner.commands.options import PATH
 
 @click.command("record")
 @click.argument("file", type=PATH)
-@click.option("--case", "key", metavar="KEY", help="A case: its label, its key, a part of one, or its row, as 24.")
-@click.option("-H", "--hardware", "chip", metavar="CHIP", default="", help="Which of the case's rows, by its chip.")
-@click.option("--scenario", metavar="ID", help="A run of the plan: the scenario, by its id or its name.")
+@click.option("--case", "key", metavar="KEY", help="A case: its label or key, part of one, or its row number.")
+@click.option(
+    "-H", "--hardware", "chip", metavar="CHIP", default="", help="The chip, if the case has a row for several."
+)
+@click.option("--scenario", metavar="ID", help="The scenario that was run, by id or name.")
 @click.option("--time", "time", metavar="TIME", help="The time of one run: seconds, or 6.4s, 3ms, 250us.")
-@click.option("--tokens-per-second", "rate", metavar="N", help="In place of a time, of a scenario.")
-@click.option("--mfu", metavar="SHARE", help="In place of a time, of a scenario that trains: 41%, 0.41.")
-@click.option("--of", "row", metavar="NAME", default="", help="What took the time, if not the step: a headline's name.")
-@click.option("--device", metavar="TEXT", default="", help="What a scenario's run was on, as its driver names it.")
+@click.option("--tokens-per-second", "rate", metavar="N", help="For a scenario, instead of --time.")
+@click.option("--mfu", metavar="SHARE", help="For training, instead of --time: 41% or 0.41.")
+@click.option("--of", "row", metavar="NAME", default="", help="What was timed, if not a step: a headline's name.")
+@click.option("--device", metavar="TEXT", default="", help="The device that ran it, as its driver names it.")
 @click.option("--note", help="What a reader should know about the run.")
 def command(
     file: Path, key: str | None, chip: str, scenario: str | None, time: str | None, rate: str | None, mfu: str | None,
     row: str, device: str, note: str | None,
 ) -> None:  # fmt: skip
-    """Write a run into FILE's Comparison: a TIME of the case that KEY means, or a run of a scenario.
+    """Write a measured run into the Comparison sheet of FILE: the time of a case, or a run of a whole scenario.
 
-    A case's ratio and MFU follow. A run of a scenario has a row in the table of runs below the cases, beside what the
-    plan expects of it today; later edits of the plan don't move that. --of is a step by default: of training the step,
-    of inference the decode step; or time_per_output_token, time_to_first_token, prefill_time, static_batch_time.
+    A run of a scenario is a row of the table of runs below the cases, with what the plan expects of it now; later
+    edits of the plan leave that number as it is. --of says what was timed: by default the training step or the
+    decode step; else time_per_output_token, time_to_first_token, prefill_time or static_batch_time.
     """
     from planner.compare.recording import record, seconds_of
     from planner.errors import UserError
@@ -38,10 +40,10 @@ def command(
         (text, unit) for text, unit in ((time, runs.TIME), (rate, runs.RATE), (mfu, runs.SHARE)) if text is not None
     ]
     if (key is None) == (scenario is None):
-        raise UserError("say what was run", remedy="--case KEY for a row of the Comparison, or --scenario ID")
+        raise UserError("name what was run", remedy="--case KEY for a row of the Comparison, or --scenario ID")
     if len(told) != 1 or (key is not None and time is None):
         remedy = "--time TIME" if key is not None else "--time TIME, --tokens-per-second N or --mfu SHARE"
-        raise UserError("say how fast it was, once", remedy=remedy)
+        raise UserError("give one measured value", remedy=remedy)
     if key is not None:
         click.echo(f"{file}: {record(file, key, seconds_of(told[0][0]), note, chip)}")
     elif scenario is not None:

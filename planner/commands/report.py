@@ -1,4 +1,4 @@
-"""`planner report`: a workbook as a page for those who won't open it."""
+"""`planner report`: a workbook as a page or document for readers without a spreadsheet program."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ TEMPLATES = "a Jinja page for .html and .md, a Typst file for .pdf"
 
 @click.command("report")
 @click.argument("file", type=PATH)
-@click.option("-o", "--output", type=PATH, required=True, help=f"The report: its name ends in {ENDINGS}.")
-@click.option("--template", type=PATH, metavar="FILE", help=f"A house style: {TEMPLATES}.")
+@click.option("-o", "--output", type=PATH, required=True, help=f"The file to write; it ends in {ENDINGS}.")
+@click.option("--template", type=PATH, metavar="FILE", help=f"Your own layout: {TEMPLATES}.")
 @click.option("--force", is_flag=True, help="Replace the report where it exists.")
 def command(file: Path, output: Path, template: Path | None, force: bool) -> None:
-    """Report FILE: what fits, what binds, the headline numbers, pictures, sweeps, measured times, every assumption.
+    """Write the workbook FILE as a report: what fits, what binds, headlines, charts, sweeps, measured times, sources.
 
-    The formulas are recalculated in memory; FILE itself stays as it is.
+    The formulas are recalculated in memory; FILE stays as it is.
     """
     refuse_existing(output, force=force)
     from planner.report.write import write

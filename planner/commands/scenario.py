@@ -12,13 +12,13 @@ from planner.commands.options import PATH, Greedy, repeatable, settings
 
 @click.group("scenario")
 def command() -> None:
-    """The scenarios of a workbook."""
+    """List, add, rename or remove the scenarios of a workbook."""
 
 
 @command.command("list")
 @click.argument("file", type=PATH)
 def list_scenarios(file: Path) -> None:
-    """A line for each scenario of FILE: its id, the name that it is shown by, its model and chip, what it is for."""
+    """List the scenarios of FILE: id, shown name, model, chip and workload."""
     from planner.scenario.which import scenarios
     from planner.table import aligned
     from planner.xlsx.opc import Package
@@ -33,22 +33,21 @@ def list_scenarios(file: Path) -> None:
 @click.option("-m", "--model", metavar="MODEL", help="An id of the workbook's Models sheet.")
 @click.option("-H", "--hardware", metavar="CHIP", help="An id of the workbook's Hardware sheet.")
 @settings
-@click.option("--workload", metavar="NAME", help="What it is for: training, inference. Its sheets are added if absent.")
-@click.option("--like", metavar="SCENARIO", help="The scenario to start from; else the last one of the workload.")
-@click.option("--keep-overrides", is_flag=True, help="Copy its overrides of looked-up and calculated numbers too.")
-@repeatable("--template", "templates", metavar="FILE", help="A template of your own, where sheets are added.")
+@click.option("--workload", metavar="NAME", help="training or inference. Its sheets are added if absent.")
+@click.option("--like", metavar="SCENARIO", help="The scenario to copy; by default the last of the workload.")
+@click.option("--keep-overrides", is_flag=True, help="Also copy its overrides.")
+@repeatable("--template", "templates", metavar="FILE", help="A template of your own, if its sheet is to be added.")
 def add(
     file: Path, name: str | None, model: str | None, hardware: str | None, settings: tuple[str, ...],
     workload: str | None, like: str | None, keep_overrides: bool, templates: tuple[str, ...],
 ) -> None:  # fmt: skip
-    """Add a scenario called NAME to FILE: a column more on Inputs, Dashboard, Checks and every calculation sheet.
+    """Add a scenario called NAME to FILE: one more column on Inputs, Dashboard, Checks and every calculation sheet.
 
-    Its inputs are those of the last scenario of the same workload, but for what -m, -H and --set say. Its formulas are
-    those that the rows are meant to have: what was typed over a formula is not copied, nor are overrides. Without a
-    NAME it is called after its model and chip.
+    Its inputs are those of the last scenario of the same workload, except what -m, -H and --set change. Its formulas
+    are the original ones: overrides, and numbers typed over formulas, are not copied. Without a NAME it is named
+    after its model and chip.
 
-    Where FILE has no sheets of the workload, they come as `planner update` brings newer ones, and the old file stays
-    beside it.
+    If FILE lacks the sheets of the workload, they are added, and the old file is kept as FILE.bak.xlsx.
     """
     from planner.formulas.input_values import parsed
     from planner.scenario.add import Request, add_to_file
@@ -68,7 +67,7 @@ def add(
 @click.argument("scenario", metavar="ID")
 @click.argument("name", metavar="NEW_NAME")
 def rename(file: Path, scenario: str, name: str) -> None:
-    """Show the scenario ID of FILE by another name; "" shows its model and chip again. Its id stays."""
+    """Give the scenario ID of FILE another shown name; "" goes back to its model and chip. Its id stays."""
     from planner.scenario.rename import rename_in_file
 
     identifier, recalculated = rename_in_file(file, scenario, name)
@@ -80,10 +79,10 @@ def rename(file: Path, scenario: str, name: str) -> None:
 @click.argument("file", type=PATH)
 @click.argument("scenario", metavar="ID")
 def remove(file: Path, scenario: str) -> None:
-    """Take the scenario ID out of FILE: its column on every sheet.
+    """Remove the scenario ID from FILE: its column on every sheet.
 
-    What you have typed elsewhere stays. Formulas of yours that read it are #REF! then, and are listed. The old file
-    stays beside it.
+    What you typed elsewhere stays. Your formulas that read the scenario become #REF! and are listed. The old file is
+    kept as FILE.bak.xlsx.
     """
     from planner.scenario.remove import remove_from_file
     from planner.scenario.which import told

@@ -24,25 +24,25 @@ TOP = 20
 @click.option("-m", "--model", metavar="MODEL", help="A model's id, as `planner models list` shows it.")
 @click.option("-H", "--hardware", metavar="CHIP", help="A chip's id, as `planner hardware list` shows it.")
 @settings
+@click.option("--of", "name", metavar="NAME", default="", help="The output; by default the template's first headline.")
 @click.option(
-    "--of", "name", metavar="NAME", default="", help="A row; by default the first that the template leads with."
+    "--top", type=click.IntRange(min=0), default=TOP, show_default=True, help="How many to print; 0 prints all."
 )
-@click.option(
-    "--top", type=click.IntRange(min=0), default=TOP, show_default=True, help="How many are told; 0 tells all."
-)
-@click.option("--json", "as_json", is_flag=True, help="An object; of a workbook one for each scenario.")
-@click.option("-o", "--output", type=PATH, help="A CSV of all of them.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; for a workbook, an object for each scenario.")
+@click.option("-o", "--output", type=PATH, help="Write all of them as a CSV.")
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
-@click.option("--write", "writes", is_flag=True, help="Write them into the workbook, as the sheet Elasticities.")
+@click.option(
+    "--write", "writes", is_flag=True, help="Write them into the workbook as the sheet Elasticities, as values."
+)
 @options.databases
 def command(
     template: str, model: str | None, hardware: str | None, settings: tuple[str, ...], name: str, top: int,
     as_json: bool, output: Path | None, force: bool, writes: bool, databases: Databases,
 ) -> None:  # fmt: skip
-    """How an output of TEMPLATE, or of each scenario of a workbook, depends on the quantities that it is made of.
+    """Show how an output of TEMPLATE, or of each scenario of a workbook, depends on each input.
 
-    An elasticity says by how many percent the output changes for each percent of a quantity. Counts go by whole steps.
-    Flags, stages and texts have none, and are named. Written into a workbook they are values of that moment.
+    An elasticity is the percent by which the output changes for each percent of a quantity. Counts change by whole
+    steps. Flags, stages and texts have no elasticity and are listed as left out.
     """
     from planner.api import tornado
     from planner.api.calculation import Plan

@@ -11,12 +11,12 @@ from planner.commands.options import PATH
 
 @click.command("show")
 @click.argument("file", type=PATH)
-@click.option("--sheet", "names", multiple=True, metavar="NAME", help="This sheet alone; may be given again.")
-@click.option("--formulas/--values", "formulas", default=None, help="Formulas alone, or values alone; both by default.")
+@click.option("--sheet", "names", multiple=True, metavar="NAME", help="Print only this sheet. Repeatable.")
+@click.option("--formulas/--values", "formulas", default=None, help="Only formulas, or only values; by default both.")
 def command(file: Path, names: tuple[str, ...], formulas: bool | None) -> None:
-    """Print FILE as text: each row by its machine name, each value by its scenario.
+    """Print FILE as text: each row by its name, each value by its scenario.
 
-    The same workbook gives the same text, and inserted rows and moved columns change no other line. For `git diff`:
+    The same workbook gives the same text; an inserted row or a moved column changes no other line. For `git diff`,
     put `*.xlsx diff=planner` into .gitattributes and run `git config diff.planner.textconv "planner show"`.
     """
     from planner.book.reading import read_workbook

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 @repeatable("-m", "--model", "models", metavar="MODEL", help="A model's id; several give a line for each.")
 @repeatable("-H", "--hardware", "chips", metavar="CHIP", help="A chip's id; several give a line for each.")
 @settings
-@repeatable("--over", "overs", metavar="NAME=SPEC", help="What moves: 1,2,8 or 1..64 or 2^7..2^16 or 8..4096*2.")
-@repeatable("--where", "wheres", metavar="EXPR", help="Only plans that meet it: 'memory_bytes_per_chip<=70GB'.")
-@repeatable("--get", "names", metavar="NAME", help="Rows to show; 'kv_*' is all such. Else the headlines.")
+@repeatable("--over", "overs", metavar="NAME=SPEC", help="The values: 1,2,8 or 1..64 or 2^7..2^16 or 8..4096*2.")
+@repeatable("--where", "wheres", metavar="EXPR", help="Keep only plans that meet this: 'memory_bytes_per_chip<=70GB'.")
+@repeatable("--get", "names", metavar="NAME", help="Rows to show; 'kv_*' is a pattern. By default the headlines.")
 @options.databases
 @options.backend
-@click.option("-o", "--output", type=PATH, help="A .csv, .parquet or .xlsx; else the first lines are printed.")
+@click.option("-o", "--output", type=PATH, help="Write a .csv, .parquet or .xlsx; else the first lines are printed.")
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
 @still()
 def command(
@@ -34,10 +34,10 @@ def command(
     wheres: tuple[str, ...], names: tuple[str, ...], databases: Databases, backend: str, among: Processes,
     output: Path | None, force: bool,
 ) -> None:  # fmt: skip
-    """Calculate TEMPLATE for every combination of the values of --over; the last named moves quickest.
+    """Calculate TEMPLATE for every combination of the values of --over; the last one named varies fastest.
 
-    --over model=a,b and --over hardware=a,b move models and chips. What follows an input, as FSDP ways follow the
-    chips, follows it here too. A --where is a formula over any row of the template.
+    --over model=a,b and --over hardware=a,b vary models and chips. An input whose default depends on another, such as
+    FSDP ways on chips, is adjusted for each plan. --where takes a formula over any row of the template.
     """
     from planner.processes import ALONE
     from planner.search import shares, tables

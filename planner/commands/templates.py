@@ -18,7 +18,7 @@ def command() -> None:
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def list_templates(as_json: bool) -> None:
-    """One line for each template: its name and what it calculates."""
+    """List the templates, with what each calculates."""
     from planner.formulas import library
     from planner.formulas.vocabulary import about
     from planner.table import aligned
@@ -36,7 +36,7 @@ def list_templates(as_json: bool) -> None:
 @click.argument("template")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def show_template(template: str, as_json: bool) -> None:
-    """Every row of TEMPLATE, includes laid out: name, unit, kind, formula and source."""
+    """Show every row of TEMPLATE and of what it includes: name, unit, kind, formula and source."""
     from planner.formulas import library
     from planner.formulas.explanation import in_names
     from planner.table import aligned
@@ -52,9 +52,9 @@ def show_template(template: str, as_json: bool) -> None:
 
 @command.command("page")
 @click.argument("templates", nargs=-1, metavar="[TEMPLATE ...]")
-@click.option("--to", "folder", type=PATH, help="Write the pages, their includes' and an index.")
+@click.option("--to", "folder", type=PATH, help="Write the pages, those of included templates, and an index.")
 def page_of_template(templates: tuple[str, ...], folder: Path | None) -> None:
-    """A page of Markdown for TEMPLATE (a name, or a path that ends in .csv); without one, for all shipped."""
+    """Write a Markdown page for TEMPLATE (a name, or the path of a CSV); without one, for all shipped templates."""
     from planner.errors import UserError
     from planner.formulas import library
     from planner.formulas.template_page import page, pages

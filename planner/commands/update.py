@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 @click.command("update", cls=Greedy)
 @click.argument("file", type=PATH)
-@repeatable("--template", "templates", metavar="FILE", help="The CSV of a template of your own. Repeatable.")
+@repeatable("--template", "templates", metavar="FILE", help="A template of your own, a CSV. Repeatable.")
 @options.databases
-@click.option("-o", "--output", type=PATH, help="Write the new workbook here, and leave FILE.")
-@click.option("--all", "in_full", is_flag=True, help="Name every row, cell and number instead of the first few.")
+@click.option("-o", "--output", type=PATH, help="Write the updated workbook here and leave FILE as it is.")
+@click.option("--all", "in_full", is_flag=True, help="List every row, cell and number instead of the first few.")
 def command(
     file: Path, templates: tuple[str, ...], databases: Databases, output: Path | None, in_full: bool
 ) -> None:  # fmt: skip
-    """Bring FILE to the templates and databases of this version, with all that you did in it.
+    """Update the workbook FILE to the templates and databases of this version, and keep your edits.
 
-    Inputs, overrides, notes, formats and sheets of yours stay; what was kept and what was not is listed. Models and
-    chips of yours stay below the shipped ones; with --models or --hardware-csv those of the CSV come instead of these.
+    Your inputs, overrides, notes, formats and sheets stay; what is kept and what is not is listed. Your models and
+    chips stay below the shipped ones; --models or --hardware-csv replaces them with those of a CSV.
 
-    The old file stays beside it as FILE.bak.xlsx.
+    The old file is kept as FILE.bak.xlsx.
     """
     from planner.errors import Place, UserError
     from planner.update.outcome import lines

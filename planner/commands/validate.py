@@ -21,11 +21,11 @@ WITHOUT = "fits to all sources but a run's own"
 @click.argument("runs", type=PATH, required=False)
 @options.databases
 @click.option("--json", "as_json", is_flag=True, help="One object: kinds, mixes, sources, rows; errors as fractions.")
-@click.option("--leave-one-out", is_flag=True, help="Expect each source's runs by a fit to all other sources.")
+@click.option("--leave-one-out", is_flag=True, help="Predict each source's runs with a fit to all other sources.")
 def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_out: bool) -> None:
-    """Hold RUNS, a CSV of measured runs, against what is expected of them; by default the published runs.
+    """Compare the measured runs of RUNS, a CSV, with their expected times; by default the published runs.
 
-    Its columns are those of planner's published_runs.csv: id, kind, template, model, hardware, settings
+    Its columns are those of hardware_db/published_runs.csv: id, kind, template, model, hardware, settings
     (`name=value name=value`), output, measured, unit, source.
     """
     from planner import progress

@@ -1,1 +1,1 @@
-"""The formula core: a line of text that a cell computes, an array function sweeps and a unit checker proves."""
+"""The formula core: parses a template's formulas, checks their units, and evaluates them over arrays."""

@@ -1,4 +1,4 @@
-"""What a person asks of a template: rows by name or pattern; and what was given though nothing asked for reads it."""
+"""Rows that a user asks for by name or pattern, and settings that none of the requested rows reads."""
 
 from __future__ import annotations
 

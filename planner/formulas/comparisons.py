@@ -1,4 +1,4 @@
-"""What a check compares: its two sides, and where it fails both in words.
+"""The two sides that a check compares, and the failed comparison in words.
 
 `Memory of a chip = 312.9 GB > 85.90 GB = HBM capacity`.
 """

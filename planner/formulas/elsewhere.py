@@ -1,4 +1,4 @@
-"""A name that one template hasn't, looked for in the others."""
+"""Looks in the other templates for a name that a template doesn't have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one must know of expected numbers: that they are bounds, of a chip with few published runs, or extrapolated."""
+"""Caveats of expected numbers: that they are bounds, for a chip with few published runs, or extrapolated."""
 
 from __future__ import annotations
 

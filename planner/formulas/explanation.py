@@ -1,4 +1,4 @@
-"""A number explained: its formula in names, then in numbers, and so on down to inputs and their sources."""
+"""Explains a number: its formula in names, then in numbers, and so on down to inputs and their sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that has a name, looked through by words: rows of all templates, templates, models and chips."""
+"""Search by words over everything that has a name: rows of all templates, templates, models and chips."""
 
 from __future__ import annotations
 

@@ -1,16 +1,15 @@
-"""What leads of a template, as data: templates/dashboard.csv names its headlines, with their bounds and parts.
+"""The headlines of a template, with their bounds and parts, as data: templates/dashboard.csv.
 
-Its kinds: `headline`, a row that one asks for first, with the bound that stands beside it (`bound`) and the row that
-says what binds (`binds`); Dashboard shows all of them, `calc` and the report lead with those that have a `label`, which
-is what they call it. `part`, a part of the headline above it, all of which make it: a row, or a formula in names of
-rows with a label of its own. `check`, the check that a whole plan fits in memory, which a part of a plan such as a
-collective hasn't; with it come `needed` and `room`, the row and the formula that it compares, and each `change`, a row
-that says what would make it fit. `lever`, an input that one changes first where a plan doesn't fit or costs too much.
-`problem`, an input that says what is asked for: plans are compared where these, and the model, are alike; a `target` of
-a headline is the input that it is asked to stay below.
-The unit to say a row in is its template's `display`.
+Its kinds: `headline`, an important output, with its bound (`bound`) and the row that says what binds (`binds`).
+Dashboard shows all of them; `calc` and the report show those that have a `label`, under that label. `part`, a part of
+the headline above it, whose parts add up to it: a row, or a formula in names of rows with a label of its own. `check`,
+the check that a whole plan fits in memory (a template such as a collective has none); with it come `needed` and `room`,
+the row and the formula that it compares, and each `change`, a row that says what would make it fit. `lever`, an input
+to change first if a plan doesn't fit or costs too much. `problem`, an input that describes the demand: plans are
+compared if these, and the model, are the same. The `target` of a headline is the input that it should stay below.
+A row is shown in the unit of its template's column `display`.
 
-Rows are those of a template or of a workbook on disk, so that both lead with the same.
+The rows are those of a template or of a workbook on disk, so that both have the same headlines.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Include is composition: a template's rows laid out inside another, under a prefix.
+"""Includes: the rows of one template inside another, under a prefix.
 
-A bound input becomes a calc row. An unbound input, lookup or constant whose name exists above is that one.
+An input that the include sets becomes a calc row. An input, lookup or constant whose name exists above is that row.
 Lookups, constants and texts that are chosen by a formula are shared without prefix; any other input takes the prefix.
 Outputs become calc rows.
 """

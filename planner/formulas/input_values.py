@@ -1,4 +1,4 @@
-"""What an input may be, told from its row, and values as a user types them: `name=value`.
+"""The values that an input may have, by its row, and parsing of settings as a user types them: `name=value`.
 
 The same limits hold on the command line and in a workbook's validation.
 """

@@ -1,4 +1,4 @@
-"""The shelf of templates: which there are, and a template loaded with all that it includes."""
+"""Lists the templates, and loads one with all that it includes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan's lookups read: the chosen model's row, the chosen chip's row, and the tables that are read by an id."""
+"""The data of a plan's lookups: the chosen model's row, the chosen chip's row, and tables that are read by an id."""
 
 from __future__ import annotations
 

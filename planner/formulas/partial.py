@@ -1,8 +1,8 @@
-"""A template computed again and again for other values of a few of its rows: only what depends on them is.
+"""Partial evaluation: a template computed many times with a few changing rows recomputes only what depends on them.
 
-Of the rows that the wanted ones are made of, those that no changing row reaches are computed once. In the formulas of
-the others what is known by then is a number, and of an IF whose condition is known the branch that it takes is left;
-what nothing reads any more is left out. Every operation that is left is the one that `evaluate` would do.
+Rows that the wanted ones depend on and that no changing row reaches are computed once. In the formulas of the others,
+known rows are replaced by their values and an IF with a known condition by its branch; rows that nothing reads any more
+are dropped. The remaining operations are the same that `evaluate` does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A plan asked again and again: each row computed when it is asked for, and kept where nothing that it reads moved."""
+"""A plan that is evaluated repeatedly: rows are computed on demand, and kept while nothing that they read changes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Where an input is looked for: any number, a count, or the chips that slices of a torus have.
+"""The candidate values for `--solve`: any number, a count, or the numbers of chips that slices of a torus have.
 
-Around the value that the input has now: a rate or a size from a billionth of it to a billion times as much, a count up
-to ten thousand times as much.
+They lie around the input's present value: for a rate or a size from a billionth of it to a billion times as much, for
+a count up to ten thousand times as much.
 """
 
 from __future__ import annotations

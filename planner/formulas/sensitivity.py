@@ -1,8 +1,8 @@
-"""How much a row depends on each quantity that it is made of: elasticities, all of them in one evaluation.
+"""Elasticities of a row with respect to every quantity that it depends on, all in one evaluation.
 
-Each quantity has a column where it is a little more and one where it is a little less, and one column is the plan
-itself. An elasticity is by how many percent the row changes for each percent of the quantity, so that a row which goes
-with its square has 2, exactly. A count goes by whole steps, chips of a torus to the next slice.
+The plan is evaluated as one column, with two more for each quantity: a little more and a little less of it. An
+elasticity is the percent by which the row changes for each percent of the quantity, so that a row in proportion to its
+square has exactly 2. A count changes by whole steps, chips of a torus to the next slice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A solution said to a reader, and as an object for a program."""
+"""The answer of `--solve` as text, and as an object for programs."""
 
 from __future__ import annotations
 

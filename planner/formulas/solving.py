@@ -1,8 +1,8 @@
-"""The input that meets a target: a sweep over what it may sensibly be, then its crossings found to the last digit.
+"""Finds the input that meets a target: a sweep over candidate values, then its crossings to the last digit.
 
-The sweep tells whether the target depends on the input at all, and in how many separate ranges of it the target is
-met; a range narrower than the step of the sweep (2% of the value) can escape it. Each end of a range is then
-narrowed down by evaluating the template for a thousand values at a time. Where is looked: search_space.py.
+The sweep shows whether the target depends on the input at all, and in how many separate ranges of it the target is
+met; a range narrower than the step of the sweep (2% of the value) can be missed. Each end of a range is then
+narrowed down by evaluating the template for a thousand values at a time. search_space.py has the candidates.
 """
 
 from __future__ import annotations

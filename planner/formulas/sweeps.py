@@ -1,4 +1,4 @@
-"""What is swept, as data: templates/sweep.csv names a template's axes, what is shown along them, and the charts.
+"""The sweeps of a template as data: templates/sweep.csv names the axes, the rows shown along them, and the charts.
 
 Its kinds: `axis`, an input that is swept (`formula` binds further inputs to it: `mesh_fsdp=n_chips/mesh_tensor`);
 `calc` and `output`, a row of the template or, with a formula, one of the sweep's own over the template's names, of

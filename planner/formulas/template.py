@@ -1,4 +1,4 @@
-"""Row and Template: a template's CSV read and proved row by row, every fault named with file and line."""
+"""Row and Template: reads a template's CSV and checks it row by row; every error names file and line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that decide what is told and drawn, as data: templates/thresholds.csv. Each has a cell on Inputs."""
+"""Thresholds that decide what is shown and drawn, as data: templates/thresholds.csv. Each has a cell on Inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people call things, as data: a sentence for each template, and other words for its rows.
+"""Descriptions and synonyms as data: a sentence for each template, and other words for its rows.
 
 templates/about.csv says what each shipped template calculates, templates/aliases.csv which rows the words of the field
 mean: `alpha`, `ridge`, `TTFT`.

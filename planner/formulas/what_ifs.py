@@ -1,4 +1,4 @@
-"""What a plan comes to if its price or its efficiency moves, as data: the rows of templates/what_if.csv.
+"""A plan's cost at other prices and efficiencies, as data: the rows of templates/what_if.csv.
 
 They are formulas over the rows of a template and two factors: `price_factor` times what chips cost, and
 `efficiency_factor` times what is reached of the hardware, by which an expected time moves down to its bound.

@@ -1,1 +1,1 @@
-"""Many plans of a template at once: swept into a table, or searched for the best, by the workbook's own formulas."""
+"""Many plans of a template at once, with the workbook's formulas: sweeps into a table, and searches for the best."""

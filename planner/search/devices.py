@@ -1,4 +1,4 @@
-"""The plans of a space computed by JAX on the devices of this process: blocks of one size, each shared out among them.
+"""Computes the plans of a space with JAX on the devices of this process: blocks of one size, each split over them.
 
 XLA compiles a template once for blocks of one size and keeps what it made on disk, so that the next run of the same
 question begins at once. On a host without an accelerator numpy is as quick.

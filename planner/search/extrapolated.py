@@ -1,4 +1,4 @@
-"""Where a plan lies outside what was fitted: with more of some ways than any published run on such chips has."""
+"""Marks plans outside the fit: those with more ways of some kind than any published run on such chips."""
 
 from __future__ import annotations
 

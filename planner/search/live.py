@@ -1,4 +1,4 @@
-"""The sheet Search in a workbook whose scenarios its plans became, with what these come to now beside what was told."""
+"""The sheet Search of a workbook that has the plans as scenarios: values found, and formulas of the present values."""
 
 from __future__ import annotations
 

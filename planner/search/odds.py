@@ -1,4 +1,4 @@
-"""How likely the best plan on one chip is better than that on another, from the ranges of what is expected of both."""
+"""The probability that the best plan on one chip is better than that on another, from the ranges of both."""
 
 from __future__ import annotations
 

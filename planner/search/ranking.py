@@ -1,4 +1,4 @@
-"""The best of many plans: by one number, with those that its error can't tell from the best, or a front of several."""
+"""Ranks plans: by one objective, with ties that its error can't distinguish, or the front of several objectives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of many plans: a template on some models and chips, what is typed, what moves, what must hold."""
+"""The request of a sweep or search: template, models, chips, settings, varied inputs, conditions."""
 
 from __future__ import annotations
 

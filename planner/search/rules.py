@@ -1,7 +1,7 @@
-"""What layouts make sense: where practice doesn't go a search doesn't either, unless --over names it.
+"""Rules that limit a search to layouts used in practice, unless --over names others.
 
-Each rule keeps a search from plans of which the formulas say too little that is bad. What a template's checks refuse
-needs no rule here.
+Each rule excludes plans whose disadvantages the formulas underestimate. What a template's checks refuse needs no rule
+here.
 """
 
 from __future__ import annotations

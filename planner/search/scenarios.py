@@ -1,4 +1,4 @@
-"""The best plans as live scenarios of a workbook, new or edited: what is typed, what moves, and what follows."""
+"""Writes the best plans into a new or an edited workbook as scenarios."""
 
 from __future__ import annotations
 

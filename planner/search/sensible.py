@@ -1,4 +1,4 @@
-"""The space of a search: what --over names, and with it every layout that makes sense."""
+"""The space of a search: what --over names, combined with the layouts that `rules.py` allows."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def is_serving(template: Template) -> bool:
 def space(asked: Request, subject: Subject, *, alone: bool) -> Space:
     """The plans of a model on a chip: every combination of what --over names and, unless `alone`, of sensible layouts.
 
-    What is typed stays. Raises UserError where nothing moves, and where no layout makes sense.
+    What is typed stays. Raises UserError where nothing is varied, and where no layout makes sense.
     """
     template = asked.template
     if alone or not (is_training(template) or is_serving(template)):
         if not asked.axes:
-            raise UserError("nothing moves", remedy="name what does, as in --over n_chips=1..64")
+            raise UserError("nothing is varied", remedy="name an input, as in --over n_chips=1..64")
         return Space(asked.axes)
     made = training_layouts if is_training(template) else serving_layouts
     own = {*made.WAYS, *made.SCHEDULE, "n_chips", "n_slices", "tensor_axes"} if made is training_layouts else {
@@ -53,7 +53,8 @@ def space(asked: Request, subject: Subject, *, alone: bool) -> Space:
     values = _values(template, subject, asked.given, made.READ)
     chips = fixed.get("n_chips") or (serving_layouts.chip_counts(values) if made is serving_layouts else [])
     if not chips:
-        raise UserError("how many chips is not said", remedy="write --set n_chips=512, or --over n_chips=256..1024*2")
+        remedy = "write --set n_chips=512, or --over n_chips=256..1024*2"
+        raise UserError("the number of chips is not given", remedy=remedy)
     read = [name for name in moved if name in made.READ and name not in own]  # what layouts depend on moves with them
     layouts: list[dict[str, np.ndarray]] = []
     for combination in product(*(moved[name].tolist() for name in read)):

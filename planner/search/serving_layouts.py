@@ -1,4 +1,4 @@
-"""The layouts of serving: how so many chips share a model, its sequences and its experts, and which of them prefill."""
+"""The layouts of serving: how chips share a model, its sequences and its experts, and which of them only prefill."""
 
 from __future__ import annotations
 

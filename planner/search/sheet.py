@@ -1,4 +1,4 @@
-"""Tables of plans on a sheet, with a chart; and a sweep as a workbook of its own, beside it what is assumed."""
+"""Tables of plans on a sheet, with a chart; and a sweep as a workbook of its own, with its assumptions."""
 
 from __future__ import annotations
 

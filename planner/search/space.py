@@ -1,6 +1,6 @@
 """A space of plans: every combination of some axes, taken in blocks whose arrays broadcast against each other.
 
-An axis is one or more names that move together, as the ways of a mesh do. The last axis is the quickest.
+An axis is one or more names that vary together, such as the ways of a mesh. The last axis varies fastest.
 """
 
 from __future__ import annotations

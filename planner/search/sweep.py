@@ -1,4 +1,4 @@
-"""Every combination of some values as a table, streamed: so many columns, a part of their rows at a time."""
+"""Every combination of some values as a table, computed and written in parts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Sweep:
 
     def __post_init__(self) -> None:
         if not self.asked.axes and len(self.asked.subjects) < 2:
-            raise UserError("nothing moves", remedy="name what does, as in --over batch=1..64")
+            raise UserError("nothing is varied", remedy="name an input, as in --over batch=1..64")
 
     @property
     def count(self) -> int:

@@ -1,9 +1,9 @@
-"""What two plans may differ by and still be told apart by no published run: the error that they don't share.
+"""Ties: how much two plans may differ before published runs can distinguish them, by the error that they don't share.
 
-A range is of one run: from run to run, from source to source, from model to model. Of these, two plans of one model on
-one chip share the most, and so do two chips of one calibration, fitted to the same runs. What is left is measured: of
-two published runs of a source, a model and a chip that differ in layout, 80 % are off alike but for the calibration's
-`tie` (planner/validation/ranges.py). No tie is wider than a range.
+The range of a single run covers differences between runs, sources and models. Two plans of one model on one chip have
+most of these errors in common, and so do two chips of one calibration, which is fitted to the same runs. The rest is
+measured: in pairs of published runs of one source, model and chip that differ in layout, 80 % of the errors agree
+within the calibration's `tie` (planner/validation/ranges.py). No tie is wider than a range.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a sweep or a search tells on a terminal."""
+"""The terminal output of a sweep or a search."""
 
 from __future__ import annotations
 

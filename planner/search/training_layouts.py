@@ -1,4 +1,4 @@
-"""The layouts of a training run: every way to share the chips out that makes sense, with its microbatches."""
+"""The layouts of a training run: the splits of the chips over the ways of a mesh, with microbatches."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The values that an input is to take, as people type them: `1,2,8`, `1..1000`, `2^7..2^16`, `8..4096*2`, `0..1+0.1`.
+"""Parses the values of --over: `1,2,8`, `1..1000`, `2^7..2^16`, `8..4096*2`, `0..1+0.1`.
 
-A list may hold ranges. A range goes up by 1, by its own step (`+`) or factor (`*`), and where both ends are powers of
-one number by powers. Its numbers are read as `--set` reads them: `10ms..100ms*2`.
+A list may contain ranges. A range goes up by 1, by a step (`+`) or a factor (`*`); if both ends are powers of one
+number, by powers. Numbers may have units, as in `--set`: `10ms..100ms*2`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""A workbook that a person may have edited, changed on purpose: scenarios, newer templates, inputs as a CSV."""
+"""Updates an edited workbook to newer templates and databases: a three-way merge."""

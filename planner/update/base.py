@@ -1,7 +1,7 @@
-"""What planner wrote last into a workbook: the base of the merge, and where each cell of the file stood in it.
+"""The base of the merge: what planner last wrote into the workbook, and where each cell of the file was in it.
 
-The rows and columns of the file are found in the memory by their keys. A formula is planner's where it is what planner
-wrote there, once its references are led back to where their cells were built.
+The rows and columns of the file are found in the stored record by their keys. A formula is planner's if it equals what
+planner wrote there, after its references are translated back to the built positions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The workbook as planner would build it now: its cells, named by their keys, before any value is computed."""
+"""The workbook that planner would build now: its cells by their keys, before any value is computed."""
 
 from __future__ import annotations
 

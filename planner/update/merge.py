@@ -1,4 +1,4 @@
-"""One sheet of the merge: the fresh workbook's cells, and among them what a person put into the file."""
+"""Merges one sheet: the cells of the fresh workbook, with the user's edits carried over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sheets and charts of a newer version that an edited workbook hasn't: put where the design has them."""
+"""Adds sheets and charts of a newer version that the workbook lacks, at the positions of a new workbook."""
 
 from __future__ import annotations
 

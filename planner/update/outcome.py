@@ -1,4 +1,4 @@
-"""What an update kept and changed, and how it is told."""
+"""What an update kept and changed, as data and as text."""
 
 from __future__ import annotations
 

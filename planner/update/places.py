@@ -1,6 +1,7 @@
-"""Where each cell of an edited workbook was built, and where it stands in the merged one.
+"""Maps each cell of an edited workbook to its built position and to its position in the merged workbook.
 
-A formula is read as it was built by leading its references back; rows and columns of a person's get room of their own.
+A formula is compared with the built one by translating its references back; rows and columns that a user added get
+positions of their own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The plan of an edited workbook, so that it can be built anew from today's templates and databases."""
+"""Recovers the plan of an edited workbook, so that it can be built again from the present templates and databases."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A workbook without a memory of what planner wrote: of an earlier version, or one whose Cover was deleted.
+"""A workbook without a record of what planner wrote: from an earlier version, or with a deleted Cover.
 
-What planner writes as labels, formulas and notes is taken for its own; a number that was typed, what stands beside
-planner's cells, and what looks like none of them is a person's.
+Labels, formulas and notes in planner's cells count as planner's; typed numbers, cells beside planner's, and everything
+else count as the user's.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""An edited workbook brought to today's templates and databases, with all that a person did in it: three-way merge.
+"""Updates an edited workbook to the present templates and databases and keeps the user's edits: a three-way merge.
 
-Theirs is the workbook that planner would build now, with the same scenarios and cases (`rebuilt.py`, `fresh.py`). Ours
-is the file. Base is what planner wrote last, as the Cover remembers it (`base.py`; without it `unremembered.py`). Rows,
-columns and scenarios of the three are told by their keys, and each row and column of the file and of the fresh workbook
-gets its place in the new one (`threeway.py`, `places.py`). Then planner's sheets are written again, cell
-by cell (`merge.py`): where ours is theirs, or ours is base, the cell is theirs; else a person changed it, and it stays
-ours, which is listed, with both where theirs isn't base either. References are led to where their cells are then, on a
-person's sheets and in every other part too; what lost its cells says #REF! and is listed. New sheets and charts are put
-in (`newcomers.py`), notes follow rows that went to other sheets, and every formula is computed.
+*Theirs* is the workbook that planner would build now, with the same scenarios and cases (`rebuilt.py`, `fresh.py`).
+*Ours* is the file. *Base* is what planner last wrote, as recorded on the Cover (`base.py`; without a record
+`unremembered.py`). Rows, columns and scenarios of the three are matched by their keys, and each row and column of the
+file and of the fresh workbook gets its position in the new one (`threeway.py`, `places.py`). Then planner's sheets are
+written again cell by cell (`merge.py`): if ours equals theirs or base, the cell is theirs; otherwise the user changed
+it, ours is kept and listed, with both if theirs differs from base too. References are moved along, on the user's sheets
+and in all other parts too; those whose cells are gone become #REF! and are listed. New sheets and charts are added
+(`newcomers.py`), notes follow rows that moved to other sheets, and every formula is computed.
 """
 
 from __future__ import annotations

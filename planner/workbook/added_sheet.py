@@ -1,7 +1,7 @@
-"""A sheet of values, notes and charts put into a workbook on disk, however edited, in place of the one before it.
+"""Writes a sheet of values, notes and charts into an edited workbook, in place of an earlier one of its kind.
 
-It is written as every sheet of a new workbook is, and taken into the file's package: its formats behind those that are
-there, its charts as parts of their own. What another kind of sheet, or a person, has there stays as it is.
+It is written like the sheets of a new workbook and then added to the file's package: its formats after the existing
+ones, its charts as parts of their own. Other sheets, and the user's, stay as they are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which of the scenarios of a workload is the cheapest that passes: the one answer of Dashboard.
+"""The block of Dashboard that marks the cheapest scenario of a workload that fits and fails no check.
 
-Scenarios are compared where they are of one model and are asked for the same, which templates/dashboard.csv names as
-`problem`. One passes that fits and fails no check. The working is a closed block below each workload's lines.
+Scenarios are compared if they have the same model and the same demand, whose inputs templates/dashboard.csv lists as
+`problem`. The intermediate cells are a closed block below each workload's lines.
 """
 
 from __future__ import annotations

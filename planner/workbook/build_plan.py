@@ -1,4 +1,4 @@
-"""What a workbook is to be built of: templates, tables and scenarios, and the inputs that they share.
+"""The specification of a workbook to build: templates, tables and scenarios, and the inputs that they share.
 
 A workbook that plans training and serving calculates both for each scenario. A template that is swept is a workload;
 where there are two or more, Inputs has a row that says which of them a scenario is meant for, and the checks of the

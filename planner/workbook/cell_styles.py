@@ -1,4 +1,4 @@
-"""Named cell styles that say what a cell is, the number format of each unit, and the numbers that cells bear for both.
+"""Named cell styles, the number format of each unit, and the style index of a cell for both.
 
 Formats scale what is shown and never the value. A format with conditions drops a minus sign, so it serves only
 units whose values can't be negative. A format scales by thousands, and down only: a second's fractions are shown as

@@ -1,4 +1,4 @@
-"""Charts that read well in every spreadsheet: both axes shown, thin grid, no smoothing, one marker for each point."""
+"""Charts with settings that work in every spreadsheet program: both axes shown, thin grid, no smoothing, markers."""
 
 from __future__ import annotations
 

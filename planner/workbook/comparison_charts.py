@@ -1,6 +1,6 @@
-"""The charts of Comparison: measured over predicted, and time over dimension beside the bound and what to expect.
+"""The charts of Comparison: measured over predicted, and time over dimension with the bound and the expected time.
 
-What they draw stands in columns of its own, right of the note: N/A is not drawn, nor a time of other hardware than the
+Their data are columns of their own, right of the note: N/A is not drawn, nor a time of other hardware than the
 plan's, and x is always a number.
 """
 

@@ -1,6 +1,6 @@
 """The columns of Comparison that hold a case's results: shape, dtype, the rows of templates/measured.csv, bound, note.
 
-They stand right of the case's own quantities (its FLOPs, its times), which their formulas read in the same row.
+They are right of the case's own quantities (its FLOPs, its times), which their formulas read in the same row.
 """
 
 from __future__ import annotations

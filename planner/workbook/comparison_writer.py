@@ -1,6 +1,6 @@
-"""The Comparison sheet: a row is a template, its inputs and a key; predicted and measured stand side by side.
+"""The Comparison sheet: each row is a case, a template with its inputs and a key, with predicted and measured time.
 
-Predicted is what to expect, with its range and its bound.
+The predicted time is the expected one, with its range and its bound.
 """
 
 from __future__ import annotations

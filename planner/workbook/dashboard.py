@@ -1,8 +1,8 @@
-"""The Dashboard: of each scenario the verdict, then what to expect of its workload, and charts that compare scenarios.
+"""The Dashboard: for each scenario the verdict and the expected results of its workload, and charts of all scenarios.
 
-Only the label is frozen. What explains a number stands closed beside it: its names, notes and sources in columns, the
-ends of its range, its bound and its parts in rows. Which lines there are, and in which order, is said by
-templates/dashboard.csv; in which unit, by the column `display` of a template.
+Only the label column is frozen. Details are in closed groups: names, notes and sources in columns; the ends of a range,
+the bound and the parts in rows. templates/dashboard.csv has the lines and their order, the column `display` of a
+template their units.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The lines of Dashboard: what each template leads with, in the units that people say, with what explains it closed.
+"""The lines of Dashboard: the headlines of each template in readable units, with details in closed rows.
 
-A headline is two open lines, the expected number and its range with the bound in words. Between them stand, closed,
-the ends of the range, the bound and what binds it. What a cell shows is the calculation sheet's number over a factor
-that has a cell of its own at the top, called up from Inputs: `=Inference!F340/$D$8`.
+A headline has two open lines: the expected number, and its range with the bound in words. Between them are closed rows:
+the ends of the range, the bound, and what binds. A cell is the calculation sheet's number divided by a unit factor,
+which has a cell at the top that reads Inputs: `=Inference!F340/$D$8`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many of a template's unit one unit is that people say: constants on Inputs, which what is shown is divided by."""
+"""The factors between a template's units and the displayed ones: constants on Inputs, by which displays divide."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Where the time of the expected step goes: a block of Dashboard for the chosen scenario, and its waterfall.
 
-The step that is expected stands above its bound and the parts that make it, each with its share and where its bar
-begins: at the end of the part before it, in the unit of the lines above that it reads. Where a workbook plans several
-workloads, the scenario's own is shown. The columns are those left of the scenarios', which stay when one is added.
+The block has the expected step, its bound, and its parts, each with its share and with the start of its bar, which is
+the end of the part before it. If a workbook plans several workloads, that of the scenario is shown. The columns are
+left of the scenarios', so that added scenarios don't move them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The checks that fail first in each scenario, with the two sides that each compares: a block at the end of Checks.
+"""The first failed checks of each scenario, with the two sides that each compares: a block at the end of Checks.
 
-A formula can't look for the second 0 of a column, so that the failures are counted down to each check, in a closed
-group that has the sides of every check too.
+No formula finds the second 0 of a column, so a closed group counts the failures down to each check; it also has the
+two sides of every check.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What Excel would mark with a green triangle on a sheet, and is meant to be as it is."""
+"""Cells that Excel would mark with a green triangle although they are meant as they are."""
 
 from __future__ import annotations
 

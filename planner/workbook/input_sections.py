@@ -1,4 +1,4 @@
-"""Where each input stands on Inputs, as data: templates/inputs.csv has it in the order of a person's questions."""
+"""The section of each input on Inputs, as data: templates/inputs.csv."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is the same on every sheet: columns, rows, sheet names, and how a label reads within a sentence."""
+"""What all sheets have in common: columns, rows, reserved sheet names, and how a label reads within a sentence."""
 
 from __future__ import annotations
 

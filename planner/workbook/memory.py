@@ -1,8 +1,8 @@
-"""What planner wrote into a workbook, remembered on its Cover: the base of the three-way merge of `planner update`.
+"""The record of what planner wrote into a workbook, kept on its Cover: the base of the merge of `planner update`.
 
-Of each sheet it has the key and the place of every row and column, and of every cell a short digest of what stood in it
-and the number of its look. A formula is remembered as it read at the first cell of those that are filled from one
-another, so that a row takes one digest however many scenarios there are. What a person is meant to type has none.
+For each sheet it has the key and the position of every row and column, and for every cell a short digest of its content
+and the index of its style. Formulas that are filled across a row share one digest, for any number of scenarios. Cells
+that users type into have none.
 """
 
 from __future__ import annotations

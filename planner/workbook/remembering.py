@@ -1,4 +1,4 @@
-"""The memory of a workbook that is being built, made of what was put on its pages, and its place on the Cover."""
+"""Makes the record of what planner wrote (`memory.py`) from the pages of a workbook, and puts it on the Cover."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""A workbook of pages becomes a package: openpyxl writes all of it but the cells, which are written as text.
+"""Saves the pages of a workbook as a package: openpyxl writes everything except cells and links, which are text.
 
-openpyxl takes most of a large build's time for its cells, and would leave each formula without a value, to be found
-and put in afterwards; so would it for each link.
+Writing cells through openpyxl would take most of a large build's time, and would leave every formula without a value.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The Sensitivity sheet: what the chosen scenario comes to if its price or its efficiency moves, as two-way tables.
+"""The Sensitivity sheet: the chosen scenario at other prices and efficiencies, as two-way tables.
 
-The factors are a person's to change. A row has a factor of efficiency and, of each quantity that it alone moves, a
-number; then the cost at each factor of the price. The plan's own cell, where both are 1, is marked.
+The factors are inputs. A row has an efficiency factor, the quantities that depend on it alone, and the cost at each
+price factor. The cell of the plan itself, with both factors 1, is marked.
 """
 
 from __future__ import annotations

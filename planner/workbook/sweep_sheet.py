@@ -1,7 +1,7 @@
 """The Sweep sheet: tables over an input of the chosen scenario, one formula for each column and a case for each row.
 
-Only what depends on a table's own axis is calculated again; all else is the scenario's value, in a block above the
-tables. The working of a table is a group of columns, closed; what it shows stands to the right of it.
+Only what depends on a table's own axis is calculated again; the rest are the scenario's values, in a block above the
+tables. The intermediate columns of a table are a closed group, left of the shown ones.
 """
 
 from __future__ import annotations

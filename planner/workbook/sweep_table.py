@@ -1,4 +1,4 @@
-"""One table of Sweep: a case for each row, the working in a closed group, and right of it what it shows and draws."""
+"""One table of Sweep: a case for each row, intermediate columns in a closed group, then the shown and drawn ones."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Which rows of a calculation sheet a plan makes no use of: those of a layout that no scenario has.
+"""The rows of a calculation sheet that a plan doesn't use: those of a layout that no scenario has.
 
-An input that every scenario leaves at its default is taken for that number where the default is 0 or 1, which is a
-layout without it, or where it stands in a closed section of Inputs; so is a 0 or 1 that all models have, as dense ones
-have of experts. A row is unused then if it is the same number in every plan, if it repeats another row, or if nothing
-reads it any longer, as the branch of an IF that is never taken.
+An input that every scenario leaves at its default counts as that number if the default is 0 or 1 (a layout without it)
+or if it is in a closed section of Inputs; so does a 0 or 1 that all models have, such as the experts of dense models.
+A row is then unused if it is the same number in every plan, if it repeats another row, or if nothing reads it any more,
+such as the branch of an IF that is never taken.
 """
 
 from __future__ import annotations

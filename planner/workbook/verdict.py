@@ -1,7 +1,7 @@
-"""The first lines of Dashboard: of each scenario whether it fits, which check fails by how much, what to change.
+"""The first lines of Dashboard: for each scenario whether it fits, which check fails by how much, what to change.
 
-They read the lines below them, of the workload that a scenario is meant for. What a failed check compares stands in a
-closed block at the end of the sheet: from top to bottom each line has the first failure so far, in words.
+They read the lines below them for the scenario's workload. What a failed check compares comes from a closed block at
+the end of the sheet, in which each line has the first failure so far, in words.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which workloads a new workbook has sheets of: those that its scenarios are meant for, and those asked for.
+"""The workloads for which a new workbook has sheets: those of its scenarios, and those asked for.
 
-A workload is a template that templates/sweep.csv sweeps. What `workload` of a scenarios CSV, or of `--set`, names is
-there, whatever the other templates are; a workload that no scenario is meant for is there where `--template` names it.
+A workload is a template that templates/sweep.csv sweeps. Those that `workload` of a scenarios CSV or of `--set` names
+are included with any other templates; one that no scenario has is included if `--template` names it.
 """
 
 from __future__ import annotations
