@@ -68,7 +68,7 @@ def test_a_spec_is_read_as_the_values_that_it_says(name, text, expected):
         ("batch", "1,,2", "a value is missing"),
         ("batch", "1..1e9", "more than 10,000,000 values"),
         ("prefix_hit_rate", "0..1*2", "has no end"),
-        ("prefix_hit_rate", "0..1", "the step isn't said"),
+        ("prefix_hit_rate", "0..1", "the step is not given"),
         ("draft_time", "1GB..2GB*2", "draft_time=1GB"),
         ("weight_dtype", "bf17", "bf17"),
     ],
@@ -517,12 +517,12 @@ def test_a_plan_beyond_what_was_fitted_is_marked():
         (("sweep", "inference", "-m", "llama3-70b", "-H", "h100-sxm"), "nothing is varied"),
         (("sweep", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--over", "bach=1..4"), "batch"),
         (("sweep", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--over", "batch"), "is not name=values"),
-        (("sweep", "inference", "--set", "batch=1", "--over", "batch=1..4"), "is set and moves"),
+        (("sweep", "inference", "--set", "batch=1", "--over", "batch=1..4"), "is both set and varied"),
         (("sweep", "inference", "--over", "batch=1..4", "-o", "table.txt"), "ends in .csv"),
         (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm"), "no objective is given"),
         (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--minimize", STEP), "the number of chips"),
         (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=64", "--minimize", STEP,
-          "--maximize", STEP), "can't be least and most at once"),
+          "--maximize", STEP), "can't be both minimized and maximized"),
         (("optimize", "matmul", "-H", "h100-sxm", "--minimize", "expected_time"), "nothing is varied"),
         (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--minimize", "step_tme"), "step_time"),
         (("optimize", "training", "-m", "llama3.1-405b", "-H", "h100-sxm", "--set", "n_chips=8",
@@ -585,7 +585,7 @@ def test_a_workbook_that_takes_no_plans_is_refused_before_the_search(tmp_path):
     planner("build", "gpt2", "-H", "h100-sxm", "-o", str(built))
     table = tmp_path / "table.xlsx"
     for path, said in ((text, "not an .xlsx"), (other, "header of Inputs"), (built, "below the last one"),
-                       (table, "are one file")):  # fmt: skip
+                       (table, "name the same file")):  # fmt: skip
         search = ["optimize", "inference", "-m", "mine", "-H", "h100-sxm", "--models", str(own), "--set", "n_chips=1"]
         output, code = planner(*search, "--minimize", COST, "-o", str(table), "--workbook", str(path))
         assert code == 2

@@ -149,7 +149,7 @@ def test_a_sheet_of_an_unknown_template_is_refused(tmp_path: Path) -> None:
     before = path.read_bytes()
     done = CliRunner().invoke(group, ["update", str(path)])
     assert done.exit_code == 2
-    assert "the sheet Mine is of a template 'mine' that is not ours; name its file: --template mine.csv" in done.stderr
+    assert "the sheet Mine is of an unknown template 'mine'; name its file: --template mine.csv" in done.stderr
     assert path.read_bytes() == before
     done = CliRunner().invoke(group, ["update", str(path), "--template", str(own), "--all"])
     assert "New rows: Dashboard total_more; Mine total_more" in done.output

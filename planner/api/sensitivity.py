@@ -69,7 +69,7 @@ def of_scenarios(path: Path, name: str) -> dict[str, Sensitivity]:
                 each.found
             )
     if not told:
-        what = f"no scenario has a row {name!r} that can be told" if name else "no scenario can be told"
+        what = f"no scenario has a number in the row {name!r}" if name else "no scenario has elasticities"
         raise UserError(what, place=Place(path), remedy="planner check says what was edited")
     return told
 

@@ -66,7 +66,8 @@ def command(
         if workbook is not None:
             scenarios.check_writable(workbook)
             if output is not None and output.resolve() == workbook.resolve():
-                raise UserError("-o and --workbook are one file", place=Place(workbook), remedy="name another with -o")
+                what = "-o and --workbook name the same file"
+                raise UserError(what, place=Place(workbook), remedy="name another with -o")
         asked = request(template, models, chips, settings, overs, wheres, databases, backend, among)
         if not least and not most:
             led = next((each.row.name for each in headlines(asked.template)), "NAME")

@@ -72,7 +72,7 @@ def index(templates: Sequence[Template]) -> str:
         told = about(name) or ", ".join(row.label for row in owns[name] if row.kind == "output")
         return _link(name), _text(told), ", ".join(map(_link, includes[name])), ", ".join(map(_link, users[name]))
 
-    said = "A page for each template: every row with its unit (and how people say it), formula and source."
+    said = "A page for each template: every row with its unit (and the unit that Dashboard shows), formula and source."
     lines = ["# Templates", "", MADE, "", said, ""]
     lines += _table(("template", "what it calculates", "includes", "included by"), map(line, templates))
     return "\n".join([*lines, ""])

@@ -155,7 +155,7 @@ def objectives_of(template: Template, least: Sequence[str], most: Sequence[str])
     Raises UserError as `objective` does, and for a row that is to be both.
     """
     if both := sorted({*least} & {*most}):
-        raise UserError(f"{both[0]} can't be least and most at once", remedy="minimize it, or maximize it")
+        raise UserError(f"{both[0]} can't be both minimized and maximized", remedy="minimize it, or maximize it")
     return [objective(template, name, is_least=name in least) for name in dict.fromkeys([*least, *most])]
 
 

@@ -76,7 +76,7 @@ def request(
     for name, text in texts.items():
         row = loaded.row(name)
         if name in given:
-            raise UserError(f"{name} is set and moves", remedy=f"leave out --set {name} or --over {name}")
+            raise UserError(f"{name} is both set and varied", remedy=f"leave out --set {name} or --over {name}")
         axes.append(Axis({row.name: values_of(row, text)}))
     subjects = [
         Subject(model, chip, facts(loaded, model, chip, databases))
@@ -87,7 +87,7 @@ def request(
 
 
 def _named(overs: Iterable[str]) -> dict[str, str]:
-    """`name=SPEC` texts as a mapping. Raises UserError for a text without either, and for a name that stands twice."""
+    """`name=SPEC` texts as a mapping. Raises UserError for a text without either, or a name given twice."""
     found: dict[str, str] = {}
     for over in overs:
         name, equals, text = (part.strip() for part in over.partition("="))
@@ -95,7 +95,7 @@ def _named(overs: Iterable[str]) -> dict[str, str]:
             what = f"--over {over!r} has no values" if name and equals else f"--over {over!r} is not name=values"
             raise UserError(what, remedy=f"write --over {name if name and equals else 'batch'}=1..64")
         if name in found:
-            raise UserError(f"--over {name} stands twice", remedy=f"write --over {name}={found[name]},{text}")
+            raise UserError(f"--over {name} is given twice", remedy=f"write --over {name}={found[name]},{text}")
         found[name] = text
     return found
 

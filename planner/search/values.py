@@ -57,7 +57,7 @@ def _range(row: Row, text: str) -> list[float]:
         raise UserError(f"--over {row.name}={text}: the range ends before it begins", remedy="write the smaller first")
     if not sign and not (is_whole(row) and first == int(first)):
         remedy = f"write {first_text}..{rest}+STEP, or *FACTOR"
-        raise UserError(f"--over {row.name}={text}: {row.name} is no count, and the step isn't said", remedy=remedy)
+        raise UserError(f"--over {row.name}={text}: {row.name} is no count, and the step is not given", remedy=remedy)
     factor = float(by) if sign == "*" and _is_number(by) else None
     step = meant(row, by) if sign == "+" else 1.0
     if (sign == "*" and (factor is None or factor <= 1 or first <= 0)) or not isinstance(step, float) or step <= 0:

@@ -80,7 +80,7 @@ def _chapters(book: Workbook, answered: Sequence[Problem]) -> dict[str, Chapter]
         taken = {INDEX, CONSTANTS, *(chapter.page.name for chapter in chapters.values())}
         if name in taken:
             what = f"the chapter {title!r} would be the sheet {name}, which exists"
-            raise UserError(what, remedy="name it otherwise")
+            raise UserError(what, remedy="choose another name")
         chapters[title] = Chapter(book, name, title)
     return chapters
 

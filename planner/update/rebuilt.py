@@ -35,7 +35,7 @@ def plan_of(book: Book, extra: Sequence[str], databases: Databases, more: Sequen
     for name in wanted:
         if name not in mine and name not in library.names():
             sheet = next(sheet for sheet, template in book.templates.items() if template == name)
-            what = f"the sheet {sheet} is of a template {name!r} that is not ours"
+            what = f"the sheet {sheet} is of an unknown template {name!r}"
             raise UserError(what, place=Place(file), remedy=f"name its file: --template {name}.csv")
     if spare := next((name for name in mine if name not in wanted), ""):
         has, remedy = ", ".join(wanted) or "none", "leave it out, or give the file the name of one of them"

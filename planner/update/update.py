@@ -191,10 +191,10 @@ def _log(merge: ThreeWay) -> None:
 
 
 def _opened(package: Package) -> Book:
-    """The workbook in a package. Raises UserError for one whose sheets can't be told."""
+    """The workbook in a package. Raises UserError for one whose sheets aren't recognized."""
     book = open_book(package)
     if isinstance(book, ProblemBook):
-        remedy = "planner book builds it anew"
+        remedy = "planner build --template book -o book.xlsx builds it again"
         raise UserError("the workbook of worked problems has no scenarios", place=Place(package.name), remedy=remedy)
     for table, name in ((book.inputs, "Inputs"), (book.checks, "Checks"), (book.dashboard, "Dashboard")):
         if not table.lines:

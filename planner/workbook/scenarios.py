@@ -65,7 +65,7 @@ def plan_of(
     known = _Known(rows, *tables, _typed(rows, texts))
     if sheet is not None:
         if models or chips:
-            raise UserError("models and chips stand in the scenarios file", remedy="leave them off the command line")
+            raise UserError("the scenarios file names models and chips", remedy="leave them off the command line")
         scenarios = list(known.read(sheet))
     elif not models and not chips and not templates and not databases.own:
         scenarios = [_scenario(m, c, _typed(rows, values) | known.common) for m, c, values in DEFAULTS]
