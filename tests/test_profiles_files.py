@@ -130,3 +130,34 @@ def test_any_damage_is_one_line(tmp_path, data):
     path.write_bytes(bytes(damaged))
     with suppress(UserError):  # whose line is one by its making
         assert read(path, progress=lambda _: None).devices
+
+
+ODD = [None, -1, 1e308, float("nan"), float("inf"), "", "x", [], {}, [1], True, 2**70, "9" * 400]
+WHOLE = {
+    "torch": json.loads(TRACE)["traceEvents"],
+    "xla": [
+        {"ph": "M", "pid": 3, "name": "process_name", "args": {"name": "/device:TPU:0"}},
+        {"ph": "M", "pid": 3, "tid": 1, "name": "thread_name", "args": {"name": "XLA Ops"}},
+        {"ph": "X", "pid": 3, "tid": 1, "name": "fusion.1", "ts": 1.0, "dur": 2.0, "args": {"run_id": 1}},
+        {"ph": "X", "pid": 3, "tid": 1, "name": "fusion.2", "ts": 3.0, "dur": 2.0,
+         "args": {"run_id": 1, "device_offset_ps": "5", "device_duration_ps": "2", "device_ordinal": "0"}},
+    ],
+}  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(sorted(WHOLE)), st.data())
+def test_any_value_of_an_event_is_a_profile_or_one_line(tmp_path, kind, data):
+    """Numbers without end, lists, objects and texts wherever an event has a number or a name."""
+    events = json.loads(json.dumps(WHOLE[kind]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        event = data.draw(st.sampled_from(events))
+        args = event.get("args")
+        place = data.draw(st.sampled_from([event, args])) if isinstance(args, dict) and args else event
+        place[data.draw(st.sampled_from(sorted(place)))] = data.draw(st.sampled_from(ODD))
+    described = {key: data.draw(st.sampled_from([*ODD, {"rank": 0, "world_size": 2**80}]))
+                 for key in ("distributedInfo", "deviceProperties", "baseTimeNanoseconds")}  # fmt: skip
+    path = tmp_path / "odd.trace.json"
+    path.write_text(json.dumps(described | {"traceEvents": events}))
+    with suppress(UserError):
+        assert read(path, progress=lambda _: None).devices

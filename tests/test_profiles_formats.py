@@ -92,6 +92,14 @@ def test_tpu_with_steps_and_sparse_cores(tmp_path):
     ]  # fmt: skip
 
 
+def test_a_core_says_on_which_chip_it_lies(tmp_path):
+    """CoreDetails: the second core of the third chip of its host, which is the seventh of all."""
+    details = bytes([0x10, 0x05, 0x18, 0x01, 0x20, 0x02, 0x28, 0x06, 0x30, 0x0D])
+    planes = {"/device:TPU:5": {"XLA Ops": [fusion("fusion.1", 0, 1)]}}
+    (device,) = read(written(tmp_path / "a.xplane.pb", planes, {"core_details": details})).devices
+    assert device.facts["chip"] == "2 of its host, 6 of all"
+
+
 def test_tpu_without_operations(tmp_path):
     """A capture of programs alone: they stand for the operations, and their runs are the steps."""
     modules = [Span("jit_f(1)", 10 * n * US, 8 * US) for n in range(3)]

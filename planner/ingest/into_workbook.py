@@ -26,7 +26,7 @@ from planner.ingest.device import Chip
 from planner.ingest.first_page import Line, PlannedStep
 from planner.ingest.peaks import Peaks
 from planner.ingest.profile_sheet import KIND
-from planner.profiles.profile import CORES, Profile, spread
+from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, Profile, spread
 from planner.report.expectation import planned
 from planner.report.figures import CellFigures
 from planner.scenario.record import TIME, Told, put, said, scenario_of, snapshot
@@ -100,7 +100,7 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> Lan
             profile_sheet.writer(found.profile, lines, found.peaks, about),
         )  # fmt: skip
         package.write(path)
-    marked = [f"flagged {run.flags}"] if run.flags else []
+    marked = [f"flagged {run.flags}"] if run.flags and f"flagged {run.flags}" not in said_of_run else []
     return Landed(
         (
             said_of_run,
@@ -140,7 +140,8 @@ def told_of(found: Ingested, which: Scenario | None, run: Run | None) -> list[tu
     ]
     lines += [("Note", note) for note in profile.notes]
     if not found.chip.id:
-        lines += [(f"What tells the device: {name}", str(value)) for name, value in dict(facts).items()]
+        telling = {name: value for name, value in facts if name not in (CHIP_PLACE, RANKS)}
+        lines += [(f"What tells the device: {name}", str(value)) for name, value in telling.items()]
     if which is not None and run is not None:
         lines.append((OF_SCENARIO, f"{which.name} ({which.id}), {_chips(run)} {which.hardware}"))
         if run.flags:

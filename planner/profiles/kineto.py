@@ -17,7 +17,7 @@ import numpy.typing as npt
 from planner.profiles.kineto_operators import Operator, kernel_operation, tells
 from planner.profiles.kineto_steps import STEP, Note, steps
 from planner.profiles.profile import Operation
-from planner.profiles.recording import Events, Integers, Marked, Recording, looked_up
+from planner.profiles.recording import FAR, Events, Integers, Marked, Recording, looked_up
 
 _KERNELS = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events", "hpu_op"}
 _LAUNCHES = {
@@ -53,7 +53,9 @@ class KinetoEvents:
         args = args if isinstance(args, dict) else {}
         try:
             begin, duration = self._time(float(event["ts"])), round(float(event.get("dur") or 0) * _US)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return
+        if max(abs(begin), abs(duration)) > FAR:
             return
         self.count += 1
         name = str(event.get("name", ""))
@@ -206,9 +208,10 @@ def _append(columns: tuple[array[int], ...], row: tuple[int, ...]) -> None:
 
 def _number(value: Any) -> int:
     try:
-        return int(value)
-    except (TypeError, ValueError):
+        found = int(value)
+    except (TypeError, ValueError, OverflowError):
         return -1
+    return found if found <= FAR else -1
 
 
 def _packed(value: Any) -> str:

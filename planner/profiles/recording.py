@@ -14,6 +14,7 @@ from planner.profiles.xspace_lines import AnyLine
 
 Integers = npt.NDArray[np.int64]
 _COUNTED = 1 << 22
+FAR = 1 << 61  # ps, some weeks: no event lies or lasts so far, and sums of two stay numbers of 64 bits
 UNSIGNED = 1 << 64  # a line's ids come as signed numbers
 MOST_STEPS = 1 << 17  # that are kept of a device
 NONE: Integers = np.empty(0, np.int64)

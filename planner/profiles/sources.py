@@ -25,6 +25,7 @@ from planner.profiles.trace_events import LIMIT, TraceEvents
 from planner.profiles.xspace import Plane
 
 Told = Callable[[str], None]
+_MOST_RANKS = 1 << 24
 _TASK = "Task Environment"  # the plane of the capture itself
 _TIMES = 2 << 20  # runs whose times are kept, over all devices of a file
 _DAMAGED = (*wire.DAMAGED, KeyError, AttributeError, ZeroDivisionError)
@@ -214,7 +215,7 @@ def _of_torch(path: Path, torch: KinetoEvents, described: dict[str, Any]) -> Sou
     rank, ranks = distributed.get("rank"), distributed.get("world_size")
     name = host(path) if rank is None else f"rank {rank}"
     made = Source(path, "kineto", names_host=rank is not None, when=torch.when(described))
-    if isinstance(ranks, int) and ranks > 1:
+    if isinstance(ranks, int) and 1 < ranks < _MOST_RANKS:
         made.facts[RANKS] = str(ranks)
     made.devices = [device for each in torch.recordings(described, name) if (device := summarise(each))]
     return made

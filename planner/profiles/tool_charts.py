@@ -74,7 +74,9 @@ def overview_page(pages: list[Row]) -> ToolTable:
     for page in pages:
         found = properties(page)
         made.device = made.device or _known(found.get("device_type"))
-        if cores := re.match(r"\d+", str(found.get("device_core_count", ""))):  # `8 (Replica count = 8)` in older ones
+        if cores := re.match(
+            r"\d{1,7}(?!\d)", str(found.get("device_core_count", ""))
+        ):  # `8 (Replica count = 8)` in older ones
             made.cores = int(cores[0])
         for key in ("host_count", "task_count", "is_training", "hardware_type"):
             if key in found:

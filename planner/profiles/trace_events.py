@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from planner.profiles.recording import FAR
 from planner.profiles.xspace import Plane
 from planner.profiles.xspace_lines import Block, Event, Kinds, Stats
 
@@ -83,38 +84,41 @@ class TraceEvents:
             self._described(event)
         elif phase == "X":
             self.count += 1
-            args = event.get("args") or {}
-            pid = event.get("pid")
+            told, pid = event.get("args"), _id(event, "pid")
+            args = told if isinstance(told, dict) else {}
             of_device = not self._names.get(pid, "").startswith("/host:")
             if of_device or "hlo_op" in args or "step_num" in args:
-                self._kept(event, pid, args if isinstance(args, dict) else {})
+                self._kept(event, pid, args)
 
     def _described(self, event: dict[str, Any]) -> None:
-        name = (event.get("args") or {}).get("name")
+        args = event.get("args")
+        name = args.get("name") if isinstance(args, dict) else None
         if event.get("name") == "process_name":
-            self._names[event.get("pid")] = str(name)
+            self._names[_id(event, "pid")] = str(name)
         elif event.get("name") == "thread_name":
-            self._threads[event.get("pid"), event.get("tid")] = str(name)
+            self._threads[_id(event, "pid"), _id(event, "tid")] = str(name)
 
     def _kept(self, event: dict[str, Any], pid: Any, args: dict[str, Any]) -> None:
         try:
             begin, duration = float(event["ts"]), float(event.get("dur") or 0)
-        except (KeyError, TypeError, ValueError):
+            base = float(int(begin)) if self._base is None else self._base
+            at, lasted = self._clocked(pid, args, round((begin - base) * _US), round(duration * _US))
+        except (KeyError, TypeError, ValueError, OverflowError):
             return
-        if self._base is None:
-            self._base = float(int(begin))
+        if max(abs(at), abs(lasted)) > FAR:
+            return
+        self._base = base
         name = str(event.get("name", ""))
         run = args.get("run_id") if "device_ordinal" in args else None
-        identity = (name, run, *(str(args.get(key, "")) for key in _IDENTITY))
+        identity = (name, str(run), *(str(args.get(key, "")) for key in _IDENTITY))
         numbers = self._numbers.setdefault(pid, {})
         kinds = self._kinds.setdefault(pid, {})
         number = numbers.setdefault(identity, len(numbers))
         if number not in kinds:
             stats: Stats = {key: _value(value) for key, value in args.items() if key not in _PASSING}
             kinds[number] = (name, stats if run is None else stats | {"run_id": _value(run)})
-        line = self._lines.setdefault((pid, event.get("tid")), JsonLine("", kinds))
+        line = self._lines.setdefault((pid, _id(event, "tid")), JsonLine("", kinds))
         line.numbers.append(number)
-        at, lasted = self._clocked(pid, args, round((begin - self._base) * _US), round(duration * _US))
         line.begins.append(at)
         line.durations.append(max(lasted, 0))
 
@@ -135,6 +139,12 @@ class TraceEvents:
             lines = tuple(line for key, line in self._lines.items() if key[0] == pid)
             found.append(Plane(self._names.get(pid, str(pid)), {}, lines, JsonKinds(self._kinds[pid])))
         return tuple(found)
+
+
+def _id(event: dict[str, Any], key: str) -> Any:
+    """A process or thread, whose numbers some writers give as text; a value that can't be one as text."""
+    value = event.get(key)
+    return value if isinstance(value, int | str | float | None) else str(value)
 
 
 def _value(value: Any) -> int | float | str:
