@@ -66,6 +66,11 @@ def check_contents(wheel: Path) -> None:
         sys.exit("The wheel " + ", ".join(wrong))
 
 
+def program(environment: Path, name: str) -> Path:
+    """A program of an environment."""
+    return environment / ("Scripts" if os.name == "nt" else "bin") / name
+
+
 def try_out(package: Path, python: str) -> None:
     """Install a package alone into an empty environment, and do the README's first job in a folder elsewhere."""
     first = re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)[0]
@@ -73,10 +78,10 @@ def try_out(package: Path, python: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         run("uv", "venv", "-q", "--python", python, ".venv", cwd=Path(folder))
         run("uv", "pip", "install", "-q", "--python", ".venv", package, cwd=Path(folder))
-        planner = Path(folder, ".venv", "Scripts" if os.name == "nt" else "bin", "planner")
+        planner = program(Path(folder, ".venv"), "planner")
         print(run(planner, *words, cwd=Path(folder)), end="")
         run(planner, "check", "plan.xlsx", cwd=Path(folder))
-        top = {each.name for each in Path(folder).glob(".venv/lib/python*/site-packages/*") if each.name == "measure"}
+        top = {each.name for each in Path(folder, ".venv").glob("[lL]ib/**/site-packages/*") if each.name == "measure"}
         if top:
             sys.exit("`measure` stands in site-packages beside `planner`.")
 
@@ -86,7 +91,7 @@ def pass_tests(resolution: str, python: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         run("uv", "venv", "-q", "--python", python, folder, cwd=ROOT)
         run("uv", "pip", "install", "-q", "--python", folder, "--resolution", resolution, "-e", ".[test]")
-        run(Path(folder, "bin/python"), "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider")
+        run(program(Path(folder), "python"), "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider")
 
 
 def main() -> None:
