@@ -47,7 +47,8 @@ def main() -> None:
         edited(mine)
         lines = (data.folder("templates") / "inference.csv").read_text(encoding="utf-8").splitlines(keepends=True)
         at = next(at for at, line in enumerate(lines) if line.startswith("batch,"))
-        lines.insert(at + 1, "spare_batch,Spare sequences,1,input,1,test,\n")
+        blank = "," * (lines[0].count(",") - 5)
+        lines.insert(at + 1, f"spare_batch,Spare sequences,1,input,1,test{blank}\n")
         template.write_text("".join(lines), encoding="utf-8")
 
         def build() -> float:

@@ -70,11 +70,13 @@ def factor(scaled: str, unit: str) -> float:
 
 def is_unit(text: str) -> bool:
     """Whether a text is a unit that people say."""
-    try:
-        parsed(text)
-    except ValueError:
-        return False
-    return True
+    return all(_is_known(piece.strip()) for piece in re.split(r"[*/]", text.strip()))
+
+
+def _is_known(piece: str) -> bool:
+    """Whether one symbol, with its prefix or its number word, is known: told without a remedy for one that isn't."""
+    word, _, rest = piece.partition(" ")
+    return _is_known(rest.strip()) if rest and word in _SCALES else piece in _KNOWN
 
 
 def is_scale(text: str) -> bool:

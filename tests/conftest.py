@@ -33,11 +33,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """What was imported and collected stays to the end: Python's collector need not walk it with every test's cells.
 
-    It is asked less often too, since the workbooks of a test are tens of thousands of objects without a cycle.
+    It is asked less often too, since the workbooks of a test are tens of thousands of objects without a cycle; but for
+    those of openpyxl, which are cycles: rarer still, and processes grow to gigabytes.
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(OBJECTS, 20, 100)
+    gc.set_threshold(OBJECTS, 5, 5)
 
 
 def pytest_sessionfinish() -> None:

@@ -15,33 +15,41 @@ import pytest
 
 from planner import catalog, data, recalc
 from planner.book import sheet, workbook
+from planner.catalog.databases import Databases
+from planner.formulas.template import Template
 from planner.recalc import inmemory
 from planner.recalc.evidence import Verdict, computed
+from planner.report import expectation
+from planner.validation import nearest
+from planner.validation.nearest import PublishedRuns
 from planner.xlsx import workbook_part
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
 
 T = TypeVar("T")
-SHEETS, WORKBOOKS = 150, 6  # that are kept; a large workbook has 17 sheets
-SHIPPED = data.folder("model_db"), data.folder("hardware_db")
+SHEETS, WORKBOOKS, TABLES = 150, 6, 30  # that are kept; the default workbook has 20 sheets
+SHEET_BYTES, WORKBOOK_BYTES = 30_000_000, 60_000_000  # of XML at most: cells that were read take some ten times as much
+SHIPPED, TEMPLATES = (data.folder("model_db"), data.folder("hardware_db")), data.folder("templates")
 OF_ITS_XML = ("cells", "values", "patterns", "filled")
 """What a `Sheet` knows that follows from its XML alone, whatever workbook it stands in."""
 
 
 class Kept:
-    """The last things that were made, by what they were made of."""
+    """The last things that were made, by what they were made of: so many, of so many bytes."""
 
-    def __init__(self, most: int) -> None:
-        self._most, self._kept = most, OrderedDict[Hashable, Any]()
+    def __init__(self, most: int, most_bytes: int) -> None:
+        self._most, self._most_bytes, self._bytes = most, most_bytes, 0
+        self._kept = OrderedDict[Hashable, tuple[Any, int]]()
 
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What was made of this, now or before."""
+    def get(self, key: Hashable, make: Callable[[], T], size: int = 0) -> T:
+        """What was made of this, now or before; of `size` bytes."""
         if key not in self._kept:
-            self._kept[key] = make()
+            self._kept[key] = make(), size
+            self._bytes += size
         self._kept.move_to_end(key)
-        if len(self._kept) > self._most:
-            self._kept.popitem(last=False)
-        found: T = self._kept[key]
+        found: T = self._kept[key][0]
+        while len(self._kept) > self._most or self._bytes > self._most_bytes:
+            self._bytes -= self._kept.popitem(last=False)[1][1]
         return found
 
 
@@ -50,17 +58,20 @@ class ReadOnceSheet(sheet.Sheet):
 
     def __init__(self, name: str, position: int, xml: SheetXml) -> None:
         super().__init__(name, position, xml)
-        earlier = _latest.get(id(xml), lambda: self)
+        earlier = _latest.get(id(xml), lambda: self, len(xml.xml))
         if earlier.xml is xml:
             self.__dict__.update({each: earlier.__dict__[each] for each in OF_ITS_XML if each in earlier.__dict__})
 
 
-_parsed, _latest, _asked, _computed = Kept(SHEETS), Kept(SHEETS), Kept(WORKBOOKS), Kept(WORKBOOKS)
-_tables, _load = Kept(WORKBOOKS), catalog._load
+_parsed, _latest = Kept(SHEETS, SHEET_BYTES), Kept(SHEETS, SHEET_BYTES)
+_asked, _computed = Kept(WORKBOOKS, WORKBOOK_BYTES), Kept(WORKBOOKS, WORKBOOK_BYTES)
+_tables, _load, _load_calibrations = Kept(TABLES, 0), catalog._load, catalog.load_calibrations
+_published_runs: dict[str, tuple[Template, PublishedRuns | None]] = {}
+_published = nearest.published_runs
 
 
 def _parsed_once(xml: bytes, strings: Sequence[str] = ()) -> SheetXml:
-    return _parsed.get((xml, tuple(strings)), lambda: SheetXml(xml, strings))
+    return _parsed.get((xml, tuple(strings)), lambda: SheetXml(xml, strings), len(xml))
 
 
 def _computed_once(package: Package, sheets: Mapping[str, SheetXml]) -> Verdict:
@@ -68,9 +79,13 @@ def _computed_once(package: Package, sheets: Mapping[str, SheetXml]) -> Verdict:
 
     def make() -> Verdict:
         bare = inmemory.stripped(package, sheets)
-        return _computed.get(tuple(bare.parts.items()), lambda: computed(bare, sheets))
+        return _computed.get(tuple(bare.parts.items()), lambda: computed(bare, sheets), _size(bare))
 
-    return _asked.get(tuple(package.parts.items()), make)
+    return _asked.get(tuple(package.parts.items()), make, _size(package))
+
+
+def _size(package: Package) -> int:
+    return sum(map(len, package.parts.values()))
 
 
 def recalculate_once(package: Package) -> None:
@@ -91,9 +106,30 @@ def _load_once(kind: str, path: Path, *columns: Any, **laws: Any) -> catalog.Tab
     return found
 
 
+def _calibrations_once(path: Path | None = None, *, only: bool = False) -> catalog.Table:
+    """The shipped calibrations stay as they are, too."""
+    if path is not None:
+        return _load_calibrations(path, only=only)
+    found: catalog.Table = _tables.get("calibrations", _load_calibrations)
+    return found
+
+
+def _published_once(template: Template, databases: Databases | None = None) -> PublishedRuns | None:
+    """What is expected of the published runs of a shipped template with the shipped calibrations."""
+    has_own = databases is not None and databases.calibrations_csv is not None
+    if has_own or template.path.parent != TEMPLATES:
+        return _published(template, databases)
+    if template.name not in _published_runs:
+        _published_runs[template.name] = template, _published(template)
+    of, found = _published_runs[template.name]
+    return found if of is template else _published(template, databases)
+
+
 def install() -> None:
     """Let the application read so from here on."""
     workbook_part.SheetXml = _parsed_once  # type: ignore[assignment, misc]
     workbook.in_memory = _computed_once
     workbook.Sheet = ReadOnceSheet  # type: ignore[misc]
     catalog._load = _load_once
+    catalog.load_calibrations = _calibrations_once
+    nearest.published_runs = expectation.published_runs = _published_once

@@ -6,23 +6,38 @@ from typing import Any
 
 from xdist.scheduler import LoadFileScheduling
 
-# Files that take 1.5 s and more, the longest first; most have few tests. By the number of tests, as xdist has it, those
+# Files that take 4 s and more, the longest first; most have few tests. By the number of tests, as xdist has it, those
 # would come last, and the other workers would wait for the last of them.
 LONG = (
-    "test_style", "test_update_merge", "test_lint_values", "test_report", "test_export_inputs", "test_lint_edited",
-    "test_diff", "test_scenario_add", "test_built_form", "test_lint", "test_update_databases", "test_update_notes",
-    "test_measure_clock", "test_cli", "test_check", "test_safe_files", "test_measure_cases", "test_sweep",
-    "test_report_command", "test_evaluate", "test_cases", "test_lint_form", "test_workbook", "test_measuring",
-    "test_pictures", "test_measure_flops", "test_report_drawing", "test_scenario_reach", "test_report_failing",
-    "test_update_worked", "test_scenarios", "test_update", "test_lint_references", "test_recalc", "test_edits",
+    "test_style", "test_programs", "test_search", "test_update_merge", "test_ingest", "test_scenario_remove",
+    "test_runs_table", "test_lint_values", "test_built_form", "test_report", "test_update_worked", "test_lint_edited",
+    "test_lint", "test_scenario_add", "test_update_notes", "test_safe_files", "test_scenario_purpose", "test_check",
+    "test_diff", "test_cli", "test_update_databases", "test_search_sheet", "test_export_inputs", "test_pictures",
+    "test_search_devices", "test_edits", "test_report_command", "test_report_drawing", "test_update", "test_workbook",
+    "test_best_plan", "test_api", "test_sweep", "test_lint_form", "test_report_failing", "test_added_sheet",
+    "test_scenario_rename", "test_lint_references", "test_unit_proof", "test_solve", "test_links", "test_measuring",
+    "test_measure_clock", "test_measure_flops", "test_evaluate", "test_sharing", "test_scenario_reach",
+    "test_sensitivity", "test_dependents", "test_backfill", "test_measure_cases",
 )  # fmt: skip
+PARTED = (
+    "test_workbook", "test_edits_by_libreoffice", "test_edits_update", "test_update_random", "test_edits",
+    "test_edits_by_hand",
+)  # fmt: skip
+"""Files whose slow tests take minutes together and share little: each test by itself, and before all others."""
 
 
 class LongestFirst(LoadFileScheduling):  # type: ignore[misc]  # xdist's types are not exported
     """As `--dist loadfile`, so that the workbook that a file's tests share is built once; long files begin first."""
 
+    def _split_scope(self, nodeid: str) -> str:
+        file, _, _ = nodeid.partition("::")
+        is_everyday = "not slow and" in self.config.option.markexpr
+        return nodeid if not is_everyday and file.endswith(tuple(f"/{name}.py" for name in PARTED)) else file
+
     def _assign_work_unit(self, node: Any) -> None:
         for name in reversed(LONG):
             if (file := f"tests/{name}.py") in self.workqueue:
                 self.workqueue.move_to_end(file, last=False)
+        for scope in [scope for scope in self.workqueue if "::" in scope][::-1]:
+            self.workqueue.move_to_end(scope, last=False)
         super()._assign_work_unit(node)

@@ -20,25 +20,8 @@ from planner.workbook.page import Live, Page
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, saved
-from tests.workbooks import write_plan
 
 KIND = "Found"
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A workbook of one scenario and one template."""
-    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], batch=8, n_chips=4, hbm_bandwidth=7e11)
-    return path.read_bytes()
-
-
-@pytest.fixture
-def plan(tmp_path: Path, built: bytes) -> Path:
-    """A copy of it to edit."""
-    path = tmp_path / "plan.xlsx"
-    path.write_bytes(built)
-    return path
 
 
 def found(page: Page, *values: float, live: str = "") -> None:

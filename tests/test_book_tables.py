@@ -15,17 +15,18 @@ import pytest
 from planner import data
 from planner.catalog.databases import Databases
 from planner.formulas import input_values, library
-from planner.formulas.evaluation import Results, evaluate
+from planner.formulas.evaluation import Results
 from planner.formulas.lookups import facts
+from planner.formulas.prepared import Prepared
 from tests.test_cases import HERE, read, worked_out
 
 BOOK = data.folder("hardware_db") / "scaling_book.csv"
 DIFFERENCES = HERE.parent / "docs" / "differences.md"
 LINES = read(HERE / "cases" / "book_tables.csv")
 load = functools.cache(library.load)
-found_for = functools.cache(
-    lambda name, model, chip, chips: facts(
-        load(name), model or None, chip or None, Databases(hardware_csv=chips, only=True)
+prepared_for = functools.cache(
+    lambda name, model, chip, chips: Prepared(
+        load(name), facts(load(name), model or None, chip or None, Databases(hardware_csv=chips, only=True))
     )
 )
 
@@ -34,7 +35,7 @@ def results(line: dict[str, str], chips: Path | None) -> Results:
     """A line's plan with the chips of a database: the book's, or the shipped one."""
     template = load(line["template"])
     given = input_values.values(template, [setting for setting in line["settings"].split(";") if setting])
-    return evaluate(template, found_for(line["template"], line["model"], line["hardware"], chips), given)
+    return prepared_for(line["template"], line["model"], line["hardware"], chips).results(given)
 
 
 @pytest.mark.parametrize("line", [pytest.param(each, id=f"{each['table']}: {each['line']}") for each in LINES])

@@ -22,8 +22,8 @@ from click.testing import CliRunner
 
 from planner import cli
 from planner.formulas import input_values, library
-from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
+from planner.formulas.prepared import Prepared
 
 HERE = Path(__file__).parent
 # Where the sources' own tables are, when they are at hand; each of their rows is mapped or waits.
@@ -46,7 +46,9 @@ def read(path: Path) -> list[dict[str, str]]:
 MAPPED = {source: read(HERE / "cases" / f"{source}.csv") for source in (*WORKS, "formulas", "by_hand")}
 CASES = [pytest.param(case, id=case["case_id"]) for cases in MAPPED.values() for case in cases]
 load = functools.cache(library.load)
-found_for = functools.cache(lambda name, model, hardware: facts(load(name), model or None, hardware or None))
+prepared_for = functools.cache(
+    lambda name, model, hardware: Prepared(load(name), facts(load(name), model or None, hardware or None))
+)
 
 
 def settings_of(case: dict[str, str]) -> list[str]:
@@ -63,9 +65,8 @@ def expected(case: dict[str, str]) -> object:
 @pytest.mark.parametrize("case", CASES)
 def test_case(case):
     """The template's row is the source's value."""
-    template = load(case["template"])
-    found = found_for(case["template"], case["model"], case["hardware"])
-    results = evaluate(template, found, input_values.values(template, settings_of(case)))
+    plan = prepared_for(case["template"], case["model"], case["hardware"])
+    results = plan.results(input_values.values(plan.template, settings_of(case)))
     assert results.value(case["output"]) == expected(case)
 
 

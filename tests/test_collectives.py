@@ -9,19 +9,20 @@ from collections import Counter
 import pytest
 
 from planner.formulas import library
-from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
+from planner.formulas.prepared import Prepared
 
 LINK = 45e9  # byte/s of a link, one way
 HOP = 1e-6  # s
 ARRAY = 2**30
 load = functools.cache(library.load)
+prepared = functools.cache(lambda chip: Prepared(load("collective"), facts(load("collective"), None, chip)))
 
 
 def time(collective, size, *, chip="tpu-v5p", name="collective_time", **values):
     """A row of `collective` for an array of one GiB, by default the time."""
     given = {"collective": collective, "array_bytes": ARRAY, "axis_size": size, "link_bandwidth": LINK} | values
-    return evaluate(load("collective"), facts(load("collective"), None, chip), given).value(name)
+    return prepared(chip).results(given).value(name)
 
 
 def path(start, end, size, wraps):

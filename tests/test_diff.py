@@ -23,7 +23,7 @@ from planner.xlsx.address import address
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.opc import Package
 from tests.test_lint import Seeded, fixture_built, fixture_plan, fixture_rows  # noqa: F401
-from tests.workbooks import write_plan
+from tests.workbooks import write_small
 from tests.xlsx_samples import package, sheet
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -63,7 +63,7 @@ def test_a_workbook_and_itself(pair: tuple[Path, Path]) -> None:
 def test_a_headline_of_two_sheets(tmp_path: Path) -> None:
     """Training and Inference both show the memory of a chip: each is compared with its own."""
     path = tmp_path / "both.xlsx"
-    write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["transformer", "training", "inference"])
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["transformer", "training", "inference"])
     assert invoked("diff", path, path) == (0, f"{path} and {path}: no differences\n")
 
 
@@ -72,7 +72,7 @@ def test_the_sheet_of_a_name_that_stands_on_several(tmp_path: Path) -> None:
     """Text, page and JSON say whose memory it is; a name of one sheet stands alone."""
     old, new = tmp_path / "old.xlsx", tmp_path / "new.xlsx"
     for path, chips in ((old, 8), (new, 16)):
-        write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["transformer", "training", "inference"],
+        write_small(path, ["llama3-8b"], ["tpu-v5e"], ["transformer", "training", "inference"],
                    n_chips=chips, mesh_fsdp=chips)  # fmt: skip
     moved = [line.split()[1] for line in invoked("diff", old, new)[1].partition("Headlines that moved")[2].splitlines()
              if line.strip() and line.startswith("  ")]  # fmt: skip

@@ -10,10 +10,10 @@ from click.testing import CliRunner
 
 from planner.cli import group
 from planner.formulas import expected, library
-from planner.formulas.evaluation import Results, evaluate
-from planner.formulas.following import with_followers
+from planner.formulas.evaluation import Results
 from planner.formulas.headlines import leading
 from planner.formulas.lookups import facts
+from planner.formulas.prepared import Prepared
 from planner.spoken import between, spoken
 
 TRAINING = ["training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512"]
@@ -36,7 +36,7 @@ def calc(*words: str) -> str:
 def plan_of(name: str, **more: float | str) -> Results:
     """A plan of a template."""
     template, (model, chip, values) = library.load(name), PLANS[name]
-    return evaluate(template, facts(template, model, chip), with_followers(template, {**values, **more}))
+    return Prepared(template, facts(template, model, chip)).results({**values, **more})
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
 from tests.read_once import recalculate_once
-from tests.workbooks import few_rows
+from tests.workbooks import few_rows, smaller
 
 ROOT = Path(__file__).parent.parent
 ALL = "FGH"  # the columns of the three scenarios
@@ -89,9 +89,7 @@ def small_workbook() -> bytes:
     models, chips = ("llama3-70b", "mixtral-8x7b"), ("tpu-v5e", "h100-sxm")
     plan = plan_of(models[:1], chips, ["inference"], None, ["n_chips=16"], few_rows(models, chips))
     third = replace(plan.scenarios[0], id="mixtral", model=models[1], values={"n_chips": 16.0})
-    small = replace(plan, scenarios=[*plan.scenarios, third], comparison=plan.comparison[:6])
-    small.__dict__["sweeps"] = [replace(sweep, axes=sweep.axes[:1]) for sweep in plan.sweeps]  # a cached property
-    return build(small)
+    return build(smaller(replace(plan, scenarios=[*plan.scenarios, third])))
 
 
 @pytest.fixture(name="built", scope="session")

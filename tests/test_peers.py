@@ -8,17 +8,18 @@ import pytest
 
 from planner import catalog
 from planner.formulas import library
-from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
+from planner.formulas.prepared import Prepared
 
 GIB = 2**30
 load = functools.cache(library.load)
+prepared = functools.cache(lambda name, model, chip: Prepared(load(name), facts(load(name), model, chip)))
 MODELS = catalog.load_models()
 
 
 def plan(template, model=None, chip=None, **values):
     """The results of one plan."""
-    return evaluate(load(template), facts(load(template), model, chip), values)
+    return prepared(template, model, chip).results(values)
 
 
 def decode(model="llama3-70b", chip="h100-sxm", **values):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,8 @@ from planner.report.write import FORMATS, made, write
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from tests.reports import FOREIGN, default_workbook, hostile_workbook
+
+gathered = functools.cache(gather)
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +88,11 @@ def test_a_house_style(tmp_path: Path, default: ReportData) -> None:
         (["{book}", "-o", "{tmp}/no/such/folder/report.html"], "report.html"),
     ],
 )
-def test_bad_input_gets_one_line(tmp_path: Path, arguments: list[str], said: str) -> None:
-    """What is wrong, where, exit code 2, and no report written."""
+def test_bad_input_gets_one_line(
+    tmp_path: Path, arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is wrong, where, exit code 2, and no report written; the workbook is read once for all."""
+    monkeypatch.setattr("planner.report.write.gather", gathered)
     (tmp_path / "broken.html").write_text("first\n{% if %}\n")
     (tmp_path / "unknown.html").write_text("first\n{{ report.nothing.at_all }}\n")
     (tmp_path / "broken.typ").write_text("#let = nothing\n")

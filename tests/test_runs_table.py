@@ -17,7 +17,7 @@ from planner.report.gather import gather
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, measurement
 from tests.libreoffice import converted, needs_libreoffice, recalculated
-from tests.workbooks import write_plan
+from tests.workbooks import write_small
 
 ID = "llama3_8b_on_tpu_v5e"
 
@@ -26,7 +26,7 @@ ID = "llama3_8b_on_tpu_v5e"
 def plan(tmp_path: Path) -> Path:
     """A small workbook that serves a model on a chip."""
     path = tmp_path / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
     return path
 
 
@@ -202,7 +202,7 @@ def test_a_diff_tells_a_run_that_is_new(plan: Path, tmp_path: Path) -> None:
 def test_a_rate_is_said_as_a_rate(tmp_path: Path) -> None:
     """Tokens a second of a training run, which its sheet has in millions, are no time in a line for a person."""
     path = tmp_path / "training.xlsx"
-    write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["training"], n_chips=256)
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["training"], n_chips=256)
     done = record(path, "--tokens-per-second", "1000000")
     assert "Tokens a second 1,000,000, " in done.output
     assert " h, " not in done.output

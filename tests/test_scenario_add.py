@@ -24,7 +24,7 @@ from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.worksheet import as_wide
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.read_once import recalculate_once
-from tests.workbooks import agree, write_plan
+from tests.workbooks import agree, write_plan, write_small
 
 NEW = 7  # the column of the new scenario, right of the one that was built
 Edit = Callable[[openpyxl.Workbook], None]
@@ -34,7 +34,7 @@ Edit = Callable[[openpyxl.Workbook], None]
 def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A workbook of one scenario and one template."""
     path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], batch=8, n_chips=4, hbm_bandwidth=7e11)
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], batch=8, n_chips=4, hbm_bandwidth=7e11)
     return path.read_bytes()
 
 

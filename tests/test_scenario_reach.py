@@ -16,7 +16,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 
 from planner.cli import group
 from tests.test_scenario_add import edit, row_of
-from tests.workbooks import write_plan
+from tests.workbooks import write_small
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Added:
 def added(tmp_path_factory: pytest.TempPathFactory) -> Added:
     """One more scenario where a person has set areas, rules and views over those of before."""
     path = tmp_path_factory.mktemp("reach") / "plan.xlsx"
-    write_plan(path, ["llama3-8b", "gemma-7b"], ["tpu-v5e", "tpu-v5p"], ["inference"], n_chips=8)
+    write_small(path, ["llama3-8b", "gemma-7b"], ["tpu-v5e", "tpu-v5p"], ["inference"], n_chips=8)
     edit(path, work)
     before = openpyxl.load_workbook(path)
     done = CliRunner().invoke(group, ["scenario", "add", str(path), "mine"])

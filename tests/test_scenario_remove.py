@@ -30,7 +30,7 @@ from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.worksheet import Worksheet
 from tests.libreoffice import needs_libreoffice, recalculated, saved
 from tests.test_scenario_add import edit, row_of
-from tests.workbooks import agree, write_plan
+from tests.workbooks import agree, write_plan, write_small
 
 IDS = ["llama3_8b_on_tpu_v5e", "llama3_8b_on_tpu_v5p", "llama3_8b_on_tpu_v6e"]
 CHIPS = ["tpu-v5e", "tpu-v5p", "tpu-v6e"]
@@ -41,7 +41,7 @@ Contents = dict[tuple[str, int, int], tuple[Any, ...]]
 def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A workbook of three scenarios and one template."""
     path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], CHIPS, ["inference"], n_chips=4)
+    write_small(path, ["llama3-8b"], CHIPS, ["inference"], n_chips=4)
     return path.read_bytes()
 
 
@@ -97,6 +97,7 @@ def test_the_rest_is_as_a_build_without_it(plan: Path, tmp_path: Path, gone: int
 
     But for the Comparison, whose cases stay on the first chip that the workbook was built for.
     """
+    write_plan(plan, ["llama3-8b"], CHIPS, ["inference"], n_chips=4)
     done = run("scenario", "remove", plan, IDS[gone])
     assert done.exit_code == 0, done.output
     fresh = tmp_path / "fresh.xlsx"

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from planner.book.reading import read_plan
 from planner.cli import group
 from tests.test_scenario_add import edit
-from tests.workbooks import write_plan
+from tests.workbooks import write_small
 
 GOLDEN = Path(__file__).parent / "golden"
 IDS = ["llama3_8b_on_tpu_v5e", "llama3_8b_on_tpu_v5p"]
@@ -21,7 +21,7 @@ IDS = ["llama3_8b_on_tpu_v5e", "llama3_8b_on_tpu_v5p"]
 def fixture_plan(tmp_path: Path) -> Path:
     """A workbook of two scenarios without a name."""
     path = tmp_path / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["tpu-v5e", "tpu-v5p"], ["inference"], n_chips=4)
+    write_small(path, ["llama3-8b"], ["tpu-v5e", "tpu-v5p"], ["inference"], n_chips=4)
     return path
 
 

@@ -19,7 +19,7 @@ from planner.formulas import library
 from planner.formulas.evaluation import Facts
 from planner.formulas.sensitivity import Elasticity, Sensitivity, sensitivity
 from tests.pages import run
-from tests.workbooks import write_plan
+from tests.workbooks import write_small
 
 HEADER = "name,label,unit,kind,formula,source,note\n"
 KNOWN = """\
@@ -156,7 +156,7 @@ def test_refusals(line: str, said: str, tmp_path: Path) -> None:
 def test_a_workbooks_scenarios_are_the_templates_plans(tmp_path: Path) -> None:
     """The elasticities of a scenario are those of its template at the scenario's values; an edited one is not told."""
     path = tmp_path / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["tpu-v5e", "h100-sxm"], batch=16)
+    write_small(path, ["llama3-8b"], ["tpu-v5e", "h100-sxm"], ["inference"], batch=16)
     frame = planner.sensitivity(path)
     keys = dict(zip(planner.read(path).scenarios.hardware, planner.read(path).scenarios.index, strict=True))
     for chip, key in keys.items():
@@ -185,7 +185,7 @@ def test_the_command_prints_and_writes(tmp_path: Path) -> None:
 def test_elasticities_are_written_into_the_workbook(tmp_path: Path) -> None:
     """With --write a workbook has a sheet of them with a tornado for each scenario, and the next takes its place."""
     path = tmp_path / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["h100-sxm", "tpu-v6e"], ["inference"], batch=16, n_chips=4)
+    write_small(path, ["llama3-8b"], ["h100-sxm", "tpu-v6e"], ["inference"], batch=16, n_chips=4)
     told = of_scenarios(path, "decode_step_time_expected")
     for _ in range(2):
         done = CliRunner().invoke(group, ["sensitivity", str(path), "--write", "--of", "decode_step_time_expected"])

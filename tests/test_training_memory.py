@@ -8,8 +8,9 @@ from typing import NamedTuple
 import pytest
 
 from planner.formulas import library
-from planner.formulas.evaluation import Results, evaluate
+from planner.formulas.evaluation import Results
 from planner.formulas.lookups import facts
+from planner.formulas.prepared import Prepared
 
 GIB = 2**30
 TITAN = "torchtitan, benchmarks/llama3_h100_202412_torchtitan.md"
@@ -86,7 +87,7 @@ PEAKS = [
 def results(model: str, chip: str, inputs: dict[str, float | str]) -> Results:
     """All numbers of a training plan."""
     template = library.load("training")
-    return evaluate(template, facts(template, model, chip), inputs)
+    return Prepared(template, facts(template, model, chip)).results(inputs)
 
 
 def off_by(peak: Peak, name: str) -> float:

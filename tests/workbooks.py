@@ -6,6 +6,7 @@ import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +29,7 @@ CALCULATION_SHEETS = {
     "Transformer": "transformer", "Training": "training", "Inference": "inference", "Collectives": "collectives",
 }  # fmt: skip
 ROOT = Path(__file__).parent.parent
+MODELS = ("llama3-8b", "llama3-70b", "gemma-7b", "mixtral-8x7b")  # of the small workbooks
 CHIPS = ("tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "h100-sxm", "a100-sxm-80")
 Grid = Mapping[str, Mapping[str, Value]]
 
@@ -40,6 +42,32 @@ def write_plan(
     plan, data = built(tuple(models), tuple(chips), words, tuple(templates))
     path.write_bytes(data)
     return plan
+
+
+def write_small(
+    path: Path, models: Sequence[str], chips: Sequence[str], templates: Sequence[str], **settings: object
+) -> BuildPlan:
+    """The same of few models and chips, without what makes a workbook large: see `smaller`."""
+    plan, data = small(tuple(models), tuple(chips), tuple(f"{name}={value}" for name, value in settings.items()),
+                       tuple(templates))  # fmt: skip
+    path.write_bytes(data)
+    return plan
+
+
+@cache
+def small(
+    models: tuple[str, ...], chips: tuple[str, ...], settings: tuple[str, ...], templates: tuple[str, ...]
+) -> tuple[BuildPlan, bytes]:
+    """A small plan of some MODELS and CHIPS, and its workbook, built once for all tests of a process."""
+    plan = smaller(plan_of(models, chips, templates, None, settings, few_rows(MODELS, (*CHIPS, "h200-sxm"))))
+    return plan, build(plan)
+
+
+def smaller(plan: BuildPlan) -> BuildPlan:
+    """A plan with one axis of each sweep and a few cases of the Comparison: those are half of a workbook's cells."""
+    made = replace(plan, comparison=plan.comparison[:6])
+    made.__dict__["sweeps"] = [replace(sweep, axes=sweep.axes[:1]) for sweep in plan.sweeps]  # a cached property
+    return made
 
 
 def write_comparison(path: Path) -> BuildPlan:
