@@ -115,8 +115,8 @@ class OwnFit:
         while told := [name for name in moved if not self._is_untold(name)]:
             spread = self.spread(moved, self.weights)
             without = {name: value for name, value in moved.items() if name not in told}
-            left_out = self._of_runs(self.left_out(moved), spread).sum()
-            if len(self.runs) > 1 and left_out < self._of_runs(self.residuals(without), spread).sum():
+            here, left_out = (self._of_runs(each, spread) for each in (self.residuals(without), self.left_out(moved)))
+            if len(self.runs) > 1 and 2 * (here - left_out).sum() > WORTH:
                 break
             moved = {name: value for name, value in moved.items() if name != told[-1]}
         return moved
