@@ -30,7 +30,7 @@ def operation(name: str, template: str, output: str, **values: float | str) -> R
 
 
 def plans(kind: str) -> list[Run]:
-    """Thirty plans of a kind: published ones, matmuls from small to large, collectives from latency to bandwidth."""
+    """Thirty plans of a kind: published ones, matmuls and attention of many sizes, collectives of all payloads."""
     rng = np.random.default_rng(7)
     if kind == "matmul":
         sizes = 2.0 ** rng.integers(6, 14, (30, 3))
@@ -38,6 +38,19 @@ def plans(kind: str) -> list[Run]:
             operation(f"matmul {at}", "matmul", "expected_time", tokens=b, d_in=d, d_out=f)
             for at, (b, d, f) in enumerate(sizes)
         ]
+    if kind == "attention":  # in turns a prompt and a step of decoding
+        lengths, batches, groups = (
+            2.0 ** rng.integers(9, 14, 30),
+            2.0 ** rng.integers(0, 5, 30),
+            2.0 ** rng.integers(0, 3, 30),
+        )
+        return [
+            operation(
+                f"attention {at}", "attention", "expected_time", batch=b * 4 if at % 2 else b, n_heads=32.0,
+                query_len=1.0 if at % 2 else length, kv_len=length, n_kv_heads=32.0 / g, head_dim=128.0,
+            )
+            for at, (length, b, g) in enumerate(zip(lengths, batches, groups, strict=True))
+        ]  # fmt: skip
     if kind == "collective":
         names = ("all_gather", "all_reduce", "all_to_all")
         return [

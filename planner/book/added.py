@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
+from types import MappingProxyType
 from typing import NamedTuple
 
 from planner.book.sheet import SEARCHED, Sheet
@@ -37,6 +38,12 @@ class Added(NamedTuple):
         return self.said == self.digest
 
 
+def is_as_written_but(each: Added, values: Mapping[Position, object]) -> bool:
+    """Whether all cells of a sheet would be as planner wrote them if some had these values."""
+    found = _marked(each.sheet)
+    return found is not None and _digest(each.sheet, found[0], values) == each.said
+
+
 def mark(kind: str, charts: int, digest: str = UNSIGNED) -> str:
     """What the third row of such a sheet says."""
     told = "Values of one moment. planner replaces this sheet by a newer one, unless you typed on it."
@@ -51,14 +58,16 @@ def added(sheets: Iterable[Sheet]) -> Iterator[Added]:
             yield Added(said["kind"], sheet, int(said["charts"]), said["digest"], _digest(sheet, at))
 
 
-def _digest(sheet: Sheet, marked: Position) -> str:
+def _digest(sheet: Sheet, marked: Position, instead: Mapping[Position, object] = MappingProxyType({})) -> str:
     """A digest of all cells of a sheet but that of its mark: of numbers 15 digits, of formulas only where they are.
+
+    `instead` are values that count in the place of the cells' own.
 
     A formula's references follow what they refer to, so it reads otherwise where nobody has touched it.
     """
     said = []
     for at, cell in sorted(sheet.cells.items()):
-        value = sheet.values.get(at)
+        value = instead.get(at, sheet.values.get(at))
         if at != marked and (cell.kind or value not in (None, "")):
             said.append((*at, "=" if cell.kind else f"{value:.15g}" if is_number(value) else str(value)))
     return hashlib.sha256(repr(said).encode()).hexdigest()[:DIGITS]

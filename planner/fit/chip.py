@@ -32,6 +32,7 @@ LEAST_SPREAD = 0.02  # of runs about their fit: no timing says more
 WIDE = 0.5  # spread of the logarithm of what differs most between machines: latencies, overheads, exposures
 UNTOLD = 1.0  # the same of what no published run tells
 NARROW = 2.0  # spread of an efficiency's, over that of the runs
+FEWEST = 6  # runs of which one alone isn't believed
 USED = 4.0  # spreads about the fit within which a run counts as used
 TRIED = (0.05, 0.2, 0.5, 2.0, 5.0, 20.0)  # times what is known of a parameter: where it is tried first
 FURTHEST = 100.0  # times that a parameter may be moved
@@ -82,14 +83,55 @@ class OwnFit:
         left = [name for name in names if self.known.get(name, 0) > 0 and self.tells(name)]
         while left:
             spread = self.spread(moved, self.weights)
-            before = self._cost(moved, spread)
-            tried = [self._solved(self._start(moved, name, spread), spread, self.weights) for name in left]
+            tried = {name: self._solved(self._start(moved, name, spread), spread, self.weights) for name in left}
+            gains = {name: self._gain(name, moved, each, spread) for name, each in tried.items()}
+            worth = [name for name, gain in gains.items() if 2 * gain > WORTH * (1 + math.log(count))]
+            if not worth:
+                break
+            best = min(worth, key=lambda name: self._cost(tried[name], spread))
+            moved = tried[best]
+            left.remove(best)
+        return self._settled(self._borne_out(self._pruned(moved, WORTH * (1 + math.log(count)))), self.weights)
+
+    def _pruned(self, moved: dict[str, float], worth: float) -> dict[str, float]:
+        """What is moved, without what isn't worth it any more: a later one may say the same better."""
+        while len(moved) > 1:
+            spread = self.spread(moved, self.weights)
+            here = self._cost(moved, spread)
+            others = [{name: value for name, value in moved.items() if name != left} for left in moved]
+            tried = [self._solved(each, spread, self.weights) for each in others]
             best = min(tried, key=lambda each: self._cost(each, spread))
-            if 2 * (before - self._cost(best, spread)) < WORTH * (1 + math.log(count)):
+            if 2 * (self._cost(best, spread) - here) > worth:
                 break
             moved = best
-            left = [name for name in left if name not in moved]
-        return self._settled(moved, self.weights)
+        return moved
+
+    def _borne_out(self, moved: dict[str, float]) -> dict[str, float]:
+        """What is moved, without what doesn't help with runs that are left out: the last of it goes before the first.
+
+        One run alone bears nothing out: it may be the chip that differs, or the run. A parameter of which no published
+        run tells stays even so: one run of its kind may be all that there is.
+        """
+        while told := [name for name in moved if not self._is_untold(name)]:
+            spread = self.spread(moved, self.weights)
+            without = {name: value for name, value in moved.items() if name not in told}
+            here, left_out = (self._of_runs(each, spread) for each in (self.residuals(without), self.left_out(moved)))
+            if len(self.runs) > 1 and 2 * (here - left_out).sum() > WORTH:
+                break
+            moved = {name: value for name, value in moved.items() if name != told[-1]}
+        return moved
+
+    def _gain(self, name: str, before: Mapping[str, float], after: Mapping[str, float], spread: float) -> float:
+        """What moving a parameter gains in log likelihood, without the run that gains most where there are others.
+
+        Else a parameter that few runs tell would be moved for one that is far off. Of a parameter of which no published
+        run tells every run counts: a kind of operation may have one alone.
+        """
+        gain = self._cost(before, spread) - self._cost(after, spread)
+        if len(self.runs) < FEWEST or self._is_untold(name):
+            return gain
+        each = [self._of_runs(self.residuals(moved), spread) for moved in (before, after)]
+        return gain - float((each[0] - each[1]).max())
 
     def left_out(self, moved: Mapping[str, float]) -> Numbers:
         """The residuals of the runs, each as it is when what is moved is fitted to the others."""
@@ -107,7 +149,8 @@ class OwnFit:
         counted = self.residuals(moved)[weights > 0]
         of_runs = SPREAD_OF_MEDIAN * float(np.median(np.abs(counted - np.median(counted)))) if counted.size else 0.0
         n = float((weights**2).sum())
-        return max(LEAST_SPREAD, math.sqrt((BEFORE * self.usual**2 + n * of_runs**2) / (BEFORE + n)))
+        before = BEFORE**2 / (BEFORE + n)  # many runs tell it alone: else the priors of parameters would count too much
+        return max(LEAST_SPREAD, math.sqrt((before * self.usual**2 + n * of_runs**2) / (before + n)))
 
     def is_used(self, moved: Mapping[str, float]) -> NDArray[np.bool_]:
         """Whether each run lies near enough to the fit to have told it something."""
@@ -137,9 +180,14 @@ class OwnFit:
             found = self._solved(found, self.spread(found, weights), weights)
         return found
 
+    @staticmethod
+    def _is_untold(name: str) -> bool:
+        """Whether no published run tells of a parameter."""
+        return (COMMON, name) in UNMEASURED
+
     def _before(self, name: str) -> float:
         """The spread of the logarithm of a parameter before any run of one's own."""
-        if (COMMON, name) in UNMEASURED:
+        if self._is_untold(name):
             return UNTOLD
         return NARROW * self.usual if name.endswith("_efficiency") else WIDE
 
@@ -152,6 +200,11 @@ class OwnFit:
         """Minus the logarithm of the likelihood of the runs and of what is known before."""
         scaled = self._scaled(moved, spread, self.weights)
         return float(_student(scaled**2, len(self.runs))[0].sum() / 2)
+
+    def _of_runs(self, residuals: Numbers, spread: float) -> Numbers:
+        """Minus the logarithm of the likelihood of each run."""
+        found: Numbers = _student((residuals / spread * self.weights) ** 2, len(self.runs))[0] / 2
+        return found
 
     def _solved(self, start: Mapping[str, float], spread: float, weights: Numbers) -> dict[str, float]:
         """The likeliest numbers of some parameters: of two that are found, from the start and from all runs' middle."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +18,7 @@ from planner.fit.runs import OWN, runs_of_csv, runs_of_workbook
 from planner.fit.stack import OwnCalibration, OwnRun, fitted_stacks
 from planner.scenario.export import export
 from planner.update.update import update_file
-from planner.validation.runs import models_of
+from planner.validation.runs import Run, models_of
 from planner.workbook import added_sheet
 from planner.xlsx.atomic import locked, write_atomically
 from planner.xlsx.opc import Package
@@ -54,7 +54,7 @@ class FittedFile:
             with locked(into):
                 package = Package.read(into)
                 fill = partial(sheet.write, found=self.stacks, skipped=self.skipped, origin=self.origin)
-                added_sheet.put(package, sheet.KIND, sheet.PURPOSE, fill)
+                added_sheet.put(package, sheet.KIND, sheet.PURPOSE, fill, sheet.may_replace)
                 package.write(into)
 
 
@@ -68,13 +68,16 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
         raise UserError(f"{name!r} is a stack or a calibration already", remedy="give yours another with --name")
     is_workbook = path.suffix.lower() in WORKBOOKS
     with TemporaryDirectory(prefix="fit-") as folder:
-        given, comparison = _of_workbook(path, databases, Path(folder)) if is_workbook else (databases, None)
+        given, comparison, aside = (
+            _of_workbook(path, databases, Path(folder)) if is_workbook else (databases, None, set[sheet.Key]())
+        )
         models = models_of(given)
         runs, devices = (
             runs_of_csv(path, given, models, chip)
             if comparison is None
             else runs_of_workbook(comparison, given, models)
         )
+        runs = [_without(run, aside) for run in runs]
         named = [replace(run, source=path.name) if run.source == OWN else run for run in runs]
         found = fitted_stacks([run for run in named if not run.fault], given, models, name)
     stacks = [own for own in found if any(each.is_used for each in own.runs)]
@@ -90,8 +93,16 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
     return FittedFile(stacks, skipped, origin, databases, is_workbook)
 
 
-def _of_workbook(path: Path, databases: Databases, folder: Path) -> tuple[Databases, ComparisonSheet]:
-    """The Comparison of a workbook, and its own models and chips beside those given, as CSVs in a folder."""
+def _without(run: Run, aside: Collection[sheet.Key]) -> Run:
+    """The run, with a fault where a person set it to 0."""
+    return replace(run, fault=sheet.BY_HAND) if sheet.key_of(run.id, run.measured) in aside else run
+
+
+def _of_workbook(
+    path: Path, databases: Databases, folder: Path
+) -> tuple[Databases, ComparisonSheet, Collection[sheet.Key]]:
+    """The Comparison of a workbook, its own models and chips beside those given, as CSVs in a folder, and the runs that
+    a person set aside."""
     with locked(path):
         package = Package.read(path)
         plan = read_plan(package)
@@ -103,4 +114,4 @@ def _of_workbook(path: Path, databases: Databases, folder: Path) -> tuple[Databa
         databases, models_csv=databases.models_csv or files.get("models"),
         hardware_csv=databases.hardware_csv or files.get("hardware"),
     )  # fmt: skip
-    return given, find(package, plan.book.parsed)
+    return given, find(package, plan.book.parsed), sheet.set_aside(plan.book.sheets.values())

@@ -15,6 +15,7 @@ from planner.validation.runs import Run
 
 OF_NOISE = {"noisy", "drift", "few_samples"}
 ENOUGH = 3  # sound runs of a template: the middle of three is one that another stands for
+COUNTS_HALF = "counts half"  # what is said of one that joined
 COUNTS = 0.5  # of a sound run, that a noisy one counts
 FLAGGED = "flagged: "  # how the fault of a run begins whose guards failed
 
@@ -23,7 +24,7 @@ def with_noisy(runs: Sequence[Run]) -> list[Run]:
     """The runs, those that are flagged for noise alone without their fault where their template has few others."""
     sound = Counter((run.hardware, run.template) for run in runs if not run.fault)
     return [
-        replace(run, fault="", weight=COUNTS, noted=f"{run.fault}; counts half")
+        replace(run, fault="", weight=COUNTS, noted=f"{run.fault}; {COUNTS_HALF}")
         if _is_noisy(run) and sound[run.hardware, run.template] < ENOUGH
         else run
         for run in runs

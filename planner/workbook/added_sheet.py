@@ -35,16 +35,24 @@ FIRST_ROW = 5  # the first row that is the writer's
 LONGEST_NAME = 31
 
 
-def put(package: Package, kind: str, purpose: str, write: Callable[[Page], None]) -> str:
+def _is_as_written(sheet: Added) -> bool:
+    return sheet.is_as_written
+
+
+def put(
+    package: Package, kind: str, purpose: str, write: Callable[[Page], None],
+    may_replace: Callable[[Added], bool] = _is_as_written,
+) -> str:  # fmt: skip
     """Put a sheet of a kind, such as `Search`, into a package, in place; returns the name of its tab.
 
     `purpose` is the line below its title. `write` fills the page from `FIRST_ROW` on: cells, links, charts, widths, the
     first cell that scrolls. A formula on it is computed with all of the workbook. The sheet of the same kind that
-    planner wrote before is replaced where it stands, if nobody typed or drew on it; else the new one is the last sheet,
-    under another name if need be. Raises UserError as reading a package's sheets does.
+    planner wrote before is replaced where it stands, if nobody typed or drew on it (or only what `may_replace` allows);
+    else the new one is the last sheet, under another name if need be. Raises UserError as reading a package's sheets
+    does.
     """
     sheets = {name: Sheet(name, at, xml) for at, (name, xml) in enumerate(parse_sheets(package).items())}
-    same = (each for each in added(sheets.values()) if each.kind == kind and each.is_as_written)
+    same = (each for each in added(sheets.values()) if each.kind == kind and may_replace(each))
     old = next((each.sheet.name for each in same if _is_alone(package, each)), None)
     name = old or _free_name(package, kind)
     book = Workbook()
