@@ -7,17 +7,17 @@ from copy import deepcopy
 
 from planner.update.threeway import ThreeWay
 from planner.xlsx.drawings import ANCHORS, first_row, last_row, push_down
-from planner.xlsx.moved_cells import restyled, with_moved_formulas
+from planner.xlsx.moved_cells import with_moved_formulas
 from planner.xlsx.moved_parts import move_around_rows, move_chart
 from planner.xlsx.named_ranges import PRINTED, reshape_names
 from planner.xlsx.opc import Package
 from planner.xlsx.references import references
 from planner.xlsx.relationships import OFFICE, copy_part, link
-from planner.xlsx.sheet_rules import with_looks
+from planner.xlsx.sheet_rules import without_drawing
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import add_sheet
 from planner.xlsx.worksheet import Worksheet
-from planner.xlsx.xmltree import Element, children, every, parse, written
+from planner.xlsx.xmltree import Element, every, parse, written
 
 _ID = f"{{{OFFICE}}}id"
 
@@ -96,14 +96,8 @@ def add(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int
     """A sheet that the old workbook has not, behind the one that it stands behind in the fresh one."""
     fresh, name, moves = merge.fresh.sheets[kind], merge.names[kind], merge.fresh.moves
     moved, _ = with_moved_formulas(SheetXml(fresh.xml), fresh.name, moves)
-    new = Worksheet(moved)
-    new.rows = restyled(new.rows, styles)
+    new = without_drawing(moved, styles, dxfs)
     move_around_rows(new.root, fresh.name, moves)
-    formats = children(new.root, "conditionalFormatting")
-    for old, coloured in zip(formats, with_looks(formats, dxfs), strict=True):
-        new.root.replace(old, coloured)
-    for drawing in children(new.root, "drawing"):
-        new.root.remove(drawing)
     drawings = _drawings(merge.fresh.package, fresh.name)
     part = add_sheet(merge.package, name, new.xml(), _behind(merge, fresh.name))
     if drawings:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from planner.catalog.calibrations import stated_calibrations
 from planner.catalog.databases import Databases
-from planner.validation.judged import Judged, judged, without_own_source
-from planner.validation.null_model import with_null
+from planner.validation.judged import Judged, judged, with_null, without_own_source
 from planner.validation.prediction import predicted
 from planner.validation.runs import Run, models_of, read, shipped
 

@@ -5,22 +5,26 @@ Predicted is what to expect, with its range and its bound.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from openpyxl.workbook import Workbook
 from openpyxl.workbook.defined_name import DefinedName
 
-from planner.compare.comparison_cases import ComparisonCase
-from planner.compare.comparison_sheet import IDENTITY, KEY, MARKER, MARKERS
+from planner.compare.comparison_cases import SHAPES, ComparisonCase
+from planner.compare.comparison_sheet import IDENTITY, KEY, MARKER, MARKERS, NOTE, NOTE_LABEL, RESULTS, SHOWN
 from planner.compare.comparison_sheet import SHEET as NAME
-from planner.formulas.template import Row, Template
-from planner.workbook import layout
+from planner.compare.prediction import COMM, NEEDS
+from planner.formulas import library
+from planner.formulas.template import CALCULATED, Row, Template
+from planner.workbook import display_units, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.case_table import CaseColumns
+from planner.workbook.cell_styles import number_format, row_format
 from planner.workbook.comparison_charts import FIRST_ROW, HEADER_ROW, ComparisonCharts
-from planner.workbook.comparison_results import ResultColumns
-from planner.workbook.formula_texts import DatabaseSheets, in_row, or_blank
+from planner.workbook.display_units import shown_format
+from planner.workbook.formula_texts import DatabaseSheets, calculated, in_row, or_blank
 from planner.workbook.inputs_sheet import NAME as INPUTS
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import GREY, Live, Page, whole_as_int
@@ -158,3 +162,144 @@ def _validate(sheet: Comparison, databases: DatabaseSheets, templates: Sequence[
     lists |= {name: databases["dtypes"].ids for name in sheet.table.columns if name.endswith("_dtype")}
     for name, source in lists.items():
         sheet.page.choose(sheet.reach(name), source, name, "Choose from the list.")
+
+
+# of a case whose template hasn't the row
+ABSENT = {
+    "flops": "0", "compute_time": "0", "memory_time": "lower_bound_time", "expected_time": "lower_bound_time",
+    "n_chips": "1",
+}  # fmt: skip
+# of no case that hasn't them
+UNTYPED = ("expected_time", "expected_time_low", "expected_time_high", "payload_bytes", "bus_bytes")
+PERCENT = ("roofline_share", "mfu", "spread")
+OPEN = ("shape", "dtype", "time_ratio", "roofline_share", "mfu", "flags", "bound", NOTE)  # and what is shown
+MEASURED = "measured_time"
+OWN = {"shape": "Shape", "dtype": "Dtype", "bound": "Bound by", NOTE: NOTE_LABEL}
+
+
+@dataclass(frozen=True)
+class ResultColumns:
+    """The columns from `first` on; `working` are those of the case's own quantities."""
+
+    page: Page
+    first: int
+    working: Mapping[str, int]
+    efficiencies: Mapping[str, str]  # of the chosen scenario, where the plan has them
+    constant: Callable[[str], str]  # the cell of a constant on Inputs
+
+    @cached_property
+    def template(self) -> Template:
+        """The rows that are laid across."""
+        return library.load(RESULTS)
+
+    @cached_property
+    def columns(self) -> dict[str, int]:
+        """Machine name -> column, from left to right."""
+        rows = [row for row in self.template.rows if row.name not in {*self.working, *UNTYPED}]
+        laid = [name for row in rows for name in (row.name, *([row.name + SHOWN] if row.display else []))]
+        names = ["shape", "dtype", *laid, "bound", NOTE]
+        return {name: column for column, name in enumerate(names, start=self.first)}
+
+    @property
+    def typed(self) -> list[str]:
+        """The columns that measure and backfill write."""
+        return [name for name in self.columns if self._kind(name) == "input" and not name.endswith("_efficiency")]
+
+    def header(self, at: int) -> None:
+        """Labels with units in row `at`, machine names below."""
+        for name, column in self.columns.items():
+            row = self.template.by_name.get(name.removesuffix(SHOWN))
+            unit = "" if row is None else row.said_in if name.endswith(SHOWN) else row.unit
+            self.page.heads(at, column, f"{row.label} ({unit})" if row else OWN[name], name, right=row is not None)
+        closed = [name for name in self.columns if not name.endswith(SHOWN) and name not in OPEN]
+        self.page.close_columns([self.columns[name] for name in closed])
+
+    def case(self, at: int, case: ComparisonCase) -> None:
+        """Write the columns of one case; a column is blank where the case's template can't fill it."""
+        cells = _Cells(self, case.template, at)
+        for name, column in self.columns.items():
+            for value, style, form in self._content(name, cells):
+                self.page.put(at, column, value, style, form)
+
+    def _content(self, name: str, cells: _Cells) -> Iterator[tuple[object, str, str | None]]:
+        own = {"shape": cells.shape, "dtype": cells.dtype, "bound": cells.bound}
+        if name.endswith(SHOWN):
+            shown = name.removesuffix(SHOWN)
+            yield self._shown(shown, cells), "plan_output", shown_format(self.template.by_name[shown])
+        elif name in own:
+            yield (Live(own[name]) if own[name] else None), "plan_formula_text", "@"
+        elif name == NOTE:
+            yield None, "plan_case", "@"
+        else:
+            row = self.template.by_name[name]
+            form = "0.0%" if name in PERCENT else row_format(row)
+            if row.kind in CALCULATED:
+                yield (Live(self._calculated(row, cells)) if cells.has(name) else None), "plan_output", form
+            elif name in self.efficiencies:
+                yield Live(self.efficiencies[name]), "plan_cross", form
+            elif name.endswith("_efficiency"):
+                yield 1, "plan_input", form
+            else:
+                yield None, "plan_measured", "@" if row.unit == "text" else number_format(row.unit)
+
+    def _calculated(self, row: Row, cells: _Cells) -> str:
+        """A row's formula; blank until the case is measured where it reads the measured time."""
+        text = calculated(row, cells)
+        return f'IF({cells(MEASURED)}="","",{text})' if MEASURED in row.reads else text
+
+    def _shown(self, name: str, cells: _Cells) -> Live | None:
+        """A time in the unit that people say: blank where there is none yet."""
+        if not cells.has(name):
+            return None
+        time, (unit,) = address(cells.at, self.columns[name]), display_units.needed([self.template.by_name[name]])
+        shown = f"{time}/{self.constant(unit.name)}"
+        return Live(f'IF({time}="","",{shown})' if name == MEASURED else shown)
+
+    def _kind(self, name: str) -> str:
+        return self.template.by_name[name].kind if name in self.template.by_name else ""
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of one case's row: called with a name, the reference that a formula has for it."""
+
+    results: ResultColumns
+    template: Template
+    at: int
+
+    def __call__(self, name: str) -> str:
+        if name in self.template.by_name:
+            return address(self.at, self.results.working[name])
+        if name in ABSENT:
+            absent = ABSENT[name]
+            return self(absent) if absent.isidentifier() else absent
+        return address(self.at, self.results.columns[name])
+
+    def has(self, name: str) -> bool:
+        """Whether the case's template has what a calculated column needs."""
+        return NEEDS.get(name, "") in ("", *self.template.by_name)
+
+    @property
+    def shape(self) -> str:
+        names, _ = SHAPES.get(self.template.name, ((), ""))
+        return '&" x "&'.join(self(name) for name in names)
+
+    @property
+    def dtype(self) -> str:
+        _, name = SHAPES.get(self.template.name, ((), ""))
+        if not name:
+            return ""
+        return f'{self(name)}&" bytes"' if self._row(name).unit == "byte" else self(name)
+
+    @property
+    def bound(self) -> str:
+        if "compute_time" not in self.template.by_name:
+            return '"memory"' if "memory_bytes" in self.template.by_name else '"network"'
+        work = f'IF({self("compute_time")}>={self("memory_time")},"compute","memory")'
+        if COMM not in self.template.by_name:
+            return work
+        least = self("lower_bound_time")
+        return f'IF({least}>MAX({self("compute_time")},{self("memory_time")}),"network",{work})'
+
+    def _row(self, name: str) -> Row:
+        return self.template.by_name[name]
