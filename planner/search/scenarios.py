@@ -5,13 +5,11 @@ The sheet Search stands beside them, with what they come to now beside what was 
 
 from __future__ import annotations
 
-import csv
-import tempfile
 from collections.abc import Mapping, Sequence
 from math import isclose
 from pathlib import Path
 
-from planner import progress
+from planner import csvfile, progress
 from planner.book.scenario_columns import identifier
 from planner.book.tables import LineTable
 from planner.book.workbook import Book
@@ -84,14 +82,11 @@ def _built(path: Path, asked: Request, found: Found, databases: Databases) -> st
     for name, plan in zip(_names(found.plans), found.plans, strict=True):
         subject = {"model": plan.subject.model or "", "hardware": plan.subject.hardware or ""}
         rows.append({"scenario": identifier(name), "name": name, **subject, **workload, **_typed(asked, plan)})
-    with tempfile.TemporaryDirectory() as folder:
-        listed = Path(folder) / "plans.csv"
-        with listed.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)), restval="")
-            writer.writeheader()
-            writer.writerows(rows)
-        templates = [] if workload else [str(asked.template.path)]
-        package = Package.from_bytes(build(plan_of([], [], templates, listed, [], databases)), str(path))
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = csvfile.written([columns, *([row.get(name, "") for name in columns] for row in rows)])
+    listed = csvfile.sheet_of(text.encode(), Path("plans.csv"))
+    templates = [] if workload else [str(asked.template.path)]
+    package = Package.from_bytes(build(plan_of([], [], templates, listed, [], databases)), str(path))
     name = put_search(package, asked, found, [row["scenario"] for row in rows])
     write_atomically(path, package.to_bytes())
     return f"wrote {counted(len(rows), 'scenario')} and the sheet {name}"
