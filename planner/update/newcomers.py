@@ -51,8 +51,9 @@ def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> None:
         new = deepcopy(anchor)
         push_down(new, down[first_row(anchor)])
         target = copy_part(package, fresh, parts[frame.get(_ID)], _moved(merge))
+        last = max((int(one.get("id", "0")) for one in every(root, "cNvPr")), default=0)
         next(every(new, "chart")).set(_ID, link(package, mine, "chart", target))
-        next(every(new, "cNvPr")).set("id", str(max(number, 1 + _last_id(root))))
+        next(every(new, "cNvPr")).set("id", str(max(number, last + 1)))
         root.append(new)
     package.put_tree(mine, root)
     end = max(map(last_row, every(root, *ANCHORS)))
@@ -70,10 +71,6 @@ def _below(anchors: Sequence[Element], row: int) -> dict[int, int]:
         down[first] = row + 1 - first
         row += height + 1
     return down
-
-
-def _last_id(drawing: Element) -> int:
-    return max((int(found.get("id", "0")) for found in every(drawing, "cNvPr")), default=0)
 
 
 def _draws_new(merge: ThreeWay, chart: str) -> bool:
