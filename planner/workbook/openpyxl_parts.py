@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable
 
 from planner.xlsx.chart_caches import make_room
-from planner.xlsx.relationships import OFFICE
+from planner.xlsx.drawings import charts_of
+from planner.xlsx.opc import Package
+from planner.xlsx.relationships import OFFICE, shorten_ways
 from planner.xlsx.xmltree import declare, parse, written
 
 _FONT, _OF_FONT = re.compile(rb"<font>(.*?)</font>"), re.compile(rb"(<(\w+)[^>]*/>)")
@@ -21,12 +23,30 @@ _NAMESPACES = {
 }
 _PLAIN_TAG = re.compile(rb"<(/?)(?=[A-Za-z]+[\s/>])")
 _TITLES = re.compile(rb'(name="_xlnm.Print_Titles"[^>]*>)([^,<]*![$][0-9][^,<]*),([^,<]*)<')
+_BLANK = re.compile(rb'(<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?) t="n"(?=/>|></c>)')  # to IronCalc it is a 0
 _NO_TEXT = re.compile(rb"<(?:odd|even|first)(?:Header|Footer)(?:/>|></\w+>)")
 
 
 def mended(name: str, xml: bytes) -> bytes:
     """A part of a new workbook as it is to be written."""
     return next((mend(xml) for start, mend in _MENDED.items() if name.startswith(start)), xml)
+
+
+def mend(package: Package) -> None:
+    """The same for the cells, formats, drawings and charts of a workbook that an older version built, in place.
+
+    What another program wrote is as it should be, and keeps its bytes; but a chart that keeps no values is to have
+    them, and what hangs on a sheet is named from its folder.
+    """
+    for name, xml in package.parts.items():
+        if name.startswith(("xl/styles", "xl/drawings/drawing")):
+            package.replace(name, mended(name, xml))
+    for part in package.sheets().values():
+        shorten_ways(package, part)
+        package.replace(part, _BLANK.sub(rb"\1", package.parts[part]))
+    for name in charts_of(package):
+        if not any(word in package.parts[name] for word in (b"Cache>", b"Ignorable")):
+            package.replace(name, _chart(package.parts[name]))
 
 
 def _styles(xml: bytes) -> bytes:

@@ -91,6 +91,17 @@ def copy_part(
     return target
 
 
+def shorten_ways(package: Package, source: str) -> None:
+    """Let a part name those that it links to from its own folder."""
+    rels, targets = _rels(source), {link.id: link.target for link in package.relationships(source)}
+    if rels in package.parts:
+        root = package.tree(rels)
+        for one in every(root, "Relationship"):
+            if one.get("Target", "").startswith("/"):
+                one.set("Target", _way(source, targets[one.get("Id")]))
+        package.put_tree(rels, root)
+
+
 def _way(source: str, target: str) -> str:
     """A part as another one names it: from its own folder, for IronCalc and exceljs find no notes from the root."""
     return posixpath.relpath(target, posixpath.dirname(source) or ".")
