@@ -21,13 +21,12 @@ from planner.report import svg
 from planner.spoken import percent
 from planner.validation import told
 from planner.validation.fitting import Fit, Fitter
-from planner.validation.judged import Judged, judged, without_own_source
+from planner.validation.judged import Judged, judged, with_null, without_own_source
 from planner.validation.left_out import Fitted, fitted, left_out
-from planner.validation.null_model import with_null
 from planner.validation.parameters import FAMILIES, GROUPS, Group, prior_of
 from planner.validation.prediction import Together, predicted
 from planner.validation.runs import models_of, read, shipped
-from planner.validation.summary import by, summary
+from planner.validation.told import by, summary
 
 PAGE = Path(__file__).parent / "validation.md"
 CHART = Path(__file__).parent / "images" / "validation.svg"

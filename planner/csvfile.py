@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import csv
 import hashlib
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -130,6 +131,13 @@ def sheet_of(data: bytes, path: Path, required: Sequence[str] = (), known: Seque
     _check_header(header, path)
     require(header, path, required, known)
     return Sheet(path, header, data, hashlib.sha256(data).hexdigest(), _has_controls(data))
+
+
+def written(rows: Iterable[Iterable[object]]) -> str:
+    """The text of a CSV that has these rows, the first of them its header."""
+    stream = io.StringIO(newline="")
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
 
 
 def _has_controls(data: bytes) -> bool:

@@ -15,7 +15,7 @@ from planner.catalog.databases import Databases
 from planner.formulas import library
 from planner.formulas.evaluation import Facts, evaluate
 from planner.formulas.lookups import by_id
-from planner.hf.understand import understand
+from planner.hf.store import understand
 
 FOLDER = Path(__file__).parent / "data" / "hf"
 CONFIGS = {path.stem: path for path in sorted(FOLDER.glob("[!_]*.json"))}

@@ -16,7 +16,7 @@ from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.following import with_followers
 from planner.formulas.lookups import facts
-from planner.formulas.prepared import Prepared
+from planner.formulas.partial import Prepared
 from tests.pages import run
 from tests.workbooks import write_plan
 

@@ -15,9 +15,8 @@ import pytest
 from planner import data
 from planner.catalog.databases import Databases
 from planner.formulas import input_values, library
-from planner.formulas.evaluation import Results
 from planner.formulas.lookups import facts
-from planner.formulas.prepared import Prepared
+from planner.formulas.partial import Prepared, Results
 from tests.test_cases import HERE, read, worked_out
 
 BOOK = data.folder("hardware_db") / "scaling_book.csv"

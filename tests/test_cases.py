@@ -23,7 +23,7 @@ from click.testing import CliRunner
 from planner import cli
 from planner.formulas import input_values, library
 from planner.formulas.lookups import facts
-from planner.formulas.prepared import Prepared
+from planner.formulas.partial import Prepared
 
 HERE = Path(__file__).parent
 # Where the sources' own tables are, when they are at hand; each of their rows is mapped or waits.

@@ -10,7 +10,7 @@ import pytest
 
 from planner.formulas import library
 from planner.formulas.lookups import facts
-from planner.formulas.prepared import Prepared
+from planner.formulas.partial import Prepared
 
 LINK = 45e9  # byte/s of a link, one way
 HOP = 1e-6  # s

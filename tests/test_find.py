@@ -7,9 +7,7 @@ from click.testing import CliRunner
 
 from planner.cli import group
 from planner.formulas import library
-from planner.formulas.elsewhere import meant
-from planner.formulas.finding import everything, found
-from planner.formulas.vocabulary import about, aliases
+from planner.formulas.finding import about, aliases, everything, found, meant
 
 
 def run(*words: str) -> list[str]:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl.comments import Comment
-from openpyxl.workbook import Workbook
 from openpyxl.worksheet.table import Table, TableColumn
 
 from planner.recalc import recalculate
@@ -117,9 +116,7 @@ def test_an_array_without_room_has_no_value() -> None:
 
 def written_pages() -> Package:
     """A page with everything that openpyxl writes elsewhere: a link, a note, a table, a height, a format, a date."""
-    book = Workbook()
-    book.remove(book.active)
-    cell_styles.install(book)
+    book = cell_styles.new_book()
     page = Page(book, "Cover", "Title", "Purpose")
     page.put(3, 1, "first", "plan_header")
     page.put(3, 2, "second", "plan_header")

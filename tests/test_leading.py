@@ -10,10 +10,9 @@ from click.testing import CliRunner
 
 from planner.cli import group
 from planner.formulas import expected, library
-from planner.formulas.evaluation import Results
 from planner.formulas.headlines import leading
 from planner.formulas.lookups import facts
-from planner.formulas.prepared import Prepared
+from planner.formulas.partial import Prepared, Results
 from planner.spoken import between, spoken
 
 TRAINING = ["training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512"]

@@ -9,7 +9,7 @@ import pytest
 from planner import catalog
 from planner.formulas import library
 from planner.formulas.lookups import facts
-from planner.formulas.prepared import Prepared
+from planner.formulas.partial import Prepared
 
 GIB = 2**30
 load = functools.cache(library.load)

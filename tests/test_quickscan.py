@@ -8,8 +8,7 @@ import pytest
 
 from planner.xlsx import sheetxml
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetscan import plain_rows
-from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.sheetxml import SheetXml, plain_rows
 from planner.xlsx.workbook_part import shared_strings
 from tests.workbooks import write_plan
 from tests.xlsx_samples import sheet

@@ -26,6 +26,7 @@ from planner.xlsx.moved_parts import move, move_around_rows
 from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
+from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.worksheet import Worksheet
 from tests.libreoffice import needs_libreoffice, recalculated, saved
@@ -192,6 +193,18 @@ def with_a_column(path: Path, sheet: str, at: int) -> None:
     move(package, moves, [sheet])
     package.replace(package.sheets()[sheet], with_values(parse_sheets(package)[sheet], {address(20, at): "my remark"}))
     package.write(path)
+
+
+def test_a_shared_formula() -> None:
+    """Cells that share a formula, as Excel saves what was filled, each have it as their own when a column goes."""
+    cells = '<c r="A2"><f t="shared" ref="A2:C2" si="0">A1*2</f></c>' + "".join(
+        f'<c r="{ref}"><f t="shared" si="0"/></c>' for ref in ("B2", "C2")
+    )
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    xml = f'<worksheet xmlns="{main}"><sheetData><row r="2">{cells}</row></sheetData></worksheet>'
+    moves = Moves({"S": SheetMoves("S", columns=Track({3: 2}, frozenset({2})))})
+    moved, _ = with_moved_cells(SheetXml(xml.encode()), "S", moves)
+    assert {ref: cell.formula for ref, cell in SheetXml(moved).cells.items()} == {"A2": "A1*2", "B2": "B1*2"}
 
 
 @pytest.mark.slow

@@ -20,11 +20,10 @@ from planner.formulas.lookups import facts
 from planner.search import rules, sensible
 from planner.search.conditions import with_conditions
 from planner.search.optimum import objective, optimum
-from planner.search.ranking import front, within
 from planner.search.request import request
 from planner.search.space import Axis, Space
 from planner.search.sweep import Sweep
-from planner.search.ties import share_errors, unshared
+from planner.search.ties import front, share_errors, unshared, within
 from planner.search.values import values
 
 STEP, COST, TOKEN = "step_time_expected", "cost_per_million_tokens_expected", "time_per_output_token_expected"
@@ -473,7 +472,7 @@ def test_a_workbook_with_numbers_of_its_own_is_told(tmp_path):
 
 def test_the_odds_of_two_chips_are_those_of_drawing_from_their_ranges():
     """The probability that one chip's best plan is cheaper is that of log-normal draws with the told ranges."""
-    from planner.search.odds import better
+    from planner.search.told import better
 
     wanted = asked("training", "llama3-70b", ["h100-sxm", "tpu-v5p"], ["n_chips=512"])
     aim = objective(wanted.template, "train_cost_expected", is_least=True)

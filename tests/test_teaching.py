@@ -24,8 +24,18 @@ from planner.formulas.lookups import facts
 from planner.recalc import recalculate
 from planner.teaching import problems
 from planner.teaching.block import FORMULA, GIVEN, NAME, UNIT, VALUE
-from planner.teaching.index import AGREES, FIRST_ROW, HEADER_ROW, INDEX, KNOWN, PRINTED, PROBLEM, RESULT, VERDICT
-from planner.teaching.lesson import build
+from planner.teaching.lesson import (
+    AGREES,
+    FIRST_ROW,
+    HEADER_ROW,
+    INDEX,
+    KNOWN,
+    PRINTED,
+    PROBLEM,
+    RESULT,
+    VERDICT,
+    build,
+)
 from planner.teaching.problems import Answer, Problem, rounding
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import CellError, Value

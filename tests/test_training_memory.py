@@ -8,9 +8,8 @@ from typing import NamedTuple
 import pytest
 
 from planner.formulas import library
-from planner.formulas.evaluation import Results
 from planner.formulas.lookups import facts
-from planner.formulas.prepared import Prepared
+from planner.formulas.partial import Prepared, Results
 
 GIB = 2**30
 TITAN = "torchtitan, benchmarks/llama3_h100_202412_torchtitan.md"

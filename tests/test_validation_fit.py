@@ -15,7 +15,7 @@ from planner.validation.fitting import Fitter
 from planner.validation.judged import Judged
 from planner.validation.left_out import Fitted
 from planner.validation.refit import refit
-from planner.validation.summary import Summary, summary
+from planner.validation.told import Summary, summary
 from planner.validation.validate import validated
 
 SERVING = ("static", "prefill", "decode", "tpot")

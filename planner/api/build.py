@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,11 +48,8 @@ def build(
 def _csv(frame: DataFrame) -> str:
     if frame.index.name in ID_COLUMNS:
         frame = frame.reset_index()
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(frame.columns)
-    writer.writerows([_text(value) for value in row] for row in frame.itertuples(index=False, name=None))
-    return stream.getvalue()
+    rows = ([_text(value) for value in row] for row in frame.itertuples(index=False, name=None))
+    return csvfile.written([frame.columns, *rows])
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from planner import progress
 from planner.catalog import Value
-from planner.catalog.calibration_origins import calibration_origins
+from planner.catalog.calibrations import calibration_origins
 from planner.catalog.databases import Databases
 from planner.formulas import explanation
 from planner.formulas.asking import untaken
@@ -17,7 +17,7 @@ from planner.formulas.comparisons import Compared, in_numbers
 from planner.formulas.evaluation import Facts, Results
 from planner.formulas.headlines import Headline, headlines
 from planner.formulas.lookups import facts
-from planner.formulas.prepared import Prepared
+from planner.formulas.partial import Prepared
 from planner.formulas.template import Row, Template
 
 if TYPE_CHECKING:

@@ -93,12 +93,9 @@ def _said(tried: Tried | None) -> float | str | None:
 
 def _tornado(page: Page, scenario: str, found: Sensitivity, first: int, last: int) -> BarChart:
     """Bars to both sides: by how many percent the number changes with 1 % less and 1 % more of each quantity."""
-    chart = BarChart()
-    chart.type, chart.grouping, chart.gapWidth, chart.overlap = "bar", "clustered", 30, 0
-    charts.dress(chart, f"{scenario}: {within(found.row.label)}")
-    charts.plain_axis(chart.x_axis, "", "General")
+    chart = charts.bars(f"{scenario}: {within(found.row.label)}", "", "", 30, stacked=False)
     charts.plain_axis(chart.y_axis, "% of change for 1 % (a longer bar is cut)", "0.0#")
-    chart.x_axis.title, chart.x_axis.majorGridlines, chart.x_axis.scaling.orientation = None, None, "maxMin"
+    chart.x_axis.title, chart.overlap = None, 0
     chart.y_axis.scaling.min, chart.y_axis.scaling.max = -found.scale, found.scale
     chart.x_axis.crosses, chart.y_axis.crosses, chart.x_axis.tickLblSkip = "autoZero", "max", 1
     for column, title, colour in zip(DRAWN, SIDES, charts.PALETTE, strict=False):

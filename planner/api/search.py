@@ -12,10 +12,10 @@ from planner.api.calc import File, Setting, databases_of, files_of, texts
 from planner.api.warned import warned
 from planner.errors import UserError
 from planner.search import scenarios
-from planner.search.listed import listed
 from planner.search.optimum import objectives_of, optimum
 from planner.search.request import request, wanted
 from planner.search.sweep import Column, Part, Sweep
+from planner.search.tables import listed
 
 if TYPE_CHECKING:
     from pandas import DataFrame

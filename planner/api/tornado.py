@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from planner import table
+from planner import csvfile, table
 from planner.formulas.sensitivity import Elasticity, Sensitivity, Tried
 from planner.spoken import shown
 
@@ -102,13 +100,9 @@ def _of(each: Elasticity) -> dict[str, Any]:
 
 def as_csv(told: Mapping[str, Sensitivity]) -> str:
     """The records of some scenarios as a CSV; one that has no name is a template's, which has no column for it."""
-    stream = io.StringIO(newline="")
     rows = [{"scenario": scenario} | record for scenario, found in told.items() for record in records(found)]
     columns = [*([] if "" in told else ["scenario"]), *RECORD]
-    writer = csv.DictWriter(stream, columns, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue()
+    return csvfile.written([columns, *([row[name] for name in columns] for row in rows)])
 
 
 def records(found: Sensitivity) -> Iterator[dict[str, Any]]:

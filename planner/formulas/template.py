@@ -105,7 +105,7 @@ class Template:
     def row(self, name: str) -> Row:
         """The row of that name. Raises UserError with the nearest name, or the templates that have it."""
         if name not in self.by_name:
-            from planner.formulas.elsewhere import meant  # it reads all templates, which are made of this module's
+            from planner.formulas.finding import meant  # it reads all templates, which are made of this module's
 
             raise UserError(f"{self.name} has no row {name!r}", remedy=meant(name, self.by_name))
         return self.by_name[name]

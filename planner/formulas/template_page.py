@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from planner.formulas import library
 from planner.formulas.explanation import in_names
+from planner.formulas.finding import about
 from planner.formulas.include import arguments
 from planner.formulas.template import Row, Template, read_rows
-from planner.formulas.vocabulary import about
 
 INDEX = "README.md"
 MADE = "<!-- Written by `planner templates page`: change the CSV, then run it again. -->"

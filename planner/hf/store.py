@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from planner.catalog import Value
-from planner.catalog.columns import UnfitCellError, refuse_new_id
+from planner.catalog.columns import UnfitCellError, Value, parse, refuse_new_id
 from planner.catalog.databases import Databases
-from planner.errors import Place, UserError
+from planner.errors import Place, UserError, nearest
 from planner.formulas import explanation as trace
 from planner.formulas import library
 from planner.formulas.evaluation import Facts, Results, evaluate
 from planner.formulas.lookups import by_id
 from planner.formulas.template import Row
-from planner.hf.understand import suggested_id, understand
+from planner.hf.config import Config, read
+from planner.hf.families import FAMILIES, language_model
+from planner.hf.rules import ColumnValue, ModelRow
 from planner.stored_rows import MODELS, completed, put
+from planner.table import counted
+from planner.typed_numbers import echo, is_scaled
 
 SHOWN = ("n_params_total", "n_params_active", "kv_bytes_per_token")
 
@@ -35,7 +40,7 @@ def add(
 ) -> Added:
     """Add the model of a Hugging Face config.json to a models CSV. `settings` are columns that go before the config.
 
-    Raises UserError as planner.hf.understand.understand and planner.stored_rows.put do; nothing is written then.
+    Raises UserError as `understand` and planner.stored_rows.put do; nothing is written then.
     """
     understood = understand(config, settings)
     cells = {"id": _new_id(identifier, config), **understood.cells}
@@ -66,3 +71,88 @@ def _new_id(typed: str, config: Path) -> str:
 def _quantity(row: Row, results: Results) -> tuple[str, Value, str, str]:
     label = f"{row.label}, {results.value('kv_dtype')}" if row.unit == "byte" else row.label
     return row.name, results.value(row.name), row.unit, label
+
+
+FIELDS = MODELS.by_name
+_HEADS = ("CausalLM", "LMHead", "ConditionalGeneration")
+
+
+@dataclass(frozen=True)
+class Understood:
+    """A model's columns as the texts of their cells, and notes for the reader."""
+
+    cells: Mapping[str, str]
+    notes: Sequence[str]
+
+
+def understand(path: Path, settings: Mapping[str, str]) -> Understood:
+    """The row that a config makes; `settings` are columns that the user typed, and go before the config.
+
+    Raises UserError: no config (planner.hf.config.read), a model_type that isn't known, a field of a wrong type,
+    a field that is missing and not typed, a setting that is no column or that its column can't hold.
+    """
+    typed = {name: _typed(name, text) for name, text in settings.items()}
+    fields = read(path)
+    config = language_model(path, fields)
+    family = FAMILIES[config.model_type.lower()]
+    renamed = {MODELS.column_in(family, name): name for name in settings}
+    row = ModelRow(config, family, {column: _cell(typed[name]) for column, name in renamed.items()})
+    cells = {column: _text(cell) for column, cell in row.cells().items()}
+    cells |= {column: _written(name, settings[name], typed[name]) for column, name in renamed.items()}
+    cells.setdefault("source", _source(path, fields))
+    _note(config, fields, row)
+    return Understood({column: text for column, text in cells.items() if text}, list(config.notes))
+
+
+def suggested_id(path: Path) -> str:
+    """An id for a config: the file's name if it is not config.json, else the checkpoint's, else the folder's."""
+    if path.stem.lower() != "config":
+        return path.stem
+    checkpoint = str(read(path).get("_name_or_path") or "")
+    owner, slash, name = checkpoint.partition("/")
+    return name if slash and owner.strip(".") and name and "/" not in name else path.resolve().parent.name
+
+
+def _typed(name: str, text: str) -> Value:
+    if name not in FIELDS:
+        raise UserError(f"--set {name}={text}: no column {name}", remedy=nearest(name, FIELDS))
+    if name == "id":
+        raise UserError(f"--set id={text}: the id has an option of its own", remedy=f"write --id {text}")
+    try:
+        return parse(FIELDS[name], text)
+    except UnfitCellError as error:
+        raise UserError(f"--set {name}={text}: {error.what}", remedy=error.remedy) from None
+
+
+def _written(name: str, text: str, value: Value) -> str:
+    """A setting as the CSV holds it: as it was typed, but a number with a unit or arithmetic in plain digits."""
+    if FIELDS[name].kind != "count" or not isinstance(value, float) or not is_scaled(text):
+        return text
+    echo(name, text, FIELDS[name].unit, value)
+    return str(_cell(value))
+
+
+def _cell(value: Value) -> ColumnValue:
+    return int(value) if isinstance(value, float) else value
+
+
+def _text(cell: ColumnValue) -> str:
+    return "" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
+
+
+def _source(path: Path, fields: Mapping[str, Any]) -> str:
+    checkpoint = fields.get("_name_or_path")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    whose = f" of {checkpoint[:100]}" if isinstance(checkpoint, str) and checkpoint else ""
+    text = f"HF {path.name}{whose}, SHA-256 {digest}"
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def _note(config: Config, fields: Mapping[str, Any], row: ModelRow) -> None:
+    mtp = row.count("mtp_layers")
+    if mtp:
+        config.note(f"{counted(mtp, 'layer')} of multi-token prediction (MTP) not counted")
+    architectures = fields.get("architectures")
+    for name in architectures if isinstance(architectures, list) else []:
+        if not any(head in str(name) for head in _HEADS):
+            config.note(f"architectures says {name}: counted with the head of a language model")

@@ -29,7 +29,7 @@ from planner.report.measured_times import compared, measured_pictures
 from planner.report.memory_picture import MEMORIES, memory_pictures
 from planner.report.roofline_picture import roofline_pictures
 from planner.report.runs_picture import runs_pictures
-from planner.report.search_picture import search_pictures
+from planner.report.search_tables import search_pictures
 from planner.report.sensitivity_picture import sensitivity_pictures
 from planner.report.time_picture import time_pictures
 from planner.table import counted

@@ -5,14 +5,12 @@ A workbook's own models and chips become the CSVs that `--models` and `--hardwar
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from planner import catalog
+from planner import catalog, csvfile
 from planner.book.plan import Entry, Plan, Quantity, Scenario
 from planner.book.row_formulas import is_pristine
 from planner.book.tables import Database
@@ -54,7 +52,7 @@ class Export:
 
     def text(self) -> str:
         """The CSV."""
-        return _csv_text([self.header, *self.rows])
+        return csvfile.written([self.header, *self.rows])
 
 
 def export(plan: Plan) -> Export:
@@ -261,17 +259,11 @@ def _own_rows(plan: Plan, shipped: Table) -> str:
         if identifier not in (None, ""):
             values = (plan.at(database.sheet.name, row, database.columns[name]) for name in columns)
             lines.append([str(identifier), *(_written(value, missing="") for value in values)])
-    return _csv_text(lines)
+    return csvfile.written(lines)
 
 
 def _rows(database: Database) -> range:
     return range(database.first_row, database.last_row + 1)
-
-
-def _csv_text(rows: list[list[str]]) -> str:
-    stream = io.StringIO(newline="")
-    csv.writer(stream, lineterminator="\n").writerows(rows)
-    return stream.getvalue()
 
 
 def _written(value: Value, missing: str = MISSING) -> str:

@@ -19,10 +19,9 @@ from planner.formulas.headlines import RANGE, headlines
 from planner.formulas.template import Row, Template
 from planner.search import sensible
 from planner.search.computing import Plans
-from planner.search.ranking import front, within
 from planner.search.request import Request, Subject
 from planner.search.space import Axis, Block, Space
-from planner.search.ties import share_errors, unshared
+from planner.search.ties import front, share_errors, unshared, within
 
 KEPT = 2000  # plans of a block that are kept whether they are near the best or not
 KINDS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context", "serve_tensor",

@@ -1,31 +1,41 @@
-"""Writes the best plans into a new or an edited workbook as scenarios."""
+"""Writes the best plans into a new or an edited workbook as scenarios, and their sheet Search.
+
+The sheet has the values found, beside formulas of the present values.
+"""
 
 from __future__ import annotations
 
-import csv
-import tempfile
 from collections.abc import Mapping, Sequence
+from math import isclose
 from pathlib import Path
 
+from planner import csvfile, progress
 from planner.book.scenario_columns import identifier
+from planner.book.tables import LineTable
 from planner.book.workbook import Book
 from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.collector import still
 from planner.errors import Place, UserError
 from planner.formulas.sweeps import swept_templates
-from planner.formulas.template import LOOKUPS
+from planner.formulas.template import LOOKUPS, Row
 from planner.scenario.add import Request as Addition
 from planner.scenario.add import add
 from planner.scenario.new_column import ids as named
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier
-from planner.search.live import put_search
 from planner.search.optimum import KINDS, Found, Plan
 from planner.search.request import Request
+from planner.search.search_sheet import NAME, PURPOSE, Now, fill, listed
+from planner.search.sheet import head
+from planner.search.told import worded
 from planner.table import counted
+from planner.workbook.added_sheet import put
 from planner.workbook.book import build
 from planner.workbook.build_plan import WORKLOAD
+from planner.workbook.display_units import constant
+from planner.workbook.layout import SPARE_SCENARIOS
 from planner.workbook.scenarios import plan_of
+from planner.xlsx.address import column_letters, quoted
 from planner.xlsx.atomic import kept_beside, locked, write_atomically
 from planner.xlsx.opc import Package
 
@@ -72,14 +82,11 @@ def _built(path: Path, asked: Request, found: Found, databases: Databases) -> st
     for name, plan in zip(_names(found.plans), found.plans, strict=True):
         subject = {"model": plan.subject.model or "", "hardware": plan.subject.hardware or ""}
         rows.append({"scenario": identifier(name), "name": name, **subject, **workload, **_typed(asked, plan)})
-    with tempfile.TemporaryDirectory() as folder:
-        listed = Path(folder) / "plans.csv"
-        with listed.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)), restval="")
-            writer.writeheader()
-            writer.writerows(rows)
-        templates = [] if workload else [str(asked.template.path)]
-        package = Package.from_bytes(build(plan_of([], [], templates, listed, [], databases)), str(path))
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = csvfile.written([columns, *([row.get(name, "") for name in columns] for row in rows)])
+    listed = csvfile.sheet_of(text.encode(), Path("plans.csv"))
+    templates = [] if workload else [str(asked.template.path)]
+    package = Package.from_bytes(build(plan_of([], [], templates, listed, [], databases)), str(path))
     name = put_search(package, asked, found, [row["scenario"] for row in rows])
     write_atomically(path, package.to_bytes())
     return f"wrote {counted(len(rows), 'scenario')} and the sheet {name}"
@@ -170,3 +177,63 @@ def _names(plans: Sequence[Plan]) -> list[str]:
         alike = sum(other == name or other.startswith(f"{name} #") for other in found)
         found.append(f"{name} #{alike + 1}" if alike else name)
     return found
+
+
+NEAR = 1e-9  # what a scenario's cells may be off what the search told
+
+
+def put_search(package: Package, asked: Request, found: Found, ids: Sequence[str]) -> str:
+    """Put the sheet Search into a package, in place; `ids` are the scenarios that plans became. Returns its name."""
+    plans, book = listed(asked, found), Book(package)
+    places = [next(at for at, each in enumerate(plans) if _is_same(each, plan)) for plan in found.plans]
+    became, now = dict(zip(places, ids, strict=True)), _now(book, asked, [each.row for each in found.objectives])
+    _tell(book, asked, found, ids)
+    return put(package, NAME, PURPOSE, lambda page: fill(page, asked, found, plans, became, now))
+
+
+def _is_same(one: Plan, other: Plan) -> bool:
+    return one.subject is other.subject and one.moved == other.moved
+
+
+def _tell(book: Book, asked: Request, found: Found, ids: Sequence[str]) -> None:
+    """Warn of scenarios whose cells come to another number than the search: the workbook has databases of its own."""
+    table = _table(book, asked)
+    if table is None or ID not in table.by_name:
+        return
+    columns = {table.sheet.text(table.by_name[ID].row, at): at for at in table.columns}
+    for each in found.objectives:
+        line = table.by_name.get(each.row.name)
+        for plan, id in zip(found.plans, ids, strict=True) if line else ():
+            told = plan.results.value(each.row.name)
+            value = table.sheet.value(line.row, columns[id]) if line and id in columns else None
+            if isinstance(value, (int, float)) and isinstance(told, float) and not isclose(value, told, rel_tol=NEAR):
+                is_now, was = worded(each.row, float(value)), worded(each.row, told)
+                why = "a model, a chip or a formula in it is another than the search has read"
+                progress.warn(f"{each.row.name} of {id} is {is_now} in {book.package.name} and not {was}: {why}")
+                return
+
+
+def _table(book: Book, asked: Request) -> LineTable | None:
+    return next((each for each in book.calculations if book.templates[each.sheet.name] == asked.template.name), None)
+
+
+def _now(book: Book, asked: Request, rows: Sequence[Row]) -> Now | None:
+    """The formula of a row in a scenario by its id; None where the workbook has not all that it reads of these rows."""
+    table = _table(book, asked)
+    shown = {row.name: constant(row.display, row.unit).name for row in rows if head(row).factor != 1}
+    if table is None or not {ID, *(row.name for row in rows)} <= table.by_name.keys():
+        return None
+    if not set(shown.values()) <= book.inputs.by_name.keys():
+        return None
+    first, last = (column_letters(each) for each in (table.columns[0], table.columns[-1] + SPARE_SCENARIOS))
+    constants = f"{quoted(book.inputs.sheet.name)}!${column_letters(book.inputs.head.fourth)}"
+
+    def across(name: str) -> str:
+        row = table.by_name[name].row
+        return f"{quoted(table.sheet.name)}!${first}${row}:${last}${row}"
+
+    def now(row: Row, at: int) -> str:
+        over = f"/{constants}${book.inputs.by_name[shown[row.name]].row}" if row.name in shown else ""
+        return f'IFERROR(INDEX({across(row.name)},MATCH($A{at},{across(ID)},0)){over},"")'
+
+    return now

@@ -5,20 +5,20 @@ beside the scenarios that its plans became.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle
 from textwrap import wrap
 
-from openpyxl.workbook import Workbook
+from openpyxl.chart import ScatterChart
 
 from planner.formulas.evaluation import Results
 from planner.formulas.headlines import RANGE, fit
 from planner.formulas.template import Row
 from planner.search.computing import Plans
 from planner.search.extrapolated import extrapolated
-from planner.search.odds import better
 from planner.search.optimum import Found, Plan
 from planner.search.request import Request
-from planner.search.search_chart import chart as front_chart
 from planner.search.sheet import (
+    FEW,
     Head,
     assumptions,
     finished,
@@ -26,13 +26,15 @@ from planner.search.sheet import (
     put_table,
     question,
     raise_titles,
+    scatter,
     widen,
 )
 from planner.search.space import Space
 from planner.search.sweep import texts
-from planner.search.told import alike, binds, left_out, tied, worded
+from planner.search.told import alike, better, binds, left_out, tied, worded
 from planner.workbook import cell_styles, charts
 from planner.workbook.cell_styles import COUNT, PERCENT, YES_NO
+from planner.workbook.layout import within
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import column_letters
 
@@ -48,9 +50,7 @@ Now = Callable[[Row, int], str]
 
 def workbook(asked: Request, found: Found) -> tuple[bytes, int]:
     """The sheet as the bytes of a workbook, beside it what is assumed; and how many plans it lists."""
-    book = Workbook()
-    book.remove(book.active)
-    cell_styles.install(book)
+    book = cell_styles.new_book()
     page = Page(book, NAME, NAME, PURPOSE)
     plans = listed(asked, found)
     fill(page, asked, found, plans)
@@ -99,7 +99,7 @@ def fill(
     _rule(page, range(FIRST_ROW, FIRST_ROW + len(lines)))
     page.corner = "B4"
     rows = range(at + 2, at + 2 + len(plans))
-    chart = front_chart(page, heads, table.place, found, plans, rows)
+    chart = drawn(page, heads, table.place, found, plans, rows)
     page.sheet.add_chart(chart, charts.placed(page, FIRST_ROW, 0, LEFT, 2))
     if found.of_each:
         _of_each(page, below + 1, asked, found)
@@ -232,3 +232,48 @@ def _of_each(page: Page, at: int, asked: Request, found: Found) -> None:
     put_table(page, at + 1, heads, cells)
     raise_titles(page, at + 1, heads)
     page.close_rows([at + 2])
+
+
+def drawn(
+    page: Page, heads: Sequence[Head], place: Mapping[str, int], found: Found, plans: Sequence[Plan], rows: range
+) -> ScatterChart:
+    """The chart of a table of plans, which stands in these rows; `place` has the columns of numbers, counted from 0."""
+    aims = [each.row for each in found.objectives]
+    return (_front if len(aims) > 1 else _best)(page, heads, place, aims, plans, rows)
+
+
+def _front(
+    page: Page, heads: Sequence[Head], place: Mapping[str, int], aims: Sequence[Row], plans: Sequence[Plan], rows: range
+) -> ScatterChart:
+    """The second objective over the first. The points of each model and chip are drawn from a closed column."""
+    x, y = (place[row.name] for row in aims[:2])
+    chart = scatter(page, f"{aims[1].label} over {within(aims[0].label)}", heads, x, y, rows.start, rows.stop - 1)
+    subjects = list(dict.fromkeys(plan.subject.said for plan in plans))
+    closed = range(len(heads) + 2, len(heads) + 2 + len(subjects))
+    for column, subject, colour in zip(closed, subjects, cycle(charts.PALETTE), strict=False):
+        page.put(rows.start - 1, column, subject, "plan_note")
+        for row, plan in zip(rows, plans, strict=True):
+            if plan.subject.said == subject:
+                page.put(row, column, page.filled[row, y + 1][3], "plan_data")
+        across, up = (charts.column(page, each, rows.start, rows.stop - 1) for each in (x + 1, column))
+        chart.series.append(charts.markers(across, up, subject, colour))
+    page.close_columns(closed)
+    return chart
+
+
+def _best(
+    page: Page, heads: Sequence[Head], place: Mapping[str, int], aims: Sequence[Row], plans: Sequence[Plan], rows: range
+) -> ScatterChart:
+    """The objective of each plan in their order, and the ends of its range."""
+    (aim,) = aims
+    x = next(at for at, each in enumerate(heads) if each.name == "plan")
+    title = f"{aim.label} of the best plans"
+    chart = scatter(page, title, heads, x, place[aim.name], rows.start, rows.stop - 1)
+    for end, said in (("", "expected"), *zip(RANGE, ("least", "most"), strict=True)):
+        if aim.name + end in place:
+            across, up = (charts.column(page, at + 1, rows.start, rows.stop - 1) for at in (x, place[aim.name + end]))
+            chart.series.append(charts.markers(across, up, said, charts.AXIS if end else charts.PALETTE[0]))
+            chart.series[-1].marker.symbol = "dash" if end else "circle"
+    chart.x_axis.scaling.min, chart.x_axis.scaling.max = 0, len(plans) + 1
+    chart.x_axis.majorUnit = 1 if len(plans) <= FEW else None
+    return chart

@@ -100,9 +100,7 @@ def raise_titles(page: Page, at: int, heads: Sequence[Head]) -> None:
 
 def workbook(asked: Request, columns: Sequence[Column], parts: Iterable[Part]) -> tuple[bytes, int]:
     """A sweep as the bytes of a workbook, and how many plans it has. Raises UserError for more than `MOST`."""
-    book = Workbook()
-    book.remove(book.active)
-    cell_styles.install(book)
+    book = cell_styles.new_book()
     page = Page(book, "Sweep", "Sweep", f"{asked.template.name}: every combination. {NOTE}", corner=f"A{FIRST_ROW + 2}")
     heads = [head(each.row) if each.row else Head(each.name.capitalize(), each.name) for each in columns]
     below = put_table(page, FIRST_ROW, heads, _rows(columns, parts))

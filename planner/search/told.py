@@ -13,10 +13,10 @@ from planner.formulas.binding import of_headline
 from planner.formulas.headlines import RANGE, fit, headlines
 from planner.formulas.template import Row
 from planner.search.extrapolated import extrapolated
-from planner.search.odds import better
-from planner.search.optimum import Found, Plan
+from planner.search.optimum import Found, Objective, Plan
 from planner.search.request import Request
 from planner.search.sweep import Column, Sweep
+from planner.search.ties import share_errors, unshared
 from planner.spoken import PERCENT, percent, shown
 from planner.table import aligned
 
@@ -181,3 +181,30 @@ def binds(asked: Request, found: Found, plan: Plan) -> str:
 def worded(row: Row, value: Value) -> str:
     """A row's value as it is read: `4.39 s`."""
     return cells_of(Column(row.name, row), [value])[0]
+
+
+DECILE = 1.2815515655446004  # of the normal distribution: a range holds 80 %, from the first to the ninth decile
+
+
+def better(objective: Objective, one: Plan, other: Plan) -> float | None:
+    """The probability that `one` is better than `other`; None where the objective has no range.
+
+    Each is taken as log-normal about what is expected, with the width of its range, and the errors as independent. Of
+    one model on chips of one calibration the error that they don't share is what published pairs of runs tell: that of
+    a tie.
+    """
+    name = objective.row.name
+    shares = share_errors(one.subject, other.subject)
+    values, widths = [], []
+    for plan in (one, other):
+        if any(name + end not in plan.results for end in RANGE):
+            return None
+        results = unshared(plan.subject, plan.results) if shares else plan.results
+        number, low, high = (float(results[each]) for each in (name, *(name + end for end in RANGE)))
+        if not (0 < low <= high and number > 0):
+            return None
+        values.append(number)
+        widths.append(math.log(high / low) / (2 * DECILE))
+    distance = math.log(values[1] / values[0]) * (1 if objective.is_least else -1)
+    width = max(widths) if shares else math.hypot(*widths)
+    return 0.5 * (1 + math.erf(distance / (width * math.sqrt(2)))) if width else float(distance > 0)

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 
 from openpyxl.workbook import Workbook
 
-from planner.catalog import Table
+from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.errors import UserError
+from planner.formulas.explanation import in_names
 from planner.table import counted
-from planner.teaching import problems
-from planner.teaching.chapter import CONSTANTS, INDEX, TOLERANCE, Chapter, write_constants
-from planner.teaching.index import Index
-from planner.teaching.problems import Problem
+from planner.teaching import block, problems
+from planner.teaching.block import ProblemBlock
+from planner.teaching.chapter import A3, CONSTANTS, INDEX, TOLERANCE, Chapter, Listed, write_constants
+from planner.teaching.problems import Answer, Problem
 from planner.workbook import cell_styles, cover, database_sheets
 from planner.workbook.book import build_date, finished
+from planner.workbook.cell_styles import number_format
 from planner.workbook.layout import sheet_name
-from planner.workbook.page import Page
+from planner.workbook.page import BROWN, ORANGE, PALE_RED, RED, Live, Page
+from planner.xlsx.address import address, column_letters
 
 COLOURS = (
     ("plan_input", "what a problem gives; yours to change"),
@@ -44,9 +49,7 @@ def build(databases: Databases, file: Path | None = None) -> tuple[bytes, int]:
     Raises UserError for a fault in a problem.
     """
     found, digest = problems.load(databases.models, databases.hardware, file)
-    book = Workbook()
-    book.remove(book.active)
-    cell_styles.install(book)
+    book = cell_styles.new_book()
     made = build_date()
     listing = Index(book, found)
     fixed, constant = write_constants(book, found)
@@ -111,3 +114,165 @@ def _digests(found: Sequence[Problem], digest: str, tables: Sequence[Table]) -> 
         if problem.answer is not None:
             digests |= {f"{name}.csv": each for name, each in problem.answer.template.digests.items()}
     return digests
+
+
+PURPOSE = "Each worked problem as a live formula; its id leads to the working, where every input can be changed."
+TITLES = (
+    "Problem", "Chapter", "Question", "Template", "Formula in names", "Given", "Answer", "Unit", "Exact", "Off exact",
+    "Agrees", "Printed", "Rounding", "Off printed", "In print", "What is to be known",
+)  # fmt: skip
+(PROBLEM, CHAPTER, QUESTION, TEMPLATE, FORMULA, GIVEN, RESULT, UNIT, EXACT, OFF_EXACT, AGREES, PRINTED, ROUNDING,
+ OFF_PRINTED, VERDICT, KNOWN) = range(1, len(TITLES) + 1)  # fmt: skip
+WIDTHS = (16, 12, 34, 13, 34, 36, 17, 11, 17, 9, 8, 17, 14, 10, 12, 46)
+STYLES = {
+    CHAPTER: "plan_text", TEMPLATE: "plan_text", UNIT: "plan_beside", QUESTION: "plan_wrapped", FORMULA: "plan_told",
+    GIVEN: "plan_told", KNOWN: "plan_wrapped",
+}  # fmt: skip
+NUMBERS = (RESULT, EXACT, OFF_EXACT, AGREES, PRINTED, ROUNDING, OFF_PRINTED)
+LINE, MARGIN = 13.0, 3.0  # points: a line of text, and what a row has above and below
+FULL = 1.0  # how much of a column's width the lines of a text fill
+SUMMARY_ROW, HEADER_ROW, FIRST_ROW = 3, 5, 6
+AS_PRINTED, OFF, SILENT = "as printed", "off", "not printed"
+DIFFERENCE, SHARE = "0.0E+0", "0.0%"
+DIGITS = 12  # of a difference: below them engines differ
+
+
+class Index:
+    """The sheet, written as the chapters are: the answers' cells are known when their blocks are written."""
+
+    def __init__(self, book: Workbook, problems: Sequence[Problem]) -> None:
+        corner, titles = address(FIRST_ROW, CHAPTER), f"{HEADER_ROW}:{HEADER_ROW}"
+        self.page = Page(book, INDEX, INDEX, PURPOSE, corner=corner, titles=titles)
+        self.answered = [problem for problem in problems if problem.answer is not None]
+        self.waiting = [problem for problem in problems if problem.answer is None]
+        self.firsts = {problem.chapter: problem.id for problem in reversed(self.answered)}.values()
+        self.rows = {problem.id: at for at, problem in enumerate(self.answered, start=FIRST_ROW)}
+
+    @property
+    def last(self) -> int:
+        """The last row of an answered problem."""
+        return FIRST_ROW + len(self.answered) - 1
+
+    @property
+    def master(self) -> str:
+        """The formula that counts the problems whose answer isn't the exact one."""
+        return f"COUNTIF({self._column(AGREES)},0)"
+
+    @property
+    def count(self) -> str:
+        """The formula that counts the problems."""
+        return f'COUNTIF({self._column(PROBLEM)},"*")'
+
+    def _column(self, column: int) -> str:
+        return f"{INDEX}!${column_letters(column)}${FIRST_ROW}:${column_letters(column)}${max(self.last, FIRST_ROW)}"
+
+    def listed(self, problem: Problem) -> Listed:
+        """Where a problem's row has what its block calls up."""
+        at = self.rows[problem.id]
+        exact, printed = (f"{INDEX}!${column_letters(column)}${at}" for column in (EXACT, PRINTED))
+        return Listed(f"{INDEX}!{address(at, PROBLEM)}", exact, printed)
+
+    def write(self, blocks: Mapping[str, ProblemBlock], tolerance: str) -> Page:
+        """Write every row. `tolerance` is the cell of the difference that counts as agreement."""
+        self._summary()
+        self.page.header(TITLES, HEADER_ROW, right=NUMBERS)
+        for problem in self.answered:
+            self._row(problem, blocks[problem.id], self.rows[problem.id], tolerance)
+        self._colours()
+        self.page.sheet.auto_filter.ref = f"{address(HEADER_ROW, 1)}:{address(max(self.last, HEADER_ROW), len(TITLES))}"
+        if self.waiting:
+            self._unanswered(max(self.last, HEADER_ROW) + 3)
+        self.page.widths(*WIDTHS)
+        self.page.sheet.page_setup.paperSize = A3
+        return self.page
+
+    def _summary(self) -> None:
+        """Three counts above the table, live, and how far differences are told."""
+        counts = (
+            (PROBLEM, "Live formulas", self.count),
+            (QUESTION, "agree with the exact answer", f"SUM({self._column(AGREES)})"),
+            (FORMULA, "printed otherwise than rounding explains", f'COUNTIF({self._column(VERDICT)},"{OFF}")'),
+        )
+        for column, label, formula in counts:
+            self.page.put(SUMMARY_ROW, column, label, "plan_label")
+            self.page.put(SUMMARY_ROW, column + 1, Live(formula), "plan_formula_text", "0")
+        self.page.put(SUMMARY_ROW, GIVEN, "decimals of a difference that count", "plan_label")
+        self.page.put(SUMMARY_ROW, RESULT, DIGITS, "plan_constant", "0")
+
+    def _row(self, problem: Problem, written: ProblemBlock, at: int, tolerance: str) -> None:
+        page, answer = self.page, written.answer
+        form = block.form_of(problem)
+        page.put(at, PROBLEM, problem.id, "plan_link")
+        page.link(at, PROBLEM, written.page.name, address(written.title, block.LABEL))
+        texts = {CHAPTER: problem.chapter.partition(":")[0], QUESTION: problem.question,
+                 TEMPLATE: answer.template.name, FORMULA: _formula(answer), GIVEN: _given(answer),
+                 UNIT: block.unit_of(problem), KNOWN: _known(problem)}  # fmt: skip
+        self._say(at, texts)
+        if problem.id in self.firsts:
+            page.put(at, CHAPTER, texts[CHAPTER], "plan_key")
+        page.put(at, RESULT, Live(written.value), "plan_cross", form)
+        page.put(at, EXACT, problem.exact, "plan_constant", form)
+        page.put(at, PRINTED, problem.printed, "plan_constant", form)
+        page.put(at, ROUNDING, problem.rounding, "plan_constant", form)
+        result, exact, printed, rounding = (address(at, column) for column in (RESULT, EXACT, PRINTED, ROUNDING))
+        digits = f"${column_letters(RESULT)}${SUMMARY_ROW}"
+        difference = f"IF({exact}=0,{result},ROUND({result}/{exact}-1,{digits}))"
+        page.put(at, OFF_EXACT, Live(difference), "plan_formula", DIFFERENCE)
+        page.put(at, AGREES, Live(f"IF(ABS({address(at, OFF_EXACT)})<={tolerance},1,0)"), "plan_check", "0")
+        off = f'IF({printed}="","",IF({printed}=0,{result},ROUND({result}/{printed}-1,{digits})))'
+        page.put(at, OFF_PRINTED, Live(off), "plan_formula", SHARE)
+        is_rounded = f"ABS({result}-{printed})<={rounding}+{tolerance}*ABS({printed})"
+        verdict = f'IF({printed}="","{SILENT}",IF({is_rounded},"{AS_PRINTED}","{OFF}"))'
+        page.put(at, VERDICT, Live(verdict), "plan_verdict", "@")
+
+    def _say(self, at: int, texts: Mapping[int, str]) -> None:
+        """The texts of a row by column, and the height that the longest needs."""
+        for column, text in texts.items():
+            self.page.put(at, column, text, STYLES.get(column, "plan_text"))
+        lines = max(len(wrap(texts.get(column, ""), int(FULL * WIDTHS[column - 1]))) for column in STYLES)
+        self.page.sheet.row_dimensions[at].height = LINE * max(lines, 1) + MARGIN
+
+    def _colours(self) -> None:
+        """An answer that isn't the exact one, and a printed number that rounding doesn't explain."""
+        last, page = max(self.last, FIRST_ROW), self.page
+        agrees, verdict = f"${address(FIRST_ROW, AGREES)}", f"${address(FIRST_ROW, VERDICT)}"
+        answers = f"{address(FIRST_ROW, RESULT)}:{address(last, AGREES)}"
+        prints = f"{address(FIRST_ROW, PRINTED)}:{address(last, KNOWN)}"
+        page.colour(answers, f"{agrees}=0", ink=RED, fill=PALE_RED, bold=True)
+        page.colour(prints, f'{verdict}="{OFF}"', ink=BROWN, fill=ORANGE)
+
+    def _unanswered(self, top: int) -> None:
+        """The problems that no template expresses, with the reason."""
+        page = self.page
+        page.section(top, "Without a formula here, and why", len(TITLES))
+        for at, problem in enumerate(self.waiting, start=top + 1):
+            texts = {PROBLEM: problem.id, CHAPTER: problem.chapter.partition(":")[0], QUESTION: problem.question,
+                     FORMULA: problem.mapping, GIVEN: problem.symbols, UNIT: problem.unit,
+                     KNOWN: problem.explanation}  # fmt: skip
+            self._say(at, texts)
+            page.put(at, EXACT, problem.exact, "plan_constant", number_format(""))
+            page.put(at, PRINTED, problem.printed, "plan_constant", number_format(""))
+
+
+def _formula(answer: Answer) -> str:
+    """The output's formula, with spaces where a line may break."""
+    text = in_names(answer.output) or answer.output.name
+    return f"{answer.output.name} = " + re.sub("([*/+,])", r"\1 ", text)
+
+
+def _given(answer: Answer) -> str:
+    """What the problem gives of all that its answer is made of."""
+    named = [("model", answer.model), ("chip", answer.hardware)]
+    looked = {row.kind.replace("hardware", "chip") for row in answer.rows if row.name not in answer.given}
+    texts = [f"{kind} {chosen}" for kind, chosen in named if chosen and kind in looked]
+    used = [row.name for row in answer.rows if row.name in answer.given]
+    return "; ".join([*texts, *(f"{name} = {_shown(answer.given[name])}" for name in used)])
+
+
+def _shown(value: Value) -> str:
+    return f"{value:.10g}".replace("e+", "e") if isinstance(value, float) else str(value)
+
+
+def _known(problem: Problem) -> str:
+    put = f"Put as: {problem.mapping}." if problem.mapping else ""
+    return " ".join(text for text in (problem.explanation, put) if text)

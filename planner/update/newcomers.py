@@ -7,17 +7,17 @@ from copy import deepcopy
 
 from planner.update.threeway import ThreeWay
 from planner.xlsx.drawings import ANCHORS, first_row, last_row, push_down
-from planner.xlsx.moved_cells import restyled, with_moved_formulas
+from planner.xlsx.moved_cells import with_moved_formulas
 from planner.xlsx.moved_parts import move_around_rows, move_chart
 from planner.xlsx.named_ranges import PRINTED, reshape_names
 from planner.xlsx.opc import Package
 from planner.xlsx.references import references
 from planner.xlsx.relationships import OFFICE, copy_part, link
-from planner.xlsx.sheet_rules import with_looks
+from planner.xlsx.sheet_rules import without_drawing
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import add_sheet
 from planner.xlsx.worksheet import Worksheet
-from planner.xlsx.xmltree import Element, children, every, parse, written
+from planner.xlsx.xmltree import Element, every, parse, written
 
 _ID = f"{{{OFFICE}}}id"
 
@@ -51,8 +51,9 @@ def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> None:
         new = deepcopy(anchor)
         push_down(new, down[first_row(anchor)])
         target = copy_part(package, fresh, parts[frame.get(_ID)], _moved(merge))
+        last = max((int(one.get("id", "0")) for one in every(root, "cNvPr")), default=0)
         next(every(new, "chart")).set(_ID, link(package, mine, "chart", target))
-        next(every(new, "cNvPr")).set("id", str(max(number, 1 + _last_id(root))))
+        next(every(new, "cNvPr")).set("id", str(max(number, last + 1)))
         root.append(new)
     package.put_tree(mine, root)
     end = max(map(last_row, every(root, *ANCHORS)))
@@ -70,10 +71,6 @@ def _below(anchors: Sequence[Element], row: int) -> dict[int, int]:
         down[first] = row + 1 - first
         row += height + 1
     return down
-
-
-def _last_id(drawing: Element) -> int:
-    return max((int(found.get("id", "0")) for found in every(drawing, "cNvPr")), default=0)
 
 
 def _draws_new(merge: ThreeWay, chart: str) -> bool:
@@ -96,14 +93,8 @@ def add(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int
     """A sheet that the old workbook has not, behind the one that it stands behind in the fresh one."""
     fresh, name, moves = merge.fresh.sheets[kind], merge.names[kind], merge.fresh.moves
     moved, _ = with_moved_formulas(SheetXml(fresh.xml), fresh.name, moves)
-    new = Worksheet(moved)
-    new.rows = restyled(new.rows, styles)
+    new = without_drawing(moved, styles, dxfs)
     move_around_rows(new.root, fresh.name, moves)
-    formats = children(new.root, "conditionalFormatting")
-    for old, coloured in zip(formats, with_looks(formats, dxfs), strict=True):
-        new.root.replace(old, coloured)
-    for drawing in children(new.root, "drawing"):
-        new.root.remove(drawing)
     drawings = _drawings(merge.fresh.package, fresh.name)
     part = add_sheet(merge.package, name, new.xml(), _behind(merge, fresh.name))
     if drawings:

@@ -12,7 +12,7 @@ and in all other parts too; those whose cells are gone become #REF! and are list
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -45,7 +45,7 @@ from planner.xlsx.named_ranges import take_names
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content, with_values
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.styles import Stylesheet, taken_in
+from planner.xlsx.styles import take_all
 from planner.xlsx.workbook_part import drop_calculation_chain
 
 _NO_MEMORY = "Cover doesn't say what planner wrote last, so its labels, formulas and notes came in place of all there"
@@ -146,7 +146,7 @@ def _draft(plan: BuildPlan, memory: Memory | None) -> Draft:
 def _join(merge: ThreeWay) -> None:
     """Put the parts of both workbooks together in the file's package."""
     package, ours = merge.package, {merge.ours.sheets[kind].sheet.name for kind in merge.kinds}
-    styles, dxfs = _styles(merge)
+    styles, dxfs = take_all(package, merge.fresh.package)
     merges = {merge.ours.sheets[kind].sheet.name: merged(merge, kind, styles, dxfs) for kind in merge.kinds}
     merge.done.remarks += map(str, move(package, merge.ours.moves, ours))
     known = {each.sheet.name for each in merge.ours.sheets.values()}
@@ -162,16 +162,6 @@ def _join(merge: ThreeWay) -> None:
     take_names(package, merge.fresh.package, merge.fresh.moves, merge.done.new_sheets)
     drop_calculation_chain(package)
     _log(merge)
-
-
-def _styles(merge: ThreeWay) -> tuple[Mapping[int, int], Mapping[int, int]]:
-    """Take the fresh workbook's formats in; returns the numbers that they have then."""
-    own, other = Stylesheet.of(merge.package), Stylesheet.of(merge.fresh.package)
-    assert own is not None, "its looks were read"
-    assert other is not None, "its looks were read"
-    taken = taken_in(own[1], other[1], range(len(other[1].looks)), range(len(other[1].all("dxfs"))))
-    merge.package.put_tree(own[0], own[1].root)
-    return taken.formats, taken.differential
 
 
 def _log(merge: ThreeWay) -> None:

@@ -204,16 +204,13 @@ def _distances(together: Together, value: Callable[[str], Value]) -> Numbers:
         if name in together.template.by_name:
             own_text = chip_calibration(value) if name == "chip_calibration" else value(name)
             squares += weight**2 * (together.of(name) != _code(own_text))
-    squares += ANOTHER_KIND**2 * (_is_tpu(together) != str(chip_calibration(value)).startswith("tpu"))
+    is_tpu = np.array([run.hardware.startswith("tpu") for run in together.runs])
+    squares += ANOTHER_KIND**2 * (is_tpu != str(chip_calibration(value)).startswith("tpu"))
     if "n_moe_layers" in together.template.by_name:
         own_layers = value("n_moe_layers")
         squares += EXPERTS**2 * (together.is_moe != (isinstance(own_layers, float) and own_layers > 0))
     distances: Numbers = np.sqrt(squares)
     return distances
-
-
-def _is_tpu(together: Together) -> np.ndarray:
-    return np.array([run.hardware.startswith("tpu") for run in together.runs])
 
 
 def _code(text: Value) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import data
+from planner import csvfile, data
 from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS, TIE
 from planner.catalog.calibrations import FITTED
 from planner.catalog.databases import Databases
@@ -56,7 +56,7 @@ def calibrations_csv(found: Fitted, far: Mapping[Key, Reach]) -> str:
                 cells = [_digits(value), each.unit, f"{each.lower:g}", f"{each.upper:g}"]
                 told = _reached(found, each.name, reach) if reach else _told(found, owner, each.name)
                 lines.append([owner, each.name, *cells, *told])
-    return _csv([list(FITTED), *lines])
+    return csvfile.written([list(FITTED), *lines])
 
 
 def stacks_csv(found: Fitted) -> str:
@@ -67,7 +67,7 @@ def stacks_csv(found: Fitted) -> str:
         for (stack, name), value in found.fit.stacks.items():
             if cells["id"] == stack:
                 cells[name] = _digits(value)
-    return _csv([list(rows[0]), *(list(cells.values()) for cells in rows)])
+    return csvfile.written([list(rows[0]), *(list(cells.values()) for cells in rows)])
 
 
 def _told(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
@@ -131,9 +131,3 @@ def _digits(value: float) -> str:
     if value.is_integer():
         return str(int(value))
     return f"{float(f'{value:.{DIGITS}g}'):g}" if value < 1e-3 or value >= 1e4 else f"{value:.{DIGITS}g}"
-
-
-def _csv(lines: list[list[str]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
-    return text.getvalue()

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from planner.catalog.calibrations import stated_calibrations
 from planner.catalog.databases import Databases
-from planner.validation.judged import Judged, judged, without_own_source
-from planner.validation.null_model import with_null
+from planner.validation.judged import Judged, judged, with_null, without_own_source
 from planner.validation.prediction import predicted
-from planner.validation.runs import Run, models_of, read, shipped
+from planner.validation.runs import models_of, read, shipped
 
 
 def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = False) -> list[Judged]:
@@ -35,7 +34,8 @@ def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = 
         from planner.validation.left_out import fitted
 
         sources = {run.source for run in runs}
-        others = predicted(_other(published, sources), ours, models_of(ours)) if runs is not published else []
+        unseen = [run for run in published if run.source not in sources] if runs is not published else []
+        others = predicted(unseen, ours, models_of(ours))
         rows = without_own_source(rows, fitted([*together, *others], databases.hardware).groups)
     else:
         rows = [
@@ -55,8 +55,3 @@ def _fitted_to(rows: Sequence[Judged], databases: Databases) -> list[set[str]]:
         for identifier, lines in stated.items()
     }
     return [fitted.get(row.calibration, set()) for row in rows]
-
-
-def _other(published: list[Run], sources: set[str]) -> list[Run]:
-    """The published runs of other sources."""
-    return [run for run in published if run.source not in sources]

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from openpyxl.workbook import Workbook
-
 from planner.book.added import UNSIGNED, Added, added, mark
 from planner.book.sheet import Sheet
 from planner.recalc import recalculate
@@ -17,18 +15,16 @@ from planner.workbook import cell_styles, saving
 from planner.workbook.page import Page
 from planner.xlsx import chart_caches
 from planner.xlsx.address import folded
-from planner.xlsx.moved_cells import restyled
 from planner.xlsx.moves import Moves
 from planner.xlsx.named_ranges import drop_names, take_names
 from planner.xlsx.opc import Package
 from planner.xlsx.references import references
 from planner.xlsx.relationships import copy_part, drop_linked, link
-from planner.xlsx.sheet_rules import with_looks
+from planner.xlsx.sheet_rules import without_drawing
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.styles import Stylesheet, taken_in
+from planner.xlsx.styles import take_all
 from planner.xlsx.workbook_part import add_sheet, parse_sheets
-from planner.xlsx.worksheet import Worksheet
-from planner.xlsx.xmltree import children, every
+from planner.xlsx.xmltree import every
 
 MARK_ROW = 3
 FIRST_ROW = 5  # the first row that is the writer's
@@ -55,9 +51,7 @@ def put(
     same = (each for each in added(sheets.values()) if each.kind == kind and may_replace(each))
     old = next((each.sheet.name for each in same if _is_alone(package, each)), None)
     name = old or _free_name(package, kind)
-    book = Workbook()
-    book.remove(book.active)
-    cell_styles.install(book)
+    book = cell_styles.new_book()
     page = Page(book, name, kind, purpose, titles=f"{FIRST_ROW}:{FIRST_ROW}")
     page.links = {(1, 1): "Cover!A1"} if "Cover" in sheets else {}
     write(page)
@@ -90,18 +84,7 @@ def _free_name(package: Package, kind: str) -> str:
 def _take_in(package: Package, fresh: Package, name: str, *, is_new: bool) -> None:
     """Put the one sheet of a fresh package into another one."""
     theirs = fresh.sheets()[name]
-    sheet = Worksheet(_signed(fresh.parts[theirs]))
-    own, other = Stylesheet.of(package), Stylesheet.of(fresh)
-    assert own is not None, "a workbook of planner's has styles"
-    assert other is not None, "a new one has"
-    looks = taken_in(own[1], other[1], range(len(other[1].looks)), range(len(other[1].all("dxfs"))))
-    package.put_tree(own[0], own[1].root)
-    sheet.rows = restyled(sheet.rows, looks.formats)
-    formats = children(sheet.root, "conditionalFormatting")
-    for old, coloured in zip(formats, with_looks(formats, looks.differential), strict=True):
-        sheet.root.replace(old, coloured)
-    for drawing in children(sheet.root, "drawing"):
-        sheet.root.remove(drawing)
+    sheet = without_drawing(_signed(fresh.parts[theirs]), *take_all(package, fresh))
     if is_new:
         part = add_sheet(package, name, sheet.xml(), None)
     else:

@@ -71,9 +71,7 @@ class Draft:
 def draft(plan: BuildPlan) -> Draft:
     """The pages of a plan. Raises UserError as `build` does."""
     plan.check_values()
-    book = Workbook()
-    book.remove(book.active)
-    cell_styles.install(book)
+    book = cell_styles.new_book()
     made = build_date()
     tables = {table.kind: database_sheets.write(book, table) for table in plan.tables}
     typed = inputs_sheet.write(book, plan, {kind: database.ids for kind, database in tables.items()})

@@ -160,10 +160,13 @@ def styles() -> list[NamedStyle]:
     return made
 
 
-def install(book: Workbook) -> None:
-    """Give a new workbook its named styles."""
+def new_book() -> Workbook:
+    """A workbook without a sheet, with all named styles."""
+    book = Workbook()
+    book.remove(book.active)
     for style in styles():
         book.add_named_style(style)
+    return book
 
 
 class _Regular(Font):  # type: ignore[misc]  # openpyxl has no types

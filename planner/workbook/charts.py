@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from openpyxl.chart import Reference, ScatterChart, Series
+from openpyxl.chart import BarChart, Reference, ScatterChart, Series
 from openpyxl.chart.data_source import StrRef
 from openpyxl.chart.label import DataLabelList
 from openpyxl.chart.legend import Legend, LegendEntry
@@ -52,6 +52,31 @@ def log_log(title: str) -> ScatterChart:
     chart.style = None
     dress(chart, title)
     return chart
+
+
+def bars(title: str, x_title: str, y_title: str, gap: int, *, down: bool = True, stacked: bool = True) -> BarChart:
+    """An empty chart of bars, one on another where they are `stacked`, `gap` percent of a bar apart.
+
+    Where they lie `down` the page the first stands on top, and the axis of numbers at the bottom.
+    """
+    chart = BarChart()
+    chart.type, chart.gapWidth = "bar" if down else "col", gap
+    chart.grouping, chart.overlap = ("stacked", 100) if stacked else ("clustered", None)
+    dress(chart, title)
+    plain_axis(chart.x_axis, x_title, "General")
+    plain_axis(chart.y_axis, y_title, "General")
+    chart.x_axis.majorGridlines = None
+    if down:
+        chart.x_axis.scaling.orientation = "maxMin"
+        chart.y_axis.crosses, chart.y_axis.tickLblPos = "max", "nextTo"
+    return chart
+
+
+def filled(colour: str | None) -> GraphicalProperties:
+    """A bar of a colour without an edge; None for one that isn't seen."""
+    look = GraphicalProperties(solidFill=colour) if colour else GraphicalProperties(noFill=True)
+    look.line.noFill = True
+    return look
 
 
 def dress(chart, title: str) -> None:  # type: ignore[no-untyped-def]

@@ -16,7 +16,7 @@ from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.headlines import shown
 from planner.formulas.layer_ops import PHASES
-from planner.workbook import best_plan, charts, comparing_charts, expected_parts, inputs_sheet, layout, own_runs
+from planner.workbook import best_plan, charts, dashboard_charts, expected_parts, inputs_sheet, layout, own_runs
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.cell_styles import row_format
@@ -120,11 +120,11 @@ def write(
     for sheet in ordered:
         lines = writer.write(sheet, at)
         made.append(lines)
-        at = comparing_charts.write_costs(writer, lines, write_changes(writer, lines, lines.last + 1))
+        at = dashboard_charts.write_costs(writer, lines, write_changes(writer, lines, lines.last + 1))
         at = best_plan.write(writer, lines, verdict.at + verdict.FAILED, at)
         if sheet.template.name not in writer.used:
             writer.close(range(lines.first + 1, at))
-    at = comparing_charts.draw(writer, made, verdict, at + 1)
+    at = dashboard_charts.draw(writer, made, verdict, at + 1)
     return Board(page, plan, writer, made, verdict, at)
 
 

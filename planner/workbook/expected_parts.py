@@ -14,7 +14,6 @@ from itertools import zip_longest
 from openpyxl.chart import BarChart, Series
 from openpyxl.chart.label import DataLabelList
 from openpyxl.chart.marker import DataPoint
-from openpyxl.chart.shapes import GraphicalProperties
 
 from planner.book.rowkeys import PARTS
 from planner.formulas.headlines import Headline
@@ -44,23 +43,16 @@ class ExpectedParts:
 
     def chart(self) -> BarChart:
         """The waterfall: the step and its bound from 0, each part from where the one before it ends."""
-        chart = BarChart()
-        chart.type, chart.grouping, chart.overlap, chart.gapWidth = "bar", "stacked", 100, 35
-        charts.dress(chart, "From bound to expected: where the time of a step goes")
+        title = "From bound to expected: where the time of a step goes"
+        chart = charts.bars(title, "Part of the step", self.unit, 35)
         chart.legend = None
-        charts.plain_axis(chart.x_axis, "Part of the step", "General")
-        charts.plain_axis(chart.y_axis, self.unit, "General")
-        chart.x_axis.scaling.orientation = "maxMin"  # the first row on top
-        chart.x_axis.majorGridlines = None
-        chart.y_axis.crosses, chart.y_axis.tickLblPos = "max", "nextTo"  # and its axis at the bottom
-        chart.visible_cells_only = False
         begins, times = (self._column(column) for column in (BEGINS, TIME))
         hidden = Series(begins, title=TITLES[BEGINS])
-        hidden.graphicalProperties = _filled(None)
+        hidden.graphicalProperties = charts.filled(None)
         bars = Series(times, title=TITLES[TIME])
-        bars.graphicalProperties = _filled(PART)
+        bars.graphicalProperties = charts.filled(PART)
         for index, colour in enumerate((STEP, BOUND)):
-            bars.dPt.append(DataPoint(idx=index, invertIfNegative=False, spPr=_filled(colour)))
+            bars.dPt.append(DataPoint(idx=index, invertIfNegative=False, spPr=charts.filled(colour)))
         bars.dLbls = _values()
         chart.series += [hidden, bars]
         chart.set_categories(self._column(LABEL))
@@ -68,13 +60,6 @@ class ExpectedParts:
 
     def _column(self, column: int):  # type: ignore[no-untyped-def]
         return charts.column(self.page, column, self.rows.start, self.rows.stop - 1)
-
-
-def _filled(colour: str | None) -> GraphicalProperties:
-    """A bar of a colour without an edge, or one that isn't seen."""
-    look = GraphicalProperties(solidFill=colour) if colour else GraphicalProperties(noFill=True)
-    look.line.noFill = True
-    return look
 
 
 def _values() -> DataLabelList:

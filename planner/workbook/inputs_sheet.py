@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from openpyxl.workbook import Workbook
 
+from planner import csvfile, data
 from planner.formulas.input_values import LARGEST, id_table, limits
 from planner.formulas.template import Row
 from planner.table import joined
 from planner.workbook import layout
 from planner.workbook.build_plan import OVERRIDABLE, BuildPlan
 from planner.workbook.cell_styles import row_format
-from planner.workbook.input_sections import sections
 from planner.workbook.page import BROWN, ORANGE, Page, titled, whole_as_int
 from planner.xlsx.address import address, column_letters
 
@@ -166,3 +167,39 @@ def _constants(page: Page, plan: BuildPlan, inputs: Inputs, at: int) -> None:
         page.put(at, layout.FORMULA, whole_as_int(row.default), "plan_constant", row_format(row))
         page.put(at, layout.SOURCE, joined(row.source, row.note), "plan_told")
     page.close_rows(range(first, at + 1))
+
+
+COLUMNS = ("section", "shown", "name")
+FURTHER = "further inputs"  # of what the data don't name, as inputs of a person's own template
+CLOSED = "closed"
+
+
+@dataclass
+class Section:
+    """A heading of Inputs with its rows; a closed one opens by the + beside it."""
+
+    title: str
+    is_closed: bool = False
+    rows: list[Row] = field(default_factory=list)
+
+
+def sections(inputs: Iterable[Row]) -> list[Section]:
+    """The sections that some inputs fill, in the data's order; what it doesn't name stands before what is closed."""
+    named, places = _named()
+    found = {title: Section(title, is_closed) for title, is_closed in named.items()}
+    for row in inputs:
+        found[places[row.name][0] if row.name in places else FURTHER].rows.append(row)
+    for section in found.values():
+        section.rows.sort(key=lambda row: places[row.name][1] if row.name in places else 0)
+    return [section for section in found.values() if section.rows]
+
+
+@cache
+def _named() -> tuple[dict[str, bool], dict[str, tuple[str, int]]]:
+    """Whether each section is closed, open ones first; and the section and the place of each name."""
+    path = data.folder("templates") / "inputs.csv"
+    records = [cells for _, cells in csvfile.read(path, required=COLUMNS, known=COLUMNS).records()]
+    closed = {cells["section"]: True for cells in records if cells["shown"] == CLOSED}
+    opened = {cells["section"]: False for cells in records if cells["section"] not in closed}
+    places = {cells["name"]: (cells["section"], at) for at, cells in enumerate(records)}
+    return opened | {FURTHER: False} | closed, places

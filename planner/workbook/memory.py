@@ -17,9 +17,8 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from planner.book.rowkeys import Keyed
-from planner.xlsx.address import Position, column_letters
+from planner.xlsx.address import Position
 from planner.xlsx.cellvalue import Value, is_number
-from planner.xlsx.grid import HERE
 
 FORMAT = 1  # of the memory itself: another one isn't read
 HEADING = "What planner wrote, for planner update"
@@ -183,16 +182,6 @@ def of_value(value: Value) -> int:
 def of_text(text: str) -> int:
     """A digest of four bytes: of a look or a rule."""
     return zlib.crc32(text.encode())
-
-
-def filled_across(row: int, column: int, count: int, pattern: str, look: int) -> Filled:
-    """Cells of one formula copied to the right."""
-    return Filled(row, column, 1, count, look, of_formula(pattern.replace(HERE, column_letters(column))))
-
-
-def filled_down(row: int, column: int, count: int, pattern: str, look: int) -> Filled:
-    """Cells of one formula copied downward."""
-    return Filled(row, column, count, 1, look, of_formula(pattern.replace(HERE, str(row))))
 
 
 def _spelt(match: re.Match[str]) -> str:

@@ -19,14 +19,13 @@ from planner.workbook.memory import (
     BuiltSheet,
     Filled,
     Memory,
-    filled_across,
-    filled_down,
     of_formula,
     of_text,
     of_value,
 )
 from planner.workbook.page import Live, Page
-from planner.xlsx.address import Area
+from planner.xlsx.address import Area, column_letters
+from planner.xlsx.grid import HERE
 from planner.xlsx.pattern import pattern
 from planner.xlsx.styles import Stylesheet
 from planner.xlsx.xmltree import parse
@@ -110,14 +109,11 @@ def _all(page: Page, is_wanted: Callable[[int], bool] | None = None) -> Iterator
         if is_wanted is not None and not is_wanted(column):
             continue
         down, across, look, value = page.filled[row, column]
-        if not isinstance(value, Live):
-            yield Filled(row, column, 1, 1, look, of_value(value))
-        elif down > 1:
-            yield filled_down(row, column, down, value, look)
-        elif across > 1:
-            yield filled_across(row, column, across, value, look)
+        if isinstance(value, Live):
+            first = value.replace(HERE, str(row) if down > 1 else column_letters(column))
+            yield Filled(row, column, down, across, look, of_formula(first))
         else:
-            yield Filled(row, column, 1, 1, look, of_formula(value))
+            yield Filled(row, column, 1, 1, look, of_value(value))
 
 
 def _lines(plan: BuildPlan, kind: str, page: Page) -> Iterator[Filled]:

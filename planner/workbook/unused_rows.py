@@ -15,7 +15,7 @@ from planner.formulas.evaluation import number_of
 from planner.formulas.template import CALCULATED, Template
 from planner.formulas.text import Binary, Call, Formula, Name, Node, Number, Text, Unary, children
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.input_sections import sections
+from planner.workbook.inputs_sheet import sections
 
 RESULTS = ("output", "check")
 NEUTRAL = (0, 1)

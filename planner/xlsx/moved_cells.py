@@ -20,7 +20,6 @@ from planner.xlsx.markup import (
     tag_name,
 )
 from planner.xlsx.moves import Lost, Moves, SheetMoves
-from planner.xlsx.references import copied_to
 from planner.xlsx.sheetxml import SheetXml
 
 _FORMULA = re.compile(rb"<((?:\w+:)?)f(?:\s[^>]*)?(?:/>|>.*?</\1f>)", re.DOTALL)
@@ -57,10 +56,7 @@ def _formulas(sheet: SheetXml, name: str, moves: Moves) -> Iterator[tuple[Cell, 
         elif cell.kind and (cell.kind != "normal" or moves.formula(cell.formula or "", name) != cell.formula):
             yield cell, cell.formula or "", False
     for cells in groups.values():
-        master = next((cell for cell in cells if cell.formula), None)
-        if master is None or master.formula is None:
-            continue
-        texts = [copied_to(master.formula, master.ref, cell.ref) for cell in cells]
+        texts = [sheet.formula_of(cell) or "" for cell in cells]
         if any(moves.formula(text, name) != text for text in texts):
             yield from ((cell, text, True) for cell, text in zip(cells, texts, strict=True))
 
@@ -72,7 +68,6 @@ def with_moved_cells(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes, l
     may move, and columns stay in their order.
     """
     xml, track = sheet.xml, moves.of(name)
-    masters = {cell.shared: cell for cell in sheet.cells.values() if cell.kind == "shared" and cell.formula}
     edits = [Edit(*found.span(), retagged(found[0], (b"spans",), {})) for found in _ROW.finditer(xml)]
     lost: list[Lost] = []
     for cell in sheet.cells.values():
@@ -81,9 +76,7 @@ def with_moved_cells(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes, l
         if not track.has(row, column):
             edits.append(Edit(start, end, b""))
             continue
-        final, text = track.cell(row, column), cell.formula if cell.kind else None
-        if text is None and cell.kind == "shared" and (master := masters.get(cell.shared)):
-            text = copied_to(master.formula or "", master.ref, cell.ref)
+        final, text = track.cell(row, column), sheet.formula_of(cell)
         if text is not None:
             lost += (Lost(name, address(*final), read) for read in moves.lost(text, name))
             text = moves.formula(text, name)

@@ -20,7 +20,6 @@ from urllib.parse import unquote
 from planner import progress
 from planner.errors import Place, UserError
 from planner.xlsx.atomic import write_atomically
-from planner.xlsx.packing import Packed, add, pack, packed_parts
 from planner.xlsx.xmltree import Element, local_name, parse, written
 
 Stamp = tuple[int, int, int, int, int, int]
@@ -57,7 +56,6 @@ class Package:
     _infos: dict[str, zipfile.ZipInfo] = field(repr=False)
     _comment: bytes = b""
     _seen: _Seen | None = None
-    _packed: dict[str, Packed] = field(default_factory=dict, repr=False)  # the parts as they were read
 
     @classmethod
     def read(cls, path: Path) -> Package:
@@ -91,8 +89,7 @@ class Package:
         except _UNREADABLE as error:
             raise refusal(name, f"the file is damaged ({error})") from error
         refuse_content(parts, name)
-        by_name = {info.filename: info for info in infos}
-        package = cls(name, parts, by_name, comment, None, packed_parts(data, by_name, parts))
+        package = cls(name, parts, {info.filename: info for info in infos}, comment)
         package.workbook_part()
         return package
 
@@ -175,9 +172,7 @@ class Package:
         with zipfile.ZipFile(buffer, "w") as archive:
             archive.comment = self._comment
             for name, data in self.parts.items():
-                header, packed = _header(self._infos[name], stamp), self._packed.get(name)
-                same = packed is not None and packed.content is data
-                add(archive, header, packed if packed and same else pack(data, header.compress_type))
+                archive.writestr(_header(self._infos[name], stamp), data)
         return buffer.getvalue()
 
     def write(self, path: Path) -> None:

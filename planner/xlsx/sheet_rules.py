@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from copy import deepcopy
 
 from planner.xlsx.address import Area
+from planner.xlsx.moved_cells import restyled
 from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import Element, child, children, every, like
 
@@ -89,6 +90,18 @@ def _ignored(old: Element, fresh: Element) -> list[Element]:
         return any(area.meets(other) for area in alike for other in areas(one))
 
     return [one for one in _listed(old, "ignoredError") if not is_renewed(one)] + theirs
+
+
+def without_drawing(xml: bytes, formats: Mapping[int, int], dxfs: Mapping[int, int]) -> Worksheet:
+    """A fresh sheet whose formats, differential ones too, have other numbers; its drawings are the caller's to put."""
+    sheet = Worksheet(xml)
+    sheet.rows = restyled(sheet.rows, formats)
+    conditional = children(sheet.root, "conditionalFormatting")
+    for old, coloured in zip(conditional, with_looks(conditional, dxfs), strict=True):
+        sheet.root.replace(old, coloured)
+    for drawing in children(sheet.root, "drawing"):
+        sheet.root.remove(drawing)
+    return sheet
 
 
 def with_looks(formats: Collection[Element], dxfs: Mapping[int, int]) -> list[Element]:

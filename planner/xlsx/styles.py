@@ -152,6 +152,16 @@ def taken_in(own: Stylesheet, other: Stylesheet, used: Iterable[int], differenti
     return Taken(formats, dxfs)
 
 
+def take_all(package: Package, fresh: Package) -> Taken:
+    """Put all cell formats and differential ones of a fresh workbook into a package's styles."""
+    own, other = Stylesheet.of(package), Stylesheet.of(fresh)
+    assert own is not None, "a workbook of planner's has styles"
+    assert other is not None, "a new one has"
+    taken = taken_in(own[1], other[1], range(len(other[1].looks)), range(len(other[1].all("dxfs"))))
+    package.put_tree(own[0], own[1].root)
+    return taken
+
+
 class _Merger:
     def __init__(self, own: Stylesheet, other: Stylesheet) -> None:
         self.own = own
