@@ -30,7 +30,7 @@ from planner.xlsx.address import address, column_letters
 
 PURPOSE = "Copy a row down to add a case, change its inputs, then run: planner measure on this file."
 EFFICIENCIES = ("compute_efficiency", "memory_efficiency")
-IDENTITY_WIDTHS = 22, 44, 17, 15, 13
+IDENTITY_WIDTHS = 22, 54, 17, 15, 13
 RED, YELLOW, GREEN, INK = "FFFBD5D5", "FFFFF4CC", "FFD1F0DD", "FF1F2937"
 
 
