@@ -267,3 +267,24 @@ def test_a_report_draws_the_runs(plan: Path) -> None:
     assert "Decode step 9.00 ms, expected " in picture.alt
     assert "Hollow points are flagged." in picture.caption
     assert picture.svg.count("<circle") == 2
+
+
+def test_dashboard_finds_runs_whatever_is_put_above_them(plan: Path) -> None:
+    """Cases that are appended, and sheets of another workload that are merged in, leave the table where it is."""
+    record(plan, "--time", "9ms")
+    told = said_on_dashboard(plan)
+    mesh = {"mesh": "data=8", "axis": "data", "device_order": "0 1 2 3 4 5 6 7"}
+    gather = "collective|array_bytes={},axis_size=8,collective=all_gather"
+    cases = [measurement(gather.format(1024 * size), **mesh) for size in range(1, 12)]
+    assert backfill(plan, *cases).exit_code == 0
+    assert said_on_dashboard(plan) == told
+    assert command("scenario", "add", str(plan), "big", "--workload", "training").exit_code == 0
+    assert told[0] in said_on_dashboard(plan)
+    record(plan, "--mfu", "39%", scenario="big")
+    assert any(line.startswith("MFU 39.0 %; ") for line in said_on_dashboard(plan, "big"))
+    drawn = openpyxl.load_workbook(plan, data_only=True)["Dashboard"]
+    block = {str(row[0].value): row[3].value for row in drawn.iter_rows() if str(row[0].value).startswith("Run ")}
+    assert [block[f"Run {place} of the latest: its number"] for place in (1, 2, 3)] == [2, 1, 0]
+    first, second = runs(plan)
+    assert second.ratio == pytest.approx(block["Run 1 of the latest: measured"], rel=1e-12)
+    assert first.ratio == pytest.approx(block["Run 2 of the latest: measured"], rel=1e-12)

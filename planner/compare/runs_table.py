@@ -42,26 +42,27 @@ COLUMNS = {
     "run_bound": RunColumn("Bound", "bound_time.shown"),
     "run_measured": RunColumn("Measured", "measured_time.shown"),
     "run_spread": RunColumn("Spread: deviation over median", "spread"),
-    "run_samples": RunColumn("Samples", "mfu"),
+    "run_samples": RunColumn("Samples", "n_samples"),
     "run_flags": RunColumn("Flags", "flags"),
     "run_ratio": RunColumn("Over expected", "time_ratio"),
     "run_bound_ratio": RunColumn("Over bound", "roofline_share"),
-    "run_chip": RunColumn("Chip", "hardware_id"),
+    "run_chip": RunColumn("Chip", "mfu"),
     "run_scenario": RunColumn("Scenario's id", "achieved_flops"),
     "run_model": RunColumn("Model", "achieved_bandwidth"),
     "run_device": RunColumn("Device", "device"),
     "run_method": RunColumn("Method", "method"),
-    "run_template": RunColumn("Template", "template"),
+    "run_template": RunColumn("Template", "achieved_algorithm_bandwidth"),
     "run_id": RunColumn("Run", "run_id"),
     "run_inputs": RunColumn("Inputs on its day", "measured_on"),
     "run_source": RunColumn("Source", "measured_source"),
     "run_of": RunColumn("Of which scenario and row", "mesh_axis"),
     "run_key": RunColumn("The same, numbered", "device_order"),
-    "run_number": RunColumn("Number of the run", "achieved_algorithm_bandwidth"),
+    "run_number": RunColumn("Number of the run", "compiler_flags"),
     "run_stack": RunColumn("Stack", "bound"),
     "run_note": RunColumn("Your note", "note"),
 }  # fmt: skip
 RATIOS = {"run_ratio": "run_expected", "run_bound_ratio": "run_bound"}  # what the measured number is divided by
+# what Dashboard looks for stands under texts of the cases: its ranges reach over these, and their numbers are no runs
 PART = "|"  # between the parts of a key that Dashboard looks a run up by: scenario|row|how many of them so far
 SCALED = ("expected", "low", "high", "bound", "measured")  # numbers that the table has in the unit that people say
 LIKE_NUMBERS, LIKE_RATIO, LIKE_TEXT = "predicted_time.shown", "time_ratio", "shape"  # whose looks the cells have

@@ -147,7 +147,7 @@ def styles() -> list[NamedStyle]:
         _style("plan_lead_label", bold=True, wrap=True),
         _style("plan_check", side="right", bold=True),
         _style("plan_measured", side="right", color="FF5B2A86", fill="FFF5F0FA", locked=False),
-        _style("plan_measured_text", side="left", color="FF5B2A86", fill="FFF5F0FA", locked=False),
+        _style("plan_measured_text", side="left", indent=1, color="FF5B2A86", fill="FFF5F0FA", locked=False),
         # what conditional formats make of cells, for the Cover to show: their colours are those of page.py
         _style("plan_overridden", bold=True, color="FF8A4B08", fill="FFFDE9CF"),
         _style("plan_failed", bold=True, color=_RED, fill="FFFEE4E2"),

@@ -88,20 +88,24 @@ class ComparisonCharts:
             is_text = name == "chart_kind"
             self.page.put(at, self.columns[name], Live(text), "plan_formula", "@" if is_text else SAID)
 
+    @property
+    def anchor(self) -> str:
+        """The letters of the column in which charts begin, right of what they draw."""
+        return column_letters(self.last + 2)
+
     def draw(self, last: int) -> None:
         """Both charts, right of their data, of the cases to the row `last`."""
 
         def of(name: str, first: int = FIRST_ROW, last: int = last) -> Reference:
             return charts.column(self.page, self.columns[name], first, last)
 
-        anchor = column_letters(self.last + 2)
         scatter = charts.log_log("Measured over predicted")
         charts.axis(scatter.x_axis, "Predicted time, to expect (us)", AXIS, *TIMES)
         charts.axis(scatter.y_axis, "Measured time (us)", AXIS, *TIMES)
         along, up = (of(name, *EQUAL_ROWS) for name in ("chart_predicted", "chart_measured"))
         scatter.series.append(charts.line(along, up, "Measured is predicted"))
         scatter.series.append(charts.markers(of("chart_predicted"), of("chart_measured"), "Cases"))
-        self.page.sheet.add_chart(scatter, f"{anchor}4")
+        self.page.sheet.add_chart(scatter, f"{self.anchor}4")
         growth = charts.log_log("Time of a square matmul")
         charts.axis(growth.x_axis, "Dimension", "General", *DIMENSIONS)
         charts.axis(growth.y_axis, "Time (us)", AXIS, *TIMES)
@@ -109,7 +113,7 @@ class ComparisonCharts:
         growth.series.append(charts.line(dimension, of("chart_roofline"), "Bound: the roofline", charts.AXIS))
         growth.series.append(charts.line(dimension, of("chart_expected"), "Predicted: to expect"))
         growth.series.append(charts.markers(dimension, points, "Measured", charts.PALETTE[1]))
-        self.page.sheet.add_chart(growth, f"{anchor}31")
+        self.page.sheet.add_chart(growth, f"{self.anchor}31")
 
     def _square(self, at: int, case: ComparisonCase) -> str:
         """The dimension of a square matmul in the first row's dtype and on its chip: others have no place by it."""

@@ -6,7 +6,7 @@ The predicted time is the expected one, with its range and its bound.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from openpyxl.workbook import Workbook
 from openpyxl.workbook.defined_name import DefinedName
@@ -30,7 +30,7 @@ from planner.xlsx.address import address, column_letters
 
 PURPOSE = "Copy a row down to add a case, change its inputs, then run: planner measure on this file."
 EFFICIENCIES = ("compute_efficiency", "memory_efficiency")
-IDENTITY_WIDTHS = 22, 44, 17, 15, 13
+IDENTITY_WIDTHS = 22, 54, 17, 15, 13
 RED, YELLOW, GREEN, INK = "FFFBD5D5", "FFFFF4CC", "FFD1F0DD", "FF1F2937"
 
 
@@ -42,6 +42,7 @@ class Comparison:
     table: CaseColumns
     results: ResultColumns
     last: int  # the last row that ranges and validations reach
+    charts_at: str = ""  # the letters of the column in which charts begin
 
     @property
     def columns(self) -> dict[str, int]:
@@ -55,13 +56,17 @@ class Comparison:
 
     @property
     def runs(self) -> RunsTable:
-        """Where the first run brings a table of runs: below the rows of cases, in their columns."""
+        """Where the first run brings a table of runs: below the rows of cases, in their columns.
+
+        Its ranges begin with the cases: a later build with more of them leaves a table where it is.
+        """
 
         def area(name: str) -> str:
             letters = column_letters(self.columns[COLUMNS[name].under])
-            return f"{NAME}!${letters}${self.last + 1}:${letters}${self.last + REACH}"
+            return f"{NAME}!${letters}${FIRST_ROW}:${letters}${self.last + REACH}"
 
-        return RunsTable(NAME, self.last + GAP + 1, area)
+        title_row = self.last + GAP + 1
+        return RunsTable(self.page, title_row, area, f"{self.charts_at}{title_row}")
 
 
 def write(
@@ -97,7 +102,7 @@ def write(
     page.sheet.print_area = f"{first}{HEADER_ROW - 1}:{end}{FIRST_ROW + len(cases) - 1}"
     page.sheet.print_title_cols = "B:B"  # the working between the case and its results stays off the paper
     page.widths(*IDENTITY_WIDTHS, *[14] * len(table.columns), *results.widths, *[22] * len(drawn.columns))
-    return sheet
+    return replace(sheet, charts_at=drawn.anchor)
 
 
 def _mark(book: Workbook, sheet: Comparison) -> None:

@@ -16,7 +16,16 @@ from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.headlines import shown
 from planner.formulas.layer_ops import PHASES
-from planner.workbook import best_plan, charts, dashboard_charts, expected_parts, inputs_sheet, layout, own_runs
+from planner.workbook import (
+    best_plan,
+    charts,
+    dashboard_charts,
+    expected_parts,
+    inputs_sheet,
+    layout,
+    own_runs,
+    runs_chart,
+)
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.cell_styles import row_format
@@ -86,6 +95,8 @@ class Board:
             self.at = charted.draw(self.page, self.at) + 1
         self.page.sheet.print_area = f"A1:{column_letters(self._reach())}{self.at}"
         told, self.at = write_words(self.writer, self.verdict, self.made, self.at)
+        if runs is not None:
+            self.at = runs_chart.write(self.writer, runs, self.at)
         words = write_failures(self.writer, self.made, self.at)
         if told.cost and any(each.beside for each in self.made):
             best_plan.tell(self.writer, self.verdict.at + self.verdict.BESIDE, told.cost)

@@ -14,7 +14,7 @@ from planner.compare.runs_table import PART
 from planner.workbook import layout
 from planner.workbook.cell_styles import SAID
 from planner.workbook.dashboard_lines import Lines, LineWriter, runs_of
-from planner.workbook.page import LINE_HEIGHT
+from planner.workbook.page import LINE_HEIGHT, Page
 from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
@@ -25,12 +25,14 @@ REACH = 5000  # rows below the cases in which runs are found
 class RunsTable(NamedTuple):
     """Where the table of runs is once there is one: its sheet, the row of its title, and the range of each column.
 
-    A column is told by its machine name; its range reaches over all rows that runs may have.
+    A column is told by its machine name; its range reaches over all rows that runs may have. `chart_at` is the cell
+    beside it where their chart begins.
     """
 
-    sheet: str
+    page: Page
     title_row: int
     area: Callable[[str], str]
+    chart_at: str
 
 
 def write(writer: LineWriter, made: Sequence[Lines], table: RunsTable) -> None:
@@ -77,8 +79,8 @@ class _Latest:
         self.writer.texts(said, LABEL if self._is_first else f"{self._sheet}: {LABEL.lower()}",
                           f"{self.lines.template}.runs.said", "the latest beside what was expected then: "
                           "planner record, planner ingest", "plan_aside_label")  # fmt: skip
-        self.writer.page.put(said, layout.FORMULA, f"{self.table.sheet} row {self.table.title_row}", "plan_link")
-        self.writer.page.link(said, layout.FORMULA, self.table.sheet, address(self.table.title_row, layout.LABEL))
+        self.writer.page.put(said, layout.FORMULA, f"{self.table.page.name} row {self.table.title_row}", "plan_link")
+        self.writer.page.link(said, layout.FORMULA, self.table.page.name, address(self.table.title_row, layout.LABEL))
         runs = f'IF({HERE}{count}>1,", "&{HERE}{count}&" runs","")'
         words = f'IF({HERE}{place}=0,"{NONE}",{HERE}{number}&{runs}&{HERE}{times})'
         self.writer.across(said, self.writer.guarded(self.lines.sheet, words, '""'), "plan_aside_words", "@")
