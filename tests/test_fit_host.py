@@ -72,6 +72,7 @@ def test_a_host_from_nothing(tmp_path: Path) -> None:
     assert max(float(np.median(each)) for each in kinds.values()) < 0.5, kinds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", TRUTHS)
 def test_other_hosts_are_found(tmp_path: Path, truth: Mapping[str, float]) -> None:
     """Hosts with other factors, whose quick suite has 5 % of noise: of shapes that the fit hasn't seen the median error
