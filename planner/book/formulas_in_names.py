@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 from planner.book.scenario_columns import FIRST_SCENARIO
 from planner.book.tables import Database, Head, LineItem, LineTable
@@ -33,8 +34,8 @@ class UnreadableError(Exception):
 class Writer:
     """Writes a line's formula in names as the cell in one column has it.
 
-    `formula` is the live one, of which it is taken how far its ranges reach: they grow with a database and must reach
-    its last row at least.
+    `formula` is the live one. Two things are taken from it: how far its ranges reach, which grow with a database
+    and must reach its last row at least; and whether it says that a range has one row, as older builds don't.
     """
 
     book: Book
@@ -171,8 +172,12 @@ class StepWriter(Writer):
         raise UnreadableError(f"it doesn't read a row {name}")
 
     def elsewhere(self, table: LineTable, name: str) -> str:
-        """The chosen column of another sheet's row."""
-        return f"INDEX({self.across(table, name)},1,{self.cell('scenario_index')})"
+        """The chosen column of another sheet's row; that the range has one row, the live formula says or doesn't."""
+        says = any(
+            not isinstance(cells, str) and cells.is_range and str(behind).startswith(",1,")
+            for cells, behind in pairwise(self.formula.parts)
+        )
+        return f"INDEX({self.across(table, name)},{'1,' * says}{self.cell('scenario_index')})"
 
     def matched(self, name: str, table: str) -> str:
         """The place of an id among a database's, or among those of all scenarios."""

@@ -11,13 +11,14 @@ from planner.book.sheet import SEARCHED, Sheet
 from planner.book.tables import LineItem, LineTable
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule, shown
-from planner.workbook.layout import UNPROVED
 from planner.xlsx.address import Position, Spot, address
 from planner.xlsx.cellvalue import NA, Value, is_number
 
 MOST_NUMBERS = 4
 MASTER = 1, 3
 """Where every sheet but Cover counts the failed checks: C1."""
+UNPROVED = ("not cross-checked", "no second derivation")
+"""What Dashboard says of an output that its template proves by no check, and what it said in earlier versions."""
 FAILED = "checks.failed"
 """The row of Checks that counts failures."""
 CHOICES = {"model_row": ("model_id", "model"), "hardware_row": ("hardware_id", "chip")}
