@@ -240,6 +240,7 @@ def test_dashboard_says_the_latest_run(plan: Path) -> None:
     assert command("check", str(plan)).exit_code == 0
 
 
+@pytest.mark.slow
 @needs_libreoffice
 def test_a_workbook_that_libreoffice_saved_takes_a_run(plan: Path, tmp_path: Path) -> None:
     """Its table goes on where it was, LibreOffice computes what Dashboard says of it, and an update keeps it."""
@@ -269,6 +270,7 @@ def test_a_report_draws_the_runs(plan: Path) -> None:
     assert picture.svg.count("<circle") == 2
 
 
+@pytest.mark.slow
 def test_dashboard_finds_runs_whatever_is_put_above_them(plan: Path) -> None:
     """Cases that are appended, and sheets of another workload that are merged in, leave the table where it is."""
     record(plan, "--time", "9ms")
