@@ -115,3 +115,15 @@ def test_noisy_runs_join_where_there_are_few_others() -> None:
     joined = found[-len(flags) - 1 : -1]
     assert [not run.fault for run in joined] == [True] * 4 + [False] * 3
     assert all(run.weight == COUNTS and run.noted.startswith("flagged: ") for run in joined[:4])
+
+
+def test_noisy_collectives_join_where_few_take_about_their_time() -> None:
+    """Three sound collectives of short times stand for the latency and not for the bandwidth: a noisy long one joins,
+    a noisy short one doesn't."""
+    short, long = 1e-4, 5e-2
+    sound = [replace(run_of("collective", at), measured=short) for at in range(ENOUGH)]
+    noisy = [replace(run_of("collective", 9, "flagged: noisy"), measured=each) for each in (short, long)]
+    found = with_noisy([*sound, *noisy])
+    assert found[:-1] == [*sound, noisy[0]]
+    assert not found[-1].fault
+    assert found[-1].weight == COUNTS
