@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 FROM_ROOT = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 """Pages of the site by their files in the root, where a code host looks for them."""
 DOWNLOADS = {
-    "downloads/plan.xlsx": "build llama3-70b -H tpu-v6e h100-sxm --set n_chips=8 batch=32 -o plan.xlsx",
+    "downloads/plan.xlsx": "build llama3-70b -H tpu-v5e h100-sxm --set n_chips=8 batch=32 -o plan.xlsx",
     "downloads/report.html": "report plan.xlsx -o report.html",
 }
 """Files to download, each by the command of the first page that writes it, in order."""

@@ -27,10 +27,10 @@ def command(
 ) -> None:  # fmt: skip
     """Fit the runs of FILE, and write them as a stack of your own for --calibrations and the dropdown of stack.
 
-    FILE is a workbook, whose measured cases and table of runs are taken; a CSV of runs, as `planner validate` takes
-    it; or the measurements.csv of `planner measure`. The shipped calibration is where the fit begins, so that a few
-    runs move only what they tell. Into a workbook without -o the stack is brought too, with a sheet Fit that says
-    which runs were used.
+    FILE is a workbook with measured cases or a table of runs on Comparison; a CSV of runs, with the columns of
+    `planner validate`; or the measurements.csv of `planner measure`. The fit starts from the shipped calibration, so
+    that a few runs change only what they determine. Without -o, the stack is also written into the workbook, with a
+    sheet Fit that says which runs were used.
     """
     from planner import progress
     from planner.fit.fit import fit
@@ -43,4 +43,4 @@ def command(
     found.write(target, into=file if output is None and found.is_workbook else None)
     for line in found.lines():
         click.echo(line)
-    click.echo(f"Wrote {target}: --calibrations {target} reads it, and --set stack={found.first} takes it.")
+    click.echo(f"Wrote {target}: --calibrations {target} reads it, and --set stack={found.first} uses it.")

@@ -1,4 +1,4 @@
-"""`planner ingest`: a profile of someone's run, read, and landed in the workbook of its plan."""
+"""`planner ingest`: reads a profile of a run, and writes it into the workbook of its plan."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def command(
 ) -> None:  # fmt: skip
     """Read a profile: files or folders of one run, of XLA, TensorBoard, xprof or PyTorch.
 
-    Without --into it says what the profile says: device, steps, what they lose, the largest operations. With --into its
-    step lands beside the expected step of a scenario, its operations as cases of the Comparison, all else on a sheet
+    Without --into it prints the device, the steps, where their time goes, and the largest operations. With --into it
+    writes the step next to the expected step of a scenario, the operations as cases on Comparison, all else on a sheet
     Profile. A device that the file doesn't name is unknown until --device says it.
     """
     from planner.errors import UserError

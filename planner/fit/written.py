@@ -79,10 +79,10 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Pr
         for each in own.moved:
             unit = BY_NAME[each.name].unit
             unit = "" if unit == "1" else f" {unit}"
-            told = f"told by {table.counted(each.rows, 'run')}"
-            yield f"  {each.name} {each.before:.4g}{unit} -> {each.value:.4g}{unit}, {told}"
+            source = f"from {table.counted(each.rows, 'run')}"
+            yield f"  {each.name} {each.before:.4g}{unit} -> {each.value:.4g}{unit}, {source}"
         if not own.moved:
-            yield "  no parameter is moved: the runs are as the shipped calibration has them, or tell nothing apart"
+            yield "  no parameter is moved: the runs are as the shipped calibration has them, or determine none"
         ratios = [(abs(each.before - 1), abs(each.after - 1)) for each in used if each.before and each.after]
         if ratios:
             before, after = (sorted(each)[len(each) // 2] for each in zip(*ratios, strict=True))

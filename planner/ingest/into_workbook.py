@@ -221,6 +221,6 @@ def _landed(landing: Landing, found: Ingested) -> Sequence[str]:
     if not found.cases.rows:
         return [share]
     if not found.chip.id:
-        return [f"{share}; none is landed: the device is unknown, so say it with --device"]
+        return [f"{share}; none is written: the device is unknown, so say it with --device"]
     counts = f"{len(landing.values)} updated, {len(landing.homeless)} appended, {landing.unchanged} unchanged"
     return [f"{share}; {counts}", *landing.warnings()]
