@@ -127,3 +127,19 @@ def test_noisy_collectives_join_where_few_take_about_their_time() -> None:
     assert found[:-1] == [*sound, noisy[0]]
     assert not found[-1].fault
     assert found[-1].weight == COUNTS
+
+
+def test_collectives_that_were_measured_tell_a_latency_and_a_bandwidth() -> None:
+    """Of collectives over eight devices of a host, the fitted latency is the time of those that move next to nothing,
+    a bandwidth is found too, and those that move 16 MiB are expected within half of their time; each parameter's line
+    counts the runs that were used."""
+    found = fit(HOST / "collectives.csv", Databases(hardware_csv=HOST / "eight.csv"), "mine", chip="eight").stacks[0]
+    moved = {each.name: each for each in found.moved}
+    rows = [row for row in checked_measurements(HOST / "collectives.csv") if not row.flags]
+    short = np.median([row.t_median for row in rows if "array_bytes=4096," in row.case_key])
+    assert moved["node_latency"].value == pytest.approx(short, rel=0.1)
+    assert moved["collective_efficiency"].value > moved["collective_efficiency"].before
+    assert {each.rows for each in found.moved} == {sum(each.is_used for each in found.runs)}
+    long = [each for each in found.runs if each.is_used and each.run.measured > 0.01]
+    assert len(long) == 2
+    assert all(1 / 1.5 < each.after < 1.5 for each in long)

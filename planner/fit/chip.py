@@ -157,11 +157,12 @@ class OwnFit:
         found: NDArray[np.bool_] = np.abs(self.residuals(moved)) < USED * self.spread(moved, self.weights)
         return found & (self.weights > 0)
 
-    def tells(self, name: str) -> int:
-        """The number of runs whose expected time depends on a parameter."""
+    def tells(self, name: str, among: NDArray[np.bool_] | None = None) -> int:
+        """The number of runs, of all or of those that `among` marks, whose expected time depends on a parameter."""
         here = self.residuals({})
         others = [self.residuals({name: value}) for value in self._others(name)]
-        return int((np.max([np.abs(each - here) for each in others], axis=0) * self.weights > INSIDE).sum())
+        depends = np.max([np.abs(each - here) for each in others], axis=0) * self.weights > INSIDE
+        return int((depends if among is None else depends & among).sum())
 
     def _others(self, name: str) -> list[float]:
         """Numbers about the one that is known of a parameter, far and near, within its bounds."""

@@ -141,13 +141,13 @@ def _fitted(
         left_out = fit.left_out(moved)
         counts = fit.weights > 0
         error = float(np.median(np.abs(np.exp(-left_out[counts]) - 1)))
+        before, after, used = fit.residuals({}), fit.residuals(moved), fit.is_used(moved)
         for name, value in moved.items():
             lower, upper = bounds(name)
             value = float(np.clip(value, lower, upper))
-            found[name] = Parameter(name, value, known[name], fit.tells(name), error)
-        for each in _ranges(fit, left_out, fit.is_used(moved), known, error):
+            found[name] = Parameter(name, value, known[name], fit.tells(name, used) or fit.tells(name), error)
+        for each in _ranges(fit, left_out, used, known, error):
             found[each.name] = each
-        before, after, used = fit.residuals({}), fit.residuals(moved), fit.is_used(moved)
         known |= {name: found[name].value for name in moved}
         for at, run in enumerate(fit.runs):
             why = run.noted if used[at] else "not to be fitted" if not counts[at] else FAR_OFF
