@@ -213,10 +213,15 @@ class Timing:
     def is_loop_elided(self) -> bool:
         """Whether XLA took the work out of the loop: it hardly grows, or its set-up holds a call.
 
-        A call that is mostly dispatch has hardly any work to look for there. A collective is looked for in
-        the loop itself.
+        So does a loop that took less than its set-up in most turns: of such an iteration no time is known. A
+        call that is mostly dispatch has hardly any work to look for there. A collective is looked for in the
+        loop itself.
         """
-        if self.loop is None or (self.is_kept and self.loop.summary.least > 0):
+        if self.loop is None:
+            return False
+        if self.loop.summary.median <= 0:
+            return True
+        if self.is_kept and self.loop.summary.least > 0:
             return False
         half_call = self.wall.least / 2
         work_outside = self.loop.setup_s - EMPTY_LOOP * self.dispatch_s

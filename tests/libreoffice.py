@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from planner.recalc.inmemory import stripped
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
+from tests.folders import shared_folder
 
 _ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">
@@ -70,8 +69,7 @@ def saved(path: Path, tmp: Path) -> None:
 @functools.cache
 def _profile() -> Path:
     """A profile of this process: two instances of LibreOffice can't share one."""
-    profile = Path(tempfile.mkdtemp(prefix="libreoffice-"))
-    atexit.register(shutil.rmtree, profile, ignore_errors=True)
+    profile = shared_folder()
     (profile / "user").mkdir()
     (profile / "user" / "registrymodifications.xcu").write_text(_ALWAYS_RECALCULATE, encoding="utf-8")
     return profile

@@ -6,12 +6,12 @@ import csv
 import functools
 import math
 import re
-import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
+from tests.folders import shared_folder
 from tests.workbooks import write_plan
 
 HOSTILE = "<script>alert('x')</script> & \"q\" | `x` **b** [l](http://evil.example/)"
@@ -34,7 +34,7 @@ _SHOWN = re.compile(r"([+-]?[0-9][0-9,]*)(?:\.([0-9]+))?(?:e([+-][0-9]+))?(?:\s*
 @functools.cache
 def hostile_workbook() -> Path:
     """Four that serve: a name that is markup, one that is a formula and doesn't fit, one far from ASCII, one plain."""
-    folder = Path(tempfile.mkdtemp(prefix="reports-"))
+    folder = shared_folder()
     rows = [
         ("id", "name", "model", "hardware", "n_chips", "batch"),
         ("one", HOSTILE, "llama3-70b", "tpu-v5e", "16", "32"),
@@ -53,7 +53,7 @@ def hostile_workbook() -> Path:
 @functools.cache
 def default_workbook() -> Path:
     """The workbook of `planner build`."""
-    path = Path(tempfile.mkdtemp(prefix="reports-")) / "plan.xlsx"
+    path = shared_folder() / "plan.xlsx"
     write_plan(path)
     return path
 
@@ -61,7 +61,7 @@ def default_workbook() -> Path:
 @functools.cache
 def small_workbook() -> Path:
     """One model that serves on one chip."""
-    path = Path(tempfile.mkdtemp(prefix="reports-")) / "plan.xlsx"
+    path = shared_folder() / "plan.xlsx"
     write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
     return path
 

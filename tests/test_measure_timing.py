@@ -56,6 +56,16 @@ def test_hoisted_work_shows_in_the_set_up():
     assert timing.method == "wall"
 
 
+def test_a_loop_quicker_than_its_set_up_tells_no_time():
+    """By differences an iteration came out at less than nothing on a busy machine: the call's time counts, flagged."""
+    negative = replace(SOUND.loop, summary=steady(-1e-6))
+    for is_kept in (None, True):
+        timing = replace(SOUND, loop=negative, is_kept=is_kept)
+        assert "loop_elided" in timing.flags
+        assert timing.method == "wall"
+        assert timing.primary.median > 0
+
+
 def test_a_fast_loop_alone_is_not_called_elided():
     """Threads that wake up for each call make a loop faster than calls; nothing was removed."""
     fast = replace(HOISTED, setup_s=110e-6)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -24,6 +23,7 @@ from planner.workbook.build_plan import BuildPlan
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import CellError, Value
+from tests.folders import shared_folder
 
 CALCULATION_SHEETS = {
     "Transformer": "transformer", "Training": "training", "Inference": "inference", "Collectives": "collectives",
@@ -87,7 +87,7 @@ def comparison() -> tuple[BuildPlan, bytes]:
 @cache
 def few_rows(models: tuple[str, ...], chips: tuple[str, ...]) -> Databases:
     """The databases with these rows alone, as CSVs: of a small workbook the databases are the most."""
-    folder = Path(tempfile.mkdtemp(prefix="few-rows-"))
+    folder = shared_folder()
     for name, ids in (("model_db/models.csv", models), ("hardware_db/accelerators.csv", chips)):
         titles, *lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
         short = [titles, *(line for line in lines if line.partition(",")[0] in ids)]

@@ -4,33 +4,63 @@ It reads a list of jobs as JSON from the standard input, each a workbook to open
 """
 
 import json
+import os
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import uno
 from com.sun.star.beans import PropertyValue
 from com.sun.star.connection import NoConnectException
+from com.sun.star.lang import DisposedException
+
+
+class CrashedError(Exception):
+    """LibreOffice is gone: its own exceptions can't pass through a context manager, since they take no traceback."""
 
 
 def main():
-    """Carry out every job in one LibreOffice."""
-    profile = tempfile.mkdtemp(prefix="libreoffice-edits-")
-    pipe = f"edits{Path(profile).name.replace('-', '')}"
-    office = subprocess.Popen([
-        "soffice", f"-env:UserInstallation=file://{profile}", "--headless", "--norestore", "--nologo",
-        f"--accept=pipe,name={pipe};urp;",
-    ])  # fmt: skip
-    try:
-        desktop = connected(pipe)
-        for job in json.load(sys.stdin):
-            carry_out(desktop, job)
-        desktop.terminate()
-        office.wait(60)
-    finally:
-        office.kill()
+    """Carry out every job, all in one LibreOffice as long as it lives.
+
+    One that crashes, as it does now and then with hundreds of edits behind it, is started again for the job that it
+    left undone; a job that takes a second one down with it fails.
+    """
+    jobs = json.load(sys.stdin)
+    while jobs:
+        undone = len(jobs)
+        with suppress(CrashedError), started() as (desktop, folder):
+            while jobs:
+                carry_out(desktop, jobs[0], folder)
+                del jobs[0]
+        if len(jobs) == undone:
+            raise SystemExit(f"LibreOffice crashed twice: {jobs[0]}")
+
+
+@contextmanager
+def started():
+    """The desktop of a LibreOffice of its own, and a folder for its files; nothing of them outlives the block."""
+    with tempfile.TemporaryDirectory(prefix="libreoffice-edits-", ignore_cleanup_errors=True) as folder:
+        pipe = f"edits{Path(folder).name.replace('-', '')}"
+        office = subprocess.Popen([
+            "soffice", f"-env:UserInstallation=file://{folder}/profile", "--headless", "--norestore", "--nologo",
+            f"--accept=pipe,name={pipe};urp;",
+        ], start_new_session=True)  # fmt: skip
+        try:
+            desktop = connected(pipe)
+            yield desktop, Path(folder)
+            with suppress(DisposedException):
+                desktop.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                office.wait(60)
+        finally:
+            # the program that was started is a shell around the office: all of its group, or it lives on
+            with suppress(ProcessLookupError):
+                os.killpg(office.pid, signal.SIGKILL)
 
 
 def connected(pipe):
@@ -46,17 +76,24 @@ def connected(pipe):
     raise SystemExit("LibreOffice doesn't answer")
 
 
-def carry_out(desktop, job):
-    """Open a workbook, edit it, compute it and save it."""
-    book = desktop.loadComponentFromURL(f"file://{job['source']}", "_blank", 0, (setting("Hidden", True),))
+def carry_out(desktop, job, folder):
+    """Open a copy of a workbook, edit it, compute it and save it. Raises CrashedError where LibreOffice is gone.
+
+    A copy: beside a workbook that is open lies a lock, which a crash leaves there.
+    """
+    source = shutil.copy(job["source"], folder)
     try:
+        book = desktop.loadComponentFromURL(f"file://{source}", "_blank", 0, (setting("Hidden", True),))
+        if book is None:  # how a call ends under which LibreOffice crashes
+            raise CrashedError
         for step in job["steps"]:
             step = dict(step)
             STEPS[step.pop("do")](book, **step)
         book.calculateAll()
         book.storeToURL(f"file://{job['target']}", (setting("FilterName", "Calc MS Excel 2007 XML"),))
-    finally:
         book.close(True)
+    except DisposedException:
+        raise CrashedError from None
 
 
 def setting(name, value):
