@@ -140,7 +140,7 @@ def test_an_output_that_exists_stays(planner, tmp_path):
     (tmp_path / "plan.xlsx").write_text("mine", encoding="utf-8")
     done = planner("build", "llama3-8b", "-H", "h100-sxm")
     assert done.exit_code == 2
-    assert done.stderr == ("Error: plan.xlsx: the file exists; choose another with -o, or replace it with --force\n")
+    assert done.stderr == ("Error: plan.xlsx: the file exists; choose another name, or replace it with --force\n")
     assert [(path.name, path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()] == [("plan.xlsx", "mine")]
 
 

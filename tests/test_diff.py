@@ -162,6 +162,8 @@ def test_the_page_escapes(plan: Seeded, pair: tuple[Path, Path], tmp_path: Path)
     plan.package.write(pair[1])
     page = tmp_path / "diff.html"
     assert invoked("diff", *pair, "--html", page)[0] == 1
+    assert "exists" in invoked("diff", *pair, "--html", page)[1]
+    assert invoked("diff", *pair, "--html", page, "--force")[0] == 1
     text = page.read_text(encoding="utf-8")
     seen: set[str] = set()
     parser = html.parser.HTMLParser()

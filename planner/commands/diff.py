@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from planner.commands.options import PATH
+from planner.commands.options import PATH, refuse_existing
 
 
 @click.command("diff")
@@ -19,14 +19,22 @@ from planner.commands.options import PATH
     "--html", "page", type=click.Path(path_type=Path, dir_okay=False),
     help="Also write the changes as one self-contained HTML file.",
 )  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the HTML file where it exists.")
 @click.option("--all", "whole", is_flag=True, help="List every change instead of the first few of each kind.")
 @click.pass_context
-def command(ctx: click.Context, old: Path, new: Path, as_json: bool, page: Path | None, whole: bool) -> None:
+def command(
+    ctx: click.Context, old: Path, new: Path, as_json: bool, page: Path | None, force: bool, whole: bool
+) -> None:  # fmt: skip
     """Show what changed from OLD to NEW: inputs, formulas, sheets, rows, notes, formats, and the headlines.
 
     Rows are matched by name and scenarios by id, wherever they are. Both workbooks are recalculated in memory; the
     files stay as they are. Exit code 0: no differences; 1: differences; 2: a file can't be read.
     """
+    if page is not None:
+        from planner.regularfile import refuse_other
+
+        refuse_other(page, ".html", "a page")
+        refuse_existing(page, force=force)
     from planner.collector import still
     from planner.diff.as_html import as_html
     from planner.diff.as_text import as_object, as_text
