@@ -39,15 +39,15 @@ class Cut:
 
 PICTURES = {
     "cover": (1366, [Cut("plan", "Cover", "Plan", 8, 130)]),
-    "dashboard": (1180, [Cut("plan", "Dashboard", "Dashboard", 8, 375)]),
+    "dashboard": (1180, [Cut("plan", "Dashboard", "Dashboard", 8, 405)]),
     "sweep": (1060, [Cut("train", "Sweep", "Training:", 8, 92), Cut("train", "Dashboard", "Training:", 6, 140)]),
     "book": (1460, [Cut("book", "Book", "Problem", 44, 180), Cut("book", "Chapter_1", "Chapter", 12, 190)]),
     "from-a-number-to-its-sources": (960, [
-        Cut("plan", "Dashboard", "Decode", 5, 40,
+        Cut("plan", "Dashboard", "Decode", 4, 32,
             "1  Dashboard: the decode step, and a link to its row"),
-        Cut("plan", "Inference", "decode_step_time_expected", 61, 14,
+        Cut("plan", "Inference", "decode_step_time_expected", 50, 14,
             "2  Inference: its formula in names, its note and source; the rows above are what it is made of"),
-        Cut("plan", "Inference", "hbm_bandwidth", 36, 24, "    ... down to those that are called up, by a link"),
+        Cut("plan", "Inference", "hbm_bandwidth", 27, 24, "    ... down to those that are called up, by a link"),
         Cut("plan", "Inputs", "n_chips", 40, 10, "3  Inputs: what was typed for each scenario"),
         Cut("plan", "Hardware", "peak_bf16", 36, 80, "    Hardware: what was looked up; its sources end the row"),
     ]),
