@@ -39,7 +39,8 @@ def test_a_second_run_changes_no_byte(plan: Path) -> None:
 def test_an_unknown_case_is_appended_with_moved_formulas(plan: Path) -> None:
     """The new row predicts as the array functions do, in the format of the row it was copied from."""
     key, count = MATMUL.format(768), len(rows(plan))
-    assert f"appended {key}" in backfill(plan, measurement(key, 5e-5)).output
+    said = backfill(plan, measurement(key, 5e-5)).output
+    assert "appended Matmul 1 x 768 x 768 x 768 bf16 (matmul|activation_dtype=bf16,compute_...)" in said
     *_, row = rows(plan)
     assert row.number == rows(plan)[count - 1].number + 1
     results = predict("matmul", row.inputs, "tpu-v5e")
