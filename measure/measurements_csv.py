@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping
-from math import isfinite, isnan, nan
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
@@ -116,10 +116,14 @@ def _meant(name: str) -> str:
 
 
 def _cell(value: str | float) -> str:
-    """A value as it stands in the file; text that could be taken for a formula is quoted."""
+    """A value as it stands in the file, if it can: text that could be taken for a formula is quoted.
+
+    What a host or a compiler said may hold control characters, and be of any length.
+    """
     if isinstance(value, str):
-        return f"'{value}" if value.startswith(FORMULA_STARTS) else value
-    return "" if isnan(value) or (isinstance(value, int) and value == 0) else repr(value)  # a count of 0 isn't known
+        text = csvfile.holdable(value)
+        return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+    return repr(value) if isfinite(value) and not (isinstance(value, int) and value == 0) else ""  # 0 of them: unknown
 
 
 def _value(name: str, text: str) -> str | float:
@@ -137,8 +141,10 @@ def _value(name: str, text: str) -> str | float:
     if not isfinite(number) or (kind is int and not number.is_integer()):
         wanted = "a whole number" if kind is int else "a number"
         raise UserError(f"{text!r} is not {wanted}", remedy="write it with digits and a point")
-    if number < 0 and (kind is int or name in AMOUNTS):
-        raise UserError(f"{text!r} is negative", remedy="write 0 or more, or leave it blank")
     if name == "schema" and number != VERSION:
         raise UserError(f"the columns are of version {number:g}, not {VERSION}", remedy="use the planner that wrote it")
+    if kind is int and number < 1:
+        raise UserError(f"{text!r} is not above 0", remedy="write 1 or more, or leave it blank")
+    if number < 0 and name in AMOUNTS:
+        raise UserError(f"{text!r} is negative", remedy="write 0 or more, or leave it blank")
     return int(number) if kind is int else number

@@ -14,6 +14,7 @@ from planner import processes
 from planner import progress as screen
 from planner.errors import UserError
 from planner.measure import cases, clock, devices, interrupts, sharded, spread
+from planner.measure.limits import MOST, time_fault, work_fault
 from planner.measure.mesh import MeshSpec
 from planner.measure.records import Inputs, Measurement, case_key, inputs_json
 from planner.measure.timing import STANDARD, Rules, Timing
@@ -116,15 +117,16 @@ def _attempt(
             workload = _workload(case, device, mesh)
             timing = clock.time_workload(workload, rules, floor_s=case.floor_s, keep=keep)
             flat = clock.time_workload(workload.shallow, rules) if workload.shallow is not None else None
-        if flat is not None:
-            return _extrapolated(workload, timing, flat, case)
+        columns = _columns(timing, case) if flat is None else _extrapolated(workload, timing, flat, case)
     except CaseSkipped as skipped:
         return {"status": "skipped", "reason": skipped.reason}
+    except NoTime as error:
+        return {"status": "failed", "reason": str(error)}
     except Exception as error:  # one bad case must not cost the others; its row says what happened
         reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
         lacking = any(mark.lower() in str(error).lower() for mark in UNSUPPORTED)
         return {"status": "skipped" if lacking else "failed", "reason": reason}
-    return _columns(timing, case) | {"profile_path": str(keep or "")}
+    return columns | ({"profile_path": str(keep or "")} if flat is None else {})
 
 
 def _workload(case: Case, device: devices.Device, mesh: MeshSpec | None) -> Workload:
@@ -193,14 +195,21 @@ def _identity(case: Case, hardware_ids: Sequence[str]) -> dict[str, Any]:
     }
 
 
+class NoTime(Exception):  # noqa: N818  a case, as CaseSkipped is, and no error of the program
+    """What a clock said of a case is no time of it; the message says why."""
+
+
 def _extrapolated(workload: Workload, deep: Timing, flat: Timing, case: Case) -> dict[str, Any]:
-    """The columns of a case of which a few layers were run: each further one takes what one took."""
+    """The columns of a case of which a few layers were run: each further one takes what one took.
+
+    Raises NoTime as `_columns` does, and where the layers take no time.
+    """
+    columns = _columns(deep, case)
     layer = (deep.primary.median - flat.primary.median) / (workload.timed_layers - 1)
     if layer <= 0:
-        reason = f"{workload.timed_layers} layers took no longer than one: too noisy to extrapolate from"
-        return {"status": "failed", "reason": reason}
+        raise NoTime(f"{workload.timed_layers} layers took no longer than one: too noisy to extrapolate from")
     factor = (flat.primary.median + (workload.n_layers - 1) * layer) / deep.primary.median
-    columns = _columns(deep, case)
+    _refuse(deep.primary.median * factor, case)
     scaled = {name: value * factor for name, value in columns.items() if name.startswith(("t_", "ci95"))}
     scaled["t_dispatch"] = columns["t_dispatch"]
     for name in ("xla_flops", "xla_bytes"):
@@ -212,9 +221,26 @@ def _extrapolated(workload: Workload, deep: Timing, flat: Timing, case: Case) ->
     return columns | scaled | work | {"method": label, "flags": ";".join(flags)}
 
 
+def _refuse(seconds: float, case: Case) -> None:
+    """Raise NoTime for seconds that no run of the case can take on any device."""
+    work = ((case.flops, "FLOP/s"), (case.memory_bytes, "byte/s"), (case.bus_bytes, "byte/s"))
+    faults = (time_fault(seconds), *(work_fault(amount, seconds, unit) for amount, unit in work if seconds > 0))
+    if why := next(filter(None, faults), ""):
+        raise NoTime(f"what was timed is no time of it: {why}")
+
+
+def _known(number: float, most: float = math.inf) -> float:
+    """A number that is above 0 and at most `most` wherever it is known; NaN for another."""
+    return number if 0 < number <= most else math.nan
+
+
 def _columns(timing: Timing, case: Case) -> dict[str, Any]:
-    """A timing as columns, in seconds; what was achieved is the template's work over the median."""
+    """A timing as columns, in seconds; what was achieved is the template's work over the median.
+
+    Raises NoTime for a median that no run of the case can take.
+    """
     primary, loop, device = timing.primary, timing.loop, timing.device
+    _refuse(primary.median, case)
     return {
         "t_median": primary.median,
         "t_min": primary.least,
@@ -223,11 +249,11 @@ def _columns(timing: Timing, case: Case) -> dict[str, Any]:
         "t_mad": primary.mad,
         "ci95_low": primary.ci_low,
         "ci95_high": primary.ci_high,
-        "t_wall_call": timing.wall.median,
+        "t_wall_call": _known(timing.wall.median),
         "t_dispatch": timing.dispatch_s,
         "t_loop": loop.summary.median if loop else math.nan,
-        "t_device": device.median if device else math.nan,
-        "drift": timing.drift,
+        "t_device": _known(device.median) if device else math.nan,
+        "drift": _known(timing.drift, MOST["1"]),
         "method": timing.method,
         "n_samples": primary.n_samples,
         "n_inner": timing.n_inner,
@@ -237,6 +263,6 @@ def _columns(timing: Timing, case: Case) -> dict[str, Any]:
         "temp_bytes": timing.temp_bytes,
         "achieved_flops": case.flops / primary.median,
         "achieved_bandwidth": case.memory_bytes / primary.median,
-        "bus_bandwidth": case.bus_bytes / primary.median,
+        "bus_bandwidth": _known(case.bus_bytes / primary.median),
         "flags": ";".join(timing.flags),
     }

@@ -213,13 +213,13 @@ class Timing:
     def is_loop_elided(self) -> bool:
         """Whether XLA took the work out of the loop: it hardly grows, or its set-up holds a call.
 
-        So does a loop that took less than its set-up in most turns: of such an iteration no time is known. A
-        call that is mostly dispatch has hardly any work to look for there. A collective is looked for in the
-        loop itself.
+        So does a loop that took less than its set-up in most turns, or in one by more than an iteration takes: of
+        such an iteration no time is known. A call that is mostly dispatch has hardly any work to look for there. A
+        collective is looked for in the loop itself.
         """
         if self.loop is None:
             return False
-        if self.loop.summary.median <= 0:
+        if self.loop.summary.median <= 0 or self.loop.summary.least < -self.loop.summary.median:
             return True
         if self.is_kept and self.loop.summary.least > 0:
             return False

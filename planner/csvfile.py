@@ -140,6 +140,14 @@ def written(rows: Iterable[Iterable[object]]) -> str:
     return stream.getvalue()
 
 
+_UNHELD = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def holdable(text: str) -> str:
+    """A text as a cell can hold it: blanks for control characters and for what is no character, and its beginning."""
+    return _UNHELD.sub(" ", text)[: CELL_LIMIT - 1]  # of one that a quote may be put before
+
+
 def _has_controls(data: bytes) -> bool:
     """Whether there is what a workbook can't hold. Taking it out and counting is ten times as fast as a search."""
     if any(none in data for none in _NONE):

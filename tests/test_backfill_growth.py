@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from openpyxl import load_workbook
 
 from planner.compare import comparison_sheet as comparison
 from planner.compare import landing
@@ -81,13 +82,22 @@ def test_ranges_over_free_rows(built: bytes, tmp_path: Path) -> None:
     assert values_of(path, 4) == [58, n_cases + 2, 60, n_cases + heads + 2]
 
 
+def test_new_rows_are_printed(plan: Path) -> None:
+    """What is printed of the sheet ends below the last case, before and after."""
+    for added in (0, 2):
+        if added:
+            backfill(plan, *(measurement(key) for key in more(plan, added)))
+        area = load_workbook(plan)["Comparison"].print_area
+        assert int(area.rpartition("$")[2]) == rows(plan)[-1].number
+
+
 def test_new_rows_above_the_peak_are_flagged(built: bytes, tmp_path: Path) -> None:
     """A time that no chip can reach, in a row that is there and in new ones: flagged, said once, and idempotent."""
     path = tmp_path / "plan.xlsx"
     path.write_bytes(built)
     old, new = keys(path)[0], more(path, 3)
-    measured = [measurement(old, 1e-12), measurement(new[0], 1e-12), measurement(new[1], 1.0),
-                measurement(new[2], 1e-12, flags="noisy")]  # fmt: skip
+    measured = [measurement(old, 1e-9), measurement(new[0], 1e-9), measurement(new[1], 1.0),
+                measurement(new[2], 1e-9, flags="noisy")]  # fmt: skip
     done = backfill(path, *measured)
     assert done.output.count("flagged above_peak") == 1
     assert "3 rows are faster than the chip's peak FLOP/s and bandwidth allow" in done.output

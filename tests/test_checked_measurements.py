@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from math import inf, nan
 from pathlib import Path
 
@@ -9,13 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.compare.checked_measurements import LONGEST, checked_measurements
+from planner.compare.checked_flags import FLAGS
+from planner.compare.checked_measurements import checked_measurements
 from planner.compare.comparison_cases import load
 from planner.compare.mesh_cases import cases_of
 from planner.errors import UserError
+from planner.measure.limits import LONGEST
 from planner.measure.measurements_csv import write_measurements
 from planner.measure.mesh import MeshSpec
 from planner.measure.records import Measurement, case_key, inputs_json
+from planner.measure.timing import Timing, summarize
 from tests.backfills import backfill, keys, measurement
 
 OVER_MESH = [
@@ -123,6 +128,56 @@ def test_nothing_of_a_file_with_a_fault_is_written(plan: Path, built: bytes) -> 
     assert done.exit_code == 2
     assert "line 3, column case_key: tokens=-5: a number of at least 1 is wanted" in done.output
     assert plan.read_bytes() == built
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "said"),
+    [
+        ("t_median", "1e-300", "1e-300 s is less than a tick of any device's clock"),
+        ("t_median", "9e-11", "9e-11 s is less than a tick of any device's clock"),
+        ("n_devices", "-0", "'-0' is not above 0; write 1 or more, or leave it blank"),
+        ("n_devices", "0", "'0' is not above 0"),
+        ("n_samples", "-3", "'-3' is not above 0"),
+        ("drift", "-1", "-1 is not above 0"),
+        ("drift", "0", "0 is not above 0"),
+        ("t_min", "-1", "-1 is below 0 by more than t_median, 0.001"),
+        ("ci95_low", "-0.002", "-0.002 is below 0 by more than t_median"),
+        ("flags", "noysy", "unknown flag 'noysy'; did you mean noisy?"),
+        ("flags", "noisy,drift", "unknown flag 'noisy,drift'; did you mean noisy? several are joined by a semicolon"),
+        ("flags", "loop/walls=0.5", "unknown flag 'loop/walls=0.5'; did you mean loop/wall?"),
+    ],
+)
+def test_what_is_typed_and_cannot_be_is_refused(tmp_path: Path, column: str, text: str, said: str) -> None:
+    """As a person types it and planner never writes it: a count of 0, a drift below it, a word nearly a flag."""
+    path = tmp_path / "m.csv"
+    path.write_text(f'case_key,hardware_id,{"" if column == "t_median" else "t_median,"}{column}\n'
+                    f'k,h,{"" if column == "t_median" else "0.001,"}"{text}"\n')  # fmt: skip
+    with pytest.raises(UserError) as error:
+        checked_measurements(path)
+    assert f"m.csv, line 2, column {column}: {said}" in str(error.value)
+
+
+def test_a_least_may_be_a_little_below_zero_and_a_flag_ones_own(tmp_path: Path) -> None:
+    """A time by differences of a noisy loop, guards with their numbers, and a word that is like none of them."""
+    row = measurement("mine", t_min=-2e-4, flags="loop/wall=0.50;loop/device=-1.20; noisy;another job ran")
+    assert fault_of(tmp_path, row) == ""
+
+
+def test_a_case_that_could_not_be_run_is_no_fault(tmp_path: Path) -> None:
+    """A row without a time may have inputs that nothing runs: it says so itself, and the other rows are read."""
+    assert fault_of(tmp_path, measurement("matmul|tokens=-5", nan, t_mad=nan, status="failed", reason="no size")) == ""
+
+
+def test_every_flag_is_known() -> None:
+    """Those that a timing can have, and those of the page's table, are the ones that a typed one is held to."""
+    page = (Path(__file__).parent.parent / "docs" / "measurements.md").read_text(encoding="utf-8")
+    table = page.partition("| flag | the guard that failed |")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    named = {name for cell in cells for name in re.findall("`([a-z_/]+)(?:=...)?`", cell)}
+    assert named == {*FLAGS, "loop/wall", "loop/device"}
+    timing = Timing("cpu", summarize([1.0] * 7), 1.0, 1e-5)
+    elided = replace(timing, wall=summarize([1.0]), drift=3.0, dispatch_s=1.0, floor_s=9.0, is_kept=False)
+    assert {*timing.flags, *elided.flags} <= named
 
 
 MESH = {"mesh": "data=2,tensor=4", "axis": "tensor", "group_size": 4, "device_order": "0 1 2 3 4 5 6 7"}

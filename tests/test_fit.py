@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,16 +19,19 @@ from planner.catalog.calibration_columns import BY_NAME
 from planner.catalog.databases import Databases
 from planner.cli import group
 from planner.compare.checked_measurements import checked_measurements
+from planner.compare.comparison_cases import load
 from planner.compare.comparison_sheet import find
 from planner.fit.chip import OwnFit, candidates
-from planner.fit.stack import OwnCalibration, fitted_stacks
+from planner.fit.stack import OwnCalibration, far_off, fitted_stacks
 from planner.measure.measurements_csv import write_measurements
+from planner.measure.records import case_key
 from planner.validation.fitting import START, Fit, Fitter, value_of
 from planner.validation.left_out import families_of
 from planner.validation.parameters import GROUPS
 from planner.validation.prediction import predicted
 from planner.validation.runs import Run, models_of, read, shipped
 from planner.xlsx.opc import Package
+from tests.backfills import measurement
 from tests.own_runs import CALIBRATION, CHIP, plans, timed
 
 OURS = Databases()
@@ -170,8 +174,27 @@ def test_without_runs_there_is_no_stack(tmp_path: Path) -> None:
 def test_runs_that_are_all_far_off_give_no_stack(tmp_path: Path) -> None:
     """One run ten times off is not used, and a stack of no run is none: the command says why and writes nothing."""
     path = matmuls(tmp_path / "runs.csv", [30.0])
-    assert "far off the others" in refused("fit", path)
+    assert re.search(r"far off what is expected$", refused("fit", path).partition(";")[0].strip())
     assert not (tmp_path / "runs-calibrations.csv").exists()
+
+
+def test_why_a_run_is_left_alone_is_what_was_found() -> None:
+    """Far off the others only where most of them are near what is expected, and there are others."""
+    near, far = True, False
+    assert far_off(np.array([far, near, near])) == "far off the others"
+    assert far_off(np.array([far, near, far])) == "far off what is expected, and so are most of the others"
+    assert far_off(np.array([far])) == "far off what is expected"
+
+
+def test_runs_that_are_not_used_are_told_by_their_reason(tmp_path: Path) -> None:
+    """Ten flagged rows of a measurements.csv are one line: how many, why, and the first of them."""
+    noted = [measurement(case.key, 1e-3, hardware_id="h100-sxm", flags="above_peak") for case in load("full")[:10]]
+    sound = [measurement(case_key("matmul", {"tokens": 4096.0, "d_in": 4096.0, "d_out": each}), 2e-4,
+                         hardware_id="h100-sxm") for each in (4096.0, 4104.0, 4112.0)]  # fmt: skip
+    write_measurements(tmp_path / "m.csv", [*noted, *sound])
+    said = command("fit", tmp_path / "m.csv")
+    assert "10 runs not used:" in said
+    assert "  10 runs, flagged: above_peak: row 1, row 2, row 3, row 4 and 6 more" in said
 
 
 @pytest.mark.parametrize("ratio", [10.0, 0.1])

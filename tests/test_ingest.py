@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from math import isnan
 from pathlib import Path
@@ -249,6 +250,12 @@ def test_the_report_has_a_section_of_the_profile(landed: Path) -> None:
     assert said["Exposed communication"][1].text == "154 ms"
     assert said["Steps"][1].text == "4"
     assert json.dumps(said["MFU on the plan's FLOPs"][1].text).endswith(' %"')
+
+
+def test_what_is_printed_of_the_sheet_is_what_a_page_can_hold(landed: Path) -> None:
+    """The columns that only a screen has room for are on no page, with a roofline or without."""
+    area = openpyxl.load_workbook(landed)["Profile"].print_area
+    assert re.fullmatch(r"'Profile'!\$A\$1:\$N\$\d+", area)
 
 
 def test_the_sheet_survives_an_update(landed: Path) -> None:

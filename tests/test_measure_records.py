@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -49,6 +50,23 @@ def test_text_is_never_a_formula(tmp_path, text):
     assert read_measurements(path)[0].reason == text
 
 
+@pytest.mark.parametrize(
+    "text", ["tab\x0bbed", "esc\x1b[31mred", "NUL\0", "half\udcff", "long " * 20_000, "=" * 40_000]
+)
+def test_a_text_that_no_cell_holds_is_written_as_one_that_does(tmp_path, text):
+    """What a host or a compiler said, with control characters, bytes that are no text, or too many."""
+    write_measurements(tmp_path / "m.csv", [Measurement(case_key="k", status="failed", reason=text, host=text)])
+    (row,) = read_measurements(tmp_path / "m.csv")
+    assert row.reason[:3] == text[:3]
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf])
+def test_a_number_that_is_none_is_blank(tmp_path, number):
+    """As an infinite count of FLOPs would be: a reader refuses `inf`."""
+    write_measurements(tmp_path / "m.csv", [Measurement(case_key="k", t_median=1e-3, xla_flops=number)])
+    assert math.isnan(read_measurements(tmp_path / "m.csv")[0].xla_flops)
+
+
 def test_every_column_has_a_unit_and_a_meaning():
     """SI units only: seconds, never microseconds."""
     units = {unit for unit, _ in SCHEMA.values()}
@@ -77,7 +95,7 @@ def test_a_row_typed_by_hand_needs_three_columns(tmp_path):
         ("case_key,hardware_id,t_median", "k,h,inf", "is not a number"),
         ("case_key,hardware_id,t_median", "k,h,0.001_5", "is not a number"),
         ("case_key,hardware_id,t_median", "k,h,٠.٥", "is not a number"),
-        ("case_key,hardware_id,t_median,n_samples", "k,h,1,-7", "column n_samples: '-7' is negative"),
+        ("case_key,hardware_id,t_median,n_samples", "k,h,1,-7", "column n_samples: '-7' is not above 0"),
         ("case_key,hardware_id,t_median,t_mad", "k,h,1,-1e-6", "column t_mad: '-1e-6' is negative"),
         ("case_key,hardware_id,t_median,schema", "k,h,1,2", "column schema: the columns are of version 2, not 1"),
         ("case_key,hardware_id,t_median,n_samples", "k,h,1,7.5", "'7.5' is not a whole number"),

@@ -10,14 +10,26 @@ from click.testing import CliRunner
 from planner.cli import group
 from planner.compare import comparison_sheet as comparison
 from planner.compare import landing, measuring
+from planner.compare.comparison_cases import is_meant
 from planner.errors import UserError
 from planner.measure import timing
 from planner.xlsx.opc import Package
 from tests.backfills import typed_into
 from tests.workbooks import cached, write_comparison
 
+COLLECTIVE = ["collective|array_bytes=65536,axis_size=2,collective=all_gather"]
 ONLY = ("--case", "Add 4M")
 QUICK = timing.Rules(warmup_s=0.0, sample_s=0.0, contested_s=0.0, loop_s=0.003, profiled_calls=3)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_it"),
+    [("4 KiB", False), ("64 KiB", True), ("64 KiB over 2", True), ("all-gather", True), ("gather", True), ("KIB", True),
+     ("64 K", False), ("over 2 (data)", True), ("collective", True), ("65536", True), ("5536", False)],
+)  # fmt: skip
+def test_a_case_is_meant_by_whole_words(text: str, is_it: bool) -> None:
+    """4 KiB is a part of `64 KiB` as letters go, and another payload."""
+    assert is_meant(text, "All-gather 64 KiB over 2 (data)", COLLECTIVE) == is_it
 
 
 @pytest.fixture(scope="module")

@@ -12,15 +12,16 @@ from math import isclose, isfinite, isnan, nan
 from pathlib import Path
 from sys import float_info
 
+from planner.compare.checked_flags import flag_faults
 from planner.compare.checked_places import Fault, place_faults
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.input_values import LARGEST, case_fault
+from planner.measure.limits import LONGEST, MOST, SHORTEST, time_fault, work_fault
 from planner.measure.measurements_csv import numbered
 from planner.measure.records import SCHEMA, TYPES, Inputs, Measurement, case_key, parse_key
 
 ROUNDING = 1e-6  # numbers of one row agree to this
-LONGEST = 366 * 86400.0  # seconds of one run of a case
 MAGNITUDE = 10.0  # within it a bus bandwidth may differ from the template's: conventions do, by less than 2
 BUS_BYTES = "bus_bytes"
 SI = "write seconds, FLOP/s and byte/s"
@@ -46,6 +47,8 @@ def number_fault(value: float, unit: str) -> str:
     """Why a number in a unit can't have been measured, as more than anything takes; blank where it can."""
     if not (isfinite(value) and value >= float_info.min):  # below it a cell holds 0
         return "it is no measured number above 0"
+    if unit == "s" and value < SHORTEST:
+        return time_fault(value)
     most = LONGEST if unit == "s" else LARGEST
     return f"{value:g} is too large for {unit}: it is at most {most:g}" if value > most else ""
 
@@ -53,8 +56,9 @@ def number_fault(value: float, unit: str) -> str:
 def _faults(row: Measurement) -> Iterator[Fault]:
     if not row.case_key.strip():
         yield Fault("case_key", "the key is empty", "every row names its case")
-    yield from _key_faults(row.case_key)
-    yield from _case_faults(row)
+    if row.status == "measured":  # of any other nothing is used, and it may say why the case can't be run
+        yield from _key_faults(row.case_key)
+        yield from _case_faults(row)
     for column, most in _LIMITS.items():
         if abs(getattr(row, column)) > most:
             what = f"{getattr(row, column):g} is too large for {SCHEMA[column][0]}"
@@ -65,15 +69,14 @@ def _faults(row: Measurement) -> Iterator[Fault]:
                 column, f"{getattr(row, column):g} is not above 0", "write what was measured, or leave it blank"
             )
     yield from place_faults(row)
+    yield from flag_faults(row)
     if row.status == "measured":
         yield from _unit_faults(row)
 
 
-# What no device and no run can have, by unit: a year, so many devices or samples, a hundred wafers' peak, ten's memory
-_MOST = {"s": LONGEST, "1": 1e9, "FLOP/s": 1e19, "byte/s": 1e18}
 COUNTED = ("1", "s")  # units whose largest number is told
-POSITIVE = ("t_wall_call", "t_device", "bus_bandwidth")
-_LIMITS = {name: _MOST.get(unit, LARGEST) for name, (unit, _) in SCHEMA.items() if TYPES[name] is not str}
+POSITIVE = ("t_wall_call", "t_device", "drift", "bus_bandwidth")
+_LIMITS = {name: MOST.get(unit, LARGEST) for name, (unit, _) in SCHEMA.items() if TYPES[name] is not str}
 
 
 @cache
@@ -129,8 +132,11 @@ def _has_other_template(key: str, template: str) -> bool:
 
 
 def _unit_faults(row: Measurement) -> Iterator[Fault]:
-    if not (isfinite(row.t_median) and row.t_median >= float_info.min):  # below it a cell holds 0
+    if isnan(row.t_median):
         yield Fault("t_median", "a measured row needs a time above 0", "write seconds, or another status")
+        return
+    if what := time_fault(row.t_median):
+        yield Fault("t_median", what, "write seconds, or another status")
         return
     same = {"wall": row.t_wall_call, "loop": row.t_loop, "profiler": row.t_device}.get(row.method, row.t_median)
     if not _agree(same, row.t_median):
@@ -140,14 +146,18 @@ def _unit_faults(row: Measurement) -> Iterator[Fault]:
             yield Fault("t_median", f"{row.t_median:g} is not between {low} and {high}", SI)
     if not _is_between(row.t_min, row.t_mean, nan):
         yield Fault("t_mean", f"{row.t_mean:g} is below t_min", SI)
+    for column in ("t_min", "ci95_low"):
+        if getattr(row, column) < -row.t_median:
+            what = f"{getattr(row, column):g} is below 0 by more than t_median, {row.t_median:g}"
+            yield Fault(column, what, "write what was measured, or leave it blank")
     if row.t_mad > row.t_median * (1 + ROUNDING) and not row.t_min < 0:  # of times above 0 it can't be
         yield Fault("t_mad", f"{row.t_mad:g} is above t_median, {row.t_median:g}", SI)
     for column, name in (("achieved_flops", "flops"), ("achieved_bandwidth", "memory_bytes")):
         achieved, work = getattr(row, column), getattr(row, name)
         if not _agree(achieved, work / row.t_median):
             yield Fault(column, f"{achieved:g} is not the work over t_median, {work / row.t_median:g}", SI)
-        if work / row.t_median > _MOST[SCHEMA[column][0]]:
-            yield Fault(name, f"no device does {work:g} in {row.t_median:g} s", "write FLOP, bytes and seconds")
+        if what := work_fault(work, row.t_median, SCHEMA[column][0]):
+            yield Fault(name, what, "write FLOP, bytes and seconds")
     if not isnan(row.bus_bandwidth):
         yield from _bus_faults(row)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,10 +15,11 @@ from planner.formulas import library
 from planner.formulas.include import Scope, parse_include
 from planner.formulas.template import Row, Template
 from planner.formulas.text import Formula, Number, Text
-from planner.measure.records import case_key
+from planner.measure.records import case_key, parse_key
 
 COLUMNS = ("label", "suite", "on", "model", "operation", "source")
 SUITES = ("quick", "full")  # the full one has the quick one's cases too
+KEY_SHOWN = 40  # letters of a key in a line of text: a whole one may have hundreds
 SHAPES = {
     "matmul_activation": (("n_matmuls", "tokens", "d_in", "d_out"), "compute_dtype"),
     "mlp": (("tokens", "d_model", "d_ff"), "compute_dtype"),
@@ -108,6 +110,16 @@ def label_of(template: str, inputs: Mapping[str, Value]) -> str:
     return " ".join(filter(None, [template.replace("_", " ").capitalize(), shape, kind]))
 
 
+def case_in_words(key: str) -> str:
+    """A case for a line of text: its label and the beginning of its key; a key of a person's own is all there is."""
+    short = key if len(key) <= KEY_SHOWN else f"{key[: KEY_SHOWN - 3]}..."
+    try:
+        template, inputs = parse_key(key)
+    except ValueError:
+        return short
+    return f"{label_of(template, inputs)} ({short})" if inputs and template in library.names() else short
+
+
 @cache
 def _listed(template: str) -> Mapping[str, str]:
     """The labels of a template's shipped cases, by key."""
@@ -127,12 +139,13 @@ def refuse_blank(text: str) -> None:
 def is_meant(text: str, label: str, keys: Iterable[str]) -> bool:
     """Whether a text means the case of this label and these keys, whatever the capitals.
 
-    It does as a part of the label, of the template's name or of a key that a person made up, as the
+    It does as some words of the label, as a part of the template's name or of a key that a person made up, as the
     whole key, and as a value or a `name=value` of the key; the name of a parameter means nothing,
     for every case has it.
     """
     wanted = text.strip().lower()
-    return wanted in label.lower() or any(_is_in_key(wanted, key.lower()) for key in keys)
+    words = re.compile(rf"(?<![a-z0-9.]){re.escape(wanted)}(?![a-z0-9.])")  # `4 KiB` isn't meant for 64 KiB
+    return words.search(label.lower()) is not None or any(_is_in_key(wanted, key.lower()) for key in keys)
 
 
 def _is_in_key(wanted: str, key: str) -> bool:

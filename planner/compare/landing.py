@@ -26,6 +26,7 @@ from planner.compare.appended_rows import (
     predicted_again,
     unknown_chips,
 )
+from planner.compare.comparison_cases import case_in_words
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, is_missing
 from planner.measure.records import Measurement
 from planner.recalc import Recalculated, edit
@@ -116,8 +117,8 @@ class Landing:
         }
         head = ", ".join(f"{count} {what}" for what, count in counts.items())
         head += f"; {self.recalculated.note}" if self.recalculated else "; nothing to write"
-        new = [f"appended {one.case_key}" for one in self.homeless]
-        skipped = [f"skipped {key}: {reason}" for key, reason in self.skipped]
+        new = [f"appended {case_in_words(one.case_key)}" for one in self.homeless]
+        skipped = [f"skipped {case_in_words(key)}: {reason}" for key, reason in self.skipped]
         return [head, *new, *skipped, *self.warnings()]
 
     def warnings(self) -> list[str]:
@@ -145,10 +146,10 @@ class Landing:
         """A line about times that no chip of their rows can reach; blank where there are none."""
         if not self.above_peak:
             return ""
-        count = len(self.above_peak)
+        count, first = len(self.above_peak), case_in_words(self.above_peak[0])
         rows = "1 row is" if count == 1 else f"{count:,} rows are"
         return (
-            f"{rows} faster than the chip's peak FLOP/s and bandwidth allow, such as {self.above_peak[0]}: "
+            f"{rows} faster than the chip's peak FLOP/s and bandwidth allow, such as {first}: "
             f"flagged {ABOVE_PEAK}; is the time in seconds, of one run, on that chip?"
         )
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from planner.compare.appended_rows import predicted_again
-from planner.compare.checked_measurements import LONGEST
 from planner.compare.comparison_cases import is_meant, refuse_blank
 from planner.compare.comparison_sheet import NOTE, CaseRow, ComparisonSheet, find
 from planner.compare.landing import Landing, cells_of, land
 from planner.errors import Place, UserError, nearest
+from planner.measure.limits import LONGEST, time_fault
 from planner.measure.records import Measurement
 from planner.typed_numbers import read
 
@@ -36,10 +36,8 @@ def record(path: Path, key: str, seconds: float, note: str | None = None, chip: 
 
     Raises UserError for a time that is none, and for a key that means no row, or several.
     """
-    if not 0 < seconds <= LONGEST:
-        raise UserError(
-            f"{seconds:g} s is no time of a case", remedy=f"give seconds, above 0 and at most {LONGEST:.0f}"
-        )
+    if what := time_fault(seconds):
+        raise UserError(f"no case takes it: {what}", remedy=f"give seconds, above 0 and at most {LONGEST:.0f}")
     refuse_blank(key)
     numbers: list[int] = []
 

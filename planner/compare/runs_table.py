@@ -18,7 +18,7 @@ from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import Formula
 from planner.xlsx.sheetedit import Content
 
-TITLE = "Runs of the plan, each beside what was expected of it on its day"
+TITLE = "Runs of the plan, each beside what was expected of it on its day; the rows above are room for measured cases"
 GAP = 2  # blank rows above the table
 BETWEEN = "; "  # of the inputs, as one text
 
@@ -164,6 +164,7 @@ def appended(sheet: ComparisonSheet, run: Run) -> tuple[int, dict[str, Content],
     if sheet.runs_header:
         number = max(_filled(sheet), default=sheet.runs_header) + 1
     else:
+        # below the room for cases: charts and lookups over them reach so far, and backfill's new rows stand there
         header = max(sheet.sized_to, *_filled(sheet), sheet.header) + GAP + RUN_HEADS
         columns = _free_columns(sheet)
         contents[address(header - RUN_HEADS + 1, columns[RUN_HEAD])] = TITLE

@@ -69,7 +69,7 @@ def _was_used(why: str) -> bool:
 def write(page: Page, found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Provenance) -> None:
     """Fill the page: the parameters that moved, then all runs."""
     at = FIRST_ROW
-    page.put(at - 1, 1, f"Fitted on {origin.date}: {origin.versions}", "plan_note")
+    page.put(at - 1, 1, f"Fitted on {origin.date}: {origin.versions}", "plan_text")  # which goes on over the next cells
     at = _table(page, at, PARAMETERS, _parameters(found))
     _table(page, at + 2, RUNS, _runs([*(each for own in found for each in own.runs), *skipped]))
     page.widths(*WIDTHS)

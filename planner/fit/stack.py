@@ -36,7 +36,7 @@ LEAST_WIDTH = math.log(1.03)  # half of a range, as a logarithm
 UNSTATED = 0.2  # the error of a calibration that states none
 NEEDED = {"calibration_id", "stack"}  # rows without which a template has nothing to fit
 TELLING = tuple(stack for stack in STACKS if stack != IDEAL)  # stacks whose factors a run may have
-FAR_OFF, NOTHING = "far off the others", "nothing is fitted of it"
+NOTHING = "nothing is fitted of it"
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def _fitted(
             found[each.name] = each
         known |= {name: found[name].value for name in moved}
         for at, run in enumerate(fit.runs):
-            why = run.noted if used[at] else "not to be fitted" if not counts[at] else FAR_OFF
+            why = run.noted if used[at] else "not to be fitted" if not counts[at] else far_off(used[counts])
             ratios = float(np.exp(-before[at])), float(np.exp(-after[at]))
             runs[run.id] = OwnRun(run, bool(used[at]), why, *ratios, bool(fit.fitter.is_rate[at]))
     for (family, name), reach in reaches(parts, families).items():
@@ -164,6 +164,17 @@ def _fitted(
         if run.id not in runs
     )
     return OwnCalibration(identifier, chip, base, tuple(everything), (*runs.values(), *missing))
+
+
+def far_off(used: NDArray[np.bool_]) -> str:
+    """Why a run isn't used that lies far from what is expected of it after the fit.
+
+    `used` says of each run that was fitted to, this one among them, whether it lies near: most others may, or not.
+    """
+    others = used.size - 1
+    if 2 * used.sum() > others:
+        return "far off the others"
+    return "far off what is expected" + (", and so are most of the others" if others else "")
 
 
 def _has_runs(together: Together, group: Group) -> bool:

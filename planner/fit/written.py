@@ -15,9 +15,9 @@ from planner.catalog.calibrations import COLUMNS
 from planner.catalog.own_stacks import OF_STACKS
 from planner.fit.stack import OwnCalibration, OwnRun, Parameter
 from planner.spoken import percent
+from planner.validation.told import named
 
 DIGITS = 6
-MOST_TOLD = 40  # runs that are told one by one
 
 
 @dataclass(frozen=True)
@@ -93,4 +93,8 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Pr
     left = [*(each for own in found for each in own.runs if not each.is_used), *skipped]
     if left:
         yield f"{table.counted(len(left), 'run')} not used:"
-        yield from (f"  {each.run.id}: {each.why_not}" for each in left[:MOST_TOLD])
+        reasons: dict[str, list[str]] = {}
+        for run in left:
+            reasons.setdefault(run.why_not, []).append(run.run.id)
+        for why, ids in sorted(reasons.items(), key=lambda found: -len(found[1])):
+            yield f"  {table.counted(len(ids), 'run')}, {why}: {named(ids)}"

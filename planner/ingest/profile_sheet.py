@@ -86,10 +86,10 @@ class _Sheet:
         self._programs()
         first, last = self._operations()
         self.page.corner = f"B{FIRST_ROW + 1}"
-        self.page.widths(38, 13, 12, 13, 32, 24, 15, *[13] * 5, 12, 44, 40, 14, 18, 60)
+        self.page.widths(38, 13, 12, 13, 32, 24, 15, 13, 13, 17, 17, 13, 12, 44, 40, 14, 18, 60)
         if chart := self._roofline(first, last):
             self.page.sheet.add_chart(chart, f"{CHART_AT}{beside}")
-            self.page.sheet.print_area = f"A1:{PRINTED}{self.at - 1}"
+        self.page.sheet.print_area = f"A1:{PRINTED}{self.at - 1}"
 
     def _heads(self, title: str, heads: Sequence[str], right: Sequence[int] = ()) -> None:
         """A section's title in a row of its own, and its heads below."""

@@ -68,14 +68,14 @@ def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False) -> str:
     parts += ["", _table("source", by(rows, lambda row: apart(row.run.source, row))), "", NOTE]
     if found := reasons(rows):
         parts += ["", f"Nothing is expected of {table.counted(sum(map(len, found.values())), 'run')}:"]
-        parts += [f"  {_named(ids)}: {why}" for why, ids in found.items()]
+        parts += [f"  {named(ids)}: {why}" for why, ids in found.items()]
     if fast := impossible(rows):
-        parts += ["", f"Faster than its bound, which no published run is: {_named([row.run.id for row in fast])}.",
+        parts += ["", f"Faster than its bound, which no published run is: {named([row.run.id for row in fast])}.",
                   "Look at its settings and its unit."]  # fmt: skip
     return "\n".join(parts)
 
 
-def _named(ids: Sequence[str]) -> str:
+def named(ids: Sequence[str]) -> str:
     """The first ids of some runs, and how many more there are."""
     more = f" and {len(ids) - MOST_NAMED:,} more" if len(ids) > MOST_NAMED else ""
     return ", ".join(ids[:MOST_NAMED]) + more
