@@ -265,3 +265,53 @@ def test_a_run_of_less_than_a_step_is_told() -> None:
         "The run of 1,000,000 tokens is less than a step of 4,000,000: set train_tokens."
     ]
     assert list(expected.notes({**known, "train_tokens": 4e6}.get, None)) == []
+
+
+def test_a_token_takes_a_decode_step_and_the_others_prefills() -> None:
+    """By hand: 14.7 ms and 31 prefills of 455 ms over 512 tokens are 42.2 ms."""
+    text = calc(*SERVING)
+    (told,) = re.findall(r"^A token takes a decode step, (.*) ms at .* and (.*) ms of the 31 other", text, re.MULTILINE)
+    (token,) = re.findall(r"^Time per output token, with prefills +(.*?) ms ", text, re.MULTILINE)
+    (prefill,) = re.findall(r"^Time to first token, without load +(.*?) ms ", text, re.MULTILINE)
+    assert float(told[1]) == pytest.approx(31 * float(prefill) / 512, rel=5e-3)
+    assert sum(map(float, told)) == pytest.approx(float(token), rel=5e-3)
+    apart = calc(*SERVING, "prefill_chips=8", "prefill_tensor=8")
+    assert "A token takes" not in apart
+
+
+def test_the_answers_of_a_batch_and_their_tokens_a_second() -> None:
+    """32 prefills and 512 decode steps give 32 x 512 tokens, as the sentence says."""
+    text = calc(*SERVING)
+    (told,) = re.findall(r"^The 32 answers of 512 tokens, .* take (.*) s: (.*) tokens a second", text, re.MULTILINE)
+    seconds, rate = map(float, told)
+    assert 32 * 512 / seconds == pytest.approx(rate, rel=5e-3)
+    apart = calc(*SERVING, "prefill_chips=1", "prefill_tensor=1", "prompt_len=2048")
+    (told,) = re.findall(
+        r"^The 32 answers of 512 tokens take (.*) s, and .* that prefill (.*) s: ", apart, re.MULTILINE
+    )
+    (rate,) = re.findall(r"^Output tokens a second +(\S+)", apart, re.MULTILINE)
+    assert float(told[0]) < float(told[1]) == pytest.approx(32 * 512 / float(rate.replace(",", "")), rel=5e-3)
+
+
+def test_utilisation_and_recomputation_beside_the_parts() -> None:
+    """MFU times the step is the matmuls' time, which the page tells beside the larger work; and the bound is what the
+    work and its whole recomputation take at the peak.
+    """
+    text = calc(*TRAINING)
+    (matmuls,) = re.findall(r"^MFU counts the matmuls alone, (.*) s at the peak; .* is 3\.59 s\.$", text, re.MULTILINE)
+    (step, bound), (mfu,) = (
+        re.findall(r"^Step +(.*?) s .* (.*) s$", text, re.M)[0],
+        re.findall(r"^MFU +(.*?) %", text, re.M),
+    )
+    assert float(matmuls) == pytest.approx(float(step) * float(mfu) / 100, rel=5e-3)
+    (whole,) = re.findall(r"^Repeating .* the bound has all of its work at the peak, (.*) s\.$", text, re.MULTILINE)
+    assert float(bound) == pytest.approx(3.59 + float(whole), rel=5e-3)
+    assert "Repeating" not in calc(*TRAINING, "remat=none")
+
+
+def test_what_binds_a_token_is_what_most_of_its_bound_is_made_of() -> None:
+    """The prefills between tokens count beside the parts of a decode step."""
+    binds = calc(*SERVING).partition("What binds")[2]
+    assert "Time per output token, with prefills  Prefills of the other sequences between tokens, 1.10x above" in binds
+    short = calc(*SERVING, "prompt_len=1024", "context_len=2048").partition("What binds")[2]
+    assert "Time per output token, with prefills  Decode step at the mean context, " in short

@@ -224,6 +224,35 @@ def test_a_long_list_is_cut(plan: Seeded, tmp_path: Path) -> None:
     assert "and 10 more; --json lists them all" in output
 
 
+def test_formulas_without_values_are_one_line(plan: Seeded, tmp_path: Path) -> None:
+    """As openpyxl saves it: one line says how many formulas, the first of them, and what to do; JSON has all."""
+    path = tmp_path / "plan.xlsx"
+    plan.package.write(path)
+    book = openpyxl.load_workbook(path)
+    book.save(path)
+    formulas = sum(cell.data_type == "f" for sheet in book for row in sheet.iter_rows() for cell in row)
+    code, output = command(path)
+    (line,) = [line for line in output.splitlines() if "cached value" in line]
+    assert code == 1
+    assert line.startswith(f"  Cover!A5, B5, C5 and {formulas - 3:,} more on ")
+    assert "run planner recalc" in output
+    found = json.loads(command(path, "--json")[1])["findings"]
+    assert sum(len(entry["cells"]) for entry in found if entry["rule"] == 22) == formulas
+
+
+def test_values_over_many_formulas_are_one_line(plan: Seeded, tmp_path: Path) -> None:
+    """A dozen overrides are told with their values; of more the first cells are named and the others counted."""
+    names = sorted(plan._rows["Inference"], key=plan._rows["Inference"].__getitem__)[10:23]
+    for count, lines in ((12, 12), (13, 1)):
+        for name in names[:count]:
+            plan.type("Inference", plan.at("Inference", name, "G"), 5)
+        plan.package.write(tmp_path / "plan.xlsx")
+        told = command(tmp_path / "plan.xlsx")[1].partition("Overrides: values")[2].partition("\n\n")[0]
+        assert told.count(" typed over ") == lines
+    first, second, third = (plan.at("Inference", name, "G") for name in names[:3])
+    assert f"Inference!{first}, {second}, {third} and 10 more: a value is typed over the row's formula; " in told
+
+
 def test_what_cannot_be_checked_is_one_line(tmp_path: Path) -> None:
     """A file that is missing, that is no workbook, or that planner did not build: exit code 2, and why."""
     foreign, text = tmp_path / "foreign.xlsx", tmp_path / "text.xlsx"

@@ -86,7 +86,8 @@ def sources(book: Book) -> Iterator[Fault]:
             if database.sheet.text(row, at) and not any(database.sheet.text(row, column) for column in named):
                 what = f"{database.sheet.text(row, at)} has no source"
                 cell = address(row, min(named)) if named else address(row, at)
-                yield Fault(database.sheet.name, cell, what, "name where its numbers are from")
+                remedy, alike = "name where its numbers are from", "the row has no source"
+                yield Fault(database.sheet.name, cell, what, remedy, alike=alike)
     for table in book.cases:
         yield from _measured(table)
 

@@ -70,7 +70,7 @@ def hidden(book: Book) -> Iterator[Fault]:
             yield Fault(element.get("name", ""), "", "the sheet is hidden", "show it")
     for sheet in book.our_sheets:
         for row in sheet.hidden_rows:
-            yield Fault(sheet.name, address(row, 1), f"row {row} is hidden", "show it, or group it")
+            yield Fault(sheet.name, address(row, 1), "the row is hidden", "show it, or group it")
         for column in sheet.elements("col"):
             if column.get("hidden") in ("1", "true") and column.get("outlineLevel", "0") == "0":
                 first = int(column.get("min", "1"))

@@ -32,8 +32,9 @@ class Fault(NamedTuple):
 
     `before` and `after` are the saved and the recalculated value of a stale one, the usual formula
     and what stands there of an override. `cells` are all that it stands for, where it is more than
-    `cell`. The number of the rule and, where it is a row's cell, `name` and `scenario` are put in
-    by `planner.check.run`.
+    `cell`; `alike` is what is said of many such findings together, where `what` has values or names
+    of its own. The number of the rule and, where it is a row's cell, `name` and `scenario` are put
+    in by `planner.check.run`.
     """
 
     sheet: str
@@ -48,6 +49,7 @@ class Fault(NamedTuple):
     after: Value = None
     cells: tuple[str, ...] = ()
     rule: int = 0
+    alike: str = ""
 
     @property
     def place(self) -> str:

@@ -164,7 +164,8 @@ def _typed_over(book: Book, sheet: Sheet, positions: list[Position], usual: Patt
             formula = f"={book.numbers.shown(sheet.name, at, usual)}" if usual else None
             what = f"{shown(sheet.value(*at))} is typed over {formula or 'a formula'}"
             remedy = "type it on Inputs, in the row's override cell where it has one; copy the formula back"
-            yield _override(sheet, at, what, remedy, formula, sheet.value(*at))
+            fault = _override(sheet, at, what, remedy, formula, sheet.value(*at))
+            yield fault._replace(alike="a value is typed over the row's formula")
 
 
 def _filled(book: Book) -> Iterator[Fault]:
@@ -221,7 +222,8 @@ def _calculated(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]
         expected = writer(book, table, line, number, formula).write(line.names)
     except UnreadableError as error:
         what = f"{line.name} in names, {line.names}, can't be told in cells: {error}"
-        yield Fault(table.sheet.name, cell, what, remedy)
+        alike = f"the formula in names can't be told in cells: {error}"
+        yield Fault(table.sheet.name, cell, what, remedy, alike=alike)
         return
     if expected == formula.at(line.row, number):
         return

@@ -71,8 +71,9 @@ def dead_inputs(book: Book) -> Iterator[Fault]:
         if (sheet_name := _typed_over_on(book, line.name)) is None:
             yield Fault(inputs.name, cell, what, "delete the row, or use it")
         else:
-            what += f": what did on {sheet_name} is typed over"
-            yield Fault(inputs.name, cell, what, "copy the formulas back, where it shall count", "note")
+            alike = f"no formula reads the input: values on {sheet_name} are typed over those that did"
+            what += f": values on {sheet_name} are typed over those that did"
+            yield Fault(inputs.name, cell, what, "copy the formulas back, where it shall count", "note", alike=alike)
 
 
 def _typed_over_on(book: Book, name: str) -> str | None:
@@ -155,7 +156,8 @@ def plausible_numbers(book: Book) -> Iterator[Fault]:
         if is_number(value) and (doubtful := doubt(name, unit, float(value))):
             _, scenario = book.owner(*cell)
             what = f"{name}{f' of {scenario}' if scenario else ''} = {doubtful}"
-            yield Fault(cell.sheet, address(*cell[1:]), what, "type another value where it is another", "note")
+            remedy, alike = "type another value where it is another", f"{name} = {doubtful}"
+            yield Fault(cell.sheet, address(*cell[1:]), what, remedy, "note", alike=alike)
 
 
 def _judged(book: Book) -> Iterator[tuple[Spot, str, str]]:
@@ -193,11 +195,16 @@ def out_of_range(book: Book, cell: Spot, wanted: str) -> Fault:
     value = book.sheets[name].value(*at)
     what, scenario = book.owner(name, *at)
     subject = " of ".join(part for part in (what, scenario) if part)
-    said = f"{shown(value)} is out of range: {wanted}"
+    said, remedy = f"{shown(value)} is out of range: {wanted}", "type another value"
+    alike = f"{what + ': ' if what else ''}the value is out of range: {wanted}"
     if isinstance(value, str) and number_in(value) is not None:
         said = f"the text '{value}' stands where a number is wanted"
+        remedy, alike = (
+            "type it as a number: a cell formatted as text keeps a text",
+            "a text stands where a number is wanted",
+        )
     text = f"{subject}: {said}" if subject else said
-    return Fault(name, address(*at), text, "type another value", kind="out_of_range", after=value)
+    return Fault(name, address(*at), text, remedy, kind="out_of_range", after=value, alike=alike)
 
 
 def _breach(validation: Validation, value: Value, allowed: set[str] | None) -> str:

@@ -96,7 +96,7 @@ def checks_hold(book: Book) -> Iterator[Fault]:
             value = book.value(table.sheet.name, line.row, column)
             if is_number(value) and value == 0:
                 _, scenario = book.owner(table.sheet.name, line.row, column)
-                what = f"{scenario} fails the check '{line.label}'{_in_numbers(book, line, scenario)}"
+                what = f"{scenario or 'the scenario'} fails the check '{line.label}'{_in_numbers(book, line, scenario)}"
                 remedy = f"it asks for {line.names}" if line.names else "see what it asks for"
                 if line.note:
                     remedy += f" ({line.note})"

@@ -92,10 +92,8 @@ def broken(book: Book) -> Iterator[Fault]:
         for (what, _), cells in groups.items():
             first = cells[0]
             text = f"{what}: ={sheet.patterns[first].at(*first)}"
-            if len(cells) > 1:
-                text += f", and so do {len(cells) - 1:,} more formulas below it"
             refs = tuple(address(*at) for at in cells)
-            yield Fault(sheet.name, refs[0], text, REMEDY, kind="broken_reference", cells=refs)
+            yield Fault(sheet.name, refs[0], text, REMEDY, kind="broken_reference", cells=refs, alike=what)
 
 
 def _broken_by(book: Book, formula: Pattern, known: set[str]) -> tuple[str, bool] | None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from textwrap import wrap
 
 from planner.book.problem_book import open_book
 from planner.book.workbook import Book
@@ -20,12 +19,10 @@ from planner.check import (  # noqa: F401 (each registers its rules)
     value_rules,
 )
 from planner.check.findings import RULES, Fault, Kind, Severity
+from planner.check.repeated import listed
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import plain
 from planner.xlsx.opc import Package
-
-SHOWN = 20
-"""The findings of one heading that are listed; JSON has them all."""
 
 TITLES: dict[Kind, str] = {
     "failed_check": "Checks of the plan that fail",
@@ -33,7 +30,7 @@ TITLES: dict[Kind, str] = {
     "out_of_range": "Inputs out of range",
     "broken_reference": "Broken references",
     "error_value": "Error values, each at the first cell that has it",
-    "stale_value": "Stale values: saved before what they depend on was changed",
+    "stale_value": "Stale values: not saved, or saved before what they depend on was changed",
 }
 """The headings of what is wrong in the plan itself, in the order of the report; a breach stands under its rule."""
 
@@ -88,7 +85,7 @@ def as_text(report: Report) -> str:
         lines += _headed(f"Rule {number}: {RULES[number].text}", list(group))
     lines += _headed(OVERRIDES, overrides)
     lines += _headed(FILLED, [note for note in notes if note.kind == "override"])
-    lines += [f"Note: {note.place + ': ' if note.place else ''}{note.what}" for note in notes if note.kind == "note"]
+    lines += listed([note._replace(remedy="") for note in notes if note.kind == "note"], "Note: ", "  ")
     counts = f"{_count(len(faults), 'finding')} and {_count(len(overrides), 'override')}"
     verdict = "clean" if report.is_clean else counts
     return "\n".join([*lines, f"{report.file}: {verdict} by rules {', '.join(map(str, sorted(RULES)))}."])
@@ -118,7 +115,7 @@ def _records(findings: Sequence[Fault]) -> list[dict[str, object]]:
     return [
         {
             "rule": finding.rule,  # comes first
-            **finding._asdict(),
+            **{name: value for name, value in finding._asdict().items() if name != "alike"},
             "before": plain(finding.before),
             "after": plain(finding.after),
             "cells": list(finding.cells or ([finding.cell] if finding.cell else [])),
@@ -128,15 +125,7 @@ def _records(findings: Sequence[Fault]) -> list[dict[str, object]]:
 
 
 def _headed(title: str, findings: Sequence[Fault]) -> list[str]:
-    return [title, *_listed(findings), ""] if findings else []
-
-
-def _listed(findings: Sequence[Fault]) -> Iterator[str]:
-    for finding in findings[:SHOWN]:
-        text = f"{finding.place + ': ' if finding.place else ''}{finding.what}; {finding.remedy}"
-        yield from wrap(text, width=110, initial_indent="  ", subsequent_indent="      ", break_long_words=False)
-    if len(findings) > SHOWN:
-        yield f"  and {len(findings) - SHOWN:,} more; --json lists them all"
+    return [title, *listed(findings), ""] if findings else []
 
 
 def _count(number: int, noun: str) -> str:

@@ -29,8 +29,7 @@ def cached_values(book: Book) -> Iterator[Fault]:
     for sheet in book.sheets.values():
         blank = [at for at in sheet.patterns if at not in sheet.values]
         if blank:
-            rest = f", nor have {len(blank) - 1:,} others here" if len(blank) > 1 else ""
-            what, cells = f"the formula has no cached value{rest}", tuple(address(*at) for at in blank)
+            what, cells = "the formula has no cached value", tuple(address(*at) for at in blank)
             after = book.value(sheet.name, *blank[0])
             yield Fault(sheet.name, cells[0], what, RECALCULATE, kind="stale_value", after=after, cells=cells)
     errors = _errors(book)
@@ -42,7 +41,8 @@ def cached_values(book: Book) -> Iterator[Fault]:
         if others := len(reaches[cell]) - 1:
             what += f", and reaches {others:,} more cell{'s' * (others > 1)}"
         remedy = "is what it looks up there?" if error == NA else "correct the formula, or what it reads"
-        yield Fault(cell.sheet, cell.ref, what, remedy, kind="error_value", after=error)
+        alike = f"{error} {'comes from here' if formula else 'is typed'}"
+        yield Fault(cell.sheet, cell.ref, what, remedy, kind="error_value", after=error, alike=alike)
 
 
 def _errors(book: Book) -> dict[Spot, CellError]:
@@ -100,7 +100,8 @@ def recalculated(book: Book) -> Iterator[Fault]:
     for cell in first:
         old, new = book.sheets[cell.sheet].value(cell.row, cell.column), fresh[cell]
         what = f"the saved value is {shown(old)}, the formula gives {shown(new)}"
-        yield Fault(cell.sheet, cell.ref, what, RECALCULATE, kind="stale_value", before=old, after=new)
+        alike = "the saved value is not what the formula gives"
+        yield Fault(cell.sheet, cell.ref, what, RECALCULATE, kind="stale_value", before=old, after=new, alike=alike)
     if rest:
         also = ", ".join(f"{count:,} on {name}" for name, count in rest.items())
         yield Fault("", "", f"further stale cells depend on these: {also}", "", "note")

@@ -77,7 +77,10 @@ class FigureRow:
 
 @dataclass(frozen=True)
 class ExpectedNumber:
-    """A headline of a scenario: what to expect, the least and the most of 80 % of published runs, and the bound."""
+    """A headline of a scenario: what to expect, the least and the most of 80 % of published runs, and the bound.
+
+    `note` says what the number has in it, and its source.
+    """
 
     name: str
     label: str
@@ -86,6 +89,7 @@ class ExpectedNumber:
     low: Figure
     high: Figure
     bound: Figure
+    note: str = ""
 
     @property
     def range(self) -> Figure:

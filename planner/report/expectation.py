@@ -76,7 +76,7 @@ class Planned:
         row, *others = each.rows
         found = self.figure(row, key, each.unit)
         low, high, bound = (self.figure(other, key, each.unit, found.number) for other in others)
-        return ExpectedNumber(row.name, each.label, each.unit, found, low, high, bound)
+        return ExpectedNumber(row.name, each.label, each.unit, found, low, high, bound, row.source)
 
     def near(self, scenario: Scenario) -> Nearest | None:
         """The published runs nearest to a scenario."""

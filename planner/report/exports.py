@@ -117,7 +117,7 @@ def _section(report: ReportData, title: str, section: Section) -> Iterator[CsvRe
             for words, figure in (
                 ("expected", each.expected), ("least", each.low), ("most", each.high), ("bound", each.bound),
             ):  # fmt: skip
-                yield "expected", scenario, each.name, f"{each.label}: {words}", figure, ""
+                yield "expected", scenario, each.name, f"{each.label}: {words}", figure, each.note
     for line in section.lines:
         for scenario, figure in zip(names, line.figures, strict=True):
             if figure.text:
