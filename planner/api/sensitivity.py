@@ -86,8 +86,7 @@ def of_scenarios(path: Path, name: str) -> dict[str, Sensitivity]:
 def _frame(told: Mapping[str, Sensitivity]) -> DataFrame:
     import pandas
 
-    rows = [{"scenario": scenario} | record for scenario, found in told.items() for record in records(found)]
-    frame = pandas.DataFrame(rows, columns=["scenario", *RECORD])
+    frame = pandas.DataFrame(_records(told), columns=["scenario", *RECORD])
     frame = frame.drop(columns="scenario") if "" in told else frame
     frame.attrs["units"] = dict(zip(frame["name"], frame["unit"], strict=True))
     frame.attrs["of"] = {scenario: (found.row.name, found.value, found.row.unit) for scenario, found in told.items()}
@@ -179,19 +178,20 @@ def _of(each: Elasticity) -> dict[str, Any]:
 
 def as_csv(told: Mapping[str, Sensitivity]) -> str:
     """The records of some scenarios as a CSV; one that has no name is a template's, which has no column for it."""
-    rows = [{"scenario": scenario} | record for scenario, found in told.items() for record in records(found)]
     columns = [*([] if "" in told else ["scenario"]), *RECORD]
-    return csvfile.written([columns, *([row[name] for name in columns] for row in rows)])
+    return csvfile.written([columns, *([row[name] for name in columns] for row in _records(told))])
 
 
-def records(found: Sensitivity) -> Iterator[dict[str, Any]]:
-    """A record of RECORD for each elasticity: the values that were tried, and the elasticity of each side."""
-    for each in found.elasticities:
-        yield _of(each) | {
-            "value": each.value,
-            "less": each.down and each.down.at,
-            "more": each.up and each.up.at,
-            "elasticity_less": each.down and each.down.elasticity,
-            "elasticity_more": each.up and each.up.elasticity,
-            "note": each.note,
-        }
+def _records(told: Mapping[str, Sensitivity]) -> Iterator[dict[str, Any]]:
+    """The scenario and RECORD of each elasticity: the values that were tried, and the elasticity of each side."""
+    for scenario, found in told.items():
+        for each in found.elasticities:
+            yield _of(each) | {
+                "scenario": scenario,
+                "value": each.value,
+                "less": each.down and each.down.at,
+                "more": each.up and each.up.at,
+                "elasticity_less": each.down and each.down.elasticity,
+                "elasticity_more": each.up and each.up.elasticity,
+                "note": each.note,
+            }

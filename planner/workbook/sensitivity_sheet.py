@@ -36,11 +36,7 @@ def write(
 ) -> Page:
     """Write the sheet for each what-if with its template's sheet; `selector` is the cell of the chosen scenario."""
     page = Page(book, NAME, NAME, PURPOSE, corner="B4", titles="1:2")
-    scenario = ChosenScenario(page, plan, inputs, selector)
-    for what_if, sheet in found:
-        scenario.look_up(what_if, sheet)
-    scenario.look_up_constants(what_if.rows[name] for what_if, _ in found for name in what_if.shown)
-    scenario.close()
+    scenario = ChosenScenario(page, plan, inputs, selector, found)
     at = scenario.last + 2
     widest = 1
     for what_if, sheet in found:
