@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from planner.book.sheet import Sheet
 from planner.book.tables import MACHINE_NAME, CaseTable
-from planner.formulas.what_ifs import FACTORS
+from planner.formulas.sweeps import FACTORS
 from planner.report.contents import Figure, FigureColumn, FigureTable
 from planner.report.figures import CellFigures, as_said
 from planner.scaled_units import factor

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 from openpyxl.workbook import Workbook
 
-from planner.formulas.sweeps import Sweep
+from planner.formulas.sweeps import EFFICIENCY, PRICE, Sweep
 from planner.formulas.template import Row
-from planner.formulas.what_ifs import EFFICIENCY, PRICE
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.cell_styles import RATIO
