@@ -8,6 +8,7 @@ Ei (1,024 times; of bytes, bits, tokens and plain numbers), m, u, n and p of s, 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 
@@ -101,16 +102,24 @@ def converted(powers: Powers, unit: str, said: str) -> Fraction:
 @lru_cache(maxsize=512)
 def parsed(text: str) -> tuple[Fraction, Powers]:
     """A unit as its factor of SI, and the powers of its symbols. Raises ValueError for one that isn't known."""
-    number, powers, sign = Fraction(1), dict[str, int](), 1
+    number, sign = Fraction(1), 1
+    powers: Powers = ()
     for index, piece in enumerate(re.split(r"([*/])", text.strip())):
         if index % 2:
             sign = 1 if piece == "*" else -1
             continue
         scale, symbols = _piece(piece.strip(), text)
         number *= scale**sign
-        for symbol, power in symbols.items():
-            powers[symbol] = powers.get(symbol, 0) + sign * power
-    return number, tuple(sorted((symbol, power) for symbol, power in powers.items() if power))
+        powers = combined(powers, symbols.items(), sign)
+    return number, powers
+
+
+def combined(left: Powers, right: Iterable[tuple[str, int]], sign: int) -> Powers:
+    """The powers of a product, or of a quotient where `sign` is -1."""
+    powers = dict(left)
+    for symbol, power in right:
+        powers[symbol] = powers.get(symbol, 0) + sign * power
+    return tuple(sorted((symbol, power) for symbol, power in powers.items() if power))
 
 
 def _piece(piece: str, text: str) -> tuple[Fraction, dict[str, int]]:

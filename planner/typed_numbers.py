@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from planner import progress
 from planner.errors import UserError
-from planner.scaled_units import Powers, converted, is_scale, parsed
+from planner.scaled_units import Powers, combined, converted, is_scale, parsed
 
 PLAIN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 LONGEST, DEEPEST = 120, 12  # characters and brackets: more is no number that a person types
@@ -170,7 +170,7 @@ class _Parser:
                 number, powers = left.number / (right.number / right.size) * right.size, right.powers  # 3/4 GB
             else:
                 sign = 1 if op == "*" else -1
-                number, powers = left.number * right.number**sign, _joined(left.powers, right.powers, sign)
+                number, powers = left.number * right.number**sign, combined(left.powers, right.powers, sign)
             left = _Quantity(number, powers)
         return left
 
@@ -225,11 +225,3 @@ def _of(number: Fraction, unit: str) -> _Quantity:
         return _Quantity(number)
     size, powers = parsed(unit)
     return _Quantity(number * size, powers, size)
-
-
-def _joined(left: Powers, right: Powers, sign: int) -> Powers:
-    """The powers of a product, or of a quotient where `sign` is -1."""
-    powers = dict(left)
-    for symbol, power in right:
-        powers[symbol] = powers.get(symbol, 0) + sign * power
-    return tuple(sorted((symbol, power) for symbol, power in powers.items() if power))

@@ -17,7 +17,7 @@ from planner.cli import group
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
-from planner.scenario.comparing import comparing
+from planner.scenario.add import comparing
 from planner.xlsx.address import coordinates
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets

@@ -20,11 +20,10 @@ from planner.formulas.lookups import facts
 from planner.search import rules, sensible
 from planner.search.conditions import with_conditions
 from planner.search.optimum import objective, optimum
-from planner.search.request import request
+from planner.search.request import request, values_over
 from planner.search.space import Axis, Space
 from planner.search.sweep import Sweep
 from planner.search.ties import front, share_errors, unshared, within
-from planner.search.values import values
 
 STEP, COST, TOKEN = "step_time_expected", "cost_per_million_tokens_expected", "time_per_output_token_expected"
 
@@ -56,7 +55,7 @@ def planner(*args):
 )
 def test_a_spec_is_read_as_the_values_that_it_says(name, text, expected):
     """Lists, ranges by 1, by a step, by a factor and by powers give their values in order, each once, with units."""
-    found = values(library.load("inference").row(name), text)
+    found = values_over(library.load("inference").row(name), text)
     assert found.tolist() == pytest.approx(expected, rel=1e-12)
 
 
@@ -75,7 +74,7 @@ def test_a_spec_is_read_as_the_values_that_it_says(name, text, expected):
 def test_a_spec_that_says_no_values_is_refused(name, text, said):
     """A falling, an endless, a too long range, one without a step and a wrong unit are each said."""
     with pytest.raises(UserError, match=said):
-        values(library.load("inference").row(name), text)
+        values_over(library.load("inference").row(name), text)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 7, 24, 100])

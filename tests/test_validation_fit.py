@@ -12,11 +12,10 @@ from planner import data
 from planner.catalog.calibration_columns import BY_NAME
 from planner.catalog.databases import Databases
 from planner.validation.fitting import Fitter
-from planner.validation.judged import Judged
+from planner.validation.judged import Judged, validated
 from planner.validation.left_out import Fitted
 from planner.validation.refit import refit
 from planner.validation.told import Summary, summary
-from planner.validation.validate import validated
 
 SERVING = ("static", "prefill", "decode", "tpot")
 pytestmark = pytest.mark.slow

@@ -10,10 +10,9 @@ import pytest
 
 from planner import data
 from planner.catalog.databases import Databases
-from planner.validation.judged import Judged
+from planner.validation.judged import Judged, validated
 from planner.validation.prediction import predicted
 from planner.validation.runs import models_of, read, shipped
-from planner.validation.validate import validated
 
 REMADE = re.compile("remat|repeated")
 """What a run says of recomputation where its settings don't say it: not stated, of a policy of its own, on the host."""

@@ -12,7 +12,7 @@ from planner import cli
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
-from planner.formulas.what_ifs import what_ifs
+from planner.formulas.sweeps import what_ifs
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.workbooks import cached, write_plan
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from openpyxl.chart import BarChart, Series
 from openpyxl.chart.shapes import GraphicalProperties
 
-from planner.api.tornado import few
+from planner.api.sensitivity import few
 from planner.collector import still
 from planner.formulas.sensitivity import Elasticity, Sensitivity, Tried
 from planner.spoken import shown

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 
 from planner import csvfile, data
-from planner.catalog.calibrations import load_calibrations
+from planner.catalog.calibrations import known_files, load_calibrations, own_stacks
 from planner.catalog.columns import Column, Field, Value, warn_of_unknown
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS, STACK_FIELDS
 from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
 from planner.catalog.model_columns import MODEL_FIELDS, MODEL_NOTES
-from planner.catalog.own_stacks import known_files, own_stacks
 from planner.catalog.rows import Reader
 from planner.catalog.table import NOUNS, ById, Table, beside
 from planner.errors import Place, UserError
@@ -35,8 +34,7 @@ def load_models(path: Path | None = None, *, only: bool = True) -> Table:
     Raises UserError for any fault in the file.
     """
     load = partial(_load, "models", fields=MODEL_FIELDS, laws=MODEL_LAWS, notes=MODEL_NOTES)
-    ours = data.folder("model_db") / "models.csv"
-    return load(path or ours) if path is None or only else beside(load(path), load(ours))
+    return _own_first(load, path, data.folder("model_db") / "models.csv", only=only)
 
 
 def load_hardware(path: Path | None = None, *, only: bool = True) -> Table:
@@ -45,7 +43,11 @@ def load_hardware(path: Path | None = None, *, only: bool = True) -> Table:
     Raises UserError for any fault in the file.
     """
     load = partial(_load, "hardware", fields=HARDWARE_FIELDS, laws=HARDWARE_LAWS)
-    ours = data.folder("hardware_db") / "accelerators.csv"
+    return _own_first(load, path, data.folder("hardware_db") / "accelerators.csv", only=only)
+
+
+def _own_first(load: Callable[[Path], Table], path: Path | None, ours: Path, *, only: bool) -> Table:
+    """A person's table before the shipped one, or with `only` in its place."""
     return load(path or ours) if path is None or only else beside(load(path), load(ours))
 
 

@@ -4,25 +4,32 @@ Columns: calibration, parameter, value, unit, lower, upper, rows, sources, error
 that the value is fitted on; where `rows` is blank the value is a prior, and `sources` says whose. `error` is the median
 error of the runs when their source is left out. What a shipped calibration leaves open is as `any` has it; what one of
 a person's own leaves open, as `tpu` where its name begins so, else as `gpu`.
+
+A stack that is fitted to runs has the name of its calibration: the lines of that name give both, the factors of the
+stack with `fitted_for`, the chips' calibration that it stands for, and the parameters. `--set stack=NAME` takes the
+stack of any file that the command reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
-from planner import csvfile, data
-from planner.catalog.calibration_age import PROVENANCE, warn_of_age
+from planner import __version__, csvfile, data, progress
 from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS, Parameter
-from planner.catalog.columns import Column, UnfitCellError, Value, number
-from planner.catalog.own_stacks import OF_STACKS
+from planner.catalog.columns import Column, Field, UnfitCellError, Value, number, parse
+from planner.catalog.hardware_columns import STACK_FIELDS
 from planner.catalog.table import Table
 from planner.errors import Place, UserError, nearest
 from planner.spoken import percent
 from planner.typed_numbers import echo
 
+PROVENANCE = ("device", "date", "planner", "jax")
+"""Columns of a fitted line: on what its runs were, when and under which planner they were fitted, and the versions of
+JAX that measured them, with blanks between."""
 FITTED = ("calibration", "parameter", "value", "unit", "lower", "upper", "rows", "sources", "error")
 COLUMNS = (*FITTED, *PROVENANCE)
 REQUIRED = ("calibration", "parameter", "value")
@@ -31,6 +38,11 @@ SHOWN = (
     Column("source", "text", "What the values are fitted on"),
 )
 SHIPPED = "calibrations.csv"
+SOFTWARE = ("planner", "jax")
+OF_STACKS = {each.name: each for each in STACK_FIELDS if each.name not in ("id", "source", "note")}
+"""What a line of a stack may say, by the name of its parameter."""
+
+_own_files: list[Path] = []
 
 
 class Stated(NamedTuple):
@@ -172,3 +184,61 @@ def _said(cells: Mapping[str, str]) -> str:
     if cells.get("lower", "").strip() and cells.get("upper", "").strip():
         said.append(f"may be {cells['lower'].strip()} to {cells['upper'].strip()}")
     return ", ".join(said)
+
+
+def known_files(path: Path | None = None) -> tuple[Path, ...]:
+    """The files of calibrations that this process reads; one that is given is one of them from now on."""
+    if path is not None and (whole := path.absolute()) not in _own_files:
+        _own_files.append(whole)
+    return tuple(_own_files)
+
+
+def own_stacks(path: Path, shipped: Table) -> Table:
+    """The stacks of a file of calibrations, as the shipped table has them; what a line leaves out is as by default.
+
+    Raises UserError for a line that its column can't hold, and for the name of a shipped stack.
+    """
+    rows: dict[str, dict[str, Value]] = {}
+    sources: dict[str, str] = {}
+    sheet = csvfile.read(path, required=REQUIRED)
+    for line, cells in sheet.records():
+        identifier, name = cells["calibration"].strip(), cells["parameter"].strip()
+        if name not in OF_STACKS:
+            continue
+        place = Place(path, line)
+        if shipped.has(identifier):
+            what, remedy = f"the stack {identifier!r} is a shipped one", "give yours a name of its own"
+            raise UserError(what, place=replace(place, column="calibration"), remedy=remedy)
+        if identifier not in rows:
+            rows[identifier] = {**shipped.rows["default"], "name": identifier, "source": "", "note": ""}
+            sources[identifier] = path.name
+        rows[identifier][name] = _value(OF_STACKS[name], cells["value"], replace(place, column="value"))
+        if told := cells.get("sources", "").strip():
+            rows[identifier]["source"] = sources[identifier] = told
+    return replace(shipped, path=path, rows=rows, sources=sources, digests={path.name: sheet.digest})
+
+
+def _value(field: Field, text: str, place: Place) -> Value:
+    try:
+        return parse(field, text)
+    except UnfitCellError as error:
+        raise UserError(error.what, place=place, remedy=error.remedy) from None
+
+
+def running(name: str) -> str:
+    """The version of `planner` or `jax` that is installed here; blank where it isn't."""
+    if name == "planner":
+        return __version__
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def warn_of_age(path: Path, lines: Iterable[Mapping[str, str]]) -> None:
+    """Say once of a file that its lines were fitted under other software than runs here."""
+    for name in SOFTWARE:
+        now = running(name)
+        others = sorted({then for cells in lines for then in cells.get(name, "").split() if now and then != now})
+        if others:
+            progress.warn(f"{path.name} was fitted under {name} {', '.join(others)}, and {name} {now} runs here")

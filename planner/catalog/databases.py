@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from planner import catalog
-from planner.catalog.own_stacks import known_files
+from planner.catalog.calibrations import known_files
 from planner.catalog.table import TABLES, Table
 
 

@@ -16,7 +16,7 @@ SENSES = "at most, for a time, cost or memory; at least, for a rate; '<=' or '>=
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from planner.api.calculation import Calculation
+    from planner.api.calc import Calculation
     from planner.catalog import Value
     from planner.catalog.databases import Databases
     from planner.formulas.evaluation import Facts, Results
@@ -59,7 +59,7 @@ def command(
     A check that fails is named on stderr; the numbers are printed all the same.
     """
     from planner.api import leading
-    from planner.api.calculation import Plan
+    from planner.api.calc import Plan
     from planner.formulas import asking, library
     from planner.formulas.input_values import values
 

@@ -44,9 +44,8 @@ def command(
     An elasticity is the percent by which the output changes for each percent of a quantity. Counts change by whole
     steps. Flags, stages and texts have no elasticity and are listed as left out.
     """
-    from planner.api import tornado
-    from planner.api.calculation import Plan
-    from planner.api.sensitivity import OWN, of_plan, of_scenarios
+    from planner.api.calc import Plan
+    from planner.api.sensitivity import OWN, as_csv, as_object, lines, of_plan, of_scenarios
     from planner.formulas import library
     from planner.formulas.input_values import values
     from planner.regularfile import refuse_other
@@ -65,17 +64,15 @@ def command(
         plan = Plan.of(library.load(template), model, hardware, databases)
         told = {"": of_plan(plan, values(plan.template, settings), name)}
     if output is not None:
-        write_atomically(output, tornado.as_csv(told).encode())
+        write_atomically(output, as_csv(told).encode())
         click.echo(f"Wrote {output}: {counted(sum(len(found.elasticities) for found in told.values()), 'row')}.")
     elif writes:
         from planner.api.elasticities_sheet import write
 
         click.echo(f"{template}: wrote the sheet {write(Path(template), told)}, {counted(len(told), 'scenario')}.")
     elif as_json:
-        objects = {scenario: tornado.as_object(found) for scenario, found in told.items()}
+        objects = {scenario: as_object(found) for scenario, found in told.items()}
         click.echo(jsonlib.dumps(objects.get("", objects), indent=2))
     else:
-        pages = (
-            [*([f"{scenario}:"] if scenario else []), *tornado.lines(found, top)] for scenario, found in told.items()
-        )
+        pages = ([*([f"{scenario}:"] if scenario else []), *lines(found, top)] for scenario, found in told.items())
         click.echo("\n\n".join("\n".join(page) for page in pages))

@@ -31,7 +31,7 @@ def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_ou
     from planner import progress
     from planner.errors import Place, UserError
     from planner.validation import told
-    from planner.validation.validate import validated
+    from planner.validation.judged import validated
 
     if leave_one_out and databases.calibrations_csv is not None:
         what, remedy = "--leave-one-out fits calibrations of its own", "leave one of the two options away"

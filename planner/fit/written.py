@@ -9,10 +9,8 @@ from dataclasses import dataclass
 
 from planner import table
 from planner.catalog import Table
-from planner.catalog.calibration_age import running
 from planner.catalog.calibration_columns import BY_NAME
-from planner.catalog.calibrations import COLUMNS
-from planner.catalog.own_stacks import OF_STACKS
+from planner.catalog.calibrations import COLUMNS, OF_STACKS, running
 from planner.fit.stack import OwnCalibration, OwnRun, Parameter
 from planner.spoken import percent
 from planner.validation.told import named

@@ -3,23 +3,33 @@
 Its kinds: `axis`, an input that is swept (`formula` binds further inputs to it: `mesh_fsdp=n_chips/mesh_tensor`);
 `calc` and `output`, a row of the template or, with a formula, one of the sweep's own over the template's names, of
 which outputs are shown; `bound`, a row of the template whose constraint is told in words.
+
+A what-if, a plan's cost at other prices and efficiencies, is a sweep without an axis of the template's own. The rows of
+templates/what_if.csv are formulas over the rows of a template and two factors: `price_factor` times what chips cost,
+and `efficiency_factor` times what is reached of the hardware, by which an expected time moves down to its bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, cached_property
-from pathlib import Path
 
 from planner import csvfile, data
 from planner.catalog import Value
 from planner.errors import Place
 from planner.formulas.include import Scope
-from planner.formulas.template import DISPLAY, Row, Template, checked
+from planner.formulas.template import DISPLAY, Row, Template, checked, row_of
 from planner.formulas.text import Formula, parse
 
 COLUMNS = ("template", "name", "label", "unit", "kind", "formula", "chart", "source", "note", DISPLAY)
+WHAT_IF_COLUMNS = ("template", "name", "label", "unit", "kind", "formula", "source", "note", DISPLAY)
+Drawn = tuple[Row, tuple[str, ...]]  # a row, and the parts that it plays in charts
+EFFICIENCY, PRICE = "efficiency_factor", "price_factor"
+FACTORS = (
+    Row(EFFICIENCY, "Efficiency times", "1", "input", "1", template="what_if"),
+    Row(PRICE, "Price times", "1", "input", "1", template="what_if"),
+)
 
 
 @dataclass(frozen=True)
@@ -91,29 +101,27 @@ def sweeps(templates: Sequence[Template]) -> list[Sweep]:
     Raises UserError with file and line for a formula that can't be read or whose unit isn't the declared one.
     """
     found = []
-    for name, records in _records().items():
+    for name, rows in _rows("sweep", COLUMNS).items():
         template = _template(name, templates)
-        if template is not None and (sweep := _sweep(template, list(_rows(records, Place(_path()))))).axes:
+        if template is not None and (sweep := _sweep(template, rows)).axes:
             found.append(sweep)
     return found
 
 
 def swept_templates() -> list[str]:
     """The names of the templates that sweep.csv sweeps."""
-    return list(_records())
-
-
-def _path() -> Path:
-    return data.folder("templates") / "sweep.csv"
+    return list(_rows("sweep", COLUMNS))
 
 
 @cache
-def _records() -> dict[str, list[tuple[int, dict[str, str]]]]:
-    """The lines of sweep.csv by template, each with its number."""
-    named: dict[str, list[tuple[int, dict[str, str]]]] = {}
-    for line, cells in csvfile.read(_path(), required=COLUMNS, known=COLUMNS).records():
-        named.setdefault(cells["template"], []).append((line, {name: text.strip() for name, text in cells.items()}))
-    return named
+def _rows(name: str, columns: tuple[str, ...]) -> dict[str, list[Drawn]]:
+    """The rows of a CSV of the templates folder, by template."""
+    path = data.folder("templates") / f"{name}.csv"
+    found: dict[str, list[Drawn]] = {}
+    for line, cells in csvfile.read(path, required=columns, known=columns).records():
+        parts = tuple(cells.get("chart", "").split())
+        found.setdefault(cells["template"], []).append((row_of(cells, Place(path, line), name), parts))
+    return found
 
 
 def _template(name: str, templates: Sequence[Template]) -> Template | None:
@@ -121,16 +129,7 @@ def _template(name: str, templates: Sequence[Template]) -> Template | None:
     return next((template for template in including if template.name == name), next(iter(including), None))
 
 
-def _rows(records: Sequence[tuple[int, dict[str, str]]], place: Place) -> Iterator[tuple[Row, tuple[str, ...]]]:
-    for line, cells in records:
-        row = Row(
-            cells["name"], cells["label"], cells["unit"], cells["kind"], cells["formula"], cells["source"],
-            cells["note"], "sweep", replace(place, line=line), display=cells[DISPLAY],
-        )  # fmt: skip
-        yield row, tuple(cells["chart"].split())
-
-
-def _sweep(template: Template, records: Sequence[tuple[Row, tuple[str, ...]]]) -> Sweep:
+def _sweep(template: Template, rows: Sequence[Drawn]) -> Sweep:
     """The sweep of a template; what is named and isn't a row of it is left out, as a template may have less."""
     scope = Scope()
     for row in template.rows:
@@ -140,7 +139,7 @@ def _sweep(template: Template, records: Sequence[tuple[Row, tuple[str, ...]]]) -
     shown: list[str] = []
     charts: dict[str, tuple[str, ...]] = {}
     bounds: list[str] = []
-    for row, parts in records:
+    for row, parts in rows:
         if row.kind == "axis" and row.name in template.by_name:
             axes.append(Axis(template.row(row.name), _follows(row, template), parts, row.note))
         elif row.kind == "bound" and row.name in template.by_name:
@@ -174,3 +173,22 @@ def _follows(row: Row, template: Template) -> dict[str, Formula]:
     if formula is None or not {name.strip(), *formula.names} <= template.by_name.keys():
         return {}
     return {name.strip(): formula}
+
+
+def what_ifs(templates: Sequence[Template]) -> list[Sweep]:
+    """The what-ifs of templates, as sweeps without an axis of the template's own; none of a template without a row.
+
+    Raises UserError with file and line for a formula that can't be read or whose unit isn't the declared one.
+    """
+    known = _rows("what_if", WHAT_IF_COLUMNS)
+    return [_what_if(template, rows) for template in templates if (rows := known.get(template.name))]
+
+
+def _what_if(template: Template, rows: Sequence[Drawn]) -> Sweep:
+    scope = Scope()
+    for row in (*template.rows, *FACTORS):
+        scope.add(row)
+    for row, _ in rows:
+        scope.add(checked(row, scope.units, {}))
+    names = tuple(row.name for row, _ in rows)
+    return Sweep(template, (), scope.rows, names, names, ())

@@ -25,6 +25,7 @@ from planner.formulas.text import (
     Text,
     Unary,
 )
+from planner.scaled_units import Powers, combined
 
 SYMBOLS = ("bit", "byte", "FLOP", "s", "h", "USD", "chip", "W")
 COUNTED = ("token", "parameter", "param", "layer", "sequence", "head", "step", "element")  # they have the unit 1
@@ -36,7 +37,7 @@ _IN_FULL = {"B": "byte", "bytes": "byte", "b": "bit", "bits": "bit", "FLOPs": "F
 class Unit:
     """A product of powers of symbols, as sorted (symbol, exponent) pairs; `text` is a unit of its own."""
 
-    powers: tuple[tuple[str, int], ...] = ()
+    powers: Powers = ()
     is_text: bool = False
 
     def __mul__(self, other: Unit) -> Unit:
@@ -46,13 +47,10 @@ class Unit:
         return self._combined(other, -1)
 
     def __pow__(self, exponent: int) -> Unit:
-        return _unit({symbol: power * exponent for symbol, power in self.powers})
+        return Unit(tuple((symbol, power * exponent) for symbol, power in self.powers if exponent))
 
     def _combined(self, other: Unit, sign: int) -> Unit:
-        powers = dict(self.powers)
-        for symbol, power in other.powers:
-            powers[symbol] = powers.get(symbol, 0) + sign * power
-        return _unit(powers)
+        return Unit(combined(self.powers, other.powers, sign))
 
     def __str__(self) -> str:
         if self.is_text:
@@ -64,10 +62,6 @@ class Unit:
 
     def _ordered(self, order: Mapping[str, int]) -> list[tuple[str, int]]:
         return sorted(self.powers, key=lambda pair: (pair[0] in ("chip", "s", "h"), order[pair[0]]))
-
-
-def _unit(powers: Mapping[str, int]) -> Unit:
-    return Unit(tuple(sorted((symbol, power) for symbol, power in powers.items() if power)))
 
 
 ONE = Unit()
@@ -89,7 +83,7 @@ def parse_unit(text: str) -> Unit:
             continue
         if piece not in (*SYMBOLS, "1"):
             raise ValueError(_unknown(text, piece))
-        factor = ONE if piece == "1" else _unit({piece: 1})
+        factor = ONE if piece == "1" else Unit(((piece, 1),))
         unit = unit * factor if op == "*" else unit / factor
     return unit
 
@@ -237,4 +231,4 @@ class _Checker:
             return None
         if any(power % 2 for _, power in unit.powers):
             raise FormulaError(f"{self.formula.of(node)} is {unit}, which has no square root", node.start)
-        return _unit({symbol: power // 2 for symbol, power in unit.powers})
+        return Unit(tuple((symbol, power // 2) for symbol, power in unit.powers))

@@ -166,12 +166,13 @@ class _Rows:
         return self._areas[on, area]
 
     def _unreached(self, on: str, area: Area) -> Column | None:
-        rows, columns = range(area.top, area.bottom + 1), range(area.left, area.right + 1)
-        if on not in self._sheets or len(rows) * len(columns) > LARGEST:
+        if on not in self._sheets or area.n_cells > LARGEST:
             return None
-        sheet, refs = self._sheets[on], [address(row, column) for row in rows for column in columns]
+        sheet, refs = self._sheets[on], [address(row, column) for row in area.rows for column in area.columns]
         if on == self.name and not (
-            self._new_rows.isdisjoint(rows) and self._added.isdisjoint(refs) and self._typed.keys().isdisjoint(refs)
+            self._new_rows.isdisjoint(area.rows)
+            and self._added.isdisjoint(refs)
+            and self._typed.keys().isdisjoint(refs)
         ):
             return None
         if any(sheet.is_computed(ref) and self._reached.may_reach(on, ref) for ref in refs):

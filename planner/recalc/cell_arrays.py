@@ -233,7 +233,7 @@ def _isna(value: Column) -> Column:
 
 def _index(area: Area, cells: Column, places: Sequence[Column]) -> Column:
     """INDEX of cells by row and column, or by one number where they are a single row or column."""
-    height, width = area.bottom - area.top + 1, area.right - area.left + 1
+    height, width = len(area.rows), len(area.columns)
     if len(places) == 1:
         if 1 not in (height, width):
             raise UnknownError

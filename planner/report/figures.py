@@ -197,10 +197,10 @@ def _reads(plan: Plan, spot: Spot) -> Iterator[Spot]:
     formula: Pattern | None = sheet.patterns.get((spot.row, spot.column)) if sheet else None
     for reference in formula.references if formula else ():
         area = reference.area(spot.row, spot.column)
-        if (area.bottom - area.top + 1) * (area.right - area.left + 1) > MOST_CELLS:
+        if area.n_cells > MOST_CELLS:
             continue
-        for row in range(area.top, area.bottom + 1):
-            for column in range(area.left, area.right + 1):
+        for row in area.rows:
+            for column in area.columns:
                 yield Spot(reference.sheet or spot.sheet, row, column)
 
 

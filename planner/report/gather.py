@@ -10,7 +10,8 @@ from planner import __version__
 from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
 from planner.errors import Place, UserError
-from planner.report import assumptions, changes, expectation, own_runs, search_tables, sweep_tables, what_if_tables
+from planner.report import assumptions, changes, expectation, own_runs, search_tables, sweep_tables
+from planner.report.bar_pictures import MEMORIES, memory_pictures, time_pictures
 from planner.report.contents import (
     Figure,
     FigureRow,
@@ -26,12 +27,9 @@ from planner.report.failed_checks import check_results, is_counted
 from planner.report.figures import CellFigures, as_said
 from planner.report.latency_picture import latency_pictures
 from planner.report.measured_times import compared, measured_pictures
-from planner.report.memory_picture import MEMORIES, memory_pictures
 from planner.report.roofline_picture import roofline_pictures
-from planner.report.runs_picture import runs_pictures
 from planner.report.search_tables import search_pictures
-from planner.report.sensitivity_picture import sensitivity_pictures
-from planner.report.time_picture import time_pictures
+from planner.report.sensitivities import sensitivity_pictures
 from planner.table import counted
 from planner.xlsx.address import Spot
 from planner.xlsx.opc import Package
@@ -76,13 +74,13 @@ def gather(path: Path) -> ReportData:
                 *latency_pictures(cells),
                 *roofline_pictures(cells),
                 *sensitivity_pictures(plans),
-                *runs_pictures(cells, own),
+                *own_runs.pictures(cells, own),
                 *measured_pictures(cases),
                 *search_pictures(searches),
             ),
             searches=search_tables.found_plans(cells, searches),
-            sweeps=sweep_tables.tables(cells),
-            what_ifs=tuple(what_if_tables.tables(cells)),
+            sweeps=tuple(sweep_tables.sweep_tables(cells)),
+            what_ifs=tuple(sweep_tables.what_if_tables(cells)),
             swept=sweep_tables.chosen(cells),
             comparison=cases.table() if cases and cases.measured else None,
             accuracy=cases.accuracy if cases else "",

@@ -1,15 +1,37 @@
-"""What a scenario of a workbook depends on: the sensitivity of its template where that gives the workbook's numbers."""
+"""What a scenario of a workbook depends on, and its picture: a tornado of the largest elasticities.
+
+It is the sensitivity of the scenario's template, where that gives the workbook's numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from planner.book.plan import Scenario
+from planner.errors import UserError
 from planner.formulas.evaluation import Facts
-from planner.formulas.sensitivity import Sensitivity, default_row, sensitivity
+from planner.formulas.sensitivity import Elasticity, Sensitivity, Tried, default_row, sensitivity
+from planner.report import svg
+from planner.report.bar_chart import PARTS
+from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.expectation import Planned
 from planner.report.replay import replayed
+from planner.report.svg import Drawing, Scale
+from planner.spoken import rounded, shown
+
+MOST, TOP = 4, 12  # scenarios that have a picture, and bars of one
+ROW, BAR, LEFT = 22.0, 8.0, 168.0
+COLUMNS = (
+    FigureColumn("label", "Quantity", "text"), FigureColumn("value", "Now"), FigureColumn("less", "Less of it", "1"),
+    FigureColumn("more", "More of it", "1"), FigureColumn("note", "Note", "text"),
+)  # fmt: skip
+CAPTION = (
+    "By how many percent it changes with 1 % less and 1 % more of each quantity, the largest first; counts go by whole "
+    "steps. Nothing is told of flags and texts."
+)
+SIDES = ("1 % less", "1 % more")
 
 
 class ScenarioSensitivity(NamedTuple):
@@ -41,3 +63,73 @@ def sensitivities(plans: Sequence[Planned], name: str = "") -> list[ScenarioSens
                 found = sensitivity(replay.template, Facts(), replay.typed, asked)
                 told.append(ScenarioSensitivity(scenario, plan.template, found))
     return sorted(told, key=lambda each: each.scenario.column)
+
+
+def sensitivity_pictures(plans: Sequence[Planned]) -> Iterator[Picture]:
+    """A picture of the first headline of each scenario, of the first few scenarios of which it can be told."""
+    try:
+        told = [each for each in sensitivities(plans) if each.found is not None and each.found.elasticities]
+    except UserError:  # a headline that is N/A
+        return
+    for each in islice(told, MOST):
+        if each.found is not None:
+            yield _picture(each, each.found)
+
+
+def _picture(told: ScenarioSensitivity, found: Sensitivity) -> Picture:
+    scenario = told.scenario.name or told.scenario.id
+    title = f"What the {found.row.label[:1].lower()}{found.row.label[1:]} of {scenario} depends on"
+    shown_ones = found.elasticities[:TOP]
+    said = ", ".join(f"{each.row.label} {rounded(each.size)}" for each in shown_ones)
+    table = FigureTable(COLUMNS, tuple(_row(each) for each in shown_ones))
+    alt = f"{title}: {said}"
+    name = f"depends-{told.template}-{told.scenario.column}"
+    return Picture(name, title, _drawing(alt, shown_ones, found.scale), alt, CAPTION, table)
+
+
+def _row(each: Elasticity) -> tuple[Figure, ...]:
+    value, unit = shown(each.value, each.row.unit), each.row.unit
+    return (
+        Figure(each.row.label, "text", each.row.label),
+        Figure(each.value, unit, value, is_derived=True),
+        _figure(each.down),
+        _figure(each.up),
+        Figure(each.note, "text", each.note),
+    )
+
+
+def _figure(tried: Tried | None) -> Figure:
+    if tried is None or tried.elasticity is None:
+        return Figure(None, "1", "" if tried is None else "N/A", is_derived=True)
+    return Figure(tried.elasticity, "1", f"{tried.elasticity:+.3f}", is_derived=True)
+
+
+def _drawing(alt: str, rows: Sequence[Elasticity], most: float) -> str:
+    """The tornado; a bar that is longer than `most` is cut there, and its number stands at its end."""
+    drawing = Drawing(0)
+    top = 26.0
+    scale = Scale(-most, most, LEFT, svg.WIDTH - 8)
+    for kind, (name, x) in enumerate(zip(SIDES, (LEFT, LEFT + 90), strict=True)):
+        drawing.add("rect", x=x, y=4, width=11, height=11, rx=2, fill=PARTS[kind], class_=f"p{kind}")
+        drawing.text(x + 16, 9, name)
+    bottom = top + ROW * len(rows)
+    for value in (-most, 0.0, most):
+        anchor = "start" if value < 0 else "end" if value > 0 else "middle"
+        drawing.line(scale(value), top, scale(value), bottom)
+        drawing.text(scale(value), bottom + 12, f"{value:+.2g} %" if value else "0", anchor)
+    for at, each in enumerate(rows):
+        y = top + ROW * at
+        drawing.text(svg.KEY_LEFT, y + ROW / 2, svg.cut(each.row.label, 28), fill=svg.INK, class_="ink")
+        for kind, (sign, tried) in enumerate(((-1, each.down), (1, each.up))):
+            if tried is not None and tried.elasticity:
+                effect = sign * tried.elasticity
+                left, right = sorted((scale(0.0), scale(max(-most, min(most, effect)))))
+                title = f"{each.row.label}\n{SIDES[kind]}: {effect:+.3f} %"
+                drawing.add("rect", title=title, x=left, y=y + 3 + kind * BAR, width=max(right - left, 0.5), height=BAR,
+                            fill=PARTS[kind], class_=f"p{kind} point")  # fmt: skip
+                if abs(effect) > most:
+                    anchor, end = ("end", right - 3) if effect > 0 else ("start", left + 3)
+                    drawing.text(end, y + 6 + kind * BAR, f"{effect:+.3g} %", anchor, fill="#ffffff", class_="on",
+                                 font_size=8, pointer_events="none")  # fmt: skip
+    drawing.height = bottom + 24
+    return drawing.svg(alt)

@@ -1,26 +1,25 @@
-"""The tables of a workbook's Sweep sheet, as a report shows them: those of what the swept scenario is meant for."""
+"""The tables of a workbook's sheets Sweep and Sensitivity, as a report shows them.
+
+Of both they are those of what the chosen scenario is meant for.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from planner.book.sheet import Sheet
 from planner.book.tables import MACHINE_NAME, CaseTable
+from planner.formulas.sweeps import FACTORS
 from planner.report.contents import Figure, FigureColumn, FigureTable
 from planner.report.figures import CellFigures, as_said
 from planner.scaled_units import factor
 from planner.spoken import PERCENT
 
-SHEET, CHOSEN, WORDS = "Sweep", "chosen_scenario", ".words"
+SWEEP, SENSITIVITY = "Sweep", "Sensitivity"
+CHOSEN, WORDS = "chosen_scenario", ".words"
 ENOUGH, MOST = 3, 14  # columns of a table
-
-
-def tables(cells: CellFigures) -> tuple[FigureTable, ...]:
-    """The tables of the Sweep sheet, what they show and not their working; none where the workbook has no sweep.
-
-    Values are in SI units, those of the working, though the sheet shows them in GB or days.
-    """
-    return tuple(_tables(cells))
+EFFICIENCY, PRICE = (row.label for row in FACTORS)
 
 
 def chosen(cells: CellFigures) -> str:
@@ -30,7 +29,7 @@ def chosen(cells: CellFigures) -> str:
     return names.get(said, said)
 
 
-def chosen_key(cells: CellFigures) -> str | None:
+def _chosen_key(cells: CellFigures) -> str | None:
     """The key of the scenario that is chosen; None where the sheet doesn't say."""
     said = _chosen(cells)
     return next((scenario.key for scenario in cells.plan.scenarios if scenario.id == said), None)
@@ -38,14 +37,18 @@ def chosen_key(cells: CellFigures) -> str | None:
 
 def _chosen(cells: CellFigures) -> str:
     """The id of the scenario that is swept; blank where the sheet doesn't say."""
-    sheet = cells.plan.book.designed.get(SHEET)
+    sheet = cells.plan.book.designed.get(SWEEP)
     place = next((at for at in sheet.cells if sheet.text(*at) == CHOSEN), None) if sheet else None
     said = cells.plan.at(sheet.name, place[0], place[1] + 1) if sheet and place else None
     return said if isinstance(said, str) else ""
 
 
-def _tables(cells: CellFigures) -> Iterator[FigureTable]:
-    sheet, key = cells.plan.book.designed.get(SHEET), chosen_key(cells)
+def sweep_tables(cells: CellFigures) -> Iterator[FigureTable]:
+    """The tables of the Sweep sheet, what they show and not their working; none where the workbook has no sweep.
+
+    Values are in SI units, those of the working, though the sheet shows them in GB or days.
+    """
+    sheet, key = cells.plan.book.designed.get(SWEEP), _chosen_key(cells)
     for case in cells.plan.book.cases if sheet else ():
         first = case.columns[min(case.columns)]
         if case.sheet is not sheet or len(case.columns) < ENOUGH or not MACHINE_NAME.fullmatch(first):
@@ -130,3 +133,32 @@ def _column(cells: CellFigures, case: CaseTable, at: int) -> FigureColumn:
     if label and above.endswith(")"):
         return FigureColumn(name, label, unit[:-1])
     return FigureColumn(name, row.title if row else above or name, row.unit if row else "1")
+
+
+def what_if_tables(cells: CellFigures) -> Iterator[FigureTable]:
+    """Of each what-if of what the scenario is meant for a table; none where the workbook has no such sheet."""
+    sheet, key = cells.plan.book.designed.get(SENSITIVITY), _chosen_key(cells)
+    for row, column in sorted(sheet.values) if sheet else ():
+        if sheet and column == 1 and sheet.text(row, 1) == EFFICIENCY:
+            title = sheet.text(row - 1, 1)
+            if key is None or cells.counts(title.partition(":")[0], key):
+                yield _what_if(cells, sheet, row, title)
+
+
+def _what_if(cells: CellFigures, sheet: Sheet, titles: int, title: str) -> FigureTable:
+    """The table whose titles stand in a row: below them the factors of the price, then the rows to a blank one."""
+    places = sheet.filled[titles]
+    unit = title.rpartition("(")[2].partition(")")[0]
+    columns, units = [], []
+    for place in places:
+        label, _, said = sheet.text(titles, place).partition(" (")
+        if label == PRICE:
+            factor = cells.at(sheet.name, titles + 1, place, "1").text
+            label, said = f"Price times {factor}", unit
+        columns.append(FigureColumn(label, label, said.rstrip(")") or "1"))
+        units.append(said.rstrip(")") or "1")
+    rows, at = [], titles + 2
+    while places[0] in sheet.filled.get(at, ()):
+        rows.append(tuple(cells.at(sheet.name, at, place, said) for place, said in zip(places, units, strict=True)))
+        at += 1
+    return FigureTable(tuple(columns), tuple(rows), (), title)

@@ -1,6 +1,7 @@
 """A scenario more in a workbook: the column of another one copied to the right, as the Cover tells a person to.
 
-What reaches over all scenarios of a sheet reaches the next one too: its printed area, its formats, its validations.
+What reaches over all scenarios of a sheet reaches the next one too: its printed area, its formats, its validations; and
+what compares them, Dashboard's charts and Cover's verdicts, has one more.
 Ranges of planner's formulas are sized ahead. A person's own formulas and charts stay as they are, and are named.
 """
 
@@ -12,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner import progress
+from planner.book.rowkeys import VERDICTS
 from planner.book.sheet import Sheet
-from planner.book.tables import LineTable
+from planner.book.tables import HEADER, LineTable
 from planner.book.workbook import Book
 from planner.collector import still
 from planner.errors import Place, UserError
 from planner.recalc import Recalculated, add_columns
-from planner.scenario import comparing
 from planner.scenario.new_column import Column, Request
 from planner.scenario.purpose import completed, lacks, source_of, workload_of
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier, new_identifier, own_column
@@ -29,13 +30,14 @@ from planner.xlsx.address import Area, Spot, address, column_letters
 from planner.xlsx.atomic import kept_beside, locked
 from planner.xlsx.named_ranges import PRINTED, reshape_names
 from planner.xlsx.opc import Package
-from planner.xlsx.references import Reference, references
+from planner.xlsx.references import Corner, Reference, references, rewritten
 from planner.xlsx.sheet_rules import reshape, rules
 from planner.xlsx.sheetedit import Content
 from planner.xlsx.worksheet import Worksheet, as_wide
 from planner.xlsx.xmltree import every, local_name
 
 __all__ = ["Added", "Request", "add", "add_to_file"]
+CACHES = ("numCache", "strCache")  # what a range held when the file was saved
 
 
 @dataclass
@@ -103,8 +105,8 @@ def add(package: Package, request: Request) -> Added:
         xml = as_wide(package.parts[part], own_column(book, table, source), column)
         package.replace(part, ruled(xml, table, column))
     print_wider(package, book, columns)
-    comparing.widen(package, book, columns[book.dashboard.sheet.name])
-    comparing.tell(package, book, len(book.inputs.columns) + 1)
+    _widen_charts(package, book, columns[book.dashboard.sheet.name])
+    _open_verdict(package, book, len(book.inputs.columns) + 1)
     progress.clear()
     return added
 
@@ -216,7 +218,7 @@ def left_out(book: Book) -> Iterator[str]:
     for name in every(book.package.tree(book.package.workbook_part()), "definedName"):
         if name.get("localSheetId") is None and _of_before(name.text or "", tables):
             yield f"the name {name.get('name')} stands for the scenarios of before, not the new one: widen its range"
-    ours = set(comparing.comparing(book))
+    ours = set(comparing(book))
     for part in book.package.parts:
         ranges = every(book.package.tree(part), "f") if _CHART.search(part) and part not in ours else ()
         if found := next((read for one in ranges for read in _of_before(one.text or "", tables)), None):
@@ -231,3 +233,59 @@ def _of_before(formula: str, tables: Mapping[str, LineTable]) -> list[Reference]
 def _ends(area: Area, table: LineTable) -> bool:
     """Whether an area goes over all scenarios, more than one, and ends at the last."""
     return area.left <= table.columns[0] < area.right == table.columns[-1]
+
+
+def comparing(book: Book) -> Iterator[str]:
+    """The parts of the charts that draw the names of all scenarios on Dashboard."""
+    names = _names(book)
+    for part in book.package.parts if names else ():
+        if "/charts/chart" in part and part.endswith(".xml"):
+            texts = (element.text or "" for element in every(book.package.tree(part), "f"))
+            if any(names == (found.sheet, found.area) for text in texts for found in references(text)):
+                yield part
+
+
+def _widen_charts(package: Package, book: Book, column: int) -> None:
+    """Let these charts draw Dashboard's columns up to `column`."""
+    table = book.dashboard
+    first, last = table.columns[0], table.columns[-1]
+
+    def wider(found: Reference) -> Reference:
+        area = found.area
+        if found.sheet != table.sheet.name or (area.left, area.right) != (first, last):
+            return found
+        ends = (Corner(row, at, True, True) for row, at in ((area.top, first), (area.bottom, column)))
+        return found._replace(first=next(ends), last=next(ends), is_range=True)
+
+    for part in comparing(book):
+        root = package.tree(part)
+        for element in every(root, "f"):
+            text = rewritten(element.text or "", wider)
+            if text != element.text:
+                element.text = text
+                holder = element.getparent()
+                for cache in [each for each in holder if local_name(each) in CACHES]:
+                    holder.remove(cache)
+        package.put_tree(part, root)
+
+
+def _open_verdict(package: Package, book: Book, count: int) -> None:
+    """Open the row of Cover with the verdict of scenario `count`, from 1: those of more than there are stand closed."""
+    cover = book.designed.get("Cover")
+    if cover is None:
+        return
+    titles = next((row for row, column in cover.values if column == 1 and cover.text(row, 1) == VERDICTS), 0)
+    if (titles + count, 1) not in cover.patterns:
+        return
+    part = package.sheets()[cover.name]
+    row = rb'(<(?:\w+:)?row\b[^>]*?\sr="%d"[^>]*?)\shidden="(?:1|true)"' % (titles + count)
+    package.replace(part, re.sub(row, rb"\1", package.parts[part]))
+
+
+def _names(book: Book) -> tuple[str, Area] | None:
+    """Where Dashboard names its scenarios."""
+    table = book.dashboard
+    line = table.by_name.get(HEADER[1])
+    if line is None or not table.columns:
+        return None
+    return table.sheet.name, Area(line.row, table.columns[0], line.row, table.columns[-1])

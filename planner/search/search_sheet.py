@@ -31,7 +31,7 @@ from planner.search.sheet import (
 )
 from planner.search.space import Space
 from planner.search.sweep import texts
-from planner.search.told import alike, better, binds, left_out, tied, worded
+from planner.search.told import alike, better, binds, left_out, refusers, tied, worded
 from planner.workbook import cell_styles, charts
 from planner.workbook.cell_styles import COUNT, PERCENT, YES_NO
 from planner.workbook.layout import within
@@ -42,7 +42,6 @@ NAME = "Search"
 PURPOSE = "The best plans that planner optimize found."
 FIRST_ROW, LETTERS = 5, 72  # of what was asked, and how many of a line stand left of the chart
 LEFT = 2  # places, each as wide as a quarter of a laptop's screen, left of the chart
-REFUSERS = 4  # checks that are named
 CHANCE = "Better than the first"
 Now = Callable[[Row, int], str]
 """The formula of what a row of the template comes to now, in the scenario whose id stands in column A of a row."""
@@ -132,7 +131,7 @@ def _told(asked: Request, found: Found, plans: Sequence[Plan]) -> list[tuple[str
     lines.append(("Searched", ", ".join(found.plans[0].moved)))
     every = "every check and condition" if asked.conditions else "every check"
     lines.append(("Tried", f"{found.tried:,} plans, {found.passed:,} pass {every}"))
-    for name, count in sorted(found.refused.items(), key=lambda each: -each[1])[:REFUSERS]:
+    for name, count in refusers(found):
         lines.append(("Refused by", f"{template.row(name).label}: {count:,}"))
     if found.unknown:
         lines.append(("Left out", f"an objective is N/A: {left_out(asked, found)}"))

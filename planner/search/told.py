@@ -62,7 +62,7 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
     template, several = asked.template, len(found.objectives) > 1
     every = "every check and condition" if asked.conditions else "every check"
     yield f"{found.tried:,} plans tried, {found.passed:,} pass {every}."
-    for name, count in sorted(found.refused.items(), key=lambda each: -each[1])[:REFUSERS]:
+    for name, count in refusers(found):
         named = "" if name in asked.conditions else f" ({name})"
         yield f"  refused by {template.row(name).label}{named}: {count:,}"
     if found.unknown:
@@ -164,6 +164,11 @@ def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
         "what binds": [binds(asked, found, plan) for plan in plans],
     }
     return [*columns, *((title, cells) for title, cells in told.items() if any(cells))]
+
+
+def refusers(found: Found) -> list[tuple[str, int]]:
+    """The checks that refused the most plans, and how many each."""
+    return sorted(found.refused.items(), key=lambda each: -each[1])[:REFUSERS]
 
 
 def _rank(found: Found, at: int) -> str:

@@ -36,7 +36,7 @@ from planner.update.threeway import ThreeWay, merge_of
 from planner.workbook.book import Draft, build_date, digests_of, draft
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.memory import Memory
-from planner.workbook.openpyxl_parts import mend
+from planner.workbook.saving import mend
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.atomic import kept_beside, locked, write_atomically
 from planner.xlsx.comments import Note, notes, put_note, take_note

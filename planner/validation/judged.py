@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import median
 
 import numpy as np
 
-from planner.validation.left_out import LeftOut
-from planner.validation.prediction import Together
-from planner.validation.runs import Run
+from planner.catalog.calibrations import stated_calibrations
+from planner.catalog.databases import Databases
+from planner.validation.left_out import LeftOut, fitted
+from planner.validation.prediction import Together, predicted
+from planner.validation.runs import Run, models_of, read, shipped
 
 
 @dataclass(frozen=True)
@@ -129,3 +132,45 @@ def _null(row: Judged, known: Sequence[Judged]) -> float | None:
         return None
     times = median(over)
     return row.bound / times if row.is_rate else row.bound * times
+
+
+def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = False) -> list[Judged]:
+    """The runs of a CSV, by default the published ones, each with what is expected of it.
+
+    With `leave_one_out` each source's runs are expected by a fit to all other sources, of the file and published.
+    Raises UserError for a fault in a file.
+    """
+    ours = Databases()
+    published = read(shipped(), ours, models_of(ours))
+    theirs = predicted(published, ours, models_of(ours))
+    known = judged(published, theirs)
+    if path is None and databases == ours:
+        runs, together, rows = published, theirs, known
+    else:
+        models = models_of(databases)
+        runs = read(path or shipped(), databases, models)
+        together = predicted(runs, databases, models)
+        rows = judged(runs, together)
+    if leave_one_out:
+        sources = {run.source for run in runs}
+        unseen = [run for run in published if run.source not in sources] if runs is not published else []
+        others = predicted(unseen, ours, models_of(ours))
+        rows = without_own_source(rows, fitted([*together, *others], databases.hardware).groups)
+    else:
+        rows = [
+            replace(row, is_fitted_to=row.run.source.replace(" ", "_") in sources)
+            for row, sources in zip(rows, _fitted_to(rows, databases), strict=True)
+        ]
+    return with_null(rows, known)
+
+
+def _fitted_to(rows: Sequence[Judged], databases: Databases) -> list[set[str]]:
+    """For each row the sources whose runs the calibration was fitted to that it is expected by."""
+    stated = stated_calibrations(databases.calibrations_csv, only=databases.only)
+    fitted = {
+        identifier: {
+            source for line in lines.values() if line.cells.get("rows") for source in line.cells["sources"].split()
+        }
+        for identifier, lines in stated.items()
+    }
+    return [fitted.get(row.calibration, set()) for row in rows]

@@ -20,9 +20,8 @@ from planner.formulas import headlines, library, thresholds
 from planner.formulas.binding import COUNTS, Constraint, on_the_way
 from planner.formulas.headlines import bounds, leaders
 from planner.formulas.layer_ops import LayerOps
-from planner.formulas.sweeps import Sweep, sweeps
+from planner.formulas.sweeps import Sweep, sweeps, what_ifs
 from planner.formulas.template import Row, Template
-from planner.formulas.what_ifs import what_ifs
 from planner.spoken import PERCENT
 from planner.workbook import display_units
 from planner.workbook.layout import ScenarioColumns, sheet_name

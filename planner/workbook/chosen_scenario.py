@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from planner.formulas import thresholds
 from planner.formulas.sweeps import Sweep
@@ -56,14 +56,25 @@ class ChosenScenario(ChosenBlock):
 
     FIRST_ROW = 4
 
-    def __init__(self, page: Page, plan: BuildPlan, inputs: Inputs, selector: str) -> None:
+    def __init__(
+        self,
+        page: Page,
+        plan: BuildPlan,
+        inputs: Inputs,
+        selector: str,
+        sweeps: Sequence[tuple[Sweep, Calculation]],
+    ) -> None:
         super().__init__(page, plan, self.FIRST_ROW)
         self.inputs = inputs
         self.places: dict[tuple[str, str], str] = {}
         self.chosen = self.put_id(selector)
         self.index = self.put_index(self.chosen, "plan_cross")
+        for sweep, sheet in sweeps:
+            self._look_up(sweep, sheet)
+        self._look_up_constants(sweep.rows[name] for sweep, _ in sweeps for name in sweep.shown)
+        page.close_rows(range(self.FIRST_ROW + 1, self.last + 1))  # all but the scenario's id
 
-    def look_up_constants(self, shown: Iterable[Row]) -> None:
+    def _look_up_constants(self, shown: Iterable[Row]) -> None:
         """A row for each threshold that the tables read and for each unit of what is shown, called up from Inputs."""
         for row in (*thresholds.used_on("sweep"), *display_units.needed(shown)):
             formula, names = self.inputs.constant(row.name), f"Inputs[{row.name}]"
@@ -83,7 +94,7 @@ class ChosenScenario(ChosenBlock):
         """What a row's number is divided by to be shown in the unit that people say: `/$D$60`, or nothing."""
         return "".join(f"/{self.constant(each.name)}" for each in display_units.needed([row]))
 
-    def look_up(self, sweep: Sweep, sheet: Calculation) -> None:
+    def _look_up(self, sweep: Sweep, sheet: Calculation) -> None:
         """A row for each quantity of the template that the sweep's tables read or compare with."""
         for name in self.names(sweep):
             row, home = sweep.rows[name], sheet.home(name)
@@ -115,7 +126,3 @@ class ChosenScenario(ChosenBlock):
             return formula
         typed = self.plan.columns.across(inputs_sheet.NAME, self.inputs.override_rows[name])
         return overridable(in_row(typed, self.index), formula)
-
-    def close(self) -> None:
-        """Group the rows of the block below the scenario's id, closed."""
-        self.page.close_rows(range(self.FIRST_ROW + 1, self.last + 1))

@@ -24,7 +24,6 @@ from planner.workbook import (
     inputs_sheet,
     layout,
     own_runs,
-    runs_chart,
 )
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
@@ -96,7 +95,7 @@ class Board:
         self.page.sheet.print_area = f"A1:{column_letters(self._reach())}{self.at}"
         told, self.at = write_words(self.writer, self.verdict, self.made, self.at)
         if runs is not None:
-            self.at = runs_chart.write(self.writer, runs, self.at)
+            self.at = own_runs.write_chart(self.writer, runs, self.at)
         words = write_failures(self.writer, self.made, self.at)
         if told.cost and any(each.beside for each in self.made):
             best_plan.tell(self.writer, self.verdict.at + self.verdict.BESIDE, told.cost)

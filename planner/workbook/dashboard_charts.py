@@ -160,7 +160,7 @@ def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iter
         unit = told[0].sheet.template.row(needed.needed).said_in
         yield _bars(page, plan, f"Memory of a chip ({unit})", unit, rows), 1
     for each in told:
-        cost = next((one for one in each.leads if one.row.unit == COST and one.bound), None)
+        cost = _cost(each)
         if cost and each.cost:
             rows = {each.cost: ("expected", EXPECTED), each.cost + 1: ("bound", BOUND)}
             yield _bars(page, plan, f"{cost.said} ({cost.row.said_in})", cost.row.said_in, rows), 1
@@ -168,6 +168,11 @@ def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iter
             parts = {row: (_plain(page, row), colour) for row, colour in zip(each.parts, cycle(charts.STACK))}
             title = f"Where the time of {_one(whole)} goes ({whole.row.said_in})"
             yield _bars(page, plan, title, whole.row.said_in, parts, stacked=True), 2
+
+
+def _cost(each: Lines) -> Headline[Row] | None:
+    """What a workload's plan costs, where it has a bound too."""
+    return next((one for one in each.leads if one.row.unit == COST and one.bound), None)
 
 
 def _one(whole: Headline[Row]) -> str:
@@ -182,7 +187,7 @@ def _plain(page: Page, row: int) -> str:
 
 def write_costs(writer: LineWriter, each: Lines, at: int) -> int:
     """Closed lines of what a workload's plan costs and of its bound, N/A where a scenario isn't meant for it."""
-    cost = next((one for one in each.leads if one.row.unit == COST and one.bound), None)
+    cost = _cost(each)
     if cost is None or cost.bound is None or not each.told:
         return at
     for place, (row, what) in enumerate(((cost.row, "as charts draw it"), (cost.bound, "bound as charts draw it"))):

@@ -1,7 +1,8 @@
-"""Runs of the plan on Dashboard, live from the table of runs on Comparison.
+"""Runs of the plan on Dashboard, live from the table of runs on Comparison, and the chart of the latest ones.
 
 Of each scenario and workload the latest run in words, beside what to expect: the step's where one was recorded, else
-that of the next headline.
+that of the next headline. The chart beside the table has each run over what was expected, with range and bound; what it
+draws is a closed block of Dashboard, so that what an analyst sorts or corrects in the table counts.
 """
 
 from __future__ import annotations
@@ -10,16 +11,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from openpyxl.chart import BarChart, LineChart, Series
+from openpyxl.chart.marker import Marker
+from openpyxl.chart.shapes import GraphicalProperties
+from openpyxl.drawing.line import LineProperties
+
 from planner.compare.runs_table import PART
-from planner.workbook import layout
+from planner.workbook import charts, layout
 from planner.workbook.cell_styles import SAID
 from planner.workbook.dashboard_lines import Lines, LineWriter, runs_of
-from planner.workbook.page import LINE_HEIGHT, Page
-from planner.xlsx.address import address
+from planner.workbook.page import LINE_HEIGHT, Live, Page
+from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
 LABEL, NONE = "Your latest run", "none recorded"
 REACH = 5000  # rows below the cases in which runs are found
+DRAWN = 8  # the latest runs
+TITLE = "Your latest runs over what was expected of them"
+NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED = (
+    "its number", "its place in the table", "its name", "range from", "range wide", "bound", "measured",
+)  # fmt: skip
+LINES = (NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED)
+OVER = {LOW: "run_low", BOUND: "run_bound", MEASURED: "run_measured"}  # what is drawn over what was expected
+COLUMN = f"${column_letters(layout.FORMULA)}$"  # of what the block says
+PALE, DARK = "C9CED6", "6B7280"
 
 
 class RunsTable(NamedTuple):
@@ -116,3 +131,74 @@ class _Latest:
     def _line(self, at: int, label: str, unit: str, formula: str, style: str, form: str) -> None:
         self.writer.describe(at, (f"{self._sheet}: {label}", unit, "", "", "from the table of runs on Comparison"))
         self.writer.across(at, formula, style, form)
+
+
+def write_chart(writer: LineWriter, table: RunsTable, at: int) -> int:
+    """The block from row `at` on, and the chart; returns the row below the block."""
+    page = writer.page
+    page.section(at, TITLE, writer.plan.columns.last_filled)
+    rows = {name: range(at + 1 + place * DRAWN, at + 1 + (place + 1) * DRAWN) for place, name in enumerate(LINES)}
+    for name, lines in rows.items():
+        for place, row in enumerate(lines):
+            is_text = name == NAME
+            label = f"Run {place + 1} of the latest: {name}"
+            page.describe(row, (label, "text" if is_text else "1", "", "", "from the table of runs on Comparison"))
+            formula = _formula(name, place, {each: f"{COLUMN}{of[place]}" for each, of in rows.items()}, table)
+            page.put(row, layout.FORMULA, Live(formula), "plan_formula", "@" if is_text else SAID)
+    last = at + len(LINES) * DRAWN
+    writer.close(range(at, last + 1))
+    table.page.sheet.add_chart(_chart(writer, rows), table.chart_at)
+    return last + 2
+
+
+def _formula(name: str, place: int, cell: dict[str, str], table: RunsTable) -> str:
+    """What one line says of a run, the newest first; N/A is not drawn."""
+
+    def of(column: str) -> str:
+        return f"INDEX({table.area(column)},{cell[PLACE]})"
+
+    if name == NUMBER:
+        above = int(cell[NUMBER].removeprefix(COLUMN)) - 1
+        return f"{COLUMN}{above}-1" if place else f"MAX({table.area('run_number')})"
+    if name == PLACE:
+        return f"IF({cell[NUMBER]}>0,IFERROR(MATCH({cell[NUMBER]},{table.area('run_number')},0),0),0)"
+    if name == NAME:
+        return f'IF({cell[PLACE]}>0,{of("run_name")}&": "&{of("run_quantity")},"")'
+    number = f"{of('run_high')}/{of('run_expected')}-{cell[LOW]}" if name == WIDTH else ""
+    number = number or f"{of(OVER[name])}/{of('run_expected')}"
+    return f"IF({cell[PLACE]}>0,IFERROR({number},NA()),NA())"
+
+
+def _chart(writer: LineWriter, rows: dict[str, range]) -> BarChart:
+    """A box for each range, a short line for the bound, and a point for what was measured."""
+
+    def series(name: str, title: str) -> Series:
+        return Series(charts.column(writer.page, layout.FORMULA, rows[name].start, rows[name].stop - 1), title=title)
+
+    chart, points = BarChart(), LineChart()
+    chart.type, chart.grouping, chart.overlap, chart.gapWidth = "col", "stacked", 100, 120
+    charts.dress(chart, TITLE)
+    charts.plain_axis(chart.x_axis, "Run, the newest first", "General")
+    charts.plain_axis(chart.y_axis, "Times what was expected", "0.0")
+    chart.x_axis.majorGridlines = None
+    hidden, box = series(LOW, "least"), series(WIDTH, "80 % of published runs")
+    hidden.graphicalProperties = GraphicalProperties(noFill=True)
+    box.graphicalProperties = GraphicalProperties(solidFill=PALE)
+    for bar in (hidden, box):
+        bar.graphicalProperties.line.noFill = True
+    chart.series += [hidden, box]
+    for name, title, symbol, colour in (
+        (BOUND, "bound", "dash", DARK), (MEASURED, "measured", "circle", charts.PALETTE[0]),
+    ):  # fmt: skip
+        line = series(name, title)
+        line.marker = Marker(symbol=symbol, size=9)
+        line.marker.graphicalProperties = GraphicalProperties(solidFill=colour, ln=LineProperties(solidFill=colour))
+        line.graphicalProperties = GraphicalProperties(ln=LineProperties(noFill=True))
+        line.smooth = False
+        points.series.append(line)
+    names = charts.column(writer.page, layout.FORMULA, rows[NAME].start, rows[NAME].stop - 1)
+    chart.set_categories(names)
+    points.set_categories(names)
+    charts.hide_from_legend(chart, [0])
+    chart += points
+    return chart

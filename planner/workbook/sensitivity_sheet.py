@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 from openpyxl.workbook import Workbook
 
-from planner.formulas.sweeps import Sweep
+from planner.formulas.sweeps import EFFICIENCY, PRICE, Sweep
 from planner.formulas.template import Row
-from planner.formulas.what_ifs import EFFICIENCY, PRICE
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.cell_styles import RATIO
@@ -36,11 +35,7 @@ def write(
 ) -> Page:
     """Write the sheet for each what-if with its template's sheet; `selector` is the cell of the chosen scenario."""
     page = Page(book, NAME, NAME, PURPOSE, corner="B4", titles="1:2")
-    scenario = ChosenScenario(page, plan, inputs, selector)
-    for what_if, sheet in found:
-        scenario.look_up(what_if, sheet)
-    scenario.look_up_constants(what_if.rows[name] for what_if, _ in found for name in what_if.shown)
-    scenario.close()
+    scenario = ChosenScenario(page, plan, inputs, selector, found)
     at = scenario.last + 2
     widest = 1
     for what_if, sheet in found:

@@ -47,11 +47,7 @@ def write(
     """Write the sheet for each sweep with its template's sheet. `selector` is the cell of the chosen scenario."""
     page = Page(book, NAME, "Sweep", PURPOSE, corner="B4", titles="1:2")
     done = Sweeps(page)
-    scenario = ChosenScenario(page, plan, inputs, selector)
-    for sweep, sheet in sweeps:
-        scenario.look_up(sweep, sheet)
-    scenario.look_up_constants(sweep.rows[name] for sweep, _ in sweeps for name in sweep.shown)
-    scenario.close()
+    scenario = ChosenScenario(page, plan, inputs, selector, sweeps)
     right = max(SweepColumns(sweep, sweep.axes[0]).end for sweep, _ in sweeps)  # where what is shown begins
     last = right + max(len(sweep.shown) + len(sweep.bounds) for sweep, _ in sweeps) - 1
     at, drawn_from = scenario.last + 2, last + 2

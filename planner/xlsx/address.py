@@ -46,6 +46,21 @@ class Area(NamedTuple):
         first, _, last = text.replace("$", "").partition(":")
         return cls(*coordinates(first), *coordinates(last or first))
 
+    @property
+    def rows(self) -> range:
+        """Its rows."""
+        return range(self.top, self.bottom + 1)
+
+    @property
+    def columns(self) -> range:
+        """Its columns."""
+        return range(self.left, self.right + 1)
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells it has."""
+        return len(self.rows) * len(self.columns)
+
     def covers(self, row: int, column: int) -> bool:
         """Whether the cell in this row and column belongs to it."""
         return self.top <= row <= self.bottom and self.left <= column <= self.right

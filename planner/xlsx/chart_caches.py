@@ -55,7 +55,7 @@ def _refreshed(drawn: Element, cells: Cells) -> bool:
     """Whether what a reference (`numRef`, `strRef`) keeps has changed."""
     kept, told = _cache(drawn), reference((child(drawn, "f").text or "").strip("()"))
     sheet = cells(told.sheet) if told is not None and kept is not None and not told.is_foreign else None
-    if told is None or sheet is None or _count(told.area) > MOST:
+    if told is None or sheet is None or told.area.n_cells > MOST:
         return False
     values = _values(sheet, told.area)
     if local_name(drawn) == "numRef" and local_name(drawn.getparent()) == "cat":
@@ -115,13 +115,8 @@ def _number(text: str) -> float:
 
 def _values(sheet: SheetXml, area: Area) -> list[Value]:
     """The values of an area, row by row."""
-    rows, columns = range(area.top, area.bottom + 1), range(area.left, area.right + 1)
-    found = (sheet.cell(address(row, column)) for row in rows for column in columns)
+    found = (sheet.cell(address(row, column)) for row in area.rows for column in area.columns)
     return [cell.value if cell is not None else None for cell in found]
-
-
-def _count(area: Area) -> int:
-    return (area.bottom - area.top + 1) * (area.right - area.left + 1)
 
 
 def _cache(drawn: Element) -> Element:

@@ -263,8 +263,7 @@ def _rebase(rule: Element, track: SheetMoves) -> None:
 
 def _left(area: Area, track: SheetMoves) -> Iterator[Position]:
     """The first cell of an area that is not gone, if there is one."""
-    row = next((row for row in range(area.top, area.bottom + 1) if row not in track.rows.gone), 0)
-    columns = range(area.left, area.right + 1)
-    column = next((column for column in columns if column not in track.columns.gone), 0)
+    row = next((row for row in area.rows if row not in track.rows.gone), 0)
+    column = next((column for column in area.columns if column not in track.columns.gone), 0)
     if row and column:
         yield row, column

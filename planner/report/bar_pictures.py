@@ -1,0 +1,175 @@
+"""The pictures that are bars of parts: what the expected time of a scenario is made of, and what stands in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from planner.book.plan import Quantity, Scenario
+from planner.formulas.headlines import Headline, Share
+from planner.report.bar_chart import Bar, BarPart, bar_chart
+from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable, Picture
+from planner.report.expectation import OF_RUNS, Planned
+from planner.report.figures import CellFigures
+from planner.spoken import PERCENT, percent, spoken
+
+FAR = 8.0  # times from which on scenarios are drawn as shares of their own expected time
+TIME_CAPTION = (
+    "What the expected time is made of. The line across a bar is the bound: perfect overlap and nothing lost. "
+    f"The line along its end is the range of {OF_RUNS}."
+)
+SHARES = " Each bar is a share of its own scenario's expected time."
+
+
+class Timed(NamedTuple):
+    """A scenario with its expected time and the parts of it."""
+
+    place: int
+    scenario: Scenario
+    number: ExpectedNumber
+    parts: list[Share]
+
+
+def time_pictures(plans: Sequence[Planned]) -> Iterator[Picture]:
+    """A picture for each time whose parts are told; scenarios that ask for their bounds are left out."""
+    for plan in plans:
+        for made in plan.headlines if plan.is_whole else ():
+            timed = [
+                Timed(place, scenario, plan.headline(made, scenario.key), found)
+                for place, scenario in plan.meant
+                if (found := made.shares(partial(plan.number, key=scenario.key))) and not plan.is_ideal(scenario.key)
+            ]
+            if timed:
+                yield _time_picture(plan, made, timed)
+
+
+def _time_picture(plan: Planned, made: Headline[Quantity], timed: Sequence[Timed]) -> Picture:
+    of = f"{plan.template} step" if made.label == "Step" else made.label.lower()
+    known = [each.number.expected.number for each in timed]
+    is_far = max(known) > FAR * min(known)
+    kinds = [part.label for part in made.parts if any(part.label == own.label for each in timed for own in each.parts)]
+    bars = [_time_bar(each, kinds, each.number.expected.number if is_far else 1.0) for each in timed]
+    title = f"Where the expected time of a {of} goes"
+    alt = f"{title}. " + " ".join(f"{bar.name}: {bar.told}" for bar in bars)
+    drawing = bar_chart(alt, bars, kinds, PERCENT if is_far else "s")
+    caption = TIME_CAPTION + (SHARES if is_far else "")
+    return Picture(f"expected-{plan.template}", title, drawing, alt, caption, _time_table(plan, made, timed))
+
+
+def _time_bar(each: Timed, kinds: Sequence[str], unit: float) -> Bar:
+    """A scenario's bar; lengths are in `unit` seconds."""
+    number, name = each.number, each.scenario.name or each.scenario.id
+    parts = [
+        BarPart(
+            kinds.index(part.label), part.seconds / unit,
+            f"{part.label}: {spoken(part.seconds, 's')}, {percent(part.share, 0)}", spoken(part.seconds, "s"),
+        )
+        for part in each.parts
+    ]  # fmt: skip
+    low, high = number.low.number / unit, number.high.number / unit
+    spread = (low, high, f"{OF_RUNS}: {number.range.text}") if high else None
+    told = (
+        f"{number.expected.text}, {OF_RUNS} {number.range.text}, bound {number.bound.text}: "
+        + "; ".join(f"{part.label} {percent(part.share, 0)}" for part in each.parts)
+        + "."
+    )
+    limit = number.bound.number / unit or None
+    return Bar(each.place, name, number.expected.text, parts, limit=limit, range=spread, told=told)
+
+
+def _time_table(plan: Planned, made: Headline[Quantity], timed: Sequence[Timed]) -> FigureTable:
+    """A row for each scenario and part: its time and share; then the whole."""
+    names = dict(made.parts)
+    columns = (
+        FigureColumn("scenario", "Scenario", "text"), FigureColumn("part", "Part", "text"),
+        FigureColumn("time", "Time", "s"), FigureColumn("share", "Share", PERCENT),
+    )  # fmt: skip
+    rows = []
+    for each in timed:
+        key, whole = each.scenario.key, each.number.expected
+        told = [(part.label, plan.figure(plan.rows[names[part.label]], key, "s"), part.share) for part in each.parts]
+        for label, time, share in [*told, ("Expected", whole, 1.0)]:
+            shared = Figure(share, PERCENT, percent(share, 0), whole.cell, is_derived=True)
+            named = (each.scenario.id, each.scenario.name or each.scenario.id), (label, label)
+            rows.append((*(Figure(value, "text", text) for value, text in named), time, shared))
+    return FigureTable(columns, tuple(rows))
+
+
+@dataclass(frozen=True)
+class MemoryRows:
+    """The rows of one kind of memory, all in one unit, by name: its parts, their sum where there is one, the room.
+
+    `use` is what the memory is of, in a word; `template` plans it; `key` is a row that its sheet alone has.
+    """
+
+    use: str
+    title: str
+    template: str
+    key: str
+    parts: tuple[str, ...]
+    total: str
+    room: str
+    where: str
+
+
+MEMORIES = (
+    MemoryRows(
+        "serving", "Memory to serve", "inference", "kv_bytes_total", ("weight_bytes", "kv_bytes_total"),
+        "memory_bytes_total", "usable_hbm_bytes", "of all chips",
+    ),
+    MemoryRows(
+        "training", "Memory to train", "training", "optimizer_bytes_per_chip",
+        ("weight_bytes_per_chip", "optimizer_bytes_per_chip", "gradient_bytes_per_chip",
+         "activation_bytes_per_chip", "gathered_bytes_per_chip", "working_bytes_per_chip"),
+        "memory_expected_bytes_per_chip", "hbm_bytes", "of a chip",
+    ),
+)  # fmt: skip
+Meant = list[tuple[int, Scenario]]
+
+
+def memory_pictures(cells: CellFigures) -> Iterator[Picture]:
+    """A picture for each kind of memory that the workbook has the rows of."""
+    for memory in MEMORIES:
+        for table in cells.table_with(memory.key, memory.room):
+            parts = [table[name] for name in memory.parts if name in table]
+            units = {row.unit for row in (*parts, table[memory.room])}
+            meant = cells.meant(table[memory.key])
+            if meant and len(parts) > 1 and len(units) == 1:
+                yield _memory_picture(cells, memory, parts, table, meant)
+                break
+
+
+def _memory_picture(
+    cells: CellFigures, memory: MemoryRows, parts: list[Quantity], table: dict[str, Quantity], meant: Meant
+) -> Picture:
+    total, room = table.get(memory.total), table[memory.room]
+    drawn: list[Bar] = []
+    for index, scenario in meant:
+        sizes = [cells.of(row, scenario.key) for row in parts]
+        whole, capacity = cells.of(total, scenario.key) if total else None, cells.of(room, scenario.key)
+        drawn.append(_memory_bar(index, scenario.name or scenario.id, parts, sizes, whole, capacity))
+    each = "; ".join(f"{bar.name}: {bar.told or bar.said}" for bar in drawn)
+    alt = f"{memory.title}, bars against the capacity. {each}."
+    caption = f"As a share of the HBM {memory.where}. The line is the capacity: what reaches beyond it doesn't fit."
+    drawing = bar_chart(alt, drawn, [row.title for row in parts], PERCENT)
+    rows = [*parts, *([total] if total else []), room]
+    return Picture(f"memory-{memory.use}", memory.title, drawing, alt, caption, cells.table(rows, meant))
+
+
+def _memory_bar(
+    index: int, name: str, parts: list[Quantity], sizes: list[Figure], whole: Figure | None, capacity: Figure
+) -> Bar:
+    if not isinstance(capacity.value, float) or capacity.value <= 0:
+        words = f"N/A: {capacity.why}" if capacity.why else "N/A"
+        return Bar(index, name, words[:60], told=f"N/A, {capacity.why}")
+    pieces = [
+        BarPart(kind, size.value / capacity.value, f"{row.title}: {size.text}", size.text)
+        for kind, (row, size) in enumerate(zip(parts, sizes, strict=True))
+        if isinstance(size.value, float) and size.value > 0
+    ]
+    missing = [row.title for row, size in zip(parts, sizes, strict=True) if size.is_missing]
+    words = f"{whole.text} of {capacity.text}" if whole is not None else f"capacity {capacity.text}"
+    words += f" (N/A: {', '.join(missing)})" if missing else ""
+    return Bar(index, name, words, pieces, limit=1.0, is_over=sum(piece.length for piece in pieces) > 1)
