@@ -10,7 +10,7 @@ from planner.catalog.calibrations import stated_calibrations
 from planner.catalog.databases import Databases
 from planner.validation.judged import Judged, judged, with_null, without_own_source
 from planner.validation.prediction import predicted
-from planner.validation.runs import models_of, read, shipped
+from planner.validation.runs import Run, models_of, read, shipped
 
 
 def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = False) -> list[Judged]:
@@ -20,16 +20,15 @@ def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = 
     Raises UserError for a fault in a file.
     """
     ours = Databases()
-    published = read(shipped(), ours, models_of(ours))
-    theirs = predicted(published, ours, models_of(ours))
-    known = judged(published, theirs)
+    models = models_of(databases)
+    runs = read(path or shipped(), databases, models)
+    together = predicted(runs, databases, models)
+    rows = judged(runs, together)
     if path is None and databases == ours:
-        runs, together, rows = published, theirs, known
+        published, known = runs, rows
     else:
-        models = models_of(databases)
-        runs = read(path or shipped(), databases, models)
-        together = predicted(runs, databases, models)
-        rows = judged(runs, together)
+        # The null model of a run knows the runs of its template alone.
+        published, known = published_judged(None if leave_one_out else frozenset(run.template for run in runs))
     if leave_one_out:
         from planner.validation.left_out import fitted
 
@@ -43,6 +42,13 @@ def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = 
             for row, sources in zip(rows, _fitted_to(rows, databases), strict=True)
         ]
     return with_null(rows, known)
+
+
+def published_judged(templates: frozenset[str] | None) -> tuple[list[Run], list[Judged]]:
+    """The published runs of some templates, or of all, and what is expected of each with the shipped databases."""
+    ours = Databases()
+    published = read(shipped(), ours, models_of(ours), templates)
+    return published, judged(published, predicted(published, ours, models_of(ours)))
 
 
 def _fitted_to(rows: Sequence[Judged], databases: Databases) -> list[set[str]]:
