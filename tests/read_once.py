@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,8 +21,10 @@ from planner.formulas.template import Template
 from planner.recalc import inmemory
 from planner.recalc.evidence import Verdict, computed
 from planner.report import expectation
-from planner.validation import nearest
+from planner.validation import nearest, validate
+from planner.validation.judged import Judged
 from planner.validation.nearest import PublishedRuns
+from planner.validation.runs import Run
 from planner.xlsx import workbook_part
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
@@ -68,6 +71,7 @@ _asked, _computed = Kept(WORKBOOKS, WORKBOOK_BYTES), Kept(WORKBOOKS, WORKBOOK_BY
 _tables, _load, _load_calibrations = Kept(TABLES, 0), catalog._load, catalog.load_calibrations
 _published_runs: dict[str, tuple[Template, PublishedRuns | None]] = {}
 _published = nearest.published_runs
+_published_judged = validate.published_judged
 
 
 def _parsed_once(xml: bytes, strings: Sequence[str] = ()) -> SheetXml:
@@ -125,6 +129,12 @@ def _published_once(template: Template, databases: Databases | None = None) -> P
     return found if of is template else _published(template, databases)
 
 
+@cache
+def _published_judged_once(templates: frozenset[str] | None) -> tuple[list[Run], list[Judged]]:
+    """The published runs with the shipped databases stay as they are, and so does what is expected of them."""
+    return _published_judged(templates)
+
+
 def install() -> None:
     """Let the application read so from here on."""
     workbook_part.SheetXml = _parsed_once  # type: ignore[assignment, misc]
@@ -133,3 +143,4 @@ def install() -> None:
     catalog._load = _load_once
     catalog.load_calibrations = _calibrations_once
     nearest.published_runs = expectation.published_runs = _published_once
+    validate.published_judged = _published_judged_once

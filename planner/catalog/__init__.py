@@ -58,7 +58,12 @@ def only_on(column: str) -> str:
 
 def load_dtypes(path: Path | None = None) -> Table:
     """The dtypes of a CSV, by default the shipped ones. Raises UserError for any fault in the file."""
-    return _load("dtypes", path or data.folder("hardware_db") / "dtypes.csv", DTYPE_FIELDS)
+    return _shipped_dtypes() if path is None else _load("dtypes", path, DTYPE_FIELDS)
+
+
+@cache
+def _shipped_dtypes() -> Table:
+    return _load("dtypes", data.folder("hardware_db") / "dtypes.csv", DTYPE_FIELDS)
 
 
 def load_stacks(path: Path | None = None) -> Table:

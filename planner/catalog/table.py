@@ -32,6 +32,9 @@ class ById(Mapping[str, T], Generic[T]):
     def __getitem__(self, identifier: str) -> T:
         return self._read(self._begins[identifier])
 
+    def __contains__(self, identifier: object) -> bool:
+        return identifier in self._begins  # without reading its row
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._begins)
 
@@ -119,6 +122,9 @@ class _Chained(Mapping[str, T], Generic[T]):
         if key in self._kept:
             return self._then[key]
         return self._first[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._kept or key in self._first
 
     def __iter__(self) -> Iterator[str]:
         yield from self._first

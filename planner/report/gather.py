@@ -10,6 +10,7 @@ from planner import __version__
 from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
 from planner.errors import Place, UserError
+from planner.formulas import library
 from planner.report import assumptions, changes, expectation, own_runs, search_tables, sweep_tables
 from planner.report.bar_pictures import MEMORIES, memory_pictures, time_pictures
 from planner.report.contents import (
@@ -38,6 +39,7 @@ FITS, EXPECTED = "fits_memory", "_expected"
 UNTITLED, MOST_NAMED = "Plan", 4
 
 
+@library.one_reading()
 def gather(path: Path) -> ReportData:
     """What the workbook at `path` says, its formulas recalculated in memory.
 

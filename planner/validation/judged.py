@@ -5,18 +5,22 @@ The null model: a run takes its bound times what published runs of such chips ta
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner.catalog.calibrations import stated_calibrations
 from planner.catalog.databases import Databases
-from planner.validation.left_out import LeftOut, fitted
 from planner.validation.prediction import Together, predicted
 from planner.validation.runs import Run, models_of, read, shipped
+
+if TYPE_CHECKING:
+    from planner.validation.left_out import LeftOut  # which loads scipy
 
 
 @dataclass(frozen=True)
@@ -116,16 +120,20 @@ def with_null(rows: Iterable[Judged], published: Sequence[Judged]) -> list[Judge
     It knows the published runs of the same kind and calibration, but none of the row's own source; where there are no
     such runs all of that kind, and where it has one source alone, all of that template.
     """
-    known = [row for row in published if row.run.is_fitted and row.over_measured(row.bound)]
+    of_template, of_kind = defaultdict[str, list[Judged]](list), defaultdict[tuple[str, str], list[Judged]](list)
+    for row in published:
+        if row.run.is_fitted and row.over_measured(row.bound):
+            of_template[row.run.template].append(row)
+            of_kind[row.run.template, row.run.judged_as].append(row)
     return [
-        replace(row, null=_null(row, [each for each in known if each.run.source != row.run.source])) for row in rows
+        replace(row, null=_null(row, of_template[row.run.template], of_kind[row.run.template, row.run.judged_as]))
+        for row in rows
     ]
 
 
-def _null(row: Judged, known: Sequence[Judged]) -> float | None:
-    others = [each for each in known if each.run.source != row.run.source]
-    of_template = [each for each in others if each.run.template == row.run.template]
-    of_kind = [each for each in of_template if each.run.judged_as == row.run.judged_as] or of_template
+def _null(row: Judged, of_template: Sequence[Judged], of_kind: Sequence[Judged]) -> float | None:
+    others = [each for each in of_kind if each.run.source != row.run.source]
+    of_kind = others or [each for each in of_template if each.run.source != row.run.source]
     of_chip = [each for each in of_kind if each.calibration == row.calibration] or of_kind
     over = [1 / share for each in of_chip if (share := each.over_measured(each.bound))]
     if row.bound is None or not over:
@@ -141,17 +149,18 @@ def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = 
     Raises UserError for a fault in a file.
     """
     ours = Databases()
-    published = read(shipped(), ours, models_of(ours))
-    theirs = predicted(published, ours, models_of(ours))
-    known = judged(published, theirs)
+    models = models_of(databases)
+    runs = read(path or shipped(), databases, models)
+    together = predicted(runs, databases, models)
+    rows = judged(runs, together)
     if path is None and databases == ours:
-        runs, together, rows = published, theirs, known
+        published, known = runs, rows
     else:
-        models = models_of(databases)
-        runs = read(path or shipped(), databases, models)
-        together = predicted(runs, databases, models)
-        rows = judged(runs, together)
+        # The null model of a run knows the runs of its template alone.
+        published, known = published_judged(None if leave_one_out else frozenset(run.template for run in runs))
     if leave_one_out:
+        from planner.validation.left_out import fitted
+
         sources = {run.source for run in runs}
         unseen = [run for run in published if run.source not in sources] if runs is not published else []
         others = predicted(unseen, ours, models_of(ours))
@@ -162,6 +171,13 @@ def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = 
             for row, sources in zip(rows, _fitted_to(rows, databases), strict=True)
         ]
     return with_null(rows, known)
+
+
+def published_judged(templates: frozenset[str] | None) -> tuple[list[Run], list[Judged]]:
+    """The published runs of some templates, or of all, and what is expected of each with the shipped databases."""
+    ours = Databases()
+    published = read(shipped(), ours, models_of(ours), templates)
+    return published, judged(published, predicted(published, ours, models_of(ours)))
 
 
 def _fitted_to(rows: Sequence[Judged], databases: Databases) -> list[set[str]]:

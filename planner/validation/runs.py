@@ -6,7 +6,7 @@ apply model, unit (of `measured`; blank: the template's), fair (yes, partial, no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -83,9 +83,10 @@ def models_of(databases: Databases) -> Table:
     return ours if databases.models_csv is None else beside(load_models(databases.models_csv), ours)
 
 
-def read(path: Path, databases: Databases, models: Table) -> list[Run]:
+def read(path: Path, databases: Databases, models: Table, templates: Collection[str] | None = None) -> list[Run]:
     """The runs of a CSV, in its order. What can't be expected of a row for a reason of its own is told in its `fault`.
 
+    Where `templates` are given, the runs of those alone are returned; the others' times and ids are still checked.
     Raises UserError with file, line and column for a file that is none of runs: a missing column, an id that stands
     there twice, a measured time that is no number above 0.
     """
@@ -101,8 +102,9 @@ def read(path: Path, databases: Databases, models: Table) -> list[Run]:
                 what = f"the id {run.id!r} stands in line {seen[run.id]} already"
                 raise UserError(what, place=replace(place, column="id"), remedy="give each run an id of its own")
             seen[run.id] = line
-            runs.append(_completed(run, cells["settings"], cells.get("unit", "").strip(), databases, models))
-    if not runs:
+            if templates is None or run.template in templates:
+                runs.append(_completed(run, cells["settings"], cells.get("unit", "").strip(), databases, models))
+    if not seen:
         raise UserError("there are no runs below the header", place=Place(path), remedy="add a row for each run")
     return runs
 
