@@ -21,7 +21,7 @@ from planner.formulas.template import Template
 from planner.recalc import inmemory
 from planner.recalc.evidence import Verdict, computed
 from planner.report import expectation
-from planner.validation import nearest, validate
+from planner.validation import judged, nearest
 from planner.validation.judged import Judged
 from planner.validation.nearest import PublishedRuns
 from planner.validation.runs import Run
@@ -71,7 +71,7 @@ _asked, _computed = Kept(WORKBOOKS, WORKBOOK_BYTES), Kept(WORKBOOKS, WORKBOOK_BY
 _tables, _load, _load_calibrations = Kept(TABLES, 0), catalog._load, catalog.load_calibrations
 _published_runs: dict[str, tuple[Template, PublishedRuns | None]] = {}
 _published = nearest.published_runs
-_published_judged = validate.published_judged
+_published_judged = judged.published_judged
 
 
 def _parsed_once(xml: bytes, strings: Sequence[str] = ()) -> SheetXml:
@@ -143,4 +143,4 @@ def install() -> None:
     catalog._load = _load_once
     catalog.load_calibrations = _calibrations_once
     nearest.published_runs = expectation.published_runs = _published_once
-    validate.published_judged = _published_judged_once
+    judged.published_judged = _published_judged_once
