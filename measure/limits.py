@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SHORTEST = 1e-10  # s: no clock of a device ticks faster, and no case takes less than a tick
+SHORTEST = 1e-12  # s: profilers count picoseconds, and no case takes less than one
 LONGEST = 366 * 86400.0  # s
 MOST = {"s": LONGEST, "1": 1e9, "FLOP/s": 1e19, "byte/s": 1e18}
 """By unit: a year, so many devices or samples, a hundred wafers' peak, ten's memory."""
@@ -11,9 +11,9 @@ MOST = {"s": LONGEST, "1": 1e9, "FLOP/s": 1e19, "byte/s": 1e18}
 def time_fault(seconds: float) -> str:
     """Why seconds can't be what a run took; blank where they can."""
     if not seconds > 0:  # NaN too
-        return f"{seconds:g} s is no time above 0"
+        return f"{seconds:g} s is no time of a run: it needs a time above 0"
     if seconds < SHORTEST:
-        return f"{seconds:g} s is less than a tick of any device's clock, {SHORTEST:g} s"
+        return f"{seconds:g} s is less than any profiler counts, {SHORTEST:g} s"
     return f"{seconds:g} s is above a year" if seconds > LONGEST else ""
 
 

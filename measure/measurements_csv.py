@@ -143,8 +143,6 @@ def _value(name: str, text: str) -> str | float:
         raise UserError(f"{text!r} is not {wanted}", remedy="write it with digits and a point")
     if name == "schema" and number != VERSION:
         raise UserError(f"the columns are of version {number:g}, not {VERSION}", remedy="use the planner that wrote it")
-    if kind is int and number < 1:
-        raise UserError(f"{text!r} is not above 0", remedy="write 1 or more, or leave it blank")
-    if number < 0 and name in AMOUNTS:
+    if number < 0 and (kind is int or name in AMOUNTS):
         raise UserError(f"{text!r} is negative", remedy="write 0 or more, or leave it blank")
     return int(number) if kind is int else number

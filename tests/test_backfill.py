@@ -143,7 +143,7 @@ CONSISTENT = {"flops": 1e6, "achieved_flops": 1e9, "t_min": 0.9e-3, "t_p90": 1.1
         ({"t_median": 1e3, **CONSISTENT}, "is not the time by profiler, 0.001"),
         ({"t_median": 1e3, "t_p90": 1.1e-3}, "is not between t_min and t_p90"),
         ({"t_median": 1.0, "flops": 1e6, "achieved_flops": 1e9}, "column achieved_flops: 1e+09 is not the work over"),
-        ({"t_median": -1.0}, "-1 s is no time above 0"),
+        ({"t_median": -1.0}, "it needs a time above 0"),
         ({"case_key": ""}, "the key is empty"),
         ({"case_key": "matmull|tokens=8"}, "did you mean matmul"),
         ({"case_key": "matmul|toknes=8"}, "did you mean tokens"),

@@ -70,7 +70,7 @@ HOSTILE: dict[str, tuple[Callable[[str], str | bytes], str]] = {
     "nan": (lambda text: text.replace("0.001", "nan"), "'nan' is not a number"),
     "negative": (lambda text: text.replace("0.001", "-0.001"), "needs a time above 0"),
     "zero": (lambda text: text.replace("0.001", "0"), "needs a time above 0"),
-    "below a cell's numbers": (lambda text: text.replace("0.001", "1e-320"), "needs a time above 0"),
+    "below a cell's numbers": (lambda text: text.replace("0.001", "1e-320"), "is less than any profiler counts"),
     "header twice": (lambda text: text.replace("host", "t_median"), "column 't_median' is there twice"),
     "another unit": (lambda text: text.replace("t_median", "t_median_ms"), "convert it if need be"),
     "long": (lambda text: text.replace("mine", "x" * 32_768), "32,768 characters"),
