@@ -7,11 +7,14 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+from click.testing import CliRunner
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.catalog.table import TABLES
-from tests.workbooks import write_plan
+from planner.cli import group
+from planner.compare.runs_table import TITLE
+from tests.workbooks import write_plan, write_small
 
 CALLED = re.compile(r"(?:override or )?(models|hardware|dtypes|\w+)\[(\w+)\](?:\.(\w+))?")
 DATABASES = {table: table.capitalize() for table in TABLES.values()}
@@ -38,8 +41,7 @@ def followed(book: Workbook, sheet: Worksheet, cell: str) -> tuple[Worksheet, in
 def test_a_headline_leads_to_its_row(book: Workbook) -> None:
     """The link of each number and text on Dashboard that is another sheet's leads to the row that its formula reads.
 
-    Every headline has one; what it divides by is the cell of a unit. A run's leads to where the table of runs begins,
-    below all cases.
+    Every headline has one; what it divides by is the cell of a unit. A run's is told below.
     """
     board = book["Dashboard"]
     rows = [row for row in range(8, board.max_row + 1) if " row " in str(board[f"D{row}"].value)]
@@ -51,7 +53,6 @@ def test_a_headline_leads_to_its_row(book: Workbook) -> None:
     for row in rows:
         sheet, at, _ = followed(book, board, f"D{row}")
         if sheet.title == "Comparison":
-            assert not any(cell.value for cell in sheet[at])
             continue
         assert f"{sheet.title}!F{at}" in board[f"F{row}"].value
         assert board[f"D{row}"].value == f"{sheet.title} row {at}"
@@ -60,6 +61,24 @@ def test_a_headline_leads_to_its_row(book: Workbook) -> None:
     assert divided <= units
     for name in ("decode_step_time_expected", "memory_bytes_per_chip"):
         assert any(board[f"C{row}"].value == name for row in rows)
+
+
+def test_a_run_leads_to_the_table_that_the_first_one_brings(tmp_path: Path) -> None:
+    """Before a run is recorded nothing stands in the row of the link, and afterwards the title of the table does."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+
+    def title() -> list[object]:
+        book = openpyxl.load_workbook(path)
+        board = book["Dashboard"]
+        cells = [f"D{row}" for row in range(8, board.max_row + 1) if str(board[f"D{row}"].value)[:10] == "Comparison"]
+        (target,) = {followed(book, board, cell)[:2] for cell in cells}
+        return [cell.value for cell in target[0][target[1]] if cell.value]
+
+    assert not title()
+    done = CliRunner().invoke(group, ["record", str(path), "--scenario", "llama3_8b_on_tpu_v5e", "--time", "9ms"])
+    assert done.exit_code == 0, done.output
+    assert title() == [TITLE]
 
 
 def test_what_a_sheet_calls_up_leads_to_where_it_stands(book: Workbook) -> None:
