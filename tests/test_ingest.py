@@ -271,9 +271,12 @@ def test_the_report_has_a_section_of_the_profile(landed: Path) -> None:
 
 
 def test_what_is_printed_of_the_sheet_is_what_a_page_can_hold(landed: Path) -> None:
-    """The columns that only a screen has room for are on no page, with a roofline or without."""
-    area = openpyxl.load_workbook(landed)["Profile"].print_area
-    assert re.fullmatch(r"'Profile'!\$A\$1:\$N\$\d+", area)
+    """The columns that only a screen has room for are on no page, with a roofline or not; counts have no decimals."""
+    sheet = openpyxl.load_workbook(landed)["Profile"]
+    assert re.fullmatch(r"'Profile'!\$A\$1:\$N\$\d+", sheet.print_area)
+    (chips,) = (row for row in sheet.iter_rows(max_row=40, max_col=4) if row[0].value == "Chips")
+    assert {cell.number_format for cell in chips if isinstance(cell.value, int | float)} == {"#,##0"}
+    assert chips[3].value == 8
 
 
 def test_the_sheet_survives_an_update(landed: Path) -> None:
