@@ -18,11 +18,12 @@ from planner.compare.comparison_sheet import find
 from planner.compare.prediction import hardware
 from planner.compare.runs_table import read as read_runs
 from planner.errors import UserError
-from planner.ingest import first_page, operation_rows, profile_sheet
+from planner.ingest import first_page, operation_rows, profile_sheet, told
 from planner.ingest.cases import cases_of
 from planner.ingest.chips import Chips, chips_of
 from planner.ingest.device import Chip, chip_of
 from planner.ingest.first_page import PlannedStep
+from planner.ingest.ingested import ingested
 from planner.ingest.peaks import Peaks, peaks_of
 from planner.profiles.profile import Device, Operation, Parts, Profile, Shape, Step
 from planner.profiles.reading import read as read_profile
@@ -31,6 +32,7 @@ from planner.xlsx.opc import Package
 from tests import sample_profile
 from tests.backfills import rows
 from tests.measure_traces import TRACES, real
+from tests.test_profiles_torch import MM, torch_event, torch_kernel
 from tests.workbooks import write_plan
 
 ID = "llama3_8b_on_tpu_v5p"
@@ -242,6 +244,22 @@ def test_cases_go_into_a_csv_that_backfill_takes(profile: Path, tmp_path: Path) 
     assert {row.flags for row in checked_measurements(csv)} == {"unknown_device"}
 
 
+@pytest.mark.parametrize("seconds", [(0.0, 0.0), (0.0, 2e-6)])
+def test_what_ran_for_no_time_is_no_case(tmp_path: Path, seconds: tuple[float, float]) -> None:
+    """Two matmuls, of which one or both have a duration of 0: no row that backfill refuses, and no division by it."""
+    events = []
+    for at, each in enumerate(seconds):
+        place, shapes = {"External id": at + 1}, {**MM, "Input Dims": [[64 + at, 32], [32, 16]]}
+        events.append(torch_event("cpu_op", "aten::mm", 20 * at, 5, **place, **shapes))
+        events.append(torch_event("cuda_runtime", "cudaLaunchKernel", 20 * at + 1, 1, correlation=at + 1, **place))
+        events.append(torch_kernel("sm90_gemm", 20 * at + 3, each * 1e6, correlation=at + 1))
+    path = tmp_path / "zero.trace.json"
+    path.write_text(json.dumps({"deviceProperties": [{"name": "NVIDIA H100"}], "traceEvents": events}))
+    found = ingested([path], "h100-sxm", None, "")
+    assert [row.t_median for row in found.cases.rows] == [pytest.approx(each) for each in seconds if each]
+    assert list(told.lines(found))
+
+
 def test_the_report_has_a_section_of_the_profile(landed: Path) -> None:
     """Its lines are those of the sheet, in the units that people say; an empty one says why."""
     runs, table = gather(landed).own
@@ -253,9 +271,12 @@ def test_the_report_has_a_section_of_the_profile(landed: Path) -> None:
 
 
 def test_what_is_printed_of_the_sheet_is_what_a_page_can_hold(landed: Path) -> None:
-    """The columns that only a screen has room for are on no page, with a roofline or without."""
-    area = openpyxl.load_workbook(landed)["Profile"].print_area
-    assert re.fullmatch(r"'Profile'!\$A\$1:\$N\$\d+", area)
+    """The columns that only a screen has room for are on no page, with a roofline or not; counts have no decimals."""
+    sheet = openpyxl.load_workbook(landed)["Profile"]
+    assert re.fullmatch(r"'Profile'!\$A\$1:\$N\$\d+", sheet.print_area)
+    (chips,) = (row for row in sheet.iter_rows(max_row=40, max_col=4) if row[0].value == "Chips")
+    assert {cell.number_format for cell in chips if isinstance(cell.value, int | float)} == {"#,##0"}
+    assert chips[3].value == 8
 
 
 def test_the_sheet_survives_an_update(landed: Path) -> None:

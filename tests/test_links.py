@@ -7,11 +7,16 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+from click.testing import CliRunner
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.catalog.table import TABLES
-from tests.workbooks import write_plan
+from planner.cli import group
+from planner.compare.runs_table import TITLE
+from planner.measure.records import case_key
+from tests.backfills import backfill, measurement
+from tests.workbooks import write_plan, write_small
 
 CALLED = re.compile(r"(?:override or )?(models|hardware|dtypes|\w+)\[(\w+)\](?:\.(\w+))?")
 DATABASES = {table: table.capitalize() for table in TABLES.values()}
@@ -38,8 +43,7 @@ def followed(book: Workbook, sheet: Worksheet, cell: str) -> tuple[Worksheet, in
 def test_a_headline_leads_to_its_row(book: Workbook) -> None:
     """The link of each number and text on Dashboard that is another sheet's leads to the row that its formula reads.
 
-    Every headline has one; what it divides by is the cell of a unit. A run's leads to where the table of runs begins,
-    below all cases.
+    Every headline has one; what it divides by is the cell of a unit. A run's is told below.
     """
     board = book["Dashboard"]
     rows = [row for row in range(8, board.max_row + 1) if " row " in str(board[f"D{row}"].value)]
@@ -51,7 +55,6 @@ def test_a_headline_leads_to_its_row(book: Workbook) -> None:
     for row in rows:
         sheet, at, _ = followed(book, board, f"D{row}")
         if sheet.title == "Comparison":
-            assert not any(cell.value for cell in sheet[at])
             continue
         assert f"{sheet.title}!F{at}" in board[f"F{row}"].value
         assert board[f"D{row}"].value == f"{sheet.title} row {at}"
@@ -60,6 +63,46 @@ def test_a_headline_leads_to_its_row(book: Workbook) -> None:
     assert divided <= units
     for name in ("decode_step_time_expected", "memory_bytes_per_chip"):
         assert any(board[f"C{row}"].value == name for row in rows)
+
+
+def titles_of_runs(path: Path) -> list[object]:
+    """What stands in the row to which the links of runs on Dashboard lead: they lead to one."""
+    book = openpyxl.load_workbook(path)
+    board = book["Dashboard"]
+    cells = [f"D{row}" for row in range(8, board.max_row + 1) if str(board[f"D{row}"].value)[:10] == "Comparison"]
+    ((sheet, at),) = {followed(book, board, cell)[:2] for cell in cells}
+    assert {board[cell].value for cell in cells} == {f"Comparison row {at}"}
+    return [cell.value for cell in sheet[at] if cell.value]
+
+
+@pytest.mark.parametrize("is_grown", [False, True])
+def test_a_run_leads_to_the_table_that_the_first_one_brings(tmp_path: Path, is_grown: bool) -> None:
+    """Before a run is recorded nothing stands in the row of the link, and afterwards the title of the table does.
+
+    So it is where new cases came before the first run, and where they come after it: an update moves neither.
+    """
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    if is_grown:
+        grown(path, 520, 528)
+    assert not titles_of_runs(path)
+    command("record", str(path), "--scenario", "llama3_8b_on_tpu_v5e", "--time", "9ms")
+    assert titles_of_runs(path) == [TITLE]
+    grown(path, 536)
+    assert titles_of_runs(path) == [TITLE]
+
+
+def grown(path: Path, *sizes: int) -> None:
+    """Measured matmuls of these sizes as new rows of Comparison, and the workbook updated."""
+    done = backfill(path, *(measurement(case_key("matmul", {"tokens": 8, "d_in": 8, "d_out": each})) for each in sizes))
+    assert f"{len(sizes)} appended" in done.output
+    command("update", str(path))
+
+
+def command(*words: str) -> None:
+    """Run planner with these words."""
+    done = CliRunner().invoke(group, list(words))
+    assert done.exit_code == 0, done.output
 
 
 def test_what_a_sheet_calls_up_leads_to_where_it_stands(book: Workbook) -> None:

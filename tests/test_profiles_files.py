@@ -132,7 +132,7 @@ def test_any_damage_is_one_line(tmp_path, data):
         assert read(path, progress=lambda _: None).devices
 
 
-ODD = [None, -1, 1e308, float("nan"), float("inf"), "", "x", [], {}, [1], True, 2**70, "9" * 400]
+ODD = [None, -1, 1e308, -1e308, -(2**70), float("nan"), float("inf"), "", "x", [], {}, [1], True, 2**70, "9" * 400]
 WHOLE = {
     "torch": json.loads(TRACE)["traceEvents"],
     "xla": [

@@ -247,3 +247,12 @@ def test_traces_of_other_times_or_one_rank_twice_are_refused(tmp_path):
         read(tmp_path / "a.json", tmp_path / "b.json")
     with pytest.raises(UserError, match="captured 60 min apart"):
         read(tmp_path / "a.json", tmp_path / "c.json")
+
+
+@pytest.mark.parametrize("number", [-(2**70), -1e308, 2**70])
+def test_an_absurd_number_of_an_event_is_none(tmp_path, number):
+    """A correlation, an external id or a device that no computer counts to: the kernel is there all the same."""
+    events = [torch_kernel("gemm", 1, 10, correlation=number, **{"External id": number}), torch_kernel("relu", 20, 5)]
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps({"deviceProperties": [{"id": 0, "name": "NVIDIA H100"}], "traceEvents": events}))
+    assert sum(operation.count for operation in read(path).operations) == 2

@@ -38,7 +38,7 @@ def checked_measurements(path: Path) -> list[Measurement]:
     if not rows:
         raise UserError("there are no rows below the header", place=Place(path), remedy="planner measure writes some")
     for line, row in rows:
-        for fault in _faults(row):
+        for fault in row_faults(row):
             raise UserError(fault.what, place=Place(path, line, fault.column), remedy=fault.remedy)
     return [row for _, row in rows]
 
@@ -53,7 +53,8 @@ def number_fault(value: float, unit: str) -> str:
     return f"{value:g} is too large for {unit}: it is at most {most:g}" if value > most else ""
 
 
-def _faults(row: Measurement) -> Iterator[Fault]:
+def row_faults(row: Measurement) -> Iterator[Fault]:
+    """What can't be right in a row, by column."""
     if not row.case_key.strip():
         yield Fault("case_key", "the key is empty", "every row names its case")
     if row.status == "measured":  # of any other nothing is used, and it may say why the case can't be run

@@ -123,6 +123,11 @@ class ComparisonSheet:
     runs_header: int = 0  # the row of the machine names of the table of runs; 0 without one
     run_rows: tuple[int, ...] = ()  # the rows of its runs
 
+    @property
+    def runs_title_row(self) -> int:
+        """The row of the title of the table of runs; 0 without one."""
+        return self.runs_header and self.runs_header - RUN_HEADS + 1
+
     def is_computed(self, row: int, name: str) -> bool:
         """Whether a formula stands in a row's cell; it is not overwritten."""
         return name in self.columns and self.xml.is_computed(address(row, self.columns[name]))

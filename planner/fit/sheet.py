@@ -19,7 +19,8 @@ KIND = "Fit"
 PURPOSE = "Your runs as a stack of your own: what they moved, and which of them were used (1) and which not (0)."
 PARAMETERS = ("stack", "parameter", "what it is", "unit", "as shipped", "fitted", "runs", "error, each left out")
 RUNS = ("run", "chip", "measured, in SI", "expected before", "expected now", "used", "why not")
-WIDTHS = (42, 26, 44, 18, 18, 16, 10, 40)
+NUMBERS = {*PARAMETERS[4:], *RUNS[2:6]}  # titles of columns of numbers
+WIDTHS = (42, 26, 56, 18, 18, 16, 10, 20)
 SHORT = "[<0.001]0.000E+00;[<1000]0.####;#,##0"  # four digits are read; the cell holds them all
 
 
@@ -78,7 +79,7 @@ def write(page: Page, found: Sequence[OwnCalibration], skipped: Sequence[OwnRun]
 def _table(page: Page, at: int, titles: Sequence[str], rows: Iterator[Sequence[Value]]) -> int:
     """A table with its titles at a row; returns the row below it."""
     for column, title in enumerate(titles, 1):
-        page.put(at, column, title, "plan_header_text")
+        page.put(at, column, title, "plan_header_right" if title in NUMBERS else "plan_header_text")
     last = at
     for last, row in enumerate(rows, at + 1):
         for column, value in enumerate(row, 1):

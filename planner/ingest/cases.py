@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from planner.compare.checked_measurements import row_faults
 from planner.ingest.case_inputs import case_of
 from planner.ingest.chips import Chips, chips_of
 from planner.ingest.device import Chip
@@ -35,7 +36,10 @@ class Cases:
 
 
 def cases_of(profile: Profile, chip: Chip) -> Cases:
-    """The operations that are cases, each shape once: the median over its runs on all devices."""
+    """The operations that are cases, each shape once: the median over its runs on all devices.
+
+    What no backfill would take, as a kernel that ran for 0 s, is none.
+    """
     told = recognised(profile.operations)
     kinds: dict[str, tuple[Matmul | Attention | Collective, ...]] = {
         "matmuls": told.matmuls,
@@ -48,11 +52,12 @@ def cases_of(profile: Profile, chip: Chip) -> Cases:
             template, inputs = case
             found[template, case_key(template, inputs)].append(each.operation)
     everything = sum(operation.self_time for operation in profile.operations)
-    if not any(kinds.values()):
+    if not any(kinds.values()) or not everything:
         why = profile.lacks.get("shapes") or "no operation is a matmul, attention or a collective that can be told"
         return Cases((), 0.0 if everything else None, why)
     chips = chips_of(profile, chip)
-    rows = tuple(_row(profile, chip, chips, template, key, same) for (template, key), same in found.items())
+    made = (_row(profile, chip, chips, template, key, same) for (template, key), same in found.items())
+    rows = tuple(row for row in made if not any(row_faults(row)))  # not of an empty array, or of a kernel of 0 s
     shares = {kind: sum(each.operation.self_time for each in same) / everything for kind, same in kinds.items() if same}
     said = ", ".join(f"{kind} {percent(share)}" for kind, share in shares.items())
     return Cases(rows, told.share, f"{said}; {counted(len(rows), 'case')} of known sizes")

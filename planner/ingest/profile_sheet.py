@@ -117,7 +117,7 @@ class _Sheet:
             (value, unit), (plan, _) = _in_words(line, line.measured), _in_words(line, line.plan)
             form = WHOLE if line.unit == COUNT else SAID
             self._row([
-                (line.label, "@"), (value, form), (unit, "@"), (plan, SAID), (line.planned, "@"), (line.note, "@"),
+                (line.label, "@"), (value, form), (unit, "@"), (plan, form), (line.planned, "@"), (line.note, "@"),
             ])  # fmt: skip
 
     def _about(self, about: Sequence[tuple[str, str]]) -> None:

@@ -211,7 +211,7 @@ def _number(value: Any) -> int:
         found = int(value)
     except (TypeError, ValueError, OverflowError):
         return -1
-    return found if found <= FAR else -1
+    return found if abs(found) <= FAR else -1
 
 
 def _packed(value: Any) -> str:

@@ -50,7 +50,11 @@ def plan_of(book: Book, extra: Sequence[str], databases: Databases, more: Sequen
         alone = workloads(old, sweeps(old)).templates
         meant = {WORKLOAD: alone[0].name} if len(alone) == 1 else {}
         scenarios = completed(loaded, [replace(each, values=meant | dict(each.values)) for each in scenarios])
-    return BuildPlan(loaded, scenarios, databases, operations_of(loaded), _cases(book), also_meant=more)
+    found = _comparison(book)
+    runs_at = found.runs_title_row if found else 0
+    return BuildPlan(
+        loaded, scenarios, databases, operations_of(loaded), _cases(found), runs_at=runs_at, also_meant=more
+    )
 
 
 def _scenarios(book: Book, templates: Sequence[Template]) -> list[BuildScenario]:
@@ -76,14 +80,17 @@ def _scenarios(book: Book, templates: Sequence[Template]) -> list[BuildScenario]
     return made
 
 
-def _cases(book: Book) -> list[ComparisonCase]:
-    """The rows of the Comparison whose template is known; a case that lacks an input has it at its default."""
+def _comparison(book: Book) -> comparison.ComparisonSheet | None:
     try:
-        found = comparison.find(book.package, book.parsed)
+        return comparison.find(book.package, book.parsed)
     except UserError:
-        return []
+        return None
+
+
+def _cases(found: comparison.ComparisonSheet | None) -> list[ComparisonCase]:
+    """The rows of the Comparison whose template is known; a case that lacks an input has it at its default."""
     cases: list[ComparisonCase] = []
-    for row in found.rows:
+    for row in found.rows if found else ():
         if row.template is not None:
             held = {name: value for name, value in row.inputs.items() if value is not None}
             inputs = {known.name: held.get(known.name, known.default) for known in row.template.of_kind("input")}

@@ -54,6 +54,7 @@ class BuildPlan:
     databases: Databases
     layer_ops: LayerOps | None = None
     comparison: Sequence[ComparisonCase] = ()
+    runs_at: int = 0  # the row of the title of the table of runs, where a workbook has one
     last_scenario: int = 0  # the last column that ranges reach, where an older workbook says so
     axes: Mapping[str, Sequence[float]] = field(default_factory=dict)  # the values of a sweep, where one says so
     also_meant: Collection[str] = ()  # workloads of scenarios that are about to be added

@@ -43,6 +43,7 @@ class Comparison:
     results: ResultColumns
     last: int  # the last row that ranges and validations reach
     charts_at: str = ""  # the letters of the column in which charts begin
+    runs_at: int = 0  # the row of the title of the table of runs that is there
 
     @property
     def columns(self) -> dict[str, int]:
@@ -56,7 +57,7 @@ class Comparison:
 
     @property
     def runs(self) -> RunsTable:
-        """Where the first run brings a table of runs: below the rows of cases, in their columns.
+        """Where the table of runs is, or where the first run brings it: below the rows of cases, in their columns.
 
         Its ranges begin with the cases: a later build with more of them leaves a table where it is.
         """
@@ -65,7 +66,7 @@ class Comparison:
             letters = column_letters(self.columns[COLUMNS[name].under])
             return f"{NAME}!${letters}${FIRST_ROW}:${letters}${self.last + REACH}"
 
-        title_row = self.last + GAP + 1
+        title_row = self.runs_at or self.last + GAP + 1
         return RunsTable(self.page, title_row, area, f"{self.charts_at}{title_row}")
 
 
@@ -85,7 +86,7 @@ def write(
     )  # fmt: skip
     efficiencies = _efficiencies(plan, inputs, selector)
     results = ResultColumns(page, table.end, table.columns, efficiencies, inputs.constant)
-    sheet = Comparison(page, table, results, FIRST_ROW + len(cases) + layout.SPARE_ROWS)
+    sheet = Comparison(page, table, results, FIRST_ROW + len(cases) + layout.SPARE_ROWS, runs_at=plan.runs_at)
     chips = plan.columns.across(INPUTS, layout.HARDWARE_ROW)
     drawn = ComparisonCharts(page, sheet.columns, chips, databases["hardware"])
     _header(sheet)

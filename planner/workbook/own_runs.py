@@ -182,10 +182,7 @@ def _chart(writer: LineWriter, rows: dict[str, range]) -> BarChart:
     charts.plain_axis(chart.y_axis, "Times what was expected", "0.0")
     chart.x_axis.majorGridlines = None
     hidden, box = series(LOW, "least"), series(WIDTH, "80 % of published runs")
-    hidden.graphicalProperties = GraphicalProperties(noFill=True)
-    box.graphicalProperties = GraphicalProperties(solidFill=PALE)
-    for bar in (hidden, box):
-        bar.graphicalProperties.line.noFill = True
+    hidden.graphicalProperties, box.graphicalProperties = charts.filled(None), charts.filled(PALE)
     chart.series += [hidden, box]
     for name, title, symbol, colour in (
         (BOUND, "bound", "dash", DARK), (MEASURED, "measured", "circle", charts.PALETTE[0]),
