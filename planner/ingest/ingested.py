@@ -1,4 +1,4 @@
-"""A profile read, and what is made of it before it is told or landed."""
+"""A profile read, with its chip, peaks and cases, before it is printed or written into a workbook."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from planner.profiles.reading import read
 def ingested(paths: Sequence[Path], device: str, into: Path | None, scenario: str) -> Ingested:
     """The profile in files or folders, its chip, peaks and cases; `device` is what a person says the chip is.
 
-    A workbook and a scenario that it is to be landed in are asked for first: to read a profile can take minutes.
+    The workbook and the scenario that it is for are checked first: to read a profile can take minutes.
     Raises UserError as reading either does, and first for a profile that isn't there.
     """
     for path in paths:
