@@ -4,12 +4,15 @@
     python .ci/release.py --tests         and pass the everyday tests with the oldest and with the newest dependencies
     python .ci/release.py --tag v0.2.0    and refuse a tag that isn't the version
 
-It needs uv (`pip install uv`) and network, and ends with status 1 and what is wrong at the first fault.
+It needs uv (`pip install uv`) and network, and ends with status 1 and what is wrong at the first fault. The tests take
+minutes for each of the two sets of dependencies, and show what they do. Pythons of pyenv are found where they are
+named: PYENV_VERSION=3.11.7:3.12.1:3.13.0 python .ci/release.py
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -23,16 +26,23 @@ ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
 OUTSIDE = ("measure", "templates", "hardware_db", "model_db")
 """Folders that a wheel has inside `planner`."""
+OLDEST = 11
+"""The oldest Python 3 that setup.cfg allows."""
 
 
-def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    """What a command prints; its failure ends the release. Settings of Python from outside don't reach it."""
+def run(*command: str | Path, cwd: Path = ROOT, is_shown: bool = False) -> str:
+    """What a command prints; its failure ends the release. Settings of Python from outside don't reach it.
+
+    `is_shown`: what it prints goes to the terminal as it comes, and nothing is returned.
+    """
     print("$", *(str(word).replace(str(ROOT), ".") for word in command), flush=True)
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    done = subprocess.run(command, cwd=cwd, env=clean, text=True, stdout=subprocess.PIPE, check=False)
+    done = subprocess.run(
+        command, cwd=cwd, env=clean, text=True, stdout=None if is_shown else subprocess.PIPE, check=False
+    )
     if done.returncode:
-        sys.exit(f"{done.stdout}\nIt failed, with status {done.returncode}.")
-    return done.stdout
+        sys.exit(f"{done.stdout or ''}\nIt failed, with status {done.returncode}.")
+    return done.stdout or ""
 
 
 def version(tag: str | None) -> str:
@@ -50,7 +60,7 @@ def version(tag: str | None) -> str:
 def built() -> list[Path]:
     """The wheel and the sdist, built anew, whose long description PyPI can show."""
     shutil.rmtree(DIST, ignore_errors=True)
-    run("uv", "build", "--out-dir", DIST)
+    run("uv", "build", "-q", "--out-dir", DIST)
     files = [*DIST.glob("*.whl"), *DIST.glob("*.tar.gz")]
     run("uvx", "twine", "check", "--strict", *files)
     return files
@@ -89,9 +99,28 @@ def try_out(package: Path, python: str) -> None:
 def pass_tests(resolution: str, python: str) -> None:
     """The everyday tests, in an environment of its own with the dependencies that `resolution` picks."""
     with tempfile.TemporaryDirectory() as folder:
-        run("uv", "venv", "-q", "--python", python, folder, cwd=ROOT)
-        run("uv", "pip", "install", "-q", "--python", folder, "--resolution", resolution, "-e", ".[test]")
-        run(program(Path(folder), "python"), "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider")
+        own = Path(folder, ".venv")
+        run("uv", "venv", "-q", "--seed", "--python", python, own)  # the tests of an installation call its pip
+        run("uv", "pip", "install", "-q", "--python", own, "--resolution", resolution, "-e", ".[test]")
+        tests = ("-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider")
+        run(program(own, "python"), *tests, is_shown=True)
+
+
+def pythons() -> dict[str, str]:
+    """The Pythons from 3.11 on that are installed here, no previews: where each is, by `3.12` and in order."""
+    listed = json.loads(run("uv", "python", "list", "--only-installed", "--output-format", "json"))
+    found: dict[int, str] = {}
+    for each in listed:
+        version = re.fullmatch(r"3\.(\d+)\.\d+", each["version"])
+        if (
+            version
+            and int(version[1]) >= OLDEST
+            and (each["implementation"], each["variant"]) == ("cpython", "default")
+        ):
+            found.setdefault(int(version[1]), each["path"])
+    if not found:
+        sys.exit(f"uv finds no Python from 3.{OLDEST} on.")
+    return {f"3.{minor}": found[minor] for minor in sorted(found)}
 
 
 def main() -> None:
@@ -103,16 +132,14 @@ def main() -> None:
     name = version(asked.tag)
     packages = built()
     check_contents(packages[0])
-    listed = run("uv", "python", "list", "--only-installed", "--no-managed-python").splitlines()
-    found = {match[1]: line.split()[1] for line in listed if (match := re.match(r"cpython-(3\.\d+)\.\d+-", line))}
-    pythons = {minor: path for minor, path in sorted(found.items()) if int(minor.partition(".")[2]) >= 11}
-    for python in pythons.values():
+    found = pythons()
+    for python in found.values():
         for package in packages:
             try_out(package, python)
     if asked.tests:
-        pass_tests("lowest-direct", next(iter(pythons.values())))
-        pass_tests("highest", list(pythons.values())[-1])
-    print(f"{name} is ready in dist/, tried on Python {', '.join(pythons)}.")
+        pass_tests("lowest-direct", next(iter(found.values())))
+        pass_tests("highest", list(found.values())[-1])
+    print(f"{name} is ready in dist/, tried on Python {', '.join(found)}.")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import click
 
 from planner import __version__, collector, progress
 from planner.characters import LIKE_IT
-from planner.errors import UserError
+from planner.errors import UserError, nearest
 
 COMMANDS = {
     "backfill": "Write measured times from a CSV into a workbook's Comparison sheet.",
@@ -57,6 +57,14 @@ class Lazy(click.Group):
             return None
         command: click.Command = importlib.import_module(f"planner.commands.{name.replace('-', '_')}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:  # fmt: skip
+        """The command that is called; of an unknown one the nearest is named."""
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            raise UserError(f"no command {args[0]!r}", remedy=nearest(args[0], COMMANDS))
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

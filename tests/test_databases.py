@@ -48,6 +48,17 @@ def test_ids_are_kept() -> None:
     assert HARDWARE.ids() == HARDWARE_IDS.split()
 
 
+@pytest.mark.parametrize("folder", ["hardware_db", "model_db", "templates"])
+def test_data_files_end_their_lines_alike(folder: str) -> None:
+    """A line feed and nothing else ends a line, the last too: files of two kinds of line ends differ in every line."""
+    paths = sorted(data.folder(folder).glob("*.csv"))
+    assert paths
+    for path in paths:
+        written = path.read_bytes()
+        assert b"\r" not in written, path.name
+        assert written.endswith(b"\n"), path.name
+
+
 @TABLES
 def test_every_number_has_a_source(table: Table) -> None:
     """Each row has a source, and so has each number: the column that covers it isn't blank."""

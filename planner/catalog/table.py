@@ -21,6 +21,8 @@ NOUNS = {
     "calibration": "calibration",
     "stacks": "stack",
 }
+LISTED = ("models", "hardware")
+"""The tables that a command lists."""
 
 
 class ById(Mapping[str, T], Generic[T]):
@@ -63,12 +65,21 @@ class Table:
         """
         found = self._find(text)
         if found is None:
-            raise UserError(f'no {NOUNS[self.kind]} "{text}"', remedy=nearest(text, self.rows))
+            raise UserError(f'no {NOUNS[self.kind]} "{text}"', remedy=self._meant(text))
         return found
 
     def has(self, text: str) -> bool:
         """Whether a text means one of the ids, as `identify` reads it."""
         return self._find(text) is not None
+
+    def _meant(self, text: str) -> str:
+        """The remedy for an unknown id: those of the Hugging Face repository that it names, else the nearest."""
+        of_repository = [each for each, source in self.sources.items() if "/" in text and text in source.split()]
+        if of_repository:
+            return f"did you mean {' or '.join(of_repository[:3])}?"
+        remedy = nearest(text, self.rows)
+        is_listed = remedy.endswith("...") and self.kind in LISTED
+        return f"{remedy.removesuffix(', ...')} and others; planner {self.kind} list shows all" if is_listed else remedy
 
     def _find(self, text: str) -> str | None:
         text = text.strip()

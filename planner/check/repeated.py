@@ -32,7 +32,7 @@ def listed(findings: Sequence[Fault], first: str = "  ", following: str = "     
 
 
 def _together(findings: Sequence[Fault]) -> list[list[Fault]]:
-    """The findings in their order, those that are told as one together, where the first of them is."""
+    """The findings in groups, each one line of text, in the order of their first findings."""
     same = Counter((each.what, each.remedy) for each in findings)
     alike = Counter((each.alike, each.remedy) for each in findings if each.alike)
     groups: dict[tuple[str, str] | int, list[Fault]] = defaultdict(list)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -77,13 +78,15 @@ class Greedy(click.Command):
 def _spread(args: list[str], repeatable: set[str], single: set[str]) -> list[str]:
     spread: list[str] = []
     option, taken, has_argument = "", 0, False
-    for arg in args:
+    for before, arg in pairwise(["", *args]):
         if arg.startswith("-") and arg != "-":
             option, taken = arg.partition("=")[0], 1 if arg.startswith("--") and "=" in arg else 0
         elif option in repeatable and taken >= 1 and ("=" in arg if option == "--set" else has_argument):
             spread.append(option)
         elif (option in repeatable or option in single) and taken == 0:
             taken = 1
+        elif option == "--set" and has_argument and "=" not in before:
+            raise UserError(f"--set {before!r} is not name=value", remedy=f"write --set {before}={arg}")
         else:
             option, has_argument = "", True
         spread.append(arg)

@@ -1,1 +1,1 @@
-"""What changed between two workbooks, told by machine names and scenario ids and not by where things stand."""
+"""What changed between two workbooks, by machine names and scenario ids instead of cell addresses."""

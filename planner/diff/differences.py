@@ -13,7 +13,7 @@ How = Literal["overridden", "edited", "restored", "removed", "added"]
 
 
 class InputChange(NamedTuple):
-    """A typed value that is another: of a scenario, or of a database (`Hardware[tpu-v5e].hbm_bytes`) and so of none."""
+    """A typed value that changed: of a scenario, or of a database (`Hardware[tpu-v5e].hbm_bytes`), then of none."""
 
     scenario: str
     name: str
@@ -25,7 +25,7 @@ class InputChange(NamedTuple):
 
 
 class FormulaChange(NamedTuple):
-    """A formula that is another: overridden by a value, edited, restored, removed or added.
+    """A formula that changed: overridden by a value, edited, restored, removed or added.
 
     `old` and `new` are what a person sees in the cell: a formula with its `=`, or the value typed there.
     """
@@ -50,7 +50,7 @@ class Structure(NamedTuple):
 
 
 class CellChange(NamedTuple):
-    """Another cell that is another: a text of planner's, or anything on a sheet of the analyst's own."""
+    """Any other cell that changed: a text of planner's, or anything on a sheet of the analyst's own."""
 
     cell: str
     old: Value
@@ -105,7 +105,7 @@ class OutcomeChange(NamedTuple):
 
     @property
     def size(self) -> float:
-        """What the largest come first by: a number that appears, vanishes or leaves 0 is largest of all."""
+        """The sort key, largest first: a number that appears, vanishes or leaves 0 is largest of all."""
         relative = self.relative
         if relative is not None:
             return abs(relative)

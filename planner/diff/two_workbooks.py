@@ -109,7 +109,7 @@ class _Comparison:
         return same_value("" if was is None else was, "" if now is None else now, TYPED_AGREE)
 
     def _tell(self, one: Matched, two: Matched, here: Position | None, there: Position | None) -> None:
-        """A cell that is another, or that only one of the sheets has."""
+        """Report a cell whose content differs, or that only one of the sheets has."""
         formula = one.sheet.patterns.get(here) if here else None
         other = two.sheet.patterns.get(there) if there else None
         old = f"={formula.at(*here)}" if formula and here else _typed(one, here)
@@ -178,7 +178,7 @@ class _Comparison:
 
 
 def _cells(one: Matched, two: Matched) -> Iterator[tuple[Position | None, Position | None]]:
-    """The filled cells of both sheets, each with the one that it is in the other.
+    """The filled cells of both sheets, each with its counterpart in the other.
 
     Those of a row or a column that only one of the sheets has are left out.
     """
@@ -304,7 +304,7 @@ class Format(NamedTuple):
 
     @classmethod
     def of(cls, look: Look) -> Format:
-        """What is told of a look."""
+        """The properties of a format that are compared."""
         number = _LOCALE.sub("", "yyyy-mm-dd" if look.number_format == _DATE else look.number_format)
         return cls(number, look.is_bold, look.is_italic, look.ink, look.ground)
 

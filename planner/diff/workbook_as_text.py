@@ -1,4 +1,4 @@
-"""A workbook as lines of text that differ where it differs: rows by name and scenario, not by where they stand."""
+"""A workbook as lines of text for a line-by-line diff: rows by name and scenario, not by position."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class OwnFit:
         return self._settled(self._borne_out(self._pruned(moved, WORTH * (1 + math.log(count)))), self.weights)
 
     def _pruned(self, moved: dict[str, float], worth: float) -> dict[str, float]:
-        """What is moved, without what isn't worth it any more: a later one may say the same better."""
+        """The fitted parameters without those that no longer pay: one added later may explain the same better."""
         while len(moved) > 1:
             spread = self.spread(moved, self.weights)
             here = self._cost(moved, spread)
@@ -107,9 +107,9 @@ class OwnFit:
         return moved
 
     def _borne_out(self, moved: dict[str, float]) -> dict[str, float]:
-        """What is moved, without what doesn't help with runs that are left out: the last of it goes before the first.
+        """The fitted parameters without those that don't help to predict left-out runs; the last added goes first.
 
-        One run alone bears nothing out: it may be the chip that differs, or the run. A parameter of which no published
+        One run alone confirms nothing: it may be the chip that differs, or the run. A parameter of which no published
         run tells stays even so: one run of its kind may be all that there is.
         """
         while told := [name for name in moved if not self._is_untold(name)]:
@@ -145,7 +145,7 @@ class OwnFit:
         return found
 
     def spread(self, moved: Mapping[str, float], weights: Numbers) -> float:
-        """How far runs lie about what is expected: these, drawn towards what is usual within a source."""
+        """The spread of measured over expected times: the runs' own, shrunk towards the usual one within a source."""
         counted = self.residuals(moved)[weights > 0]
         of_runs = SPREAD_OF_MEDIAN * float(np.median(np.abs(counted - np.median(counted)))) if counted.size else 0.0
         n = float((weights**2).sum())
@@ -153,7 +153,7 @@ class OwnFit:
         return max(LEAST_SPREAD, math.sqrt((before * self.usual**2 + n * of_runs**2) / (before + n)))
 
     def is_used(self, moved: Mapping[str, float]) -> NDArray[np.bool_]:
-        """Whether each run lies near enough to the fit to have told it something."""
+        """Whether each run is near enough to the fit to have had weight in it."""
         found: NDArray[np.bool_] = np.abs(self.residuals(moved)) < USED * self.spread(moved, self.weights)
         return found & (self.weights > 0)
 
@@ -165,12 +165,12 @@ class OwnFit:
         return int((depends if among is None else depends & among).sum())
 
     def _others(self, name: str) -> list[float]:
-        """Numbers about the one that is known of a parameter, far and near, within its bounds."""
+        """Trial values around a parameter's known number, far and near, within its bounds."""
         lower, upper = bounds(name)
         return [float(np.clip(self.known[name] * times, lower, upper)) for times in TRIED]
 
     def _start(self, moved: Mapping[str, float], name: str, spread: float) -> dict[str, float]:
-        """Where one more parameter begins: where the runs like it best, since far from there they may tell nothing."""
+        """The starting value of one more parameter: the likeliest of some; far from it the likelihood may be flat."""
         starts = ({**moved, name: value} for value in (self.known[name], *self._others(name)))
         return min(starts, key=lambda each: self._cost(each, spread))
 
@@ -183,7 +183,7 @@ class OwnFit:
 
     @staticmethod
     def _is_untold(name: str) -> bool:
-        """Whether no published run tells of a parameter."""
+        """Whether no published run depends on a parameter."""
         return (COMMON, name) in UNMEASURED
 
     def _before(self, name: str) -> float:

@@ -1,4 +1,4 @@
-"""`planner fit`: the runs of a file, what they tell, and where it is written."""
+"""`planner fit`: the runs of a file, the calibrations fitted to them, and where these are written."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class FittedFile:
         return self.stacks[0].id
 
     def lines(self) -> Iterator[str]:
-        """What a person is told."""
+        """The summary that is printed."""
         return written.lines(self.stacks, self.skipped, self.origin)
 
     def write(self, target: Path, into: Path | None) -> None:

@@ -109,12 +109,14 @@ def _of_table(kind: str, table: Table, *columns: str) -> Iterator[Named]:
 def meant(name: str, own: Collection[str]) -> str:
     """What to write for a name that a template hasn't, whose rows are `own`: the remedy of a message.
 
-    What people call so here; the shipped templates that have it, without those that include another which has; else
-    what is nearest, in this template or beyond it.
+    What people call so here; the expected number of that name; the shipped templates that have it, without those that
+    include another which has; else what is nearest, in this template or beyond it, or what begins so.
     """
     called = (*aliases().get(name.lower(), ()), *aliases().get(name.lower().replace("_", " "), ()))
     if here := dict.fromkeys(row for row in called if row in own):
         return f"here it is {' or '.join(here)}"
+    if (likely := f"{name}_expected") in own:
+        return f"did you mean {likely}?"
     shelf = library.shelf()
     if having := [template for template in shelf if name in template.by_name]:
         names = {each.name for each in having}
@@ -123,6 +125,8 @@ def meant(name: str, own: Collection[str]) -> str:
     outer_first = sorted(shelf, key=lambda template: len(template.digests), reverse=True)
     there = {row: template.name for template in outer_first for row in template.by_name}
     best = closest(name, [*own, *there], 1, NEAR)
+    if not best and (begun := sorted((row for row in own if row.startswith(f"{name}_")), key=len)):
+        return f"did you mean {' or '.join(begun[:3])}?"
     return f"did you mean {best[0]}, which {there[best[0]]} has?" if {*best} - {*own} else nearest(name, own)
 
 

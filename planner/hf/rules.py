@@ -166,5 +166,5 @@ def times(factor: int, column: str, *names: str) -> ColumnRule:
 
 
 def within(part: str, rule: ColumnRule) -> ColumnRule:
-    """A rule read in a config that lies inside the config."""
+    """A rule applied to a nested config."""
     return lambda config, row: rule(config.part(part), row)

@@ -1,1 +1,1 @@
-"""A profile landed: read for a person, and put into an edited workbook beside what the plan expected of the run."""
+"""A profile read and summarised, and written into an edited workbook next to what its plan expects of the run."""

@@ -52,7 +52,7 @@ def _ranks(profile: Profile) -> int:
 
 
 def _by_place(profile: Profile) -> float | None:
-    """Devices to a chip by the chip that each says it lies on; None where they don't."""
+    """Devices per chip, by the chip that the file names for each; None where it names none."""
     devices = [device for device in profile.devices if device.operations or device.steps]
     places = {(device.host, device.facts[CHIP_PLACE]) for device in devices if CHIP_PLACE in device.facts}
     if not places or any(CHIP_PLACE not in device.facts for device in devices):
@@ -61,7 +61,7 @@ def _by_place(profile: Profile) -> float | None:
 
 
 def _by_peak(profile: Profile, chip: Chip) -> float | None:
-    """Devices to a chip by the peak of its data sheet and that which the file has of a device."""
+    """Devices per chip: the peak of the data sheet over the peak that the file states for a device."""
     whole, own = chip.number("peak_bf16"), next((each.peak_flops for each in profile.devices if each.peak_flops), None)
     if not whole or not own:
         return None

@@ -1,4 +1,4 @@
-"""A profile read, and what is made of it before it is told or landed."""
+"""A profile read, with its chip, peaks and cases, before it is printed or written into a workbook."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from planner.book.reading import read_plan
 from planner.compare.prediction import hardware
+from planner.errors import Place, UserError
 from planner.ingest.cases import cases_of
 from planner.ingest.device import chip_of
 from planner.ingest.into_workbook import Ingested, the_scenario
@@ -17,9 +18,12 @@ from planner.profiles.reading import read
 def ingested(paths: Sequence[Path], device: str, into: Path | None, scenario: str) -> Ingested:
     """The profile in files or folders, its chip, peaks and cases; `device` is what a person says the chip is.
 
-    A workbook and a scenario that it is to be landed in are asked for first: to read a profile can take minutes.
-    Raises UserError as reading either does.
+    The workbook and the scenario that it is for are checked first: to read a profile can take minutes.
+    Raises UserError as reading either does, and first for a profile that isn't there.
     """
+    for path in paths:
+        if not path.exists():
+            raise UserError("there is no such file or folder", place=Place(path))
     table = hardware()
     if device:
         table.identify(device)

@@ -42,7 +42,7 @@ TRAINED, DECODED = "step_time_expected", "decode_step_time_expected"  # steps wh
 
 @dataclass(frozen=True)
 class Landed:
-    """What became of a profile in a workbook, in lines for a person."""
+    """What was written of a profile into a workbook, in lines for a person."""
 
     lines: tuple[str, ...]
 
@@ -184,7 +184,7 @@ def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> t
 
 
 def _is_same(old: Run, new: Run) -> bool:
-    """Whether a run of the table is of the same profile: it has been landed before."""
+    """Whether a run of the table is of the same profile, which was written before."""
     alike = (old.scenario, old.row, old.source) == (new.scenario, new.row, new.source)
     return alike and isclose(old.measured, new.measured, rel_tol=1e-12)
 

@@ -1,4 +1,4 @@
-"""What a profile says, for a terminal: what it is of, its first lines, the parts of a step, the largest operations."""
+"""A profile's summary for a terminal: chip, headline numbers, the parts of a step, the largest operations."""
 
 from __future__ import annotations
 

@@ -194,14 +194,14 @@ def _compared(op: str) -> Callable[[Column, Column], Column]:
 
 
 def _joined(one: Column, other: Column) -> Column:
-    """Two texts, one behind the other."""
+    """Two texts concatenated."""
     kinds = np.broadcast_arrays(one.numbers, one.kinds, other.numbers, other.kinds)
     rows = zip(*(np.ravel(each).tolist() for each in kinds), strict=True)
     return Column.of([_together(_as_text(a, kind), _as_text(b, of)) for a, kind, b, of in rows])
 
 
 def _as_text(number: float, kind: int) -> str | CellError:
-    """A value as text; an error that stands for unsure where programs might write the number differently."""
+    """A value as text; unsure, as an error, where programs might format the number differently."""
     if kind in (TEXT, BLANK):
         return _TEXTS[int(number)] if kind == TEXT else ""
     if kind == NUMBER and number != number:

@@ -120,7 +120,7 @@ def _lacks_values(xml: bytes) -> bool:
 
 
 class _Reads(NamedTuple):
-    """What a formula reads: other sheets and names, folded; `is_opaque` where it can't be told."""
+    """What a formula reads: other sheets and names, in lower case; `is_opaque` where that can't be determined."""
 
     sheets: frozenset[str]
     names: frozenset[str]
@@ -150,7 +150,7 @@ class _Formulas:
 
     @property
     def is_opaque(self) -> bool:
-        """Whether it can't be told of one what it reads."""
+        """Whether some formula's references can't be determined."""
         return bool(_MAY_BE_OPAQUE.search(self.low)) and any(
             _reads(plain).is_opaque for plain, low in self._lines() if _MAY_BE_OPAQUE.search(low)
         )

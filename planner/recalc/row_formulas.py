@@ -67,7 +67,7 @@ class RowFormula(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def row_formula(text: str, row: int, sheet: str) -> RowFormula | None:
-    """The formula of a cell in this row of a sheet; None where it can't be told what it reads."""
+    """The formula of a cell in this row of a sheet; None where its references can't be determined."""
     own: list[int] = []
     areas: dict[tuple[str, Area], str] = {}
     texts: list[str] = []

@@ -124,7 +124,7 @@ def html(report: ReportData, template: Path | None = None) -> str:
 
 
 def grouped(checks: tuple[CheckResult, ...]) -> list[tuple[str, list[str], list[str]]]:
-    """Checks that can't be told by the reason: it, the labels of the checks, and the scenarios."""
+    """Checks without a result, grouped by the reason: the reason, the labels of the checks, and the scenarios."""
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for check in checks:
         labels, names = found.setdefault(check.why, ({}, {}))

@@ -29,7 +29,7 @@ CURVES = " The line is the sheet's formulas at other batch sizes, from 1 to the 
 
 @dataclass(frozen=True)
 class Point:
-    """What the workbook says of a scenario, and how it goes on at other batches where that can be told."""
+    """A scenario's latency and throughput in the workbook, and at other batches where they can be calculated."""
 
     index: int
     scenario: Scenario

@@ -1,6 +1,6 @@
-"""A scenario's template asked at other inputs, where it gives the workbook's own numbers at its own.
+"""A scenario's template at other inputs, if it reproduces the workbook's numbers at the scenario's own.
 
-So an edited formula or a number typed over one shows: nothing is then told that the workbook wouldn't say.
+With an edited formula, or a number typed over one, it doesn't, and nothing is told that the workbook wouldn't say.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Replay:
 
     @property
     def typed(self) -> dict[str, float | str | None]:
-        """What the cells give, without inputs that are what they would be if they were left to follow others."""
+        """What the cells give, without inputs that equal what they would follow from others."""
         followers = _followers(self.template.name)
         own = {name: value for name, value in self.given.items() if name not in followers}
         left = with_followers(self.template, own)

@@ -156,7 +156,7 @@ def _svg(index: int, operations: Sequence[DrawnOperation], roofs: Sequence[Roof]
 
 
 def _roof(drawing: Drawing, x: Scale, y: Scale, roof: Roof) -> None:
-    """The line, and a wider one that can't be seen for the pointer."""
+    """The line, and a wider, invisible one for the pointer to hit."""
     line = svg.path(_corners(x, y, roof))
     said = f"{roof.name}\nroof: {shown(roof.peak, 'FLOP/s/chip')}, {shown(roof.bandwidth, 'byte/s/chip')}"
     unseen: dict[str, Any] = {"stroke": "#000", "stroke_opacity": 0, "stroke_width": 10, "class_": "point"}

@@ -76,7 +76,7 @@ def _planned_on(cells: CellFigures, case: CaseTable) -> str:
 
 
 def _told(columns: Sequence[FigureColumn], rows: Sequence[Sequence[Figure]], title: str) -> FigureTable:
-    """The table; a column that says the same in every row, or lacks its number in all, is told below it instead."""
+    """The table; a column with one value in all rows, or with none, becomes a note below it."""
     said: dict[tuple[str, str], list[int]] = {}
     for at in range(1, len(columns)):
         texts = {(row[at].text, row[at].why) for row in rows}

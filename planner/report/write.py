@@ -46,7 +46,7 @@ def write(file: Path, output: Path, template: Path | None = None) -> list[str]:
 
 
 def made(report: ReportData, output: Path, template: Path | None = None) -> tuple[bytes, str, dict[str, bytes]]:
-    """The bytes of `output`, a remark for the user, and what lies in a folder beside it: bytes by file name.
+    """The bytes of `output`, a remark for the user, and the files of a folder beside it: bytes by file name.
 
     Only the format's own library is loaded. Raises UserError where the template isn't sound.
     """
@@ -76,7 +76,7 @@ WIDE, MARGIN, PAPER = 560, 10, "#ffffff"
 
 
 def folder_of(page: Path) -> Path:
-    """Where the files of a page lie: `plan_files` beside `plan.md`."""
+    """The folder of a page's files: `plan_files` beside `plan.md`."""
     return page.with_name(f"{page.stem}_files")
 
 

@@ -230,6 +230,10 @@ def failures_named(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
+        if isinstance(error, FileNotFoundError) and not path.parent.exists():
+            reason = f"there is no folder {path.parent}"
+        elif isinstance(error, PermissionError) and path.parent.exists() and not os.access(path.parent, os.W_OK):
+            reason = f"you may not write in the folder {path.parent}"
         what = f"the file can't be written: {reason}"
         raise UserError(what, place=Place(path), remedy=progress.outcome()) from error
 

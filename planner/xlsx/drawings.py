@@ -1,4 +1,4 @@
-"""Where things lie upon a sheet: shapes and charts between cells, the boxes of notes and controls beside theirs."""
+"""Positions of objects on a sheet: shapes and charts anchored to cells, the boxes of notes and of controls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def charts_of(package: Package) -> list[str]:
 
 
 def move_anchor(anchor: Element, track: SheetMoves) -> None:
-    """One object between cells: both corners, whose rows and columns count from 0, move by as much as the first."""
+    """Move an object anchored to cells: both corners, counted from 0, move by as much as the first."""
     first = child(anchor, "from")
     if first is None:
         return
@@ -37,13 +37,13 @@ def move_anchor(anchor: Element, track: SheetMoves) -> None:
 
 
 def first_row(anchor: Element) -> int:
-    """The row, counted from 1, in which an object between cells begins; 0 for one that lies elsewhere."""
+    """The row, counted from 1, in which an object anchored to cells begins; 0 for another object."""
     first = child(anchor, "from")
     return 0 if first is None else int(child(first, "row").text) + 1
 
 
 def last_row(anchor: Element) -> int:
-    """The last row, counted from 1, over which an object between cells lies where rows are as high as usual."""
+    """The last row, counted from 1, that an object anchored to cells covers if rows have the usual height."""
     last, size = child(anchor, "to"), child(anchor, "ext")
     if last is not None:
         return int(child(last, "row").text) + 1
@@ -51,14 +51,14 @@ def last_row(anchor: Element) -> int:
 
 
 def push_down(anchor: Element, rows: int) -> None:
-    """Let an object between cells lie so many rows further down."""
+    """Move an object anchored to cells down by so many rows."""
     for corner in (child(anchor, "from"), child(anchor, "to")):
         if corner is not None:
             _add(corner, "row", rows)
 
 
 def last_column(anchor: Element, pixels: Callable[[int], float]) -> int:
-    """The last column, counted from 1, that an object between cells lies over; `pixels` says how wide each is."""
+    """The last column, counted from 1, that an object anchored to cells covers; `pixels` says how wide each is."""
     first, last, size = (child(anchor, name) for name in ("from", "to", "ext"))
     if last is not None:
         return int(child(last, "col").text) + (int(child(last, "colOff").text) > 0)

@@ -32,7 +32,7 @@ class _Walk:
         self.lost: list[Lost] = []
 
     def follow(self, root: Element, table: _References) -> None:
-        """Lead all that the table names; an element's own text has a blank name in it."""
+        """Update all references that the table names; an element's own text has a blank name in it."""
         for element in every(root, *table):
             for name, led in table[local_name(element)]:
                 text = element.get(name) if name else element.text
@@ -50,7 +50,7 @@ class _Walk:
         return self.moves.formula(text, self.sheet)
 
     def areas(self, _element: Element, text: str) -> str | None:
-        """A list of ranges; what lies over cells that are all gone goes too."""
+        """A list of ranges; one whose cells are all gone is removed."""
         return self.track.ref(text) or None
 
     def areas_or_as_before(self, _element: Element, text: str) -> str:
@@ -58,7 +58,7 @@ class _Walk:
         return self.track.ref(text) or text
 
     def cell(self, _element: Element, text: str) -> str:
-        """A cell; one that is gone is where it would be, for nothing typed is lost."""
+        """A cell; of a deleted one its address stays, so that nothing typed is lost."""
         at = _first_of(text)
         return address(*self.track.cell(*at)) if at else text
 
@@ -145,7 +145,7 @@ _HANGING = {
 
 
 def move(package: Package, moves: Moves, sheets_done: Collection[str]) -> list[Lost]:
-    """Lead all that refers to cells to where these are then; returns the references whose cells are gone.
+    """Update all references to cells that move; returns the references whose cells are deleted.
 
     The cells of the sheets `sheets_done`, by the names of before, are the caller's to write, with what stands around
     them; what hangs on those sheets, such as notes, drawings and tables, is moved. No cell of another sheet may move.
@@ -206,7 +206,7 @@ def drop_series(package: Package, moves: Moves) -> list[Lost]:
 
 
 def move_around_rows(root: Element, sheet: str, moves: Moves) -> list[Lost]:
-    """Lead every reference on a worksheet but for its rows to where its cells are then; returns those that are lost.
+    """Update every reference on a worksheet, its rows excepted, to cells that move; returns those that are lost.
 
     What lies over cells that are all gone is taken out.
     """
@@ -247,7 +247,7 @@ def _first_of(ref: str) -> Position | None:
 
 
 def _rebase(rule: Element, track: SheetMoves) -> None:
-    """Let a rule's formulas speak of the first cell that is left of those that it is for."""
+    """Rewrite a rule's formulas relative to the first cell that is left of its range."""
     texts = [child.text or "" for child in children(rule, "sqref")]
     try:
         areas = [Area.parse(text) for text in (rule.get("sqref") or " ".join(texts)).split()]

@@ -1,4 +1,4 @@
-"""Cells that go elsewhere in a workbook, and what becomes of a formula's references to them.
+"""Cells that move in a workbook, and a formula's references to them rewritten.
 
 A formula keeps its spelling; only the references that lead elsewhere now are written anew, and one whose cells are
 gone is `#REF!`, as in Excel.
@@ -31,9 +31,9 @@ class Lost(NamedTuple):
 
 @dataclass(frozen=True)
 class Track:
-    """Where the rows of a sheet go, or its columns: each to its place, one that isn't known along with the one before.
+    """New positions of a sheet's rows or columns; one that isn't known moves along with the one before it.
 
-    Those of `gone` are no more.
+    Those of `gone` are deleted.
     """
 
     known: Mapping[int, int] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Track:
         return sorted(self.known)
 
     def __call__(self, number: int) -> int:
-        """Where a row or column is then, or where one that is no more would be."""
+        """The new position of a row or column; of a deleted one, where it would be."""
         at = bisect_right(self._numbers, number)
         if at == 0:
             return number
@@ -139,7 +139,7 @@ class Moves:
         return self._sheets.get(folded(sheet), SheetMoves(sheet))
 
     def formula(self, text: str, sheet: str, *, to: str | None = None) -> str:
-        """A formula of `sheet`, without its =, with every reference led to where its cells are then.
+        """A formula of `sheet`, without its =, with every reference updated to where its cells move.
 
         It stands on the sheet `to` then, where that is another. References to other files stay.
         """

@@ -92,7 +92,7 @@ def copy_part(
 
 
 def shorten_ways(package: Package, source: str) -> None:
-    """Let a part name those that it links to from its own folder."""
+    """Write a part's links as paths relative to its own folder."""
     rels, targets = _rels(source), {link.id: link.target for link in package.relationships(source)}
     if rels in package.parts:
         root = package.tree(rels)
@@ -103,7 +103,7 @@ def shorten_ways(package: Package, source: str) -> None:
 
 
 def _way(source: str, target: str) -> str:
-    """A part as another one names it: from its own folder, for IronCalc and exceljs find no notes from the root."""
+    """The path to a part from another one's folder: by paths from the root IronCalc and exceljs find no notes."""
     return posixpath.relpath(target, posixpath.dirname(source) or ".")
 
 
