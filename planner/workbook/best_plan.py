@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from planner.formulas.headlines import problem
 from planner.workbook import layout
-from planner.workbook.cell_styles import number_format
+from planner.workbook.cell_styles import GREEN, PALE_GREEN, number_format
 from planner.workbook.dashboard_lines import Lines, LineWriter
-from planner.workbook.page import GREEN, PALE_GREEN, Live
+from planner.workbook.page import Live
 from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
