@@ -21,7 +21,7 @@ from planner.errors import Place, UserError, nearest
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|[\r\n])|[^\r\n]+")
 _CONTROLS = bytes(set(range(1, 32)) - {9, 10, 13})  # what a workbook can't hold
 _NONE = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")  # U+FFFE and U+FFFF, which are no characters: nor can it hold those
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _STEP = 100_000  # rows between two words on how far reading is
 _CHUNK = 2**20  # bytes that are checked at a time, so that a large file isn't held twice
 CELL_LIMIT = 32_767  # characters that a spreadsheet cell can hold
@@ -98,7 +98,7 @@ class _Lines:
     """The lines of a file as text, one by one; `end` is the byte behind the last that was given."""
 
     def __init__(self, data: bytes, start: int = 0) -> None:
-        self.end = start or (len(_BOM) if data.startswith(_BOM) else 0)
+        self.end = start or (len(BOM) if data.startswith(BOM) else 0)
         self._found = _LINE.finditer(data, self.end)
 
     def __iter__(self) -> Iterator[str]:
@@ -125,7 +125,7 @@ def read(
 def sheet_of(data: bytes, path: Path, required: Sequence[str] = (), known: Sequence[str] = ()) -> Sheet:
     """The bytes of a CSV as a sheet; `path` is how its faults call it. Raises UserError as `read` does."""
     _check_encoding(data, path)
-    if not data.removeprefix(_BOM).strip():
+    if not data.removeprefix(BOM).strip():
         raise UserError("the file is empty", place=Place(path), remedy="its first line names the columns")
     header = tuple(cell.strip() for cell in next(_rows(_reader(_Lines(data)), path)))
     _check_header(header, path)

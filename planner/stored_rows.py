@@ -19,8 +19,6 @@ from planner.catalog.rows import Reader
 from planner.errors import Place, UserError
 from planner.xlsx.atomic import refuse_if_unwritable, write_atomically
 
-_BOM = b"\xef\xbb\xbf"
-
 
 @dataclass(frozen=True)
 class Kind:
@@ -103,7 +101,7 @@ def put(kind: Kind, path: Path, cells: Mapping[str, str], *, force: bool = False
     if old is None:
         data = f"{_line([*header, *added])}\n{row}\n".encode()
     else:
-        mark = _BOM if path.read_bytes().startswith(_BOM) else b""
+        mark = csvfile.BOM if path.read_bytes().startswith(csvfile.BOM) else b""
         data = mark + _edited(old.text, added, row, cells["id"]).encode()
     write_atomically(path, data, check=lambda written: _check(kind, written, cells["id"]))
 

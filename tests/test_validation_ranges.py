@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from planner.validation.ranges import Errors, pairs
+from planner.validation.left_out import Errors, pairs
 from planner.validation.runs import Run
 
 

@@ -39,9 +39,7 @@ def usual_of(book: Book, table: LineTable, line: LineItem) -> Pattern | None:
     return max(found, key=found.__getitem__) if found else None
 
 
-def named_formula(
-    book: Book, table: LineTable, line: LineItem, column: int, formula: Pattern = NOTHING
-) -> Pattern | None:
+def named_formula(book: Book, table: LineTable, line: LineItem, column: int, formula: Pattern) -> Pattern | None:
     """The formula that a line's names stand for in a column; None where they can't be written in cells.
 
     `formula` is a live one of the line, which tells how far ranges over a database reach.

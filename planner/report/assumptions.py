@@ -11,6 +11,7 @@ from planner.book.plan import Plan, Quantity
 from planner.book.row_formulas import usual_of
 from planner.book.tables import LineItem, LineTable
 from planner.catalog.table import TABLES
+from planner.formulas.headlines import RANGE
 from planner.report.contents import Figure, FigureRow, Section, Source, Typed
 from planner.report.figures import CellFigures
 from planner.spoken import shown
@@ -18,7 +19,6 @@ from planner.table import joined
 from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import CellError
 
-RANGE = ("_low", "_high")  # of expected numbers, which are told with their range
 LOOKED_UP = tuple(f"{table}[" for table in TABLES.values())
 
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from planner import progress
 from planner.errors import Place, UserError
+from planner.report import svg
 from planner.report.contents import Picture, ReportData
 from planner.report.gather import gather
 from planner.table import counted
@@ -72,7 +73,7 @@ def made(report: ReportData, output: Path, template: Path | None = None) -> tupl
 FAMILY = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',Arial,sans-serif"
 _FONT = re.compile(r'font-family="[^"]*"')
 _SIZE = re.compile(r'viewBox="0 0 (\S+) (\S+)"')
-WIDE, MARGIN, PAPER = 560, 10, "#ffffff"
+WIDE, MARGIN = 560, 10
 
 
 def folder_of(page: Path) -> Path:
@@ -96,7 +97,7 @@ def alone(picture: Picture) -> bytes:
     wide, high = (float(side) + 2 * MARGIN for side in _SIZE.findall(begin)[0])
     sides = f'width="{wide:g}" height="{high:g}"'
     begin = _SIZE.sub(f'viewBox="-{MARGIN} -{MARGIN} {wide:g} {high:g}"', begin)
-    ground = f'<rect x="-{MARGIN}" y="-{MARGIN}" {sides} fill="{PAPER}"/>'
+    ground = f'<rect x="-{MARGIN}" y="-{MARGIN}" {sides} fill="{svg.PAPER}"/>'
     return f'{begin} width="{WIDE}">{ground}{rest}\n'.encode()
 
 

@@ -1,4 +1,9 @@
-"""The plans of a space computed by a template's own formulas, block by block on the machine's cores, in order."""
+"""The plans of a space computed by a template's own formulas, block by block, in order: on cores or on devices.
+
+On the machine's cores numpy computes a few blocks at a time; on the devices of this process JAX computes blocks of one
+size, each split over them. XLA compiles a template once for blocks of one size and keeps what it made on disk, so that
+the next run of the same question begins at once. On a host without an accelerator numpy is as quick.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
@@ -19,11 +25,13 @@ from planner.formulas.evaluation import Facts, encoded, run
 from planner.formulas.following import Follower, followers, with_followers
 from planner.formulas.partial import Partial, partial
 from planner.formulas.template import Template
-from planner.search import devices
 from planner.search.space import Block, Space
 
 Found = TypeVar("Found")
 THREADS = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+BLOCK = 1 << 20  # plans of a block
+COMPILED = "jax"  # the folder of compiled programs among a user's caches
+Values = Mapping[str, Array]
 
 
 @dataclass(frozen=True)
@@ -85,7 +93,7 @@ class Plans:
         """
         _ = self.left, self._moving  # before threads ask for it
         if self.backend != "numpy":
-            yield from devices.each(self.space, self._values, self.left, reduce, is_ours)
+            yield from _on_devices(self.space, self._values, self.left, reduce, is_ours)
             return
 
         def work(block: Block) -> tuple[Block, Found]:
@@ -115,3 +123,50 @@ def _library(backend: str) -> ModuleType:
     import jax.numpy as jnp
 
     return jnp
+
+
+def _on_devices(
+    space: Space, values: Callable[[Block], Values], left: Partial, reduce: Callable[[Block, dict[str, Array]], Found],
+    is_ours: Callable[[int], bool],
+) -> Iterator[tuple[Block, Found]]:  # fmt: skip
+    """What `reduce` makes of each block and its rows, in order; of those that are ours by their first plan's number.
+
+    `values` gives the arrays of all that moves in a block; `left` is what is to be computed, in JAX's arithmetic.
+    """
+    import jax
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    _keep_compiled()
+    devices = jax.local_devices()
+    share = -(-space.count // jax.process_count())
+    size = -(-min(BLOCK, share) // len(devices)) * len(devices)  # a whole share of it for each device
+    sharing = NamedSharding(Mesh(np.array(devices), ("plans",)), PartitionSpec("plans"))
+    with jax.enable_x64(True):
+        computed = jax.jit(lambda moving: left(moving))  # a dataclass of arrays can't be a key of its cache
+        for block in space.blocks(size):
+            if not is_ours(block.start):
+                continue
+            moving = {name: _padded(block.flat(array), size) for name, array in values(block).items()}
+            rows = computed(jax.device_put(moving, sharing))
+            yield block, reduce(block, {name: _shaped(array, block) for name, array in rows.items()})
+
+
+def _padded(array: np.ndarray, size: int) -> np.ndarray:
+    """The array with its last number again and again, so long that it shares out evenly."""
+    return np.pad(np.asarray(array, dtype=np.float64), (0, size - len(array)), mode="edge")
+
+
+def _shaped(array: Array, block: Block) -> Array:
+    """A row's numbers as an array of the block's shape, without what it was filled up with; one number as it is."""
+    host = np.asarray(array)
+    return host[: block.count].reshape(block.shape) if host.ndim else host
+
+
+def _keep_compiled() -> None:
+    """Compiled programs are kept among the user's caches, unless JAX is told where else."""
+    import jax
+
+    if jax.config.values["jax_compilation_cache_dir"] is None:
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        jax.config.update("jax_compilation_cache_dir", str(caches / "planner" / COMPILED))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)

@@ -15,12 +15,12 @@ from planner.search.optimum import Found
 from planner.search.request import Request
 from planner.search.space import Space
 from planner.search.sweep import Column, Part, texts
+from planner.spoken import EXACT
 from planner.workbook.scenarios import guarded
 from planner.xlsx.atomic import write_atomically, written_atomically
 
 ENDINGS = (".csv", ".parquet", ".xlsx")
 TRIED = 1024  # numbers of a column that tell whether they repeat
-EXACT = 1e15  # whole numbers below it are written as such
 
 
 def write(path: Path, asked: Request, columns: Sequence[Column], parts: Iterable[Part]) -> int:

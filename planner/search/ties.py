@@ -3,7 +3,7 @@
 The range of a single run covers differences between runs, sources and models. Two plans of one model on one chip have
 most of these errors in common, and so do two chips of one calibration, which is fitted to the same runs. The rest is
 measured: in pairs of published runs of one source, model and chip that differ in layout, 80 % of the errors agree
-within the calibration's `tie` (planner/validation/ranges.py). No tie is wider than a range.
+within the calibration's `tie` (planner/validation/left_out.py). No tie is wider than a range.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from planner.book.formulas_in_names import GIVEN as TYPED
+from planner.book.formulas_in_names import OR
 from planner.catalog import Value
 from planner.formulas.explanation import in_names
 from planner.formulas.template import BY_ID, CALCULATED, Row
@@ -18,7 +20,6 @@ from planner.xlsx.address import address, column_letters
 
 LABEL, UNIT, NAME, GIVEN, VALUE, FORMULA, SOURCE = range(1, 8)
 TITLES = ("Quantity", "Unit", "Name", "Given", "Computed", "Formula in names", "Note and source")
-GIVEN_TEXT, OR = "given", "given or "
 FACTOR, ANSWER = "unit_factor", "answer_in_unit"
 IDS = {"model": ("Model", "models"), "hardware": ("Chip", "hardware")}
 
@@ -91,7 +92,7 @@ class BlockLines:
         label, table = IDS[kind]
         given = or_blank(address(self.at, GIVEN))
         choose = "choose another from the list"
-        yield BlockLine(label, "text", f"{kind}_id", GIVEN_TEXT, choose, given, "plan_formula", "@", True, chosen)
+        yield BlockLine(label, "text", f"{kind}_id", TYPED, choose, given, "plan_formula", "@", True, chosen)
         matched = f"MATCH({address(self.at - 1, VALUE)},{self.tables[table].ids},0)"
         yield BlockLine(f"Row of {self.tables[table].page.name}", "1", f"{kind}_row", f"MATCH({kind}_id,{table},0)", "",
                    matched, "plan_formula", "0")  # fmt: skip
@@ -105,7 +106,7 @@ class BlockLines:
             is_given = row.name in self.answer.given
             value = self.answer.given[row.name] if is_given else row.default
             note = joined(_instead(row, is_given), note)
-            return BlockLine(*said, GIVEN_TEXT, note, or_blank(typed), style, form, True, value, row)
+            return BlockLine(*said, TYPED, note, or_blank(typed), style, form, True, value, row)
         if row.kind == "constant":
             return BlockLine(*said, f"Constants[{row.name}]", note, self.constants[row.name], "plan_cross", form)
         if row.kind in ("model", "hardware"):
@@ -125,7 +126,7 @@ class BlockLines:
     def _in_unit(self, factor: float) -> Iterator[BlockLine]:
         """The answer in the source's unit, where that is another than the template's."""
         output, form = self.answer.output, ENGINEERING if factor < SMALL else RATIO
-        yield BlockLine("Factor to the source's unit", "1", FACTOR, GIVEN_TEXT, self.problem.mapping,
+        yield BlockLine("Factor to the source's unit", "1", FACTOR, TYPED, self.problem.mapping,
                    or_blank(address(self.at, GIVEN)), "plan_formula", form, True, factor)  # fmt: skip
         formula = f"{self.reference(output.name)}*{self.reference(FACTOR)}"
         yield BlockLine("Answer in the source's unit", unit_of(self.problem), ANSWER, f"{output.name}*{FACTOR}",
@@ -172,7 +173,7 @@ def write(page: Page, title: int, lines: BlockLines) -> ProblemBlock:
         page.put(at, FORMULA, line.names, "plan_beside")
         page.put(at, GIVEN, None, "plan_text")
         if line.is_open:
-            page.put(at, GIVEN, "#N/A" if line.given is None and line.names == GIVEN_TEXT else whole_as_int(line.given),
+            page.put(at, GIVEN, "#N/A" if line.given is None and line.names == TYPED else whole_as_int(line.given),
                      "plan_input", line.form)  # fmt: skip
         page.put(at, VALUE, Live(line.formula), line.style, line.form)
     return ProblemBlock(

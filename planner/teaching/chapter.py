@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from openpyxl.workbook import Workbook
 
+from planner.book.formulas_in_names import GIVEN as TYPED
+from planner.book.problem_book import CONSTANTS, INDEX
 from planner.formulas.template import Row
 from planner.table import joined
 from planner.teaching import block
@@ -25,14 +27,13 @@ from planner.teaching.block import (
 )
 from planner.teaching.problems import Problem
 from planner.workbook.build_plan import shared_rows
-from planner.workbook.cell_styles import row_format
+from planner.workbook.cell_styles import GREY, row_format
 from planner.workbook.formula_texts import DatabaseSheets
 from planner.workbook.inputs_sheet import validate
-from planner.workbook.page import GREY, Live, Page, whole_as_int
+from planner.workbook.page import Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
 
 HEADER_ROW, A3 = 3, 8
-INDEX = "Book"  # the sheet that lists all problems
 PURPOSE = "Blue cells are yours to change: what is below them follows. A problem's title leads back to Book."
 
 
@@ -103,7 +104,7 @@ class Chapter:
                 page.choose(reference, ranges[table], line.label, prompt)
             else:
                 row = line.row or Row(line.name, line.label, line.unit, "input", "")
-                validate(page, row, reference, ranges, overriding=line.names != block.GIVEN_TEXT)
+                validate(page, row, reference, ranges, overriding=line.names != TYPED)
         first = address(HEADER_ROW + 1, VALUE)
         page.colour(f"{first}:{address(self._at, VALUE)}", f"ISNA({first})", ink=GREY)
         page.widths(40, 12, 28, 21, 21, 60, 64)
@@ -120,7 +121,6 @@ def _told(problem: Problem) -> Iterator[tuple[str, str]]:
         yield problem.explanation, "plan_label"
 
 
-CONSTANTS = "Constants"
 CONSTANTS_PURPOSE = "The numbers that the templates fix, each in one cell that all problems read."
 CONSTANTS_TITLES = ("Quantity", "Unit", "Name", "Constant", "Source")
 CONSTANT_COLUMN = 4

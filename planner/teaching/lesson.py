@@ -10,6 +10,7 @@ from textwrap import wrap
 
 from openpyxl.workbook import Workbook
 
+from planner.book.problem_book import CONSTANTS, INDEX
 from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.errors import UserError
@@ -17,13 +18,13 @@ from planner.formulas.explanation import in_names
 from planner.table import counted
 from planner.teaching import block, problems
 from planner.teaching.block import ProblemBlock
-from planner.teaching.chapter import A3, CONSTANTS, INDEX, TOLERANCE, Chapter, Listed, write_constants
+from planner.teaching.chapter import A3, TOLERANCE, Chapter, Listed, write_constants
 from planner.teaching.problems import Answer, Problem
 from planner.workbook import cell_styles, cover, database_sheets
 from planner.workbook.book import build_date, finished
-from planner.workbook.cell_styles import number_format
+from planner.workbook.cell_styles import BROWN, ORANGE, PALE_RED, RED, number_format
 from planner.workbook.layout import sheet_name
-from planner.workbook.page import BROWN, ORANGE, PALE_RED, RED, Live, Page
+from planner.workbook.page import Live, Page
 from planner.xlsx.address import address, column_letters
 
 COLOURS = (

@@ -133,7 +133,7 @@ class FinalPlaces:
 
 
 def final_places(
-    old: KeyedSheet, fresh: Keyed, before: Keyed, is_own: Callable[[int, int], bool], elsewhere: Container[str] = ()
+    old: KeyedSheet, fresh: Keyed, before: Keyed, is_own: Callable[[int, int], bool], elsewhere: Container[str]
 ) -> FinalPlaces:  # fmt: skip
     """`is_own` says of a cell of the old sheet whether a person filled it; rows of `elsewhere` go to other sheets.
 

@@ -121,7 +121,7 @@ class ThreeWay:
 
 
 def merge_of(
-    book: Book, memory: Memory | None, fresh: Fresh, done: Updated, given: Container[str] = ()
+    book: Book, memory: Memory | None, fresh: Fresh, done: Updated, given: Container[str]
 ) -> ThreeWay:  # fmt: skip
     """The three workbooks with all that moves in them. `given` are the kinds of databases that a person's tables are
     for: of another one, rows that planner hasn't stay. Raises UserError for a file without formats.

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.validation.fitting import Key
+from planner.validation.left_out import FEWEST_RUNS
 from planner.validation.parameters import FAMILIES
 from planner.validation.prediction import Together
-from planner.validation.ranges import FEWEST_RUNS
 
 MOST: Mapping[str, Mapping[str, str]] = {
     "training": {

@@ -14,10 +14,10 @@ from planner.formulas.template import BY_ID, CALCULATED, LOOKUPS, Row, Template
 from planner.table import joined
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.cell_styles import row_format
+from planner.workbook.cell_styles import BROWN, GREY, ORANGE, row_format
 from planner.workbook.formula_texts import DatabaseSheets, calculated, looked_up, looked_up_by_id, or_blank, overridable
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import BROWN, GREY, ORANGE, Page
+from planner.workbook.page import Page
 from planner.workbook.template_rows import TYPED, Shares
 from planner.workbook.unused_rows import unused
 from planner.xlsx.address import address, column_letters

@@ -82,12 +82,14 @@ def row_format(row: Row) -> str:
     return RATIO if form == COUNT and is_quotient else form
 
 
-_GREY, _BLUE, _DARK, _GREEN, _RED = "FF6B7280", "FF1F4FBF", "FF1F2937", "FF11734B", "FFB42318"
+RED, PALE_RED, GREY, ORANGE, BROWN = "FFB42318", "FFFEE4E2", "FF9CA3AF", "FFFDE9CF", "FF8A4B08"
+GREEN, PALE_GREEN, PALE_GREY, INK = "FF11734B", "FFE3F1E9", "FFD1D5DB", "FF1F2937"
+_GREY, _BLUE = "FF6B7280", "FF1F4FBF"
 UNLINED = (
     "plan_title", "plan_header", "plan_header_right", "plan_header_text", "plan_column", "plan_column_right",
     "plan_note", "plan_note_right", "plan_titles",
 )  # fmt: skip
-_THIN = Border(bottom=Side(style="hair", color="FFD1D5DB"))
+_THIN = Border(bottom=Side(style="hair", color=PALE_GREY))
 
 
 def _style(
@@ -95,7 +97,7 @@ def _style(
     indent: int = 0, **font: object,
 ) -> NamedStyle:  # fmt: skip
     style = NamedStyle(name=name)
-    style.font = Font(**{"name": FONT, "size": 10, "color": _DARK, **font})
+    style.font = Font(**{"name": FONT, "size": 10, "color": INK, **font})
     if fill:
         style.fill = PatternFill("solid", fgColor=fill)
     style.alignment = Alignment(vertical="center", wrap_text=wrap, horizontal=side, indent=indent)
@@ -126,8 +128,8 @@ def styles() -> list[NamedStyle]:
         _style("plan_input", side="right", color=_BLUE, fill="FFFFFBE6", locked=False),
         _style("plan_case", side="left", color=_BLUE, fill="FFFFFBE6", locked=False),
         _style("plan_constant", side="right", color=_BLUE),
-        _style("plan_data", color=_DARK),
-        _style("plan_data_text", side="left", indent=1, color=_DARK),
+        _style("plan_data", color=INK),
+        _style("plan_data_text", side="left", indent=1, color=INK),
         _style("plan_formula", side="right"),
         _style("plan_formula_text", side="left"),
         _style("plan_words", side="left", indent=1, wrap=True),
@@ -141,17 +143,17 @@ def styles() -> list[NamedStyle]:
         _style("plan_column", side="left", indent=1, bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
         _style("plan_column_right", side="right", bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
         _style("plan_output", side="right", bold=True),
-        _style("plan_answer", side="right", bold=True, fill="FFE3F1E9"),
-        _style("plan_cross", side="right", color=_GREEN),
-        _style("plan_lead", side="right", bold=True, color=_GREEN),
+        _style("plan_answer", side="right", bold=True, fill=PALE_GREEN),
+        _style("plan_cross", side="right", color=GREEN),
+        _style("plan_lead", side="right", bold=True, color=GREEN),
         _style("plan_lead_label", bold=True, wrap=True),
         _style("plan_check", side="right", bold=True),
         _style("plan_measured", side="right", color="FF5B2A86", fill="FFF5F0FA", locked=False),
         _style("plan_measured_text", side="left", indent=1, color="FF5B2A86", fill="FFF5F0FA", locked=False),
-        # what conditional formats make of cells, for the Cover to show: their colours are those of page.py
-        _style("plan_overridden", bold=True, color="FF8A4B08", fill="FFFDE9CF"),
-        _style("plan_failed", bold=True, color=_RED, fill="FFFEE4E2"),
-        _style("plan_absent", color="FF9CA3AF"),
+        # what conditional formats make of cells, for the Cover to show
+        _style("plan_overridden", bold=True, color=BROWN, fill=ORANGE),
+        _style("plan_failed", bold=True, color=RED, fill=PALE_RED),
+        _style("plan_absent", color=GREY),
         _style("plan_key", bold=True, color="FF000000"),
     ]
     for style in made:

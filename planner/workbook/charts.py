@@ -24,6 +24,7 @@ from planner.workbook.page import Page
 PALETTE = ("1F4FBF", "B42318", "11734B", "B45F06", "5B2A86")
 STACK = ("1F4FBF", "0E9F6E", "D97706", "7C3AED", "0891B2", "9D174D", "65A30D", "6B7280", "A16207", "DB2777")
 GRID, AXIS, INK = "E3E6EA", "6B7280", "1F2937"
+PALE = "C9CED6"  # what others are beside: a bound, a range, the room that there is
 SIZE = (22.0, 13.0)  # cm
 WIDE, GAP, ABREAST = 325, 8, 4  # pixels; a laptop's screen has room for four such places side by side
 LINE_ROWS, ROW_POINTS = 15, 15.0  # rows of the sheet for a line of charts, and how high each is

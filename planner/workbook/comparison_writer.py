@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from openpyxl.workbook import Workbook
 from openpyxl.workbook.defined_name import DefinedName
 
+from planner.compare.appended_rows import EFFICIENCIES
 from planner.compare.comparison_cases import ComparisonCase
 from planner.compare.comparison_sheet import IDENTITY, KEY, MARKER, MARKERS
 from planner.compare.comparison_sheet import SHEET as NAME
@@ -19,19 +20,19 @@ from planner.formulas.template import Row, Template
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.case_table import CaseColumns
+from planner.workbook.cell_styles import GREY, INK
 from planner.workbook.comparison_charts import FIRST_ROW, HEADER_ROW, ComparisonCharts
 from planner.workbook.comparison_results import ResultColumns
 from planner.workbook.formula_texts import DatabaseSheets, in_row, or_blank
 from planner.workbook.inputs_sheet import NAME as INPUTS
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.own_runs import REACH, RunsTable
-from planner.workbook.page import GREY, Live, Page, whole_as_int
+from planner.workbook.page import Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
 
 PURPOSE = "Copy a row down to add a case, change its inputs, then run: planner measure on this file."
-EFFICIENCIES = ("compute_efficiency", "memory_efficiency")
 IDENTITY_WIDTHS = 22, 54, 17, 15, 13
-RED, YELLOW, GREEN, INK = "FFFBD5D5", "FFFFF4CC", "FFD1F0DD", "FF1F2937"
+POOR, FAIR, GOOD = "FFFBD5D5", "FFFFF4CC", "FFD1F0DD"  # fills of results
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,8 @@ def _typed(case: ComparisonCase, row: Row) -> tuple[object, str]:
 def _colour(sheet: Comparison, last: int) -> None:
     """Green is near the prediction, red is far from it; what is not known, up to column `last`, is grey."""
     bands = {
-        "roofline_share": ((">=0.7", GREEN), (">=0.4", YELLOW), (">=0", RED)),
-        "time_ratio": (("<=1.4", GREEN), ("<=2.5", YELLOW), (">2.5", RED)),
+        "roofline_share": ((">=0.7", GOOD), (">=0.4", FAIR), (">=0", POOR)),
+        "time_ratio": (("<=1.4", GOOD), ("<=2.5", FAIR), (">2.5", POOR)),
     }
     for name, rules in bands.items():
         first = address(FIRST_ROW, sheet.columns[name])

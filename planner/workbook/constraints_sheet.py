@@ -14,11 +14,11 @@ from planner.formulas.text import parse
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
-from planner.workbook.cell_styles import RATIO, number_format, row_format
+from planner.workbook.cell_styles import GREY, RATIO, number_format, row_format
 from planner.workbook.formula_texts import Ranking
 from planner.workbook.inputs_sheet import OPENS, Inputs
 from planner.workbook.layout import within
-from planner.workbook.page import GREY, LINE_HEIGHT, PER_WIDTH, Page, lines_of
+from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 

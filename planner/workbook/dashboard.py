@@ -3,6 +3,9 @@
 Only the label column is frozen. Details are in closed groups: names, notes and sources in columns; the ends of a range,
 the bound and the parts in rows. templates/dashboard.csv has the lines and their order, the column `display` of a
 template their units.
+
+Of the scenarios with the same model and the same demand, whose inputs are its `problem`, the cheapest that fits and
+fails no check is marked. The intermediate cells of that are a closed block below each workload's lines.
 """
 
 from __future__ import annotations
@@ -14,10 +17,9 @@ from dataclasses import dataclass, field
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
-from planner.formulas.headlines import shown
+from planner.formulas.headlines import problem, shown
 from planner.formulas.layer_ops import PHASES
 from planner.workbook import (
-    best_plan,
     charts,
     dashboard_charts,
     expected_parts,
@@ -27,12 +29,12 @@ from planner.workbook import (
 )
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
-from planner.workbook.cell_styles import row_format
+from planner.workbook.cell_styles import GREEN, PALE_GREEN, number_format, row_format
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.dashboard_charts import DashboardCharts
 from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter, Units
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import PLAIN_COLUMN, Page
+from planner.workbook.page import PLAIN_COLUMN, Live, Page
 from planner.workbook.verdict import Told, Verdict, write_changes, write_failures, write_words
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
@@ -44,6 +46,7 @@ PURPOSE = (
 WIDTHS, EACH = (40, 11, 40, 20, 70), 26.0  # EACH: of a scenario
 CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and sources
 CHIPS = "n_chips"
+BEST, FAILS = "Cheapest that passes", "Does not pass"
 
 
 @dataclass
@@ -98,7 +101,7 @@ class Board:
             self.at = own_runs.write_chart(self.writer, runs, self.at)
         words = write_failures(self.writer, self.made, self.at)
         if told.cost and any(each.beside for each in self.made):
-            best_plan.tell(self.writer, self.verdict.at + self.verdict.BESIDE, told.cost)
+            _tell_best(self.writer, self.verdict.at + self.verdict.BESIDE, told.cost)
         self.verdict.write(self.made, failed, words)
         return told
 
@@ -131,7 +134,7 @@ def write(
         lines = writer.write(sheet, at)
         made.append(lines)
         at = dashboard_charts.write_costs(writer, lines, write_changes(writer, lines, lines.last + 1))
-        at = best_plan.write(writer, lines, verdict.at + verdict.FAILED, at)
+        at = _mark_best(writer, lines, verdict.at + verdict.FAILED, at)
         if sheet.template.name not in writer.used:
             writer.close(range(lines.first + 1, at))
     at = dashboard_charts.draw(writer, made, verdict, at + 1)
@@ -188,3 +191,53 @@ def _used(plan: BuildPlan) -> set[str]:
         return set(workloads) or {template.name for template in plan.templates}
     meant = {str(scenario.values.get(WORKLOAD, ALL_WORKLOADS)) for scenario in plan.scenarios} | {*plan.also_meant}
     return set(workloads) if ALL_WORKLOADS in meant else meant & set(workloads)
+
+
+def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
+    """The working of a workload that has a cost, from row `at` on; `n_failed` is the row that counts failed checks.
+
+    Returns the row below it.
+    """
+    if not each.cost or not each.fits or not problem(each.template):
+        return at
+    sheet, columns = each.sheet, writer.plan.columns
+    key, passes, cost, cheaper, best, least, beside = range(at, at + 7)
+
+    def over(row: int) -> str:
+        return columns.across("", row).removeprefix("!")
+
+    asked = "&".join(f'" "&{sheet.here(name)}' for name in problem(each.template) if name in sheet.template.by_name)
+    same = f"{over(key)}={HERE}{key}"
+    times = f'FIXED({HERE}{cost}/{HERE}{least},2)&"x the cheapest\'s cost"'
+    lines = (
+        (key, "what is asked for", "text", "", f'IFERROR({HERE}{layout.MODEL_ROW}&{asked},"")'),
+        (passes, "passes", "1", "passes",
+         f"IFERROR(IF(AND({HERE}{each.fits}=1,{HERE}{n_failed}=0,{HERE}{each.cost}>0),1,0),0)"),
+        (cost, "cost of what passes", "1", "compared", f"IF({HERE}{passes}=1,{HERE}{each.cost},0)"),
+        (cheaper, "that pass and are cheaper", "1", "cheaper",
+         f"SUMPRODUCT(({same})*{over(passes)}*({over(cost)}<{HERE}{cost}))"),
+        (best, "is the cheapest that passes", "1", "best", f"IF({HERE}{passes}=1,IF({HERE}{cheaper}=0,1,0),0)"),
+        (least, "cost of the cheapest that passes", "1", "least",
+         f"IFERROR(SUMPRODUCT(({same})*{over(best)}*{over(cost)})/SUMPRODUCT(({same})*{over(best)}),0)"),
+        (beside, "beside the others", "text", "beside",
+         f'IF(SUMPRODUCT(({same})*1)<2,"",IF({HERE}{passes}=0,"{FAILS}",IF({HERE}{best}=1,"{BEST}",{times})))'),
+    )  # fmt: skip
+    for row, label, unit, name, formula in lines:
+        is_text = unit == "text"
+        named = f"{each.template}.{name}" if name else ""
+        writer.describe(row, (f"{sheet.page.name}: {label}", unit, named, "", "of one problem"))
+        writer.across(row, formula, "plan_words" if is_text else "plan_formula", "@" if is_text else number_format("1"))
+    writer.close(range(at, beside + 1))
+    each.beside = beside
+    return beside + 1
+
+
+def _tell_best(writer: LineWriter, beside: int, told: int) -> None:
+    """Say on top of the sheet which scenario is the best; `told` is the row of what it costs in words."""
+    page, columns = writer.page, writer.plan.columns
+    names, places, words = (columns.across("", row).removeprefix("!") for row in (layout.TITLE_ROW, beside, told))
+    found = f'MATCH("{BEST}",{places},0)'
+    best = f'IFERROR("{BEST}: "&INDEX({names},1,{found})&", "&INDEX({words},1,{found}),"")'
+    page.put(1, layout.FIRST_SCENARIO, Live(best), "plan_text", "@")
+    first = address(beside, layout.FIRST_SCENARIO)
+    page.colour(columns.area(beside, beside), f'{first}="{BEST}"', ink=GREEN, fill=PALE_GREEN, bold=True)

@@ -129,7 +129,7 @@ def _series(sweeps: Sweeps, table: SweepTable, name: str) -> Series:
     return Series(cells, title=table.sweep.rows[name].label)
 
 
-EXPECTED, BOUND, THERE = "1F4FBF", "C9CED6", "C9CED6"
+EXPECTED = "1F4FBF"
 
 
 def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict, at: int) -> int:
@@ -154,7 +154,7 @@ def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iter
     page, plan = writer.page, writer.plan
     told = [each for each in made if each.told]
     if told:
-        rows = {verdict.used: ("used", EXPECTED), verdict.there: ("there is", THERE)}
+        rows = {verdict.used: ("used", EXPECTED), verdict.there: ("there is", charts.PALE)}
         needed = told[0].told
         assert needed is not None, "only what fits or not is drawn"
         unit = told[0].sheet.template.row(needed.needed).said_in
@@ -162,7 +162,7 @@ def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iter
     for each in told:
         cost = _cost(each)
         if cost and each.cost:
-            rows = {each.cost: ("expected", EXPECTED), each.cost + 1: ("bound", BOUND)}
+            rows = {each.cost: ("expected", EXPECTED), each.cost + 1: ("bound", charts.PALE)}
             yield _bars(page, plan, f"{cost.said} ({cost.row.said_in})", cost.row.said_in, rows), 1
         if whole := each.whole:
             parts = {row: (_plain(page, row), colour) for row, colour in zip(each.parts, cycle(charts.STACK))}

@@ -20,17 +20,17 @@ from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
 from planner.workbook import charts, inputs_sheet, layout
 from planner.workbook.build_plan import WORKLOAD, BuildPlan
-from planner.workbook.cell_styles import SAID, number_format
+from planner.workbook.cell_styles import GREY, SAID, number_format
 from planner.workbook.dashboard_lines import Lines
 from planner.workbook.formula_texts import in_row
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import GREY, Live, Page
+from planner.workbook.page import Live, Page
 from planner.xlsx.address import address, column_letters
 
 LABEL, UNIT, BEGINS, TIME, SHARE = 1, 2, 3, 4, 5
 TITLES = {LABEL: PARTS, UNIT: None, BEGINS: "Its bar begins", TIME: "Time", SHARE: "Share of the step"}
 WHOLES = 2  # the step and its bound come first, and no part of it is in them
-STEP, BOUND, PART = "8FAADC", "C9CED6", "F4B266"  # light, for the values stand on them
+STEP, BOUND, PART = "8FAADC", charts.PALE, "F4B266"  # light, for the values stand on them
 
 
 @dataclass(frozen=True)

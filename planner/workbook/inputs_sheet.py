@@ -14,8 +14,8 @@ from planner.formulas.template import Row
 from planner.table import joined
 from planner.workbook import layout
 from planner.workbook.build_plan import OVERRIDABLE, BuildPlan
-from planner.workbook.cell_styles import row_format
-from planner.workbook.page import BROWN, ORANGE, Page, titled, whole_as_int
+from planner.workbook.cell_styles import BROWN, ORANGE, row_format
+from planner.workbook.page import Page, titled, whole_as_int
 from planner.xlsx.address import address, column_letters
 
 NAME = "Inputs"

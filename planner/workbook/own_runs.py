@@ -34,7 +34,6 @@ NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED = (
 LINES = (NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED)
 OVER = {LOW: "run_low", BOUND: "run_bound", MEASURED: "run_measured"}  # what is drawn over what was expected
 COLUMN = f"${column_letters(layout.FORMULA)}$"  # of what the block says
-PALE, DARK = "C9CED6", "6B7280"
 
 
 class RunsTable(NamedTuple):
@@ -182,10 +181,10 @@ def _chart(writer: LineWriter, rows: dict[str, range]) -> BarChart:
     charts.plain_axis(chart.y_axis, "Times what was expected", "0.0")
     chart.x_axis.majorGridlines = None
     hidden, box = series(LOW, "least"), series(WIDTH, "80 % of published runs")
-    hidden.graphicalProperties, box.graphicalProperties = charts.filled(None), charts.filled(PALE)
+    hidden.graphicalProperties, box.graphicalProperties = charts.filled(None), charts.filled(charts.PALE)
     chart.series += [hidden, box]
     for name, title, symbol, colour in (
-        (BOUND, "bound", "dash", DARK), (MEASURED, "measured", "circle", charts.PALETTE[0]),
+        (BOUND, "bound", "dash", charts.AXIS), (MEASURED, "measured", "circle", charts.PALETTE[0]),
     ):  # fmt: skip
         line = series(name, title)
         line.marker = Marker(symbol=symbol, size=9)

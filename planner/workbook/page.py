@@ -16,14 +16,12 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.formulas.template import Row
 from planner.workbook import layout
-from planner.workbook.cell_styles import FAILED_CHECKS, style_numbers
+from planner.workbook.cell_styles import FAILED_CHECKS, PALE_RED, RED, style_numbers
 from planner.workbook.layout import ScenarioColumns
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import HERE, Grid
 
-RED, PALE_RED, GREY, ORANGE, BROWN = "FFB42318", "FFFEE4E2", "FF9CA3AF", "FFFDE9CF", "FF8A4B08"
-GREEN, PALE_GREEN, PALE_GREY = "FF11734B", "FFE3F1E9", "FFD1D5DB"
 WRAPS = ("plan_told", "plan_told_link", "plan_wrapped", "plan_lead_label")  # the styles of texts that wrap
 PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
 LINE_HEIGHT, PER_WIDTH = 13.0, 1.15  # points a line, letters a unit of width

@@ -11,11 +11,11 @@ from openpyxl.workbook import Workbook
 from planner.formulas.layer_ops import Operation
 from planner.formulas.thresholds import number
 from planner.workbook import charts, display_units
-from planner.workbook.cell_styles import RATIO, SAID, number_format
+from planner.workbook.cell_styles import GREY, RATIO, SAID, number_format
 from planner.workbook.display_units import MS, US
 from planner.workbook.inputs_sheet import OPENS, Inputs
 from planner.workbook.operations_sheet import Operations
-from planner.workbook.page import GREY, Live, Page
+from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 
 NAME = "Roofline"

@@ -11,13 +11,13 @@ from planner.formulas.sweeps import Axis, Sweep
 from planner.formulas.template import CALCULATED, Row
 from planner.formulas.text import parse
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD
-from planner.workbook.cell_styles import RATIO, number_format, row_format
+from planner.workbook.cell_styles import GREY, PALE_RED, RATIO, RED, number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenScenario
 from planner.workbook.display_units import shown_format
 from planner.workbook.formula_texts import Ranking, calculated
 from planner.workbook.inputs_sheet import at_least_0
 from planner.workbook.layout import within
-from planner.workbook.page import GREY, PALE_RED, RED, titled
+from planner.workbook.page import titled
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 

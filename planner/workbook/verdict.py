@@ -16,9 +16,9 @@ from planner.formulas.template import Row
 from planner.formulas.text import COMPARISONS, Binary, Call, Name, Number, Text, parse, walk
 from planner.workbook import layout
 from planner.workbook.calculation import Calculation
-from planner.workbook.cell_styles import SAID
+from planner.workbook.cell_styles import GREEN, PALE_GREEN, PALE_RED, RED, SAID
 from planner.workbook.dashboard_lines import Lines, LineWriter, linked
-from planner.workbook.page import GREEN, LINE_HEIGHT, PALE_GREEN, PALE_RED, RED, Page
+from planner.workbook.page import LINE_HEIGHT, Page
 from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
