@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import planner
@@ -206,6 +205,8 @@ def test_databases_as_frames() -> None:
 
 def test_a_workbook_there_and_back(tmp_path: Path) -> None:
     """The scenarios that are read of a workbook build one with the same headlines; checks and cases are read too."""
+    import pandas as pd  # here, since each process that collects tests would load it
+
     path = tmp_path / "plan.xlsx"
     write_plan(path, ["llama3-8b"], ["tpu-v5e", "h100-sxm"], batch=16)
     book = planner.read(path)
@@ -225,6 +226,8 @@ def test_a_workbook_there_and_back(tmp_path: Path) -> None:
 
 def test_build_names_the_place_of_a_fault(tmp_path: Path) -> None:
     """A column that no template has, and a value that can't be, are refused with their place; nothing is written."""
+    import pandas as pd  # here, since each process that collects tests would load it
+
     frame = pd.DataFrame({"model": ["gpt2"], "hardware": ["tpu-v5e"], "batch": [2]})
     for wrong, said in (
         (frame.assign(batches=3), "the frame, line 1: unknown column 'batches'; did you mean"),

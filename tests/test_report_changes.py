@@ -11,14 +11,14 @@ from planner.report.contents import ScenarioSummary
 from planner.report.gather import gather
 from tests.reports import default_workbook
 from tests.test_report import overwritten
-from tests.workbooks import write_plan
+from tests.workbooks import write_small
 
 MOVED = re.compile(r"(.+) ([\d,]+) → ([\d,]+): (.+)")
 
 
 def planned(path: Path, model: str, template: str, **inputs: object) -> ScenarioSummary:
     """The one scenario of a plan on H100s."""
-    write_plan(path, [model], ["h100-sxm"], [template], **inputs)
+    write_small(path, [model], ["h100-sxm"], [template], **inputs)
     (scenario,) = gather(path).scenarios
     return scenario
 
@@ -64,7 +64,7 @@ def test_the_change_saves_what_it_says(tmp_path: Path) -> None:
 
 def test_a_chip_without_a_price_is_told_what_it_saves(tmp_path: Path) -> None:
     """The share of a cost that is saved doesn't need the price."""
-    write_plan(tmp_path / "plan.xlsx", ["llama3-70b"], ["gb300"], ["inference"], n_chips=8)
+    write_small(tmp_path / "plan.xlsx", ["llama3-70b"], ["gb300"], ["inference"], n_chips=8)
     (scenario,) = gather(tmp_path / "plan.xlsx").scenarios
     assert scenario.expected[-1].expected.is_missing
     assert "cost per million output tokens -" in scenario.changes[0]

@@ -58,9 +58,14 @@ def write_small(
 def small(
     models: tuple[str, ...], chips: tuple[str, ...], settings: tuple[str, ...], templates: tuple[str, ...]
 ) -> tuple[BuildPlan, bytes]:
-    """A small plan of some MODELS and CHIPS, and its workbook, built once for all tests of a process."""
-    plan = smaller(plan_of(models, chips, templates, None, settings, few_rows(MODELS, (*CHIPS, "h200-sxm"))))
+    """A small plan and its workbook, built once for all tests of a process: its databases have MODELS and CHIPS too."""
+    databases = few_rows(_with(MODELS, models), _with((*CHIPS, "h200-sxm"), chips))
+    plan = smaller(plan_of(models, chips, templates, None, settings, databases))
     return plan, build(plan)
+
+
+def _with(names: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    return *names, *(name for name in more if name not in names)
 
 
 def smaller(plan: BuildPlan) -> BuildPlan:

@@ -40,6 +40,9 @@ class Sheet:
     @cached_property
     def cells(self) -> dict[Position, Cell]:
         """The cells that the file has, blank ones with a style among them."""
+        if self.xml.is_plain:  # then each cell stands in the row of its address, which need not be read
+            rows = ((number, self.xml.row(number)) for number in self.xml.row_numbers)
+            return {(number, column): cell for number, cells in rows for column, cell in cells.items()}
         return {coordinates(ref): cell for ref, cell in self.xml.cells.items()}
 
     @cached_property

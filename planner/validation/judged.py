@@ -9,12 +9,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.validation.left_out import LeftOut
 from planner.validation.prediction import Together
 from planner.validation.runs import Run
+
+if TYPE_CHECKING:
+    from planner.validation.left_out import LeftOut  # which loads scipy
 
 
 @dataclass(frozen=True)

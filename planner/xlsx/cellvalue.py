@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
 from dataclasses import dataclass
@@ -56,13 +55,15 @@ def parsed_value(kind: str, text: str | None) -> Value:
     if text is None or (text == "" and kind in ("n", "b", "e")):
         return None
     if kind == "n":
-        with contextlib.suppress(ValueError):
+        try:
             return float(text)
+        except ValueError:
+            pass
     if kind == "b":
         return text.strip() in ("1", "true")
     if kind == "e":
         return CellError(text)
-    return _WRITTEN.sub(lambda match: chr(int(match[1], 16)), text)
+    return _WRITTEN.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
 
 
 def written_value(value: float | int | str | bool | CellError) -> tuple[str, bytes]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 from xml.parsers import expat
 
 from planner.errors import UserError
-from planner.xlsx.address import MAX_ROW, Area, address, column_number, column_of, coordinates
+from planner.xlsx.address import MAX_ROW, Area, address, column_number, coordinates
 from planner.xlsx.cell import CELL, COLUMN, OWN_ATTRIBUTES, ROW, Cell, Span, cell_pattern
 from planner.xlsx.markup import escaped, prefix
 from planner.xlsx.references import DownwardFormula, copied_to
@@ -24,6 +24,7 @@ _OPEN = b"<sheetData>"
 _CELLS = b"(?:" + cell_pattern(COLUMN + rb"\1", keep=False) + b")*+"  # of the row whose number is the first group
 _ROW = re.compile(b'<row r="(' + ROW + b')"' + OWN_ATTRIBUTES + b"(?:/>|>" + _CELLS + b"(</row>))")
 _REFS = re.compile(rb'<c r="([A-Z]+[0-9]+)"')
+_DIGITS = b"0123456789"
 _CONTROL = bytes({*range(32)} - {9, 10})
 
 
@@ -148,6 +149,11 @@ class Scan:
         return address(self._row, coordinates(self._last)[1] + 1 if self._last else 1)
 
 
+@cache
+def _column(letters: bytes) -> int:
+    return column_number(letters.decode())
+
+
 def without_rows(xml: bytes, data: Span) -> bytes:
     """A sheet's XML without what stands between the tags of its sheetData, which begin at these places."""
     return xml[: data[0] + len(_OPEN)] + xml[data[1] :]
@@ -208,8 +214,7 @@ class SheetXml:
         """The cells of a row by column."""
         if number not in self._read:
             found = CELL.finditer(self.xml, *self.rows[number]) if self.is_plain and number in self.rows else ()
-            cells = (Cell(match, self.strings) for match in found)
-            self._read[number] = {column_number(column_of(cell.ref)): cell for cell in cells}
+            self._read[number] = {_column(match[1].rstrip(_DIGITS)): Cell(match, self.strings) for match in found}
         return self._read[number]
 
     def forget(self) -> None:
