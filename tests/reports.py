@@ -9,10 +9,12 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+from planner.report.contents import ReportData
+from planner.report.gather import gather
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from tests.folders import shared_folder
-from tests.workbooks import write_plan
+from tests.workbooks import write_plan, write_small
 
 HOSTILE = "<script>alert('x')</script> & \"q\" | `x` **b** [l](http://evil.example/)"
 FORMULA = "=cmd|' /C calc'!A0"
@@ -62,8 +64,14 @@ def default_workbook() -> Path:
 def small_workbook() -> Path:
     """One model that serves on one chip."""
     path = shared_folder() / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
     return path
+
+
+@functools.cache
+def reported(path: Path) -> ReportData:
+    """What a report says of one of these workbooks, gathered once for all tests of a process."""
+    return gather(path)
 
 
 def agrees(text: str, value: float) -> bool:

@@ -13,7 +13,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.recalcs import cached, recalculate_edited
-from tests.workbooks import built
+from tests.workbooks import built, small
 from tests.xlsx_samples import package, parts, sheet, zipped
 
 
@@ -143,7 +143,7 @@ def test_what_is_left_out_has_its_saved_value() -> None:
 @pytest.mark.parametrize("template", ["inference", pytest.param("", marks=pytest.mark.slow)])
 def test_edits_of_a_built_workbook(name: str, template: str) -> None:
     """After numbers are typed all over a sheet, a recalculation of every formula finds nothing left to change."""
-    _, data = built(("llama3-8b",), ("tpu-v5e",), (), (template,)) if template else built()
+    _, data = small(("llama3-8b",), ("tpu-v5e",), (), (template,)) if template else built()
     before, book = Package.from_bytes(data, "plan"), Package.from_bytes(data, "plan")
     page = parse_sheets(book)[name]
     typed: dict[str, Value] = {

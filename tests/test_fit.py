@@ -344,7 +344,8 @@ def test_the_version_of_jax_is_that_of_the_measurements(tmp_path: Path) -> None:
     none of a CSV of runs, which names none; several are said."""
     command("fit", matmuls(tmp_path / "runs.csv", [1.3] * 6))
     assert _versions(tmp_path / "runs-calibrations.csv") == {""}
-    rows = checked_measurements(DATA / "this_host" / "quick.csv")
+    read = checked_measurements(DATA / "this_host" / "quick.csv")
+    rows = [row for row in read if row.template == "matmul"]  # few parameters are fitted quickly
     where = ("--hardware-csv", DATA / "this_host" / "chip.csv", "-H", "laptop")
     for name, versions in (("one", ["0.1.2"]), ("two", ["0.1.2", "0.9.8"])):
         path = tmp_path / f"{name}.csv"

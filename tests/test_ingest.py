@@ -33,7 +33,7 @@ from tests import sample_profile
 from tests.backfills import rows
 from tests.measure_traces import TRACES, real
 from tests.test_profiles_torch import MM, torch_event, torch_kernel
-from tests.workbooks import write_plan
+from tests.workbooks import write_small
 
 ID = "llama3_8b_on_tpu_v5p"
 V5P = Chip("tpu-v5p", "TPU v5", row=dict(hardware().rows["tpu-v5p"]))
@@ -49,7 +49,7 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def plan(tmp_path: Path) -> Path:
     """The plan of its run."""
     path = tmp_path / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["tpu-v5p"], ["training"], n_chips=8, batch_tokens=65536, seq_len=8192)
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["training"], n_chips=8, batch_tokens=65536, seq_len=8192)
     return path
 
 
@@ -57,7 +57,7 @@ def plan(tmp_path: Path) -> Path:
 def once(profile: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, Result]:
     """The plan with the profile in it, and what was said, for all that look at it."""
     path = tmp_path_factory.mktemp("once") / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["tpu-v5p"], ["training"], n_chips=8, batch_tokens=65536, seq_len=8192)
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["training"], n_chips=8, batch_tokens=65536, seq_len=8192)
     done = ingest(profile, path, "--device", "tpu-v5p", "--note", "the first pod")
     return path.read_bytes(), done
 

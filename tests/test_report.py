@@ -22,20 +22,20 @@ from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
-from tests.reports import Page, agrees, default_workbook, hostile_workbook
+from tests.reports import Page, agrees, default_workbook, hostile_workbook, reported
 from tests.workbooks import cached, write_plan
 
 
 @pytest.fixture(scope="module")
 def default() -> ReportData:
     """The report of the default workbook."""
-    return gather(default_workbook())
+    return reported(default_workbook())
 
 
 @pytest.fixture(scope="module")
 def hostile() -> ReportData:
     """The report of the workbook with names that try to break out."""
-    return gather(hostile_workbook())
+    return reported(hostile_workbook())
 
 
 def edited(tmp_path: Path, sheet: str, **cells: object) -> Path:
@@ -198,7 +198,7 @@ def test_what_can_not_be_computed_is_refused(tmp_path: Path, default: ReportData
 @pytest.mark.slow
 def test_a_number_typed_over_a_formula_is_named(tmp_path: Path) -> None:
     """It stands among the notices with its cell, and the numbers that depend on it follow it."""
-    (line,) = (line for s in gather(default_workbook()).headlines for line in s.lines if line.name == "max_batch")
+    (line,) = (line for s in reported(default_workbook()).headlines for line in s.lines if line.name == "max_batch")
     cell = line.figures[0].cell
     report = gather(overwritten(tmp_path, cell.partition("!")[2], "<v>123</v>"))
     (typed,) = report.typed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -17,15 +16,13 @@ from planner.report.jinja_pages import html
 from planner.report.write import FORMATS, made, write
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
-from tests.reports import FOREIGN, default_workbook, hostile_workbook
-
-gathered = functools.cache(gather)
+from tests.reports import FOREIGN, default_workbook, hostile_workbook, reported
 
 
 @pytest.fixture(scope="module")
 def default() -> ReportData:
     """The report of the default workbook."""
-    return gather(default_workbook())
+    return reported(default_workbook())
 
 
 @pytest.mark.slow
@@ -92,7 +89,7 @@ def test_bad_input_gets_one_line(
     tmp_path: Path, arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is wrong, where, exit code 2, and no report written; the workbook is read once for all."""
-    monkeypatch.setattr("planner.report.write.gather", gathered)
+    monkeypatch.setattr("planner.report.write.gather", reported)
     (tmp_path / "broken.html").write_text("first\n{% if %}\n")
     (tmp_path / "unknown.html").write_text("first\n{{ report.nothing.at_all }}\n")
     (tmp_path / "broken.typ").write_text("#let = nothing\n")

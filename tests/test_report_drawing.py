@@ -12,12 +12,11 @@ import planner
 from planner.errors import UserError
 from planner.report.bar_chart import PARTS
 from planner.report.contents import FigureTable, Picture
-from planner.report.gather import gather
 from planner.report.jinja_pages import page
 from planner.report.svg import PALETTE, Drawing
 from planner.report.write import alone, write, written_beside
 from planner.xlsx.atomic import write_atomically
-from tests.reports import default_workbook, small_workbook
+from tests.reports import default_workbook, reported, small_workbook
 
 READABLE = 4.5
 """Contrast of a text and what it stands on, by WCAG 2.1 AA."""
@@ -151,7 +150,7 @@ def test_texts_can_be_read() -> None:
 
 def test_a_tornado_for_each_scenario() -> None:
     """Each scenario's first headline has a picture of its largest elasticities, whose table has them to be read."""
-    found = [each for each in gather(small_workbook()).pictures if each.id.startswith("depends-")]
+    found = [each for each in reported(small_workbook()).pictures if each.id.startswith("depends-")]
     frame = planner.sensitivity(small_workbook())
     for picture in found:
         labels = [row[0].text for row in picture.table.rows]

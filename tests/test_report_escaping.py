@@ -15,9 +15,8 @@ from planner.report import svg
 from planner.report.bar_chart import PARTS
 from planner.report.contents import ReportData, cleaned
 from planner.report.exports import as_csv, as_text
-from planner.report.gather import gather
 from planner.report.jinja_pages import escaped, html, markdown, page
-from tests.reports import FOREIGN, FORMULA, HOSTILE, Page, hostile_workbook
+from tests.reports import FOREIGN, FORMULA, HOSTILE, Page, hostile_workbook, reported
 
 STARTS = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 LOADS = ("src", "srcset", "poster", "data", "action", "formaction", "background", "xlink:href", "ping")
@@ -26,7 +25,7 @@ LOADS = ("src", "srcset", "poster", "data", "action", "formaction", "background"
 @pytest.fixture(scope="module")
 def report() -> ReportData:
     """A report with a scenario whose name is markup, and one whose name is a formula."""
-    return gather(hostile_workbook())
+    return reported(hostile_workbook())
 
 
 def test_the_page_has_one_script_and_it_is_ours(report: ReportData) -> None:

@@ -18,13 +18,13 @@ from planner.report.gather import gather
 from planner.report.jinja_pages import html, markdown
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
-from tests.reports import default_workbook, hostile_workbook
+from tests.reports import default_workbook, hostile_workbook, reported
 
 
 @pytest.fixture(scope="module")
 def default() -> ReportData:
     """The report of the default workbook."""
-    return gather(default_workbook())
+    return reported(default_workbook())
 
 
 def test_cards_lead_with_the_expected(default: ReportData) -> None:
@@ -120,7 +120,7 @@ def test_what_is_expected_has_its_sources(default: ReportData) -> None:
 
 def test_a_workbook_without_prices_still_expects() -> None:
     """A missing price leaves the cost N/A with its reason, and the times as they are."""
-    found = {each.name: each for each in gather(hostile_workbook()).scenarios[2].expected}
+    found = {each.name: each for each in reported(hostile_workbook()).scenarios[2].expected}
     cost, time = found["cost_per_million_tokens_expected"], found["decode_step_time_expected"]
     assert cost.expected.is_missing
     assert "price_per_chip_hour" in cost.expected.why

@@ -12,7 +12,7 @@ from planner.report.contents import CheckResult
 from planner.report.gather import gather
 from planner.report.jinja_pages import html, markdown
 from planner.spoken import apart
-from tests.workbooks import write_plan
+from tests.workbooks import write_plan, write_small
 
 GIB = 2**30
 
@@ -116,7 +116,7 @@ def test_every_failed_check_has_its_numbers(failed: dict[str, CheckResult]) -> N
 def test_pages_show_the_numbers(tmp_path: Path) -> None:
     """The page and the Markdown have them beside the check, before what it asks for."""
     path = tmp_path / "plan.xlsx"
-    write_plan(path, ["llama3-70b"], ["h100-sxm"], ["inference"], batch=64, n_chips=1)
+    write_small(path, ["llama3-70b"], ["h100-sxm"], ["inference"], batch=64, n_chips=1)
     report = gather(path)
     (check,) = report.failed
     page, text = html(report), markdown(report)

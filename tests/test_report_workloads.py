@@ -11,8 +11,8 @@ from planner.report.contents import ReportData
 from planner.report.gather import gather
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
-from tests.reports import default_workbook
-from tests.workbooks import write_plan
+from tests.reports import default_workbook, reported
+from tests.workbooks import write_plan, write_small
 
 TRAINING_ONLY, SERVING_ONLY = {"optimizer", "remat", "batch_tokens"}, {"batch", "generate_len", "prompt_len"}
 
@@ -52,7 +52,7 @@ def test_a_training_plan_has_nothing_of_serving(tmp_path: Path) -> None:
 
 def test_a_mixed_plan_keeps_them_apart() -> None:
     """Each section and picture has its own scenarios alone; an input is blank where a scenario doesn't read it."""
-    report = gather(default_workbook())
+    report = reported(default_workbook())
     meant = {section.title: section.meant for section in report.headlines}
     assert (meant["Inference"], meant["Training"], meant["Transformer"]) == ((0, 1, 2), (3,), (0, 1, 2, 3))
     for section in report.headlines:
@@ -82,7 +82,7 @@ def test_scenarios_of_one_chip_share_a_roof(tmp_path: Path, count: int) -> None:
 def test_a_sweep_tells_once_what_is_always_the_same(tmp_path: Path) -> None:
     """A column that says the same in every row, or lacks its number in all, is a note below the table."""
     path = tmp_path / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["gb300"], ["inference"], n_chips=8)
+    write_small(path, ["llama3-8b"], ["gb300"], ["inference"], n_chips=8)
     for sweep in gather(path).sweeps:
         assert not any("cost" in column.label for column in sweep.columns)
         assert any("has no price_per_chip_hour for gb300" in note for note in sweep.notes)
@@ -94,7 +94,7 @@ def test_a_sweep_tells_once_what_is_always_the_same(tmp_path: Path) -> None:
 def test_a_sweep_says_what_the_card_says(tmp_path: Path, template: str) -> None:
     """At the scenario's own inputs a sweep has the numbers of its card, in SI units and in words."""
     path = tmp_path / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["h100-sxm"], [template], n_chips=8)
+    write_small(path, ["llama3-8b"], ["h100-sxm"], [template], n_chips=8)
     report = gather(path)
     card = {each.name: each.expected for each in report.scenarios[0].expected}
     inputs = {line.name: line.figures[0].value for section in report.assumptions for line in section.lines}

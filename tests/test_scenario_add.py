@@ -24,7 +24,7 @@ from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.worksheet import as_wide
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.read_once import recalculate_once
-from tests.workbooks import agree, write_plan, write_small
+from tests.workbooks import agree, write_small
 
 NEW = 7  # the column of the new scenario, right of the one that was built
 Edit = Callable[[openpyxl.Workbook], None]
@@ -78,7 +78,7 @@ def test_it_computes_what_its_template_does(plan: Path) -> None:
 def test_the_new_column_agrees_with_the_array_functions(tmp_path: Path, templates: list[str]) -> None:
     """So do all rows of every calculation sheet: of one, and of those that `planner build` makes."""
     plan = tmp_path / "plan.xlsx"
-    write_plan(plan, ["llama3-8b"], ["tpu-v5e"], templates, batch=8, n_chips=4, hbm_bandwidth=7e11)
+    write_small(plan, ["llama3-8b"], ["tpu-v5e"], templates, batch=8, n_chips=4, hbm_bandwidth=7e11)
     add(plan, "mine", "-m", "llama3-70b", "--set", "batch=16")
     after = read_plan(plan)
     typed = {row.name: row.value("mine") for row in after.inputs}

@@ -14,7 +14,7 @@ from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
 from planner.formulas.sweeps import what_ifs
 from tests.libreoffice import needs_libreoffice, recalculated
-from tests.workbooks import cached, write_plan
+from tests.workbooks import cached, write_small
 
 SETTINGS = {"n_chips": 8.0, "batch": 64.0, "request_rate": 100.0, "prompt_len": 2000.0, "generate_len": 500.0}
 TITLE = "Efficiency times"
@@ -24,7 +24,7 @@ TITLE = "Efficiency times"
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fleet of one scenario."""
     path = tmp_path_factory.mktemp("sensitivity") / "fleet.xlsx"
-    write_plan(path, ["llama3-70b"], ["h100-sxm"], ["fleet"], **SETTINGS)
+    write_small(path, ["llama3-70b"], ["h100-sxm"], ["fleet"], **SETTINGS)
     return path
 
 
@@ -59,7 +59,7 @@ def test_a_cost_moves_with_its_price_and_by_whole_replicas(fleet: Path) -> None:
 def test_no_efficiency_is_below_the_bound(tmp_path: Path) -> None:
     """An efficiency of 2 would be below the bound of a run: time and cost stay at the bound, and the table says so."""
     path = tmp_path / "run.xlsx"
-    write_plan(path, ["llama3-70b"], ["h100-sxm"], ["training"], n_chips=512, stack="ideal")
+    write_small(path, ["llama3-70b"], ["h100-sxm"], ["training"], n_chips=512, stack="ideal")
     rows = table(path)[1]
     days = [row["Time of the run (days)"] for row in rows.values()]
     assert [row["At the bound"] for row in rows.values()] == [factor >= 1 for factor in rows]

@@ -9,6 +9,7 @@ from pathlib import Path
 from planner import __version__
 from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
+from planner.collector import still
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.report import assumptions, changes, expectation, own_runs, search_tables, sweep_tables
@@ -39,6 +40,7 @@ FITS, EXPECTED = "fits_memory", "_expected"
 UNTITLED, MOST_NAMED = "Plan", 4
 
 
+@still()
 @library.one_reading()
 def gather(path: Path) -> ReportData:
     """What the workbook at `path` says, its formulas recalculated in memory.
