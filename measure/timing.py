@@ -17,6 +17,8 @@ from statistics import fmean
 
 import numpy as np
 
+from planner.measure.limits import time_fault
+
 Timer = Callable[[], float]
 
 RESAMPLES = 1000
@@ -179,7 +181,7 @@ class Timing:
 
     @property
     def _counting(self) -> tuple[str, Summary]:
-        if self.device and self.platform != "cpu":
+        if self.device and _is_time(self.device) and self.platform != "cpu":
             return "profiler", self.device
         if self.loop and not self.is_loop_elided:
             return "loop", self.loop.summary
@@ -239,7 +241,7 @@ class Timing:
             "drift": _outside(self.drift, STEADY),
             "few_samples": self.primary.n_samples < FEW,
             "no_loop_time": self.loop is None and not self.is_transfer,
-            "no_device_time": self.device is None and not self.is_transfer and not self.is_unprofiled,
+            "no_device_time": not _is_time(self.device) and not self.is_transfer and not self.is_unprofiled,
             "collective_elided": self.is_kept is False,
         }
         return (*(name for name, failed in found.items() if failed), *self._disagreements())
@@ -252,13 +254,18 @@ class Timing:
         return [
             f"loop/{name}={loop / other.median:.2f}"
             for name, other in others.items()
-            if other and disagree(loop, other.median) and not (name == "wall" and self.is_apart)
+            if other and _is_time(other) and disagree(loop, other.median) and not (name == "wall" and self.is_apart)
         ]
 
 
 def disagree(one: float, other: float) -> bool:
     """Whether two times of one thing differ by more than they may; an emptied loop takes 0."""
     return not AGREE[0] * other <= one <= AGREE[1] * other
+
+
+def _is_time(summary: Summary | None) -> bool:
+    """Whether there are timings, and their median is one that a run can take."""
+    return summary is not None and not time_fault(summary.median)
 
 
 def _outside(ratio: float, bounds: tuple[float, float]) -> bool:

@@ -91,6 +91,14 @@ def test_whose_time_counts(platform, missing, method):
     assert timing.primary.median == pytest.approx(1e-3, rel=0.03)
 
 
+@pytest.mark.parametrize("seconds", [0.0, 1e-300])
+def test_a_profile_that_tells_no_time_is_none(seconds):
+    """A device's median of 0, or of less than a tick: the call or the loop counts, and no ratio is made of it."""
+    odd = replace(SOUND, platform="tpu", device=steady(seconds))
+    assert odd.method == "loop"
+    assert odd.flags == ("no_device_time",)
+
+
 def test_no_prediction_is_no_guard():
     """Without a predicted time nothing can be above peak."""
     assert "above_peak" not in replace(SOUND, floor_s=math.nan).flags

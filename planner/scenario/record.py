@@ -17,6 +17,7 @@ from planner.compare.runs_table import Run, appended
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.headlines import RANGE
+from planner.measure.limits import SHORTEST
 from planner.recalc import edit
 from planner.report.expectation import Planned, planned
 from planner.report.figures import CellFigures
@@ -48,7 +49,7 @@ class Told:
     def number(self) -> float:
         """The number in SI. Raises UserError for one that no run can have."""
         value = read(self.text, "1" if self.unit in (PERCENT, RATE) else self.unit)
-        if not 0 < value <= MOST[self.unit]:
+        if not 0 < value <= MOST[self.unit] or (self.unit == TIME and value < SHORTEST):
             what = {TIME: "a time", RATE: "tokens a second", SHARE: "a utilisation"}[self.unit]
             raise UserError(f"{self.text!r} is not {what} that a run has", remedy=self._remedy(value))
         return value
@@ -58,7 +59,9 @@ class Told:
         if self.unit == SHARE:
             meant = f"{value:g}%, which is {value / PER_CENT:g}" if 1 < value <= PER_CENT else ""
             return f"did you mean {meant}?" if meant else "give a part of 1, or per cent: 0.41, 41%"
-        return "give a number above 0" if not value > 0 else f"give at most {MOST[self.unit]:g}"
+        if not value > 0:
+            return "give a number above 0"
+        return f"give at most {MOST[self.unit]:g}" if value > MOST[self.unit] else f"give at least {SHORTEST:g}"
 
 
 def record(path: Path, scenario: str, told: Told, facts: Mapping[str, object]) -> str:
