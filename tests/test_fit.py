@@ -139,6 +139,16 @@ def test_three_runs_of_an_unseen_source_help() -> None:
     assert np.median(after) < np.median(before)
 
 
+def test_each_group_of_runs_has_an_error_of_its_own(tmp_path: Path) -> None:
+    """Matmuls 1.5 times as slow as expected beside a training step: a line for each; one line where they are alone."""
+    path, mine = matmuls(tmp_path / "runs.csv", [1.5] * 3), tmp_path / "mine.csv"
+    assert re.findall("median error of (.*) 33.3 %", command("fit", path, "-o", mine)) == ["the runs"]
+    step = "s,train,training,h100-sxm,n_chips=64 batch_tokens=1048576 seq_len=8192,step_time_expected,2.9,s,lab"
+    path.write_text(f"{path.read_text(encoding='utf-8')}{step},llama3-8b\n", encoding="utf-8")
+    told = re.findall(r"median error of ([\w ]+) [\d.]+ % ->", command("fit", path, "-o", tmp_path / "both.csv"))
+    assert told == ["3 runs of matmuls", "1 run of training"]
+
+
 def test_runs_as_expected_move_nothing(tmp_path: Path) -> None:
     """Runs that take what is expected leave every parameter as it is shipped."""
     (together,) = predicted(plans("matmul"), OURS, models_of(OURS))

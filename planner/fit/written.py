@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from planner import table
 from planner.catalog import Table
@@ -13,6 +14,7 @@ from planner.catalog.calibration_columns import BY_NAME
 from planner.catalog.calibrations import COLUMNS, OF_STACKS, running
 from planner.fit.stack import OwnCalibration, OwnRun, Parameter
 from planner.spoken import percent
+from planner.validation.parameters import GROUPS
 from planner.validation.told import named
 
 DIGITS = 6
@@ -81,10 +83,7 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Pr
             yield f"  {each.name} {each.before:.4g}{unit} -> {each.value:.4g}{unit}, {source}"
         if not own.moved:
             yield "  no parameter is moved: the runs are as the shipped calibration has them, or determine none"
-        ratios = [(abs(each.before - 1), abs(each.after - 1)) for each in used if each.before and each.after]
-        if ratios:
-            before, after = (sorted(each)[len(each) // 2] for each in zip(*ratios, strict=True))
-            yield f"  median error of the runs {percent(before)} -> {percent(after)}; all else stays as shipped"
+        yield from _errors(used)
     if " " in origin.jax:
         versions = origin.jax.replace(" ", " and ")
         yield f"the runs were measured with several versions of JAX, {versions}: how they differ is mixed in"
@@ -96,3 +95,17 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Pr
             reasons.setdefault(run.why_not, []).append(run.run.id)
         for why, ids in sorted(reasons.items(), key=lambda found: -len(found[1])):
             yield f"  {table.counted(len(ids), 'run')}, {why}: {named(ids)}"
+
+
+def _errors(used: Sequence[OwnRun]) -> Iterator[str]:
+    """The median error before and after, a line for the runs of each group of parameters: they are fitted apart."""
+    ratios: dict[str, list[tuple[float, float]]] = {}
+    for each in used:
+        group = next((group.name for group in GROUPS if each.run.judged_as in group.kinds), "")
+        if each.before and each.after:
+            ratios.setdefault(group, []).append((abs(each.before - 1), abs(each.after - 1)))
+    for last, (group, errors) in enumerate(ratios.items(), 1 - len(ratios)):
+        before, after = (median(side) for side in zip(*errors, strict=True))
+        of = "the runs" if len(ratios) == 1 else f"{table.counted(len(errors), 'run')} of {group}"
+        end = "" if last else "; all else stays as shipped"
+        yield f"  median error of {of} {percent(before)} -> {percent(after)}{end}"
