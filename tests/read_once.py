@@ -33,6 +33,7 @@ T = TypeVar("T")
 SHEETS, WORKBOOKS, TABLES = 150, 6, 30  # that are kept; the default workbook has 20 sheets
 SHEET_BYTES, WORKBOOK_BYTES = 30_000_000, 60_000_000  # of XML at most: cells that were read take some ten times as much
 SHIPPED, TEMPLATES = (data.folder("model_db"), data.folder("hardware_db")), data.folder("templates")
+CHARTS = "xl/charts/"  # which no formula reads
 OF_ITS_XML = ("cells", "values", "patterns", "filled")
 """What a `Sheet` knows that follows from its XML alone, whatever workbook it stands in."""
 
@@ -79,11 +80,12 @@ def _parsed_once(xml: bytes, strings: Sequence[str] = ()) -> SheetXml:
 
 
 def _computed_once(package: Package, sheets: Mapping[str, SheetXml]) -> Verdict:
-    """What the formulas give follows from the workbook without its cached values."""
+    """What the formulas give follows from the workbook without what its cells and charts have cached."""
 
     def make() -> Verdict:
         bare = inmemory.stripped(package, sheets)
-        return _computed.get(tuple(bare.parts.items()), lambda: computed(bare, sheets), _size(bare))
+        parts = tuple((name, xml) for name, xml in bare.parts.items() if not name.startswith(CHARTS))
+        return _computed.get(parts, lambda: computed(bare, sheets), _size(bare))
 
     return _asked.get(tuple(package.parts.items()), make, _size(package))
 

@@ -9,15 +9,16 @@ from xdist.scheduler import LoadFileScheduling
 # Files that take 4 s and more, the longest first; most have few tests. By the number of tests, as xdist has it, those
 # would come last, and the other workers would wait for the last of them.
 LONG = (
-    "test_style", "test_programs", "test_search", "test_update_merge", "test_ingest", "test_scenario_remove",
-    "test_runs_table", "test_lint_values", "test_built_form", "test_report", "test_update_worked", "test_lint_edited",
-    "test_lint", "test_scenario_add", "test_update_notes", "test_safe_files", "test_scenario_purpose", "test_check",
-    "test_diff", "test_cli", "test_update_databases", "test_search_sheet", "test_export_inputs", "test_pictures",
-    "test_search_devices", "test_edits", "test_report_command", "test_report_drawing", "test_update", "test_workbook",
-    "test_best_plan", "test_api", "test_sweep", "test_lint_form", "test_report_failing", "test_added_sheet",
-    "test_scenario_rename", "test_lint_references", "test_unit_proof", "test_solve", "test_links", "test_measuring",
-    "test_measure_clock", "test_measure_flops", "test_evaluate", "test_sharing", "test_scenario_reach",
-    "test_sensitivity", "test_dependents", "test_backfill", "test_measure_cases",
+    "test_style", "test_scenario_purpose", "test_runs_table", "test_scenario_remove", "test_report_changes",
+    "test_ingest", "test_programs", "test_update_merge", "test_search", "test_lint_values", "test_report",
+    "test_report_workloads",
+    "test_diff", "test_built_form", "test_pictures", "test_lint_edited", "test_scenario_add", "test_export_inputs",
+    "test_lint", "test_update_databases", "test_fit", "test_check", "test_search_sheet", "test_report_search",
+    "test_cli", "test_report_command", "test_update_notes", "test_search_devices", "test_update", "test_sweep",
+    "test_what_if", "test_report_drawing", "test_lint_form", "test_api", "test_edits", "test_validation",
+    "test_update_worked", "test_scenario_rename", "test_added_sheet", "test_best_plan", "test_report_failing",
+    "test_workbook", "test_report_expected", "test_lint_references", "test_scenarios", "test_dependents",
+    "test_sensitivity", "test_safe_files", "test_unit_proof", "test_scenario_reach", "test_fit_host", "test_solve",
 )  # fmt: skip
 PARTED = (
     "test_workbook", "test_edits_by_libreoffice", "test_edits_update", "test_update_random", "test_edits",

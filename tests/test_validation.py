@@ -13,6 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from planner import cli, data, progress
+from planner.catalog.databases import Databases
+from planner.validation.validate import validated
 
 HEADER = "id,kind,template,model,hardware,settings,output,measured,unit,source"
 TRAINED = (
@@ -305,6 +307,21 @@ def test_json_is_as_promised(planner: Planner) -> None:
         runs = list(csv.DictReader(file))
     assert [row["id"] for row in found["rows"]] == [run["id"] for run in runs]
     assert [row["measured"] for row in found["rows"]] == pytest.approx([float(run["measured"]) for run in runs])
+
+
+def test_a_published_run_alone_is_held_against_the_same(tmp_path: Path) -> None:
+    """A copy of three runs, of as many templates, says of each what it says among all: the null model's number too."""
+    text = (data.folder("hardware_db") / "published_runs.csv").read_text(encoding="utf-8")
+    titles, *lines = csv.reader(text.splitlines())
+    chosen = {cells[titles.index("template")]: cells for cells in reversed(lines)}
+    path = tmp_path / "runs.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([titles, *list(chosen.values())[:3]])
+    among_all = {row.run.id: row for row in validated(None, Databases())}
+    alone = validated(path, Databases())
+    assert len(alone) == 3
+    assert all(row.null is not None for row in alone)
+    assert [among_all[row.run.id] for row in alone] == alone
 
 
 def test_text_has_a_table_for_kinds_mixes_and_sources(planner: Planner) -> None:
