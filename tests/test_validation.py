@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from planner import cli, data, progress
 from planner.catalog.databases import Databases
-from planner.validation.validate import validated
+from planner.validation.judged import validated
 
 HEADER = "id,kind,template,model,hardware,settings,output,measured,unit,source"
 TRAINED = (
