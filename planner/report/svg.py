@@ -19,7 +19,6 @@ SIZE = 12.0  # of a text
 KEY_LEFT = 4.0  # where the rows of a key begin
 PALETTE = ("#1f4fbf", "#b4440f", "#11734b", "#6d28d9", "#8a6100", "#0b6e86", "#b0185c", "#475569")
 INK, MUTED, GRID, PAPER = "#1f2937", "#4b5563", "#e3e6ea", "#ffffff"
-ROOM = 0.06  # of the values that a scale spans, beyond them on each side
 _PREFIXES = {18: "E", 15: "P", 12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n", -12: "p"}
 
 
@@ -159,14 +158,14 @@ class Scale:
         return math.log10(value) if self.is_log else value
 
 
-def spanning(values: Iterable[float], start: float, end: float, is_log: bool) -> Scale:
+def spanning(values: Iterable[float], start: float, end: float, is_log: bool, margin: float = 0.06) -> Scale:
     """A scale on which all values lie, with a little room; a linear one from 0 where that is not far."""
     found = [value for value in values if math.isfinite(value) and (value > 0 or not is_log)] or [1.0]
     low, high = min(found), max(found)
     if is_log:
-        room = max((high / low) ** ROOM, 1.1)
+        room = max((high / low) ** margin, 1.1)
         return Scale(low / room, high * room, start, end, True)
-    room = (high - low) * ROOM or abs(high) or 1.0
+    room = (high - low) * margin or abs(high) or 1.0
     return Scale(0.0 if 0 <= low < 0.5 * high else low - room, high + room, start, end)
 
 
