@@ -9,7 +9,7 @@ from openpyxl.formatting.rule import Rule
 from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.compare import comparison_sheet as comparison
-from planner.workbook.page import GREY
+from planner.workbook.cell_styles import GREY
 from planner.xlsx.address import address
 from planner.xlsx.opc import Package
 

@@ -15,7 +15,8 @@ from openpyxl.worksheet.table import Table, TableColumn
 from planner.recalc import recalculate
 from planner.recalc.inmemory import values_of
 from planner.workbook import cell_styles, saving
-from planner.workbook.page import GREY, RED, Live, Page
+from planner.workbook.cell_styles import GREY, RED
+from planner.workbook.page import Live, Page
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import HERE, Grid
 from planner.xlsx.opc import Package
