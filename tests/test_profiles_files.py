@@ -63,7 +63,7 @@ def refused(path) -> str:
         ("none.trace.json", b'{"traceEvents": []}', "this JSON is no profile"),
         ("table.json", b'{"cols": [{"id": "x"}], "rows": []}', "this JSON is no profile"),
         ("archive.pb", b"PK\x03\x04" + b"\x00" * 40, "unpack it"),
-        ("archive.trace.json.gz", gzip.compress(b"a.json".ljust(257, b"\x00") + b"ustar\x0000", mtime=0), "tar archive"),
+        ("archive.trace.json.gz", gzip.compress(b"a".ljust(257, b"\x00") + b"ustar\x0000", mtime=0), "tar archive"),
         ("page.xplane.pb", b"\n\n<!DOCTYPE html>\n<html lang=en>", "a web page"),
         ("pointer.xplane.pb", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "Git LFS"),
         ("text.xplane.pb.1", PLANES.decode("utf-8", "replace").encode() + "\ufffd".encode() * 5, "copied as text"),
