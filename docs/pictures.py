@@ -39,7 +39,7 @@ class Cut:
 
 PICTURES = {
     "cover": (1366, [Cut("plan", "Cover", "Plan", 8, 130)]),
-    "dashboard": (1180, [Cut("plan", "Dashboard", "Dashboard", 8, 405)]),
+    "dashboard": (1120, [Cut("plan", "Dashboard", "Dashboard", 8, 405)]),
     "sweep": (1060, [Cut("train", "Sweep", "Training:", 8, 92), Cut("train", "Dashboard", "Training:", 6, 140)]),
     "book": (1460, [Cut("book", "Book", "Problem", 44, 180), Cut("book", "Chapter_1", "Chapter", 12, 190)]),
     "from-a-number-to-its-sources": (960, [

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from openpyxl import load_workbook
 
 from planner.compare import comparison_sheet as comparison
 from planner.compare import landing
@@ -80,15 +79,6 @@ def test_ranges_over_free_rows(built: bytes, tmp_path: Path) -> None:
     put(path, with_formulas(dict(package.parts), texts, [60, n_cases, 60, n_cases + heads]))
     backfill(path, *(measurement(key) for key in more(path, 2)))
     assert values_of(path, 4) == [58, n_cases + 2, 60, n_cases + heads + 2]
-
-
-def test_new_rows_are_printed(plan: Path) -> None:
-    """What is printed of the sheet ends below the last case, before and after."""
-    for added in (0, 2):
-        if added:
-            backfill(plan, *(measurement(key) for key in more(plan, added)))
-        area = load_workbook(plan)["Comparison"].print_area
-        assert int(area.rpartition("$")[2]) == rows(plan)[-1].number
 
 
 def test_new_rows_above_the_peak_are_flagged(built: bytes, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_a_row_typed_by_hand_needs_three_columns(tmp_path):
         ("case_key,hardware_id,t_median", "k,h,inf", "is not a number"),
         ("case_key,hardware_id,t_median", "k,h,0.001_5", "is not a number"),
         ("case_key,hardware_id,t_median", "k,h,٠.٥", "is not a number"),
-        ("case_key,hardware_id,t_median,n_samples", "k,h,1,-7", "column n_samples: '-7' is not above 0"),
+        ("case_key,hardware_id,t_median,n_samples", "k,h,1,-7", "column n_samples: '-7' is negative"),
         ("case_key,hardware_id,t_median,t_mad", "k,h,1,-1e-6", "column t_mad: '-1e-6' is negative"),
         ("case_key,hardware_id,t_median,schema", "k,h,1,2", "column schema: the columns are of version 2, not 1"),
         ("case_key,hardware_id,t_median,n_samples", "k,h,1,7.5", "'7.5' is not a whole number"),

@@ -110,7 +110,7 @@ def test_a_run_is_told_in_the_units_of_the_headlines(
             "'40' is not a utilisation that a run has; did you mean 40%, which is 0.4?",
         ),
         (("--scenario", ID, "--tokens-per-second", "1e30"), "'1e30' is not tokens a second that a run has"),
-        (("--scenario", ID, "--time", "1e-300"), "is not a time that a run has; give at least 1e-10"),
+        (("--scenario", ID, "--time", "1e-300"), "is not a time that a run has; give at least 1e-12"),
         (("--scenario", ID, "--time", "1e300s"), "is not a time that a run has; give at most 1e+10"),
         (("--case", "Matmul", "--time", "1e30"), "1e+30 s is above a year"),
         (("--scenario", ID, "--time", "0"), "'0' is not a time"),

@@ -22,7 +22,7 @@ from planner.formulas import library
 from planner.measure.records import EXPECTING, Measurement, case_key, parse_key
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import Formula, Value
-from planner.xlsx.named_ranges import PRINTED, Table, reshape_names, reshape_table, tables
+from planner.xlsx.named_ranges import Table, reshape_names, reshape_table, tables
 from planner.xlsx.opc import Package
 from planner.xlsx.sheet_rules import RANGES, reshape
 from planner.xlsx.sheetedit import Content, NewRow
@@ -251,11 +251,11 @@ def offer_templates(package: Package, sheet: ComparisonSheet, new: Iterable[Meas
 
 
 def extend_names(package: Package, sheet: ComparisonSheet, appended: Collection[int]) -> None:
-    """Let our defined names over the last cases, and what is printed of them, lie over the rows `appended` below."""
+    """Let our defined names over the last cases lie over the rows `appended` below them."""
     stretch = _stretch(sheet, appended)
 
     def of_name(name: str, on: str, area: Area) -> Area:
-        ours = on == sheet.name and (name.startswith(MARKERS) or name in (FILTER, PRINTED))
+        ours = on == sheet.name and (name.startswith(MARKERS) or name == FILTER)
         return stretch(area) if ours else area
 
     reshape_names(package, of_name)
