@@ -1,4 +1,4 @@
-"""Numbers with their units as people read them.
+"""Numbers with their units as people read them, and the first of a long list of names.
 
 `spoken` says them in three digits and in the words of speech: `8.61 ms`, `26.7 days`, `41.0 %`, `$22.0 million`.
 `shown` is for tables, with four digits and whole numbers to the last: `8.581 ms`, `113.5 GB`, `70,553,706,496`.
@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 PERCENT = "%"
 DIGITS = 3  # of a number that is said
@@ -23,6 +24,12 @@ _STEPS = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "
 _SCALED = {"byte": "B", "byte/chip": "B/chip", "byte/s": "B/s", "byte/s/chip": "B/s/chip", "FLOP": "FLOP",
            "FLOP/s": "FLOP/s", "FLOP/s/chip": "FLOP/s/chip"}  # fmt: skip
 _NAMES = {"1": "", "text": "", "chip": "chips", "1/s": "/s", "1/s/chip": "/s per chip", "1/chip": "per chip"}
+
+
+def few(names: Sequence[str], most: int = 4) -> str:
+    """The first names, at most `most`, and how many more there are: `a, b and 3 more`."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def spoken(value: float | None, unit: str, like: float | None = None) -> str:

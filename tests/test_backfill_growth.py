@@ -86,8 +86,8 @@ def test_new_rows_above_the_peak_are_flagged(built: bytes, tmp_path: Path) -> No
     path = tmp_path / "plan.xlsx"
     path.write_bytes(built)
     old, new = keys(path)[0], more(path, 3)
-    measured = [measurement(old, 1e-9), measurement(new[0], 1e-9), measurement(new[1], 1.0),
-                measurement(new[2], 1e-9, flags="noisy")]  # fmt: skip
+    measured = [measurement(old, 1e-12), measurement(new[0], 1e-12), measurement(new[1], 1.0),
+                measurement(new[2], 1e-12, flags="noisy")]  # fmt: skip
     done = backfill(path, *measured)
     assert done.output.count("flagged above_peak") == 1
     assert "3 rows are faster than the chip's peak FLOP/s and bandwidth allow" in done.output

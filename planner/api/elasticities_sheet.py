@@ -8,10 +8,9 @@ from pathlib import Path
 from openpyxl.chart import BarChart, Series
 from openpyxl.chart.shapes import GraphicalProperties
 
-from planner.api.sensitivity import few
 from planner.collector import still
 from planner.formulas.sensitivity import Elasticity, Sensitivity, Tried
-from planner.spoken import shown
+from planner.spoken import few, shown
 from planner.workbook import charts
 from planner.workbook.added_sheet import FIRST_ROW, put
 from planner.workbook.cell_styles import row_format

@@ -17,7 +17,7 @@ from planner.errors import Place, UserError
 from planner.formulas.input_values import values
 from planner.formulas.sensitivity import Elasticity, Sensitivity, Tried, default_row
 from planner.formulas.sensitivity import sensitivity as elasticities
-from planner.spoken import shown
+from planner.spoken import few, shown
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -26,7 +26,6 @@ OWN = "a workbook has its own models, chips and values"
 WIDTH = 10  # characters of a bar on each side
 LESS, MORE, AXIS = "░", "█", "│"
 BEYOND = {1: "►", -1: "◄"}  # the end of a bar that is longer than there is room
-FEW = 4  # names of what is left out that a line has
 RECORD = (
     "name", "label", "kind", "unit", "value", "less", "more", "elasticity_less", "elasticity_more", "note",
 )  # fmt: skip
@@ -119,12 +118,6 @@ def lines(found: Sensitivity, top: int = 0) -> list[str]:
 
 def _value(value: float, unit: str) -> str:
     return shown(value, unit).replace("\N{NO-BREAK SPACE}", " ")
-
-
-def few(names: tuple[str, ...]) -> str:
-    """The first of some names, and how many more there are."""
-    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-    return ", ".join(names[:FEW]) + more
 
 
 def _slope(tried: Tried | None) -> str:

@@ -16,6 +16,7 @@ from typing import Literal
 
 from planner import progress, typed_numbers
 from planner.errors import UserError, nearest
+from planner.spoken import few
 
 Value = float | str | None  # None: not known (N/A), which is never 0
 ColumnKind = Literal["text", "number", "count", "flag"]  # a count is a whole number, a flag 1 or 0
@@ -203,10 +204,9 @@ def warn_of_unknown(path: Path, unknown: Sequence[str], known: Sequence[str], no
     strange = [name for name in unknown if name not in notes and not is_own(name)]
     if not strange:
         return
-    shown = ", ".join(_with_known(name, known) for name in strange[:MOST_NAMED])
-    more = f" and {len(strange) - MOST_NAMED} more" if len(strange) > MOST_NAMED else ""
+    shown = few([_with_known(name, known) for name in strange], MOST_NAMED)
     many = "s" if len(strange) > 1 else ""
-    progress.warn(f"{path}: column{many} not read: {shown}{more}; rename, or begin the name of a note with note_")
+    progress.warn(f"{path}: column{many} not read: {shown}; rename, or begin the name of a note with note_")
 
 
 def _with_known(name: str, known: Sequence[str]) -> str:

@@ -43,14 +43,10 @@ def command(words: tuple[str, ...], in_full: bool) -> None:
 
 def _table(kind: str, group: Sequence[Named]) -> str:
     """What was found of a kind: name and label, of rows their unit and templates too."""
+    from planner.spoken import few
     from planner.table import aligned
 
     if kind != "row":
         return aligned([TITLES[kind], ""], [[each.name, each.label] for each in group])
-    body = [[each.name, each.label, each.unit, _places(each.places)] for each in group]
+    body = [[each.name, each.label, each.unit, few(each.places, PLACES)] for each in group]
     return aligned([TITLES[kind], "", "unit", "of"], body)
-
-
-def _places(places: Sequence[str]) -> str:
-    more = len(places) - PLACES
-    return ", ".join(places[:PLACES]) + (f" and {more} more" if more > 0 else "")

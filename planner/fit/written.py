@@ -13,9 +13,8 @@ from planner.catalog import Table
 from planner.catalog.calibration_columns import BY_NAME
 from planner.catalog.calibrations import COLUMNS, OF_STACKS, running
 from planner.fit.stack import OwnCalibration, OwnRun, Parameter
-from planner.spoken import percent
+from planner.spoken import few, percent
 from planner.validation.parameters import GROUPS
-from planner.validation.told import named
 
 DIGITS = 6
 
@@ -94,7 +93,7 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Pr
         for run in left:
             reasons.setdefault(run.why_not, []).append(run.run.id)
         for why, ids in sorted(reasons.items(), key=lambda found: -len(found[1])):
-            yield f"  {table.counted(len(ids), 'run')}, {why}: {named(ids)}"
+            yield f"  {table.counted(len(ids), 'run')}, {why}: {few(ids)}"
 
 
 def _errors(used: Sequence[OwnRun]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from planner.recalc import Recalculated
+from planner.spoken import few
 
 
 @dataclass
@@ -90,9 +91,7 @@ def _parted(item: str) -> tuple[str, str, str]:
 
 
 def _of_sheet(sheet: str, items: Sequence[str], most: int | None) -> str:
-    few = items if most is None else items[:most]
-    rest = f" and {len(items) - len(few):,} more" if len(few) < len(items) else ""
-    return (f"{sheet} " if sheet else "") + ", ".join(few) + rest
+    return (f"{sheet} " if sheet else "") + few(items, len(items) if most is None else most)
 
 
 def _plural(what: str, count: int) -> str:

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner import table
-from planner.spoken import percent
+from planner.spoken import few, percent
 from planner.validation.judged import Judged
 
 TITLES = (
     "runs", "N/A", "error", "90 %", "bound", "90 %", "null", "90 %", "bias", "in range", "width",
 )  # fmt: skip
-MOST_NAMED = 4
 NOTE = (
     "Errors are on time, of measured: the median and the 90th percentile of the expected, of the bound, and of the\n"
     "null model (the bound times what published runs of such chips take over theirs). Bias is the median of expected\n"
@@ -68,17 +67,11 @@ def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False) -> str:
     parts += ["", _table("source", by(rows, lambda row: apart(row.run.source, row))), "", NOTE]
     if found := reasons(rows):
         parts += ["", f"Nothing is expected of {table.counted(sum(map(len, found.values())), 'run')}:"]
-        parts += [f"  {named(ids)}: {why}" for why, ids in found.items()]
+        parts += [f"  {few(ids)}: {why}" for why, ids in found.items()]
     if fast := impossible(rows):
-        parts += ["", f"Faster than its bound, which no published run is: {named([row.run.id for row in fast])}.",
+        parts += ["", f"Faster than its bound, which no published run is: {few([row.run.id for row in fast])}.",
                   "Look at its settings and its unit."]  # fmt: skip
     return "\n".join(parts)
-
-
-def named(ids: Sequence[str]) -> str:
-    """The first ids of some runs, and how many more there are."""
-    more = f" and {len(ids) - MOST_NAMED:,} more" if len(ids) > MOST_NAMED else ""
-    return ", ".join(ids[:MOST_NAMED]) + more
 
 
 def _table(title: str, summaries: dict[str, Summary]) -> str:

@@ -21,6 +21,7 @@ from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, followed, sweeps
 from planner.formulas.template import Row, Template
 from planner.measure.mesh import MeshSpec
+from planner.spoken import few
 from planner.workbook.build_plan import WORKLOAD, BuildPlan, BuildScenario, Workloads, workloads
 from planner.workbook.workloads import DEFAULT_TEMPLATES, named_workloads, with_workloads, without_others
 
@@ -98,9 +99,8 @@ def without(plan: BuildPlan) -> Iterator[str]:
     for kind, noun in (("model", "model"), ("hardware", "chip")):
         lacking = [scenario.id for scenario in plan.scenarios if not getattr(scenario, kind)]
         if lacking and any(template.of_kind(kind) for template in plan.templates):
-            more = f" and {len(lacking) - MOST_NAMED:,} more" if len(lacking) > MOST_NAMED else ""
             many = "s" if len(lacking) > 1 else ""
-            yield f"no {noun} for the scenario{many} {', '.join(lacking[:MOST_NAMED])}{more}"
+            yield f"no {noun} for the scenario{many} {few(lacking, MOST_NAMED)}"
 
 
 def _sorted(

@@ -14,6 +14,7 @@ from planner.csvfile import Sheet
 from planner.formulas import library
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import Template
+from planner.spoken import few
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildScenario
 from planner.workbook.template_rows import included_first
 
@@ -69,8 +70,7 @@ def without_others(
                          if name not in names and value is not None)  # fmt: skip
     if left:
         gone = " and ".join(template.name for template in templates if template not in stay)
-        few = ", ".join(list(left)[:_FEW]) + (f" and {len(left) - _FEW:,} more" if len(left) > _FEW else "")
-        what = f"no scenario is meant for {gone}, so {few} is left out"
+        what = f"no scenario is meant for {gone}, so {few(list(left), _FEW)} is left out"
         progress.warn(f"{what}: {WORKLOAD}={ALL_WORKLOADS} keeps its sheets")
     return stay, [
         replace(each, values={name: value for name, value in each.values.items() if name in names})
