@@ -231,7 +231,7 @@ class Index:
         for column, text in texts.items():
             self.page.put(at, column, text, STYLES.get(column, "plan_text"))
         lines = max(len(wrap(texts.get(column, ""), int(FULL * WIDTHS[column - 1]))) for column in STYLES)
-        self.page.sheet.row_dimensions[at].height = LINE * max(lines, 1) + MARGIN
+        self.page.rows[at].height = LINE * max(lines, 1) + MARGIN
 
     def _colours(self) -> None:
         """An answer that isn't the exact one, and a printed number that rounding doesn't explain."""

@@ -39,7 +39,7 @@ def placed(page: Page, top: int, down: int, right: int, places: int = 1) -> OneC
     """
     first, pixels, column = top + down * LINE_ROWS, right * (WIDE + GAP), 1
     for row in range(first, first + LINE_ROWS):
-        page.sheet.row_dimensions[row].height = ROW_POINTS
+        page.rows[row].height = ROW_POINTS
     while pixels >= (wide := page.pixels(column)):
         pixels, column = pixels - wide, column + 1
     marker = AnchorMarker(col=column - 1, colOff=pixels_to_EMU(pixels), row=first - 1, rowOff=TOP)

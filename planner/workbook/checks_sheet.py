@@ -195,7 +195,7 @@ class Failures:
             blocks = ((titles, "", "plan_words", "@"), *((self._block(side), f": side {side}", "plan_output", MAGNITUDE)
                                                          for side in (1, 2)))  # fmt: skip
             at = f"{HERE}${self.places + place}"
-            self.page.sheet.row_dimensions[self.at].height = 2 * LINE_HEIGHT + 2
+            self.page.rows[self.at].height = 2 * LINE_HEIGHT + 2
             for number, (block, what, style, form) in enumerate(blocks):
                 told = "what it compares: the numbers in its unit" if number else "that fails, from the top"
                 formula = f'IF({at}>0,INDEX({block},{at},1),"")'
@@ -205,7 +205,7 @@ class Failures:
         self.page.colour(area, f'{address(first, layout.FIRST_SCENARIO)}<>""', ink=RED)
 
     def _sides(self, sheet: Calculation | None, row: Row | None) -> tuple[str, str, str]:
-        found = sides(row, {each.name: each for each in sheet.template.rows}) if sheet and row else None
+        found = sides(row, sheet.template.by_name) if sheet and row else None
         return found or ("", "", "1")
 
     def _key(self, sheet: Calculation | None, row: Row | None) -> str:

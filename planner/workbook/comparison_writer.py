@@ -132,7 +132,7 @@ def _header(sheet: Comparison) -> None:
         page.heads(HEADER_ROW - 1, column, label, name, right=False)
     sheet.table.header()
     sheet.results.header(HEADER_ROW - 1)
-    page.sheet.row_dimensions[HEADER_ROW - 1].height = 42
+    page.rows[HEADER_ROW - 1].height = 42
     page.close_rows([HEADER_ROW])
     page.close_columns(range(sheet.columns["hardware_row"], sheet.results.first))
 

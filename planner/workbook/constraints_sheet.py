@@ -71,7 +71,7 @@ def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation], inputs
         title = f"{sheet.page.name}: {each.row.label}" if each.row.label in several else each.row.label
         first, at = at, _block(page, plan, each, sheet, title, at, margins)
         constraints.rows[sheet.page.name, each.row.name] = at - 1
-        page.sheet.row_dimensions[at - 1].height = constraints.heights[at - 1] = _height(each)
+        page.rows[at - 1].height = constraints.heights[at - 1] = _height(each)
         if (each, sheet) in leading:
             page.close_rows(range(first + 1, at - 1))
         at += 1

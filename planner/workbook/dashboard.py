@@ -149,11 +149,10 @@ def _front(page: Page, plan: BuildPlan) -> None:
         group.outlineLevel, group.hidden = 1, True
     said = (layout.MODEL_ROW, layout.HARDWARE_ROW)  # again, where the name is that of the model on the chip
     for row in (layout.ID_ROW, *(said if not any(scenario.is_named for scenario in plan.scenarios) else ())):
-        group = page.sheet.row_dimensions[row]
-        group.outlineLevel, group.hidden = 1, True
+        page.group_row(row)
     for row in layout.HEADERS:
         page.put(row, layout.UNIT, "text", "plan_text", UNSEEN)
-    page.sheet.row_dimensions[layout.TITLE_ROW].height = 30
+    page.rows[layout.TITLE_ROW].height = 30
     page.corner = address(layout.TITLE_ROW + 1, layout.UNIT)
     page.master_at = layout.FORMULA
 

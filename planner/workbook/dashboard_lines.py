@@ -267,7 +267,7 @@ class LineWriter:
         self.page.put(at, layout.FORMULA, f"{name} row {place}", "plan_link")
         self.page.link(at, layout.FORMULA, name, address(place, layout.LABEL))
         self.across(at, f"{name}!{HERE}{place}", "plan_words", "@")
-        self.page.sheet.row_dimensions[at].height = constraints.heights[place]
+        self.page.rows[at].height = constraints.heights[place]
         self.close(range(at, at + 1))
         lines.binds = lines.binds or at
         return at + 1
@@ -305,11 +305,10 @@ class LineWriter:
         self.close(range(at, at + 2))
         return at + 2
 
-    def close(self, rows: Sequence[int], level: int = 1) -> None:
+    def close(self, rows: Sequence[int]) -> None:
         """Group some rows, closed."""
         for row in rows:
-            group = self.page.sheet.row_dimensions[row]
-            group.outlineLevel, group.hidden = max(level, group.outlineLevel or 0), True
+            self.page.group_row(row)
 
 
 def runs_of(leads: Sequence[Headline[Row]]) -> list[Headline[Row]]:

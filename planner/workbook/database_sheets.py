@@ -91,7 +91,7 @@ def write(book: Workbook, table: Table) -> DatabaseSheet:
     widths = [_width(rows.values(), column.name, column.unit) for column in table.columns]
     notes = zip(table.columns, widths, strict=True)
     lines = max(lines_of(column.label, max(int(width * PER_WIDTH) - 1, 8)) for column, width in notes)
-    page.sheet.row_dimensions[3].height = max(LOWEST, LINE_HEIGHT * lines + 3)
+    page.rows[3].height = max(LOWEST, LINE_HEIGHT * lines + 3)
     last = layout.TABLE_FIRST_ROW + len(rows) - 1
     page.sheet.print_area = f"A1:{column_letters(min(len(table.columns) + 1, PRINTED))}{last}"
     page.widths(20, *widths)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from openpyxl.workbook import Workbook
 
@@ -63,7 +63,7 @@ def write(
         )
         page.header(("Operation", "Times", "Name"), at + 2)
         table.header()
-        page.sheet.row_dimensions[at + 1].height = 42
+        page.rows[at + 1].height = 42
         at += 3
         for operation in ops.operations:
             if operation.template is template or operation.template.name == template.name:
@@ -97,12 +97,16 @@ def _leaf(operation: Operation, names: _Step) -> Leaf:
 def unused(plan: BuildPlan, ops: LayerOps, step: Template) -> set[str]:
     """The names of the operations that the models of no scenario do: experts, where all are dense.
 
-    None where a model or a chip is not in the plan's databases, but on a person's sheet alone.
+    None where a scenario has no model or no chip, or one that stands on a person's sheet alone and in no database.
     """
     done: set[str] = set()
+    read = step.closure(name for operation in ops.operations for name in operation.count.names)
+    counted = replace(step, rows=tuple(row for row in step.rows if row.name in read))
     for model, hardware in {(each.model, each.hardware) for each in plan.scenarios}:
+        if not model or not hardware:
+            return set()
         try:
-            found = evaluate(step, facts(step, model, hardware, plan.databases))
+            found = evaluate(counted, facts(counted, model, hardware, plan.databases))
         except UserError:
             return set()
         for operation in ops.operations:

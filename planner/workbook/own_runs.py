@@ -98,7 +98,7 @@ class _Latest:
         runs = f'IF({HERE}{count}>1,", "&{HERE}{count}&" runs","")'
         words = f'IF({HERE}{place}=0,"{NONE}",{HERE}{number}&{runs}&{HERE}{times})'
         self.writer.across(said, self.writer.guarded(self.lines.sheet, words, '""'), "plan_aside_words", "@")
-        self.writer.page.sheet.row_dimensions[said].height = 2 * LINE_HEIGHT
+        self.writer.page.rows[said].height = 2 * LINE_HEIGHT
 
     def _number_in_words(self, place: int, measured: int, digits: int) -> str:
         """`Step 33.0 ms`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from openpyxl.styles.stylesheet import write_stylesheet
 from openpyxl.workbook import Workbook
@@ -103,10 +103,10 @@ def _names(texts: Mapping[int, str | None]) -> dict[int, str]:
     return {column: text for column, text in sorted(texts.items()) if text}
 
 
-def _all(page: Page, is_wanted: Callable[[int], bool] | None = None) -> Iterator[Filled]:
-    """All that was put on a page, or in some columns of it, from top to bottom."""
+def _all(page: Page, but: Container[int] = ()) -> Iterator[Filled]:
+    """All that was put on a page, `but` what is in some columns of it, from top to bottom."""
     for row, column in sorted(page.filled):
-        if is_wanted is not None and not is_wanted(column):
+        if column in but:
             continue
         down, across, look, value = page.filled[row, column]
         if isinstance(value, Live):
@@ -120,8 +120,8 @@ def _lines(plan: BuildPlan, kind: str, page: Page) -> Iterator[Filled]:
     """A table of line items: of the scenarios the first stands for all; of an input its default."""
     names = {page.filled[at][3]: at[0] for at in page.filled if at[1] == layout.NAME}
     defaults = {names[name]: of_value(row.default) for name, row in plan.inputs.items() if name in names}
-    first, last = layout.FIRST_SCENARIO, layout.FIRST_SCENARIO + plan.columns.filled - 1
-    for each in _all(page, lambda column: column <= first or column > last):
+    first = layout.FIRST_SCENARIO
+    for each in _all(page, but=range(first + 1, plan.columns.last_filled + 1)):
         if each.column != first:
             is_choice = kind == "dashboard" and each.column == layout.FORMULA and page.is_choice(each.row, each.column)
             yield each._replace(digest=NOTHING) if is_choice else each

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipInfo
 
@@ -72,7 +72,7 @@ def write(book: Workbook, pages: Sequence[Page]) -> Written:
     A page's table must name its columns, since its heads are no cells of openpyxl's.
     """
     grids = {page.name: page.grid for page in pages}
-    heights = {page.name: _heights(page) for page in pages}
+    heights = {page.name: {row: look.attributes for row, look in page.rows.items()} for page in pages}
     for page in pages:
         assert all(each._value is None for each in page.sheet._cells.values()), f"{page.name}: Page.put writes cells"
         page.sheet.row_dimensions = {}
@@ -83,14 +83,6 @@ def write(book: Workbook, pages: Sequence[Page]) -> Written:
     written = Written(package, grids, heights, frames)
     written.put_values({})
     return written
-
-
-def _heights(page: Page) -> dict[int, Mapping[str, str]]:
-    """The attributes of rows: what was given to openpyxl's rows, and the heights that a page's texts need."""
-    found: dict[int, Mapping[str, str]] = {row: dict(each) for row, each in page.sheet.row_dimensions.items()}
-    for row, points in page.heights.items():
-        found[row] = {**found.get(row, {}), "ht": f"{points:g}", "customHeight": "1"}
-    return found
 
 
 def _linked(behind: bytes, links: Mapping[tuple[int, int], str]) -> bytes:
@@ -186,10 +178,17 @@ def ignored(page: Page) -> bytes:
 def _numbers(page: Page) -> Iterator[Position]:
     """The cells whose text is a number."""
     for at, (_, _, _, value) in page.filled.items():
-        if isinstance(value, str) and not isinstance(value, Live):
-            with suppress(ValueError):
-                float(value.strip().removesuffix("%"))
-                yield at
+        if isinstance(value, str) and not isinstance(value, Live) and _is_number(value):
+            yield at
+
+
+@lru_cache(maxsize=1 << 13)  # names, units and notes recur
+def _is_number(text: str) -> bool:
+    try:
+        float(text.strip().removesuffix("%"))
+    except ValueError:
+        return False
+    return True
 
 
 def _runs(cells: Iterable[Position]) -> list[Area]:

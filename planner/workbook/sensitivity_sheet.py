@@ -73,7 +73,7 @@ class _Table:
         for row in self.alone:
             unit = f" ({row.said_in})" if row.said_in != "1" else ""
             page.put(title, self.columns[row.name], f"{row.label}{unit}", "plan_column_right")
-        page.sheet.row_dimensions[title].height = 4 * LINE_HEIGHT + 3
+        page.rows[title].height = 4 * LINE_HEIGHT + 3
         for column, factor in zip(self.priced, PRICES, strict=True):
             page.put(prices, column, factor, "plan_input", RATIO)
         for at, factor in zip(self.rows, EFFICIENCIES, strict=True):

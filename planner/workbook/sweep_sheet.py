@@ -85,6 +85,6 @@ def _fit(done: Sweeps, words: range) -> None:
         labels = ((label, int(width[column] * PER_WIDTH) - 1) for column, label in table.labels.items()
                   if column in shown)  # fmt: skip
         lines = max(lines_of(label, letters) for label, letters in labels)
-        rows = done.page.sheet.row_dimensions
+        rows = done.page.rows
         rows[table.rows.start - 2].height = LINE_HEIGHT * lines + 3
         done.page.close_rows([table.rows.start - 1])

@@ -131,7 +131,7 @@ class Verdict:
 
     def _heights(self, made: Sequence[Lines]) -> None:
         """Texts have room for two lines, and what binds for as many as it may take."""
-        rows = self.writer.page.sheet.row_dimensions
+        rows = self.writer.page.rows
         for place in (self.WORDS, 6):
             rows[self.at + place].height = 2 * LINE_HEIGHT + 2
         binding = (rows[each.binds].height for each in made if each.binds)
