@@ -47,6 +47,12 @@ class ChosenBlock:
         label = "Column of the scenario"
         return self.put("scenario_index", label, "1", number_format("1"), formula, names, style)
 
+    def look_up(self, name: str, label: str, row: Row, sheet: Calculation, index: str) -> str:
+        """Write the value that a row of a template has in the scenario's column, on the sheet that has the row."""
+        home = sheet.home(row.name)
+        formula = in_row(self.plan.columns.across(home.page.name, home.rows[row.name]), index)
+        return self.put(name, label, row.unit, row_format(row), formula, f"{home.page.name}[{row.name}]", "plan_cross")
+
 
 class ChosenScenario(ChosenBlock):
     """The values that Sweep's tables read, one row each: from the scenario's column on the sheet that has the quantity.
@@ -97,13 +103,9 @@ class ChosenScenario(ChosenBlock):
     def _look_up(self, sweep: Sweep, sheet: Calculation) -> None:
         """A row for each quantity of the template that the sweep's tables read or compare with."""
         for name in self.names(sweep):
-            row, home = sweep.rows[name], sheet.home(name)
-            across = self.plan.columns.across(home.page.name, home.rows[name])
-            formula, names = in_row(across, self.index), f"{home.page.name}[{name}]"
+            row, template = sweep.rows[name], sweep.template.name
             label = f"{sheet.page.name}: {row.label}"
-            full_name = f"{sweep.template.name}.{name}"
-            place = self.put(full_name, label, row.unit, row_format(row), formula, names, "plan_cross")
-            self.places[sweep.template.name, name] = place
+            self.places[template, name] = self.look_up(f"{template}.{name}", label, row, sheet, self.index)
 
     @staticmethod
     def names(sweep: Sweep) -> list[str]:

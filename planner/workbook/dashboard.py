@@ -164,8 +164,7 @@ def _called_up(page: Page, plan: BuildPlan, inputs: Inputs, name: str, note: str
         return at
     typed = inputs.input_rows[name]
     page.describe(at, (row.label, row.said_in, name, inputs_sheet.NAME, note))
-    page.put(at, layout.FORMULA, f"{inputs_sheet.NAME} row {typed}", "plan_link")
-    page.link(at, layout.FORMULA, inputs_sheet.NAME, address(typed, layout.LABEL))
+    page.leads(at, inputs_sheet.NAME, typed)
     if row.unit == "text":
         page.put(at, layout.UNIT, row.unit, "plan_text", UNSEEN)
     page.across(at, plan.columns, f"{inputs_sheet.NAME}!{HERE}{typed}", "plan_cross", row_format(row))
@@ -224,8 +223,8 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
     for row, label, unit, name, formula in lines:
         is_text = unit == "text"
         named = f"{each.template}.{name}" if name else ""
-        writer.describe(row, (f"{sheet.page.name}: {label}", unit, named, "", "of one problem"))
-        writer.across(row, formula, "plan_words" if is_text else "plan_formula", "@" if is_text else number_format("1"))
+        said = (f"{sheet.page.name}: {label}", unit, named, "", "of one problem")
+        writer.line(row, said, formula, "plan_words" if is_text else "plan_formula", number_format(unit))
     writer.close(range(at, beside + 1))
     each.beside = beside
     return beside + 1

@@ -13,7 +13,6 @@ from itertools import cycle
 from openpyxl.chart import BarChart, LineChart, Reference, Series
 from openpyxl.chart._chart import ChartBase
 from openpyxl.chart.layout import Layout, ManualLayout
-from openpyxl.chart.series import SeriesLabel
 from openpyxl.chart.shapes import GraphicalProperties
 from openpyxl.drawing.line import LineProperties
 from openpyxl.worksheet.pagebreak import Break
@@ -104,15 +103,12 @@ def _parts(sweeps: Sweeps, table: SweepTable, part: str) -> ChartBase:
     """
     sweep, whole = table.sweep, table.sweep.rows[table.sweep.playing(WHOLES[part])[0]]
     title = f"{sweep.template.name.capitalize()}: {within(CHART_TITLES[part])} over {within(table.axis.row.label)}"
-    chart, lines = charts.bars(title, "", "", 40, down=False), LineChart()
+    chart, lines = charts.bars(title, "", whole.said_in, 40, down=False, form=NUMBER), LineChart()
     charts.plain_axis(chart.x_axis, table.axis.row.label, COUNT, slanted=True)
-    charts.plain_axis(chart.y_axis, whole.said_in, NUMBER)
     for name, colour in zip(sweep.playing(part), cycle(charts.STACK)):
-        bar = _series(sweeps, table, name)
-        bar.graphicalProperties = charts.filled(colour)
-        chart.series.append(bar)
+        chart.series.append(charts.bar(_cells(sweeps, table, name), sweep.rows[name].label, colour))
     for name in sweep.playing(LIMITS[part]):
-        line = _series(sweeps, table, name)
+        line = Series(_cells(sweeps, table, name), title=sweep.rows[name].label)
         line.graphicalProperties = GraphicalProperties(ln=LineProperties(w=LINE_WIDTH, solidFill=LIMIT))
         line.smooth = False
         lines.series.append(line)
@@ -123,10 +119,9 @@ def _parts(sweeps: Sweeps, table: SweepTable, part: str) -> ChartBase:
     return chart
 
 
-def _series(sweeps: Sweeps, table: SweepTable, name: str) -> Series:
+def _cells(sweeps: Sweeps, table: SweepTable, name: str) -> Reference:
     """A quantity in every case of a table."""
-    cells = charts.column(sweeps.page, table.columns[name], table.rows.start, table.rows.stop - 1)
-    return Series(cells, title=table.sweep.rows[name].label)
+    return charts.column(sweeps.page, table.columns[name], table.rows.start, table.rows.stop - 1)
 
 
 EXPECTED = "1F4FBF"
@@ -191,10 +186,9 @@ def write_costs(writer: LineWriter, each: Lines, at: int) -> int:
     if cost is None or cost.bound is None or not each.told:
         return at
     for place, (row, what) in enumerate(((cost.row, "as charts draw it"), (cost.bound, "bound as charts draw it"))):
-        name = f"{row.name}.drawn"
-        writer.describe(at + place, (f"{cost.said}: {what}", row.said_in, name, "", "of this workload alone"))
+        said = (f"{cost.said}: {what}", row.said_in, f"{row.name}.drawn", "", "of this workload alone")
         formula = writer.guarded(each.sheet, f"{HERE}{each.rows[row.name]}", "NA()")
-        writer.across(at + place, formula, "plan_formula", shown_format(row))
+        writer.line(at + place, said, formula, form=shown_format(row))
     writer.close([at, at + 1])
     each.cost = at
     return at + 2
@@ -211,10 +205,7 @@ def _bars(
     chart.x_axis.title = None
     chart.y_axis.scaling.min = 0
     for row, (name, colour) in rows.items():
-        bar = Series(_across(page, plan, row), title=name)
-        bar.tx = SeriesLabel(v=name)
-        bar.graphicalProperties = charts.filled(colour)
-        chart.series.append(bar)
+        chart.series.append(charts.bar(_across(page, plan, row), name, colour))
     chart.set_categories(_across(page, plan, layout.TITLE_ROW))
     return chart
 

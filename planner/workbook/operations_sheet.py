@@ -140,10 +140,8 @@ class _Step(ChosenBlock):
             "hardware_row", "Row of Hardware", "1", number_format("1"), matched, names, "plan_formula"
         )
         for name in _called_up(ops, step):
-            row, home = step.template.row(name), step.home(name)
-            values = in_row(plan.columns.across(home.page.name, home.rows[name]), self.places["scenario_index"])
-            told = row_format(row), values, f"{home.page.name}[{name}]", "plan_cross"
-            self.places[name] = self.put(name, row.label, row.unit, *told)
+            row = step.template.row(name)
+            self.places[name] = self.look_up(name, row.label, row, step, self.places["scenario_index"])
         for row in ops.steps:
             formula, names = row.expression.substitute(self), in_names(row)
             form = row_format(row)
