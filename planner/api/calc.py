@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from planner import progress
-from planner.api.warned import warned
+from planner.api import warned
 from planner.catalog import Value
 from planner.catalog.calibrations import calibration_origins
 from planner.catalog.databases import Databases

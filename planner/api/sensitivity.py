@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planner import csvfile, progress, table
+from planner.api import warned
 from planner.api.calc import File, Plan, Setting, files_of, plan_of, texts
-from planner.api.warned import warned
 from planner.catalog import Value
 from planner.errors import Place, UserError
 from planner.formulas.input_values import values

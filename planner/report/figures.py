@@ -103,7 +103,7 @@ class CellFigures:
         if value == "":
             return Figure(None, unit, "", str(spot))
         if isinstance(value, str):
-            return Figure(value, "text", value, str(spot))
+            return Figure.of_text(value, str(spot))
         number = value if isinstance(value, bool) else float(value)
         return Figure(number, unit, shown(number, unit), str(spot))
 

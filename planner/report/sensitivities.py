@@ -90,11 +90,11 @@ def _picture(told: ScenarioSensitivity, found: Sensitivity) -> Picture:
 def _row(each: Elasticity) -> tuple[Figure, ...]:
     value, unit = shown(each.value, each.row.unit), each.row.unit
     return (
-        Figure(each.row.label, "text", each.row.label),
+        Figure.of_text(each.row.label),
         Figure(each.value, unit, value, is_derived=True),
         _figure(each.down),
         _figure(each.up),
-        Figure(each.note, "text", each.note),
+        Figure.of_text(each.note),
     )
 
 

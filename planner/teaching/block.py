@@ -14,7 +14,8 @@ from planner.formulas.units import parse_unit
 from planner.table import joined
 from planner.teaching.problems import Answer, Problem
 from planner.workbook.cell_styles import ENGINEERING, RATIO, SMALL, number_format, row_format
-from planner.workbook.formula_texts import DatabaseSheets, calculated, looked_up, looked_up_by_id, or_blank, overridable
+from planner.workbook.database_sheets import DatabaseSheets, looked_up, looked_up_by_id
+from planner.workbook.layout import or_blank, overridable
 from planner.workbook.page import Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
 
@@ -116,7 +117,7 @@ class BlockLines:
             formula = looked_up_by_id(row, self.tables, self.reference(str(row.column[1])))
             return BlockLine(*said, in_names(row), note, formula, style, form)
         assert row.kind in CALCULATED
-        return BlockLine(*said, row.formula, note, calculated(row, self.reference), style, form)
+        return BlockLine(*said, row.formula, note, row.expression.substitute(self.reference), style, form)
 
     def _looked_up(self, row: Row) -> str:
         selector = row.column[1]

@@ -28,7 +28,7 @@ from planner.teaching.block import (
 from planner.teaching.problems import Problem
 from planner.workbook.build_plan import shared_rows
 from planner.workbook.cell_styles import GREY, row_format
-from planner.workbook.formula_texts import DatabaseSheets
+from planner.workbook.database_sheets import DatabaseSheets
 from planner.workbook.inputs_sheet import validate
 from planner.workbook.page import Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters

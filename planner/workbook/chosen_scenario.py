@@ -11,8 +11,8 @@ from planner.workbook import display_units, inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.cell_styles import number_format, row_format
-from planner.workbook.formula_texts import in_row, overridable
 from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.layout import in_row, overridable
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import column_letters
 

@@ -17,7 +17,6 @@ from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook import display_units
 from planner.workbook.cell_styles import number_format, row_format
 from planner.workbook.display_units import shown_format
-from planner.workbook.formula_texts import calculated
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 
@@ -114,7 +113,7 @@ class ResultColumns:
 
     def _calculated(self, row: Row, cells: _Cells) -> str:
         """A row's formula; blank until the case is measured where it reads the measured time."""
-        text = calculated(row, cells)
+        text = row.expression.substitute(cells)
         return f'IF({cells(MEASURED)}="","",{text})' if MEASURED in row.reads else text
 
     def _shown(self, name: str, cells: _Cells) -> Live | None:

@@ -12,7 +12,7 @@ from planner import __version__
 from planner.book import rowkeys
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.formula_texts import in_row
+from planner.workbook.layout import in_row
 from planner.workbook.page import LINE_HEIGHT, Live, Page
 from planner.workbook.verdict import Told, colour_verdict
 from planner.xlsx.address import column_letters

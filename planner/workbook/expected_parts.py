@@ -22,8 +22,8 @@ from planner.workbook import charts, inputs_sheet, layout
 from planner.workbook.build_plan import WORKLOAD, BuildPlan
 from planner.workbook.cell_styles import GREY, SAID, number_format
 from planner.workbook.dashboard_lines import Lines, meant
-from planner.workbook.formula_texts import in_row
 from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.layout import in_row
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address, column_letters
 

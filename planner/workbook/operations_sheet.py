@@ -18,8 +18,9 @@ from planner.workbook.calculation import Calculation
 from planner.workbook.case_table import CaseColumns, Leaf
 from planner.workbook.cell_styles import number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenBlock
-from planner.workbook.formula_texts import DatabaseSheets, in_row
+from planner.workbook.database_sheets import DatabaseSheets
 from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.layout import in_row
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 

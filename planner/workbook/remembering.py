@@ -10,7 +10,7 @@ from openpyxl.workbook import Workbook
 from openpyxl.xml.functions import tostring
 
 from planner.book import rowkeys
-from planner.workbook import comparison_charts, layout
+from planner.workbook import comparison_writer, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.memory import (
     HEADING,
@@ -78,7 +78,7 @@ def _sheet(plan: BuildPlan, kind: str, page: Page) -> BuiltSheet:
         columns = _names(typed[layout.TABLE_HEADER_ROW])
         filled, end = list(_all(page)), max(rows) + layout.SPARE_ROWS
     elif kind == "comparison":
-        head = comparison_charts.HEADER_ROW
+        head = comparison_writer.HEADER_ROW
         rows = {row: f"above {head - row}" for row in typed if row <= head}
         columns = _names(typed[head])
         filled = list(_cases(plan, page, rows))
@@ -133,7 +133,7 @@ def _lines(plan: BuildPlan, kind: str, page: Page) -> Iterator[Filled]:
 
 def _cases(plan: BuildPlan, page: Page, rows: dict[int, str]) -> Iterator[Filled]:
     """The titles of the Comparison, and the first case of each template: what is typed there is a person's."""
-    first = comparison_charts.HEADER_ROW + 1
+    first = comparison_writer.FIRST_ROW
     templates: dict[str, int] = {}
     for row, case in enumerate(plan.comparison, start=first):
         templates.setdefault(case.template.name, row)

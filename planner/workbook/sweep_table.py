@@ -13,8 +13,8 @@ from planner.formulas.text import parse
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD
 from planner.workbook.cell_styles import GREY, PALE_RED, RATIO, RED, number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenScenario
+from planner.workbook.constraints_sheet import Ranking
 from planner.workbook.display_units import shown_format
-from planner.workbook.formula_texts import Ranking, calculated
 from planner.workbook.inputs_sheet import at_least_0
 from planner.workbook.layout import within
 from planner.workbook.page import titled
@@ -172,7 +172,7 @@ class TableWriter:
         row = self.sweep.rows[name]
         if name in self.looked_up:
             return self.scenario(self.sweep, name) + self.scenario.over(row)
-        own, over = calculated(row, lambda read: self.scenario(self.sweep, read)), self.scenario.over(row)
+        own, over = row.expression.substitute(lambda read: self.scenario(self.sweep, read)), self.scenario.over(row)
         return f"({own}){over}" if over else own
 
     def _within_reach(self, whole: str) -> str:
@@ -201,7 +201,7 @@ class TableWriter:
             return self.axis.follows[name].substitute(self._reference)
         own = self.sweep.rows[name]
         assert own.kind in CALCULATED, f"{name} changes along {self.axis.row.name}, and is no calculated row"
-        return self.scenario.overridden(name, calculated(own, self._reference))
+        return self.scenario.overridden(name, own.expression.substitute(self._reference))
 
     def _calculates(self, name: str) -> bool:
         """Whether the table has a formula of its own for a row: all that its axis doesn't move is the scenario's."""
