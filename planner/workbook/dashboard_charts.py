@@ -28,8 +28,7 @@ from planner.workbook.expected_parts import ExpectedParts
 from planner.workbook.layout import within
 from planner.workbook.page import Page
 from planner.workbook.roofline_sheet import Roofline
-from planner.workbook.sweep_sheet import Sweeps
-from planner.workbook.sweep_table import WHOLES, SweepTable
+from planner.workbook.sweep_sheet import WHOLES, Sweeps, SweepTable
 from planner.workbook.verdict import COST, Verdict
 from planner.xlsx.grid import HERE
 
