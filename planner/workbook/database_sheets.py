@@ -86,13 +86,16 @@ def write(book: Workbook, table: Table) -> DatabaseSheet:
         header = "plan_header_text" if is_text else "plan_header_right"
         page.put(layout.TABLE_HEADER_ROW, columns[column.name], column.name, header)
     rows = dict(table.rows)  # each is completed when it is asked for: once
+    looks = {
+        column.name: ("plan_data_text" if column.unit == "text" else "plan_data",
+                      "0" if column.name == "year" else number_format(column.unit))
+        for column in table.columns
+    }  # fmt: skip
     for at, (identifier, cells) in enumerate(rows.items(), start=layout.TABLE_FIRST_ROW):
         page.put(at, 1, identifier, "plan_key")
-        for column in table.columns:
-            if (value := cells.get(column.name)) is not None:
-                form = "0" if column.name == "year" else number_format(column.unit)
-                style = "plan_data_text" if column.unit == "text" else "plan_data"
-                page.put(at, columns[column.name], whole_as_int(value), style, form)
+        for name, look in looks.items():
+            if (value := cells.get(name)) is not None:
+                page.put(at, columns[name], whole_as_int(value), *look)
     widths = [_width(rows.values(), column.name, column.unit) for column in table.columns]
     notes = zip(table.columns, widths, strict=True)
     lines = max(lines_of(column.label, max(int(width * PER_WIDTH) - 1, 8)) for column, width in notes)

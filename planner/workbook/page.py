@@ -220,9 +220,10 @@ class Page:
 
     def close_rows(self, rows: Collection[int], is_open: Container[int] = ()) -> None:
         """Make rows closed groups, which the row below each opens; those of `is_open` are of it, and are seen."""
+        closed = set(rows)
         for row in rows:
             self.group_row(row, is_open=row in is_open)
-            if row + 1 not in rows:
+            if row + 1 not in closed:
                 self.rows[row + 1].collapsed = True
 
     def group_row(self, row: int, *, is_open: bool = False) -> None:
@@ -251,7 +252,7 @@ class Page:
         letters_of = {column: column_letters(column) for column in {column for _, column in told}}
         wide = {column: columns[name].width for column, name in letters_of.items() if not columns[name].hidden}
         for (row, column), text in told.items():
-            if column not in wide or not isinstance(text, str) or isinstance(text, Live):
+            if column not in wide or type(text) is not str:
                 continue
             letters = max(int(wide[column] * PER_WIDTH), 8)
             lines = lines_of(text, letters) if len(text) > letters else 1
@@ -295,11 +296,11 @@ def titled(row: Row) -> str:
 
 def _held(value: object) -> Value:
     """What a cell holds: of a date the number of its day."""
-    if value == "#N/A":
-        return NA
+    if isinstance(value, str):
+        return NA if value == "#N/A" else value
     if isinstance(value, date):
         return float(to_excel(value))
-    assert value is None or isinstance(value, (bool, int, float, str)), f"a cell can't hold {value!r}"
+    assert value is None or isinstance(value, (bool, int, float)), f"a cell can't hold {value!r}"
     return value
 
 
@@ -321,6 +322,9 @@ def lines_of(text: str, letters: int) -> int:
 
 
 class Live(str):
-    """A formula's text without its equals sign: this, and nothing a user typed, becomes a formula."""
+    """A formula's text without its equals sign: this, and nothing a user typed, becomes a formula.
+
+    What is put as a text is of the type str itself.
+    """
 
     __slots__ = ()

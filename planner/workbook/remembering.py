@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping
+from operator import itemgetter
 
 from openpyxl.styles.stylesheet import write_stylesheet
 from openpyxl.workbook import Workbook
@@ -92,7 +93,7 @@ def _typed(page: Page) -> dict[int, dict[int, str | None]]:
     """What is typed into each row."""
     rows: dict[int, dict[int, str | None]] = {}
     for (row, column), (down, _, _, value) in page.filled.items():
-        text = "" if value is None else value if isinstance(value, str) and not isinstance(value, Live) else None
+        text = "" if value is None else value if type(value) is str else None
         rows.setdefault(row, {})[column] = text
         for below in range(row + 1, row + down):
             rows.setdefault(below, {}).setdefault(column, None)
@@ -105,10 +106,9 @@ def _names(texts: Mapping[int, str | None]) -> dict[int, str]:
 
 def _all(page: Page, but: Container[int] = ()) -> Iterator[Filled]:
     """All that was put on a page, `but` what is in some columns of it, from top to bottom."""
-    for row, column in sorted(page.filled):
+    for (row, column), (down, across, look, value) in sorted(page.filled.items(), key=itemgetter(0)):
         if column in but:
             continue
-        down, across, look, value = page.filled[row, column]
         if isinstance(value, Live):
             first = value.replace(HERE, str(row) if down > 1 else column_letters(column))
             yield Filled(row, column, down, across, look, of_formula(first))

@@ -19,7 +19,7 @@ from openpyxl.worksheet._writer import WorksheetWriter
 from openpyxl.worksheet.worksheet import Worksheet
 from openpyxl.writer.excel import ExcelWriter
 
-from planner.workbook.page import Live, Page
+from planner.workbook.page import Page
 from planner.xlsx.address import Area, Position, address
 from planner.xlsx.chart_caches import make_room
 from planner.xlsx.drawings import charts_of
@@ -178,7 +178,7 @@ def ignored(page: Page) -> bytes:
 def _numbers(page: Page) -> Iterator[Position]:
     """The cells whose text is a number."""
     for at, (_, _, _, value) in page.filled.items():
-        if isinstance(value, str) and not isinstance(value, Live) and _is_number(value):
+        if type(value) is str and _is_number(value):
             yield at
 
 
