@@ -72,9 +72,7 @@ def replayed(template: str, rows: Mapping[str, Quantity], key: str, proof: Itera
     return found if agree else None
 
 
-@cache
-def _template(name: str) -> Template:
-    return library.load(name)
+_template = cache(library.load)
 
 
 @cache

@@ -89,12 +89,8 @@ class ChosenScenario(ChosenBlock):
             )
 
     def constant(self, name: str) -> str:
-        """The cell of a threshold or a unit."""
-        return self._down(self.places["", name])
-
-    @staticmethod
-    def _down(cell: str) -> str:
-        return cell.removeprefix("$")
+        """The cell of a threshold or a unit, in a formula that is copied downward."""
+        return self.places["", name].removeprefix("$")
 
     def over(self, row: Row) -> str:
         """What a row's number is divided by to be shown in the unit that people say: `/$D$60`, or nothing."""
@@ -120,7 +116,7 @@ class ChosenScenario(ChosenBlock):
 
     def __call__(self, sweep: Sweep, name: str) -> str:
         """The cell of a value, in a formula that is copied downward."""
-        return self._down(self.places[sweep.template.name, name])
+        return self.places[sweep.template.name, name].removeprefix("$")
 
     def overridden(self, name: str, formula: str) -> str:
         """A formula that gives way to the scenario's override, where the workbook has a cell for one."""

@@ -61,7 +61,8 @@ class ResultColumns:
     @property
     def typed(self) -> list[str]:
         """The columns that measure and backfill write."""
-        return [name for name in self.columns if self._kind(name) == "input" and not name.endswith("_efficiency")]
+        inputs = {row.name for row in self.template.of_kind("input")}
+        return [name for name in self.columns if name in inputs and not name.endswith("_efficiency")]
 
     @property
     def widths(self) -> list[float]:
@@ -124,9 +125,6 @@ class ResultColumns:
         shown = f"{time}/{self.constant(unit.name)}"
         return Live(f'IF({time}="","",{shown})' if name == MEASURED else shown)
 
-    def _kind(self, name: str) -> str:
-        return self.template.by_name[name].kind if name in self.template.by_name else ""
-
 
 @dataclass(frozen=True)
 class _Cells:
@@ -158,7 +156,7 @@ class _Cells:
         _, name = SHAPES.get(self.template.name, ((), ""))
         if not name:
             return ""
-        return f'{self(name)}&" bytes"' if self._row(name).unit == "byte" else self(name)
+        return f'{self(name)}&" bytes"' if self.template.by_name[name].unit == "byte" else self(name)
 
     @property
     def bound(self) -> str:
@@ -169,6 +167,3 @@ class _Cells:
             return work
         least = self("lower_bound_time")
         return f'IF({least}>MAX({self("compute_time")},{self("memory_time")}),"network",{work})'
-
-    def _row(self, name: str) -> Row:
-        return self.template.by_name[name]

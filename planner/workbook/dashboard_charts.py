@@ -159,24 +159,15 @@ def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iter
             rows = {each.cost: ("expected", EXPECTED), each.cost + 1: ("bound", charts.PALE)}
             yield _bars(page, plan, f"{cost.said} ({cost.row.said_in})", cost.row.said_in, rows), 1
         if whole := each.whole:
-            parts = {row: (_plain(page, row), colour) for row, colour in zip(each.parts, cycle(charts.STACK))}
-            title = f"Where the time of {_one(whole)} goes ({whole.row.said_in})"
+            labels = (str(page.filled[row, layout.SOURCE][3]) for row in each.parts)  # without the step's
+            parts = dict(zip(each.parts, zip(labels, cycle(charts.STACK)), strict=True))
+            title = f"Where the time of a {within(whole.said)} goes ({whole.row.said_in})"
             yield _bars(page, plan, title, whole.row.said_in, parts, stacked=True), 2
 
 
 def _cost(each: Lines) -> Headline[Row] | None:
     """What a workload's plan costs, where it has a bound too."""
     return next((one for one in each.leads if one.row.unit == COST and one.bound), None)
-
-
-def _one(whole: Headline[Row]) -> str:
-    """`a decode step`."""
-    return f"a {within(whole.said)}"
-
-
-def _plain(page: Page, row: int) -> str:
-    """The label of a part without the step's."""
-    return str(page.filled[row, layout.SOURCE][3])
 
 
 def write_costs(writer: LineWriter, each: Lines, at: int) -> int:

@@ -88,7 +88,9 @@ class _Latest:
         self._told(number, "the latest", self._number_in_words(place, measured, digits))
         self._told(times, "beside what was expected", self._times(measured, expected, digits))
         self.writer.close(range(counts.start, said))
-        self.writer.texts(said, LABEL if self._is_first else f"{self._sheet}: {LABEL.lower()}",
+        label = f"{self._sheet}: {LABEL.lower()}" if LABEL in self.writer.labels else LABEL
+        self.writer.labels.add(LABEL)
+        self.writer.texts(said, label,
                           f"{self.lines.template}.runs.said", "the latest beside what was expected then: "
                           "planner record, planner ingest", "plan_aside_label")  # fmt: skip
         self.writer.page.leads(said, self.table.page.name, self.table.title_row)
@@ -116,10 +118,6 @@ class _Latest:
     @property
     def _sheet(self) -> str:
         return self.lines.sheet.page.name
-
-    @property
-    def _is_first(self) -> bool:
-        return LABEL not in self.writer.labels and not self.writer.labels.add(LABEL)  # type: ignore[func-returns-value]
 
     def _number(self, at: int, label: str, formula: str) -> None:
         self._line(at, label, "1", formula, "plan_formula", SAID)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipInfo
 
@@ -253,20 +253,10 @@ def _chart(xml: bytes) -> bytes:
     return written(root)
 
 
-def _workbook(xml: bytes) -> bytes:
-    """Of the titles that each printed page repeats the columns before the rows."""
-    return _TITLES.sub(rb"\1\3,\2<", xml)
-
-
-def _worksheet(xml: bytes) -> bytes:
-    """No headers and footers without a text."""
-    return _NO_TEXT.sub(b"", xml)
-
-
 _MENDED: dict[str, Callable[[bytes], bytes]] = {
     "xl/styles": _styles,
     "xl/drawings/drawing": _drawing,
     "xl/charts/chart": _chart,
-    "xl/workbook": _workbook,
-    "xl/worksheets/sheet": _worksheet,
+    "xl/workbook": partial(_TITLES.sub, rb"\1\3,\2<"),  # of the titles of each printed page the columns before the rows
+    "xl/worksheets/sheet": partial(_NO_TEXT.sub, b""),  # no headers and footers without a text
 }
