@@ -9,6 +9,8 @@ from functools import cached_property
 
 from planner.book.plan import Entry, Plan, Quantity, Scenario
 from planner.catalog import only_on
+from planner.compare.comparison_sheet import ComparisonSheet, find
+from planner.errors import UserError
 from planner.report.contents import Figure, FigureColumn, FigureRow, FigureTable
 from planner.spoken import shown, spoken
 from planner.xlsx.address import Spot, coordinates
@@ -42,10 +44,22 @@ class CellFigures:
 
         Only those that then have the `others` as well.
         """
-        everywhere = {row: quantity for table in reversed(self.tables) for row, quantity in table.items()}
         for table in self.tables:
-            if name in table and all(other in everywhere for other in others):
-                yield {**everywhere, **table}
+            if name in table and self._everywhere.keys() >= {*others}:
+                yield {**self._everywhere, **table}
+
+    @cached_property
+    def _everywhere(self) -> dict[str, Quantity]:
+        """The first row of each name."""
+        return {row: quantity for table in reversed(self.tables) for row, quantity in table.items()}
+
+    @cached_property
+    def comparison(self) -> ComparisonSheet | None:
+        """The sheet Comparison; None in a workbook without one."""
+        try:
+            return find(self.plan.book.package, self.plan.book.parsed)
+        except UserError:
+            return None
 
     @cached_property
     def _counted(self) -> dict[tuple[str, str], bool]:

@@ -7,9 +7,7 @@ from itertools import count, takewhile
 
 from planner.book.added import added
 from planner.book.sheet import Sheet
-from planner.compare.comparison_sheet import find
 from planner.compare.runs_table import Run, read
-from planner.errors import UserError
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.expectation import OF_RUNS
@@ -51,18 +49,9 @@ def tables(cells: CellFigures) -> tuple[FigureTable, ...]:
     return *_runs(cells), *_profile(cells)
 
 
-def _recorded(cells: CellFigures) -> tuple[str, list[Run]]:
-    """The sheet of the table of runs, and the runs; none in a workbook without a Comparison."""
-    try:
-        sheet = find(cells.plan.book.package, cells.plan.book.parsed)
-    except UserError:
-        return "", []
-    return sheet.name, read(sheet)
-
-
 def _runs(cells: CellFigures) -> Iterator[FigureTable]:
-    sheet, runs = _recorded(cells)
-    if rows := tuple(tuple(_figures(run, sheet)) for run in runs):
+    sheet = cells.comparison
+    if sheet and (rows := tuple(tuple(_figures(run, sheet.name)) for run in read(sheet))):
         yield FigureTable(COLUMNS, rows, title=RUNS)
 
 
@@ -120,7 +109,7 @@ def _figures(run: Run, sheet: str) -> Iterator[Figure]:
 
 def pictures(cells: CellFigures, tables: Sequence[FigureTable]) -> Iterator[Picture]:
     """The picture of runs over what was expected of them on their day; the first of `tables` has their numbers."""
-    _, found = _recorded(cells)
+    found = read(cells.comparison) if cells.comparison else []
     drawn = [run for run in found if run.expected and run.measured > 0][-MOST:]
     if drawn and tables:
         alt = f"{TITLE}. " + " ".join(f"{_said(run)}." for run in drawn)
