@@ -13,10 +13,10 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from planner.errors import Place, UserError
 from planner.regularfile import SMALL, read_bytes
@@ -25,6 +25,9 @@ from planner.report.contents import CheckResult, Figure, FigureTable, ReportData
 from planner.report.expectation import OF_RUNS
 from planner.report.exports import plain
 from planner.report.svg import Drawing
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 PAGES = Path(__file__).parent / "pages"
 _SAID = "variable_begin", "block_begin"  # how what a page says of a report begins, as Jinja calls it
@@ -49,14 +52,9 @@ def rendered(
     Raises UserError with file and line where it can't be read or filled.
     """
     import jinja2
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     data = b"" if template is None else read_bytes(template, "a Jinja page", SMALL)
-    folders = [PAGES] if template is None else [template.resolve().parent, PAGES]
-    environment = ImmutableSandboxedEnvironment(
-        loader=jinja2.ChoiceLoader([jinja2.FileSystemLoader(folder) for folder in folders]),
-        autoescape=escapes, undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
+    environment = _environment(None if template is None else template.resolve().parent, escapes=escapes)
     environment.filters |= dict(filters)
     wanted = template.name if template is not None else name
     try:
@@ -73,6 +71,18 @@ def rendered(
         if template is None:
             raise
         raise UserError(f"{error}", place=Place(template, _line(error, template))) from error
+
+
+@cache
+def _environment(folder: Path | None, *, escapes: bool) -> Environment:
+    """Where pages are found, those of a folder before ours, and kept as they were compiled."""
+    import jinja2
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    return ImmutableSandboxedEnvironment(
+        loader=jinja2.FileSystemLoader([folder, PAGES] if folder else [PAGES]), autoescape=escapes,
+        undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
 
 
 def _line(error: BaseException, template: Path) -> int | None:

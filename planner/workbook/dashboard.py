@@ -198,12 +198,8 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
     """
     if not each.cost or not each.fits or not problem(each.template):
         return at
-    sheet, columns = each.sheet, writer.plan.columns
+    sheet, over = each.sheet, writer.plan.columns.over
     key, passes, cost, cheaper, best, least, beside = range(at, at + 7)
-
-    def over(row: int) -> str:
-        return columns.across("", row).removeprefix("!")
-
     asked = "&".join(f'" "&{sheet.here(name)}' for name in problem(each.template) if name in sheet.template.by_name)
     same = f"{over(key)}={HERE}{key}"
     times = f'FIXED({HERE}{cost}/{HERE}{least},2)&"x the cheapest\'s cost"'
@@ -233,7 +229,7 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
 def _tell_best(writer: LineWriter, beside: int, told: int) -> None:
     """Say on top of the sheet which scenario is the best; `told` is the row of what it costs in words."""
     page, columns = writer.page, writer.plan.columns
-    names, places, words = (columns.across("", row).removeprefix("!") for row in (layout.TITLE_ROW, beside, told))
+    names, places, words = (columns.over(row) for row in (layout.TITLE_ROW, beside, told))
     found = f'MATCH("{BEST}",{places},0)'
     best = f'IFERROR("{BEST}: "&INDEX({names},1,{found})&", "&INDEX({words},1,{found}),"")'
     page.put(1, layout.FIRST_SCENARIO, Live(best), "plan_text", "@")

@@ -6,7 +6,7 @@ each scenario; `planner scenario add` widens them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 
@@ -32,7 +32,7 @@ from planner.workbook.sweep_sheet import WHOLES, Sweeps, SweepTable
 from planner.workbook.verdict import COST, Verdict
 from planner.xlsx.grid import HERE
 
-PER_LINE, PLACES = 2, 2  # two charts stand side by side, each as wide as two that compare scenarios
+PLACES = 2  # of a chart of the chosen scenario, which is as wide as two that compare scenarios
 PER_PAGE = 2  # lines of charts of a printed page
 LIMITS = {"memory": "capacity", "time": "limit"}  # what the bars of a chart are held against, as a line
 LIMIT = "B42318"
@@ -51,13 +51,10 @@ class DashboardCharts:
 
     def draw(self, page: Page, at: int) -> int:
         """Draw all charts in two columns from a row on; returns the row below them."""
-        drawn = 0
-        for drawn, chart in enumerate(self._charts(), start=1):
-            down, right = divmod(drawn - 1, PER_LINE)
-            if right == 0 and down % PER_PAGE:  # the first line stands below the choices
-                page.sheet.row_breaks.append(Break(id=at + down * charts.LINE_ROWS - 1))
-            page.sheet.add_chart(chart, charts.placed(page, at, down, right * PLACES, PLACES))
-        return at + charts.LINE_ROWS * -(-drawn // PER_LINE)
+        lines = _laid(page, at, ((chart, PLACES) for chart in self._charts()))
+        for down in range(1, lines, PER_PAGE):  # the first line stands below the choices
+            page.sheet.row_breaks.append(Break(id=at + down * charts.LINE_ROWS - 1))
+        return at + charts.LINE_ROWS * lines
 
     def _charts(self) -> Iterator[ChartBase]:
         if self.parts is not None:
@@ -134,13 +131,18 @@ def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict, at: int) -
         return at
     page.sheet.row_breaks.append(Break(id=at - 1))
     page.section(at, "The scenarios beside each other", plan.columns.last_filled)
-    down = right = 0
+    return at + 1 + charts.LINE_ROWS * _laid(page, at + 1, found)
+
+
+def _laid(page: Page, at: int, found: Iterable[tuple[ChartBase, int]]) -> int:
+    """Lay charts, each with the places that it takes, in lines from row `at` on; how many lines there are."""
+    down, right = 0, charts.ABREAST
     for chart, places in found:
         if right + places > charts.ABREAST:
             down, right = down + 1, 0
-        page.sheet.add_chart(chart, charts.placed(page, at + 1, down, right, places))
+        page.sheet.add_chart(chart, charts.placed(page, at, down - 1, right, places))
         right += places
-    return at + 1 + charts.LINE_ROWS * (down + 1)
+    return down
 
 
 def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iterator[tuple[BarChart, int]]:

@@ -153,9 +153,7 @@ class _Writer:
 
     def _time(self, row: int) -> str:
         """The number of a line above in the column of the scenario that is shown."""
-        columns = self.plan.columns
-        first, last = (column_letters(column) for column in (layout.FIRST_SCENARIO, columns.last))
-        return in_row(f"${first}${row}:${last}${row}", self.index)
+        return in_row(self.plan.columns.over(row), self.index)
 
     def _of_workload(self, texts: Sequence[str]) -> str:
         return meant(self.meant, [each.template for each in self.told], texts)

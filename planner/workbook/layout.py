@@ -57,9 +57,13 @@ class ScenarioColumns:
         """The scenario columns of some rows, sized ahead: `F9:AC40`."""
         return f"{address(top, FIRST_SCENARIO)}:{address(bottom, self.last)}"
 
+    def over(self, row: int) -> str:
+        """The scenario columns of one row of the same sheet, sized ahead: `$F$4:$AC$4`."""
+        return f"${column_letters(FIRST_SCENARIO)}${row}:${column_letters(self.last)}${row}"
+
     def across(self, sheet: str, row: int) -> str:
-        """The range over a row's scenario columns, sized ahead: `Inputs!$F$4:$AC$4`."""
-        return f"{sheet}!${column_letters(FIRST_SCENARIO)}${row}:${column_letters(self.last)}${row}"
+        """The same of another sheet: `Inputs!$F$4:$AC$4`."""
+        return f"{sheet}!{self.over(row)}"
 
 
 def sheet_name(template: str) -> str:
