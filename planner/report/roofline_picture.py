@@ -102,11 +102,15 @@ def _roofs(cells: CellFigures) -> list[Roof]:
     for index, each in enumerate(cells.plan.scenarios):
         found[cells.of(peak, each.key).number, cells.of(bandwidth, each.key).number].append((index, each))
     return [
-        Roof(of[0][0], " and ".join(dict.fromkeys(each.hardware or each.name or each.id for _, each in of)), *numbers,
-             len(of) > 1)
+        Roof(of[0][0], _roof_name([each for _, each in of]), *numbers, len(of) > 1)
         for numbers, of in found.items()
         if min(numbers) > 0
-    ]  # fmt: skip
+    ]
+
+
+def _roof_name(of: Sequence[Scenario]) -> str:
+    """The chips of the scenarios below it; of one scenario without a chip its name."""
+    return " and ".join(dict.fromkeys(each.hardware or each.name or each.id for each in of))
 
 
 def _picture(
