@@ -100,6 +100,11 @@ def shown(value: object, unit: str, figures: int = SHOWN) -> str:
     return f"{number}\N{NO-BREAK SPACE}{suffix}" if suffix else number
 
 
+def printed(value: object, unit: str) -> str:
+    """The same for a terminal or a cell: with plain blanks."""
+    return shown(value, unit).replace("\N{NO-BREAK SPACE}", " ")
+
+
 def apart(one: float, other: float, unit: str) -> tuple[str, str]:
     """Two numbers as `shown` has them, with as many digits as it takes to tell them apart where they differ."""
     for figures in range(SHOWN, MOST + 1):

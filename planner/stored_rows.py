@@ -76,7 +76,7 @@ class Record:
 
 def completed(kind: Kind, cells: Mapping[str, str], path: Path) -> dict[str, Value]:
     """The row of a file that has these cells alone, complete. Raises UserError for a row that can't be."""
-    text = _line(cells) + "\n" + _line(cells.values()) + "\n"
+    text = csvfile.written([cells, cells.values()])
     reader = Reader(csvfile.Sheet(path, tuple(cells), text.encode(), ""), kind.fields, kind.laws)
     try:
         ((_, start, _),) = reader.read()
@@ -165,9 +165,7 @@ def _records(lines: Sequence[str]) -> list[Record]:
 
 
 def _line(cells: Iterable[str]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="").writerow(list(cells))
-    return stream.getvalue()
+    return csvfile.written([cells]).removesuffix("\n")
 
 
 def _check(kind: Kind, written: Path, identifier: str) -> None:

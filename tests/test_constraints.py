@@ -17,7 +17,7 @@ from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.headlines import bounds
 from planner.formulas.lookups import facts
 from planner.formulas.template import Template
-from planner.workbook.formula_texts import LEVEL, Ranking
+from planner.workbook.constraints_sheet import LEVEL, Ranking
 from planner.xlsx.cellvalue import CellError
 from tests.workbooks import by_name, cached, write_plan
 

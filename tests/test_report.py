@@ -13,9 +13,9 @@ import pytest
 from planner.errors import UserError
 from planner.recalc.inmemory import stripped
 from planner.report.contents import ReportData
+from planner.report.documents import html, markdown
 from planner.report.exports import as_csv, as_json
 from planner.report.gather import gather
-from planner.report.jinja_pages import html, markdown
 from planner.spoken import shown
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from planner.report.documents import html, pdf
 from planner.report.gather import gather
-from planner.report.jinja_pages import html
-from planner.report.pdf import pdf
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.reports import Page, agrees, default_workbook, hostile_workbook
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from planner.cli import group
 from planner.report.contents import ReportData
+from planner.report.documents import html
 from planner.report.gather import gather
-from planner.report.jinja_pages import html
 from planner.report.write import FORMATS, made, write
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of

@@ -12,7 +12,7 @@ import planner
 from planner.errors import UserError
 from planner.report.bar_chart import PARTS
 from planner.report.contents import FigureTable, Picture
-from planner.report.jinja_pages import page
+from planner.report.documents import page
 from planner.report.svg import PALETTE, Drawing
 from planner.report.write import alone, write, written_beside
 from planner.xlsx.atomic import write_atomically

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from planner.report import svg
 from planner.report.bar_chart import PARTS
 from planner.report.contents import ReportData, cleaned
+from planner.report.documents import escaped, html, markdown, page
 from planner.report.exports import as_csv, as_text
-from planner.report.jinja_pages import escaped, html, markdown, page
 from tests.reports import FOREIGN, FORMULA, HOSTILE, Page, hostile_workbook, reported
 
 STARTS = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")

@@ -13,9 +13,9 @@ from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
 from planner.report.contents import ReportData
+from planner.report.documents import html, markdown
 from planner.report.exports import as_csv
 from planner.report.gather import gather
-from planner.report.jinja_pages import html, markdown
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from tests.reports import default_workbook, hostile_workbook, reported

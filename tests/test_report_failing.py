@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from planner.cli import group
 from planner.report.contents import CheckResult
+from planner.report.documents import html, markdown
 from planner.report.gather import gather
-from planner.report.jinja_pages import html, markdown
 from planner.spoken import apart
 from tests.workbooks import write_plan, write_small
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from planner import cli, progress, regularfile
 from planner.errors import UserError
-from planner.report.jinja_pages import rendered
+from planner.report.documents import rendered
 from planner.xlsx import atomic
 from planner.xlsx.atomic import locked, write_atomically
 

@@ -23,7 +23,7 @@ from planner.formulas.evaluation import Facts, evaluate
 from planner.formulas.lookups import facts
 from planner.recalc import recalculate
 from planner.teaching import problems
-from planner.teaching.block import FORMULA, GIVEN, NAME, UNIT, VALUE
+from planner.teaching.chapter import FORMULA, GIVEN, NAME, UNIT, VALUE
 from planner.teaching.lesson import (
     AGREES,
     FIRST_ROW,

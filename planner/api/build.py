@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planner import csvfile, progress
+from planner.api import warned
 from planner.api.calc import File, databases_of, files_of
-from planner.api.warned import warned
 from planner.collector import still
 from planner.regularfile import refuse_existing, refuse_other
 from planner.workbook import book

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from planner import progress
-from planner.api.warned import warned
+from planner.api import warned
 from planner.catalog import Value
 from planner.catalog.calibrations import calibration_origins
 from planner.catalog.databases import Databases
@@ -87,14 +87,12 @@ def plan_of(template: str | Path, model: str | None, hardware: str | None, files
     return _plan(str(template), model, hardware, files)
 
 
+_template = lru_cache(maxsize=KEPT)(library.load)
+
+
 @lru_cache(maxsize=KEPT)
 def _plan(template: str, model: str | None, hardware: str | None, files: Files) -> Plan:
     return Plan.of(_template(template), model, hardware, databases_of(files))
-
-
-@lru_cache(maxsize=KEPT)
-def _template(name: str) -> Template:
-    return library.load(name)
 
 
 @lru_cache(maxsize=4)

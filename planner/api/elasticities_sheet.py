@@ -10,7 +10,7 @@ from openpyxl.chart.shapes import GraphicalProperties
 
 from planner.collector import still
 from planner.formulas.sensitivity import Elasticity, Sensitivity, Tried
-from planner.spoken import few, shown
+from planner.spoken import few, printed
 from planner.workbook import charts
 from planner.workbook.added_sheet import FIRST_ROW, put
 from planner.workbook.cell_styles import row_format
@@ -54,7 +54,7 @@ def _fill(page: Page, told: Mapping[str, Sensitivity]) -> None:
 
 def _block(page: Page, at: int, scenario: str, found: Sensitivity) -> int:
     """The table of a scenario, its chart beside it; returns the row below."""
-    value = shown(found.value, found.row.unit).replace("\N{NO-BREAK SPACE}", " ")
+    value = printed(found.value, found.row.unit)
     page.section(at, f"{scenario}: {within(found.row.label)} ({found.row.name}), {value}", len(TITLES))
     page.header(TITLES, at + 1, right=RIGHT)
     row = at + 1

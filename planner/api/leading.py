@@ -17,7 +17,7 @@ from planner.formulas.explanation import missing, reasons
 from planner.formulas.headlines import Headline, fit, headlines, leading
 from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
-from planner.spoken import PERCENT, between, percent, shown, spoken
+from planner.spoken import PERCENT, between, percent, printed, spoken
 from planner.validation.nearest import Nearest, nearest
 
 TITLES = ["", "expected", "80 % of published runs", "bound"]
@@ -89,7 +89,7 @@ def _results(results: Results, model: str | None, hardware: str | None) -> list[
 def _said(results: Results, row: Row) -> str:
     """A row's value in the unit that people speak."""
     unit = PERCENT if row.display == PERCENT else row.unit
-    return shown(results.value(row.name), unit).replace("\N{NO-BREAK SPACE}", " ")
+    return printed(results.value(row.name), unit)
 
 
 def _lacking(results: Results, rows: Sequence[Row]) -> list[str]:

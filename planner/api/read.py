@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planner.api.warned import warned
+from planner.api import warned
 from planner.book.plan import Plan
 from planner.book.reading import read_plan
 from planner.compare.comparison_sheet import IDENTITY, RESULTS, find

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from planner.api import warned
 from planner.api.calc import File, Setting, databases_of, files_of, texts
-from planner.api.warned import warned
 from planner.errors import UserError
 from planner.search import scenarios
 from planner.search.optimum import objectives_of, optimum

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planner import csvfile, progress, table
+from planner.api import warned
 from planner.api.calc import File, Plan, Setting, files_of, plan_of, texts
-from planner.api.warned import warned
 from planner.catalog import Value
 from planner.errors import Place, UserError
 from planner.formulas.input_values import values
 from planner.formulas.sensitivity import Elasticity, Sensitivity, Tried, default_row
 from planner.formulas.sensitivity import sensitivity as elasticities
-from planner.spoken import few, shown
+from planner.spoken import few, printed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -98,11 +98,11 @@ def _frame(told: Mapping[str, Sensitivity]) -> DataFrame:
 def lines(found: Sensitivity, top: int = 0) -> list[str]:
     """The largest elasticities as a table with a bar for each side, and what is left out; a `top` of 0 has them all."""
     told = found.elasticities[: top or None]
-    value = _value(found.value, found.row.unit)
+    value = printed(found.value, found.row.unit)
     said = [f"Elasticities of {found.row.name} ({found.row.label}), {value}: its % for each % of a quantity"]
     body = [
         [
-            each.row.name, _value(each.value, each.row.unit), _slope(each.down), _slope(each.up),
+            each.row.name, printed(each.value, each.row.unit), _slope(each.down), _slope(each.up),
             _bar(each, found.scale), each.note,
         ]
         for each in told
@@ -114,10 +114,6 @@ def lines(found: Sensitivity, top: int = 0) -> list[str]:
     if found.left_out:
         said += ["", "Left out", *(f"  {why}: {few(names)}" for why, names in found.left_out.items())]
     return said
-
-
-def _value(value: float, unit: str) -> str:
-    return shown(value, unit).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _slope(tried: Tried | None) -> str:

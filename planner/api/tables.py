@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from planner.api import warned
 from planner.api.calc import File, databases_of, files_of
-from planner.api.warned import warned
 from planner.catalog import Table
 
 if TYPE_CHECKING:

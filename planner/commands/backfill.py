@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from planner.commands.options import PATH
+from planner.commands.options import PATH, say
 
 
 @click.command("backfill")
@@ -21,7 +21,4 @@ def command(file: Path, measurements: Path) -> None:
     from planner.compare.checked_measurements import checked_measurements
     from planner.compare.landing import backfill
 
-    first, *others = backfill(file, checked_measurements(measurements)).lines()
-    click.echo(f"{file}: {first}")
-    for line in others:
-        click.echo(f"  {line}")
+    say(file, backfill(file, checked_measurements(measurements)).lines())

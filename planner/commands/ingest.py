@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from planner.commands.options import PATH
+from planner.commands.options import PATH, say
 
 
 @click.command("ingest")
@@ -46,7 +46,4 @@ def command(
     if into is not None:
         from planner.ingest.into_workbook import land
 
-        first, *others = land(into, found, scenario, row, note).lines
-        click.echo(f"{into}: {first}")
-        for line in others:
-            click.echo(f"  {line}")
+        say(into, land(into, found, scenario, row, note).lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from itertools import pairwise
 from pathlib import Path
@@ -50,6 +50,12 @@ def _once(_: click.Context, option: click.Parameter, paths: tuple[Path, ...]) ->
 _own = partial(click.option, type=PATH, multiple=True, callback=_once)
 hardware_csv = _own("--hardware-csv", help="Add your own accelerators from this CSV.")
 """A user's own chips."""
+
+
+def say(file: Path, lines: Iterable[str]) -> None:
+    """Print what became of a file: the first line beside its name, the others below it."""
+    for at, line in enumerate(lines):
+        click.echo(f"  {line}" if at else f"{file}: {line}")
 
 
 def settings(command: Command) -> Command:

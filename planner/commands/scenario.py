@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
-from planner.commands.options import PATH, Greedy, repeatable, settings
+from planner.commands.options import PATH, Greedy, repeatable, say, settings
 
 
 @click.group("scenario")
@@ -57,9 +57,9 @@ def add(
     request = Request(name, model, hardware, parsed(settings), like, keep_overrides, workload, templates)
     added, backup = add_to_file(file, request)
     meant = f", for {added.workload}" if added.workload else ""
-    click.echo(f"{file}: added {added.id} in {told(added.columns)}, like {added.like}{meant}.")
+    done = f"added {added.id} in {told(added.columns)}, like {added.like}{meant}."
     remarks = added.remarks + (lines(added.updated, 4)[1:] if added.updated else [])
-    _say(remarks, added.recalculated.note if added.recalculated else "", backup)
+    say(file, _told(done, remarks, added.recalculated.note if added.recalculated else "", backup))
 
 
 @command.command("rename")
@@ -71,8 +71,8 @@ def rename(file: Path, scenario: str, name: str) -> None:
     from planner.scenario.rename import rename_in_file
 
     identifier, recalculated = rename_in_file(file, scenario, name)
-    click.echo(f"{file}: {identifier} is shown as {name.strip() or 'its model and chip'}.")
-    _say([], recalculated.note)
+    done = f"{identifier} is shown as {name.strip() or 'its model and chip'}."
+    say(file, _told(done, [], recalculated.note))
 
 
 @command.command("remove")
@@ -88,12 +88,10 @@ def remove(file: Path, scenario: str) -> None:
     from planner.scenario.which import told
 
     removed, backup = remove_from_file(file, scenario)
-    click.echo(f"{file}: removed {removed.id}, {told(removed.columns)}.")
-    _say(removed.remarks, removed.recalculated.note, backup)
+    done = f"removed {removed.id}, {told(removed.columns)}."
+    say(file, _told(done, removed.remarks, removed.recalculated.note, backup))
 
 
-def _say(remarks: Iterable[str], note: str, backup: Path | None = None) -> None:
-    """What a person should know of it, line by line."""
-    for line in (*remarks, note, f"The file as it was: {backup}" if backup else ""):
-        if line:
-            click.echo(f"  {line}")
+def _told(done: str, remarks: Iterable[str], note: str, backup: Path | None = None) -> Iterator[str]:
+    """What was done, and what a person should know of it, line by line."""
+    return filter(None, (done, *remarks, note, f"The file as it was: {backup}" if backup else ""))

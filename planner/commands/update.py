@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from planner.commands import options
-from planner.commands.options import PATH, Greedy, repeatable
+from planner.commands.options import PATH, Greedy, repeatable, say
 
 if TYPE_CHECKING:
     from planner.catalog.databases import Databases
@@ -37,9 +37,5 @@ def command(
     if output is not None and output.exists():
         raise UserError("the file exists", place=Place(output), remedy="choose another with -o")
     updated, backup = update_file(file, templates, databases, output)
-    first, *others = lines(updated, None if in_full else 4)
-    click.echo(f"{output or file}: {first}")
-    for line in others:
-        click.echo(f"  {line}")
-    if backup is not None:
-        click.echo(f"  The file as it was: {backup}")
+    kept = [] if backup is None else [f"The file as it was: {backup}"]
+    say(output or file, [*lines(updated, None if in_full else 4), *kept])

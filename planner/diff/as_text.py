@@ -15,7 +15,7 @@ from planner.diff.differences import (
     OutcomeChange,
     Structure,
 )
-from planner.spoken import EXACT, shown
+from planner.spoken import EXACT, printed
 from planner.xlsx.cellvalue import CellError, Value, plain
 
 MOST = 40
@@ -38,7 +38,7 @@ def number(value: Value, unit: str = "", *, exact: bool = False) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return "N/A" if value == CellError("#N/A") else str(value)
     if not exact:
-        return shown(value, unit).replace("\N{NO-BREAK SPACE}", " ")
+        return printed(value, unit)
     text = f"{value:,.0f}" if value == int(value) and abs(value) < EXACT else repr(float(value))
     return f"{text} {unit}" if unit and unit not in ("1", "text") else text
 

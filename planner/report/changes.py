@@ -14,7 +14,7 @@ import numpy as np
 from planner.formulas.evaluation import Results
 from planner.formulas.headlines import levers
 from planner.report.expectation import Planned
-from planner.report.replay import Replay, replayed
+from planner.report.replay import Replay
 from planner.spoken import percent, shown
 
 DOUBLINGS = 12  # of a lever at most, or halvings
@@ -41,7 +41,7 @@ class Change(NamedTuple):
 def changes(plan: Planned, key: str) -> tuple[str, ...]:
     """What to change, in words; none where the workbook isn't what its template says, or the template has no lever."""
     names = levers(plan.template)
-    replay = replayed(plan.template, plan.rows, key, [each.row.name for each in plan.headlines]) if names else None
+    replay = plan.replay(key) if names else None
     if replay is None:
         return ()
     unknown = {
@@ -74,8 +74,9 @@ def _moved(plan: Planned, replay: Replay, name: str, own: Results) -> Iterator[C
     with np.errstate(all="ignore"):  # an edit can make a headline 0
         ratios = {each.label: np.broadcast_to(found[each.row.name] / own[each.row.name], len(steps)) for each in told}
     cost = next((each.label for each in told if each.unit == MONEY), "")
+    holds = _hold(replay, found, len(steps))
     for at, step in enumerate(steps):
-        if _hold(replay, found, len(steps))[at]:
+        if holds[at]:
             effects = {label: float(ratio[at]) - 1 for label, ratio in ratios.items()}
             words = f"{row.label} {shown(now, '1')} → {shown(now * 2.0**step, '1')}"
             yield Change(words, step, effects, cost)

@@ -28,6 +28,11 @@ class Figure:
     why: str = ""
     is_derived: bool = False
 
+    @classmethod
+    def of_text(cls, words: str, cell: str = "", why: str = "") -> Figure:
+        """A text, which says itself."""
+        return cls(words, "text", words, cell, why)
+
     @property
     def is_missing(self) -> bool:
         """Whether there is nothing to show."""

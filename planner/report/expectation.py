@@ -6,8 +6,8 @@ Everything is read from the calculation sheets by the names of their rows, where
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 from planner.book.plan import Quantity, Scenario
 from planner.catalog import Value
@@ -15,6 +15,7 @@ from planner.formulas import expected, library
 from planner.formulas.headlines import Headline, leaders, leading, memory_check
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable
 from planner.report.figures import CellFigures, as_said
+from planner.report.replay import Replay, replayed, shipped
 from planner.validation.nearest import Nearest, NearRun, PublishedRuns, published_runs
 
 RUNS = "published_runs.csv"
@@ -30,6 +31,8 @@ class Planned:
     rows: Mapping[str, Quantity]
     meant: tuple[tuple[int, Scenario], ...]
     cells: CellFigures
+    _nearest: dict[str, Nearest | None] = field(default_factory=dict, repr=False)  # what `near` has found
+    _replayed: dict[str, Replay | None] = field(default_factory=dict, repr=False)
 
     @property
     def sheet(self) -> str:
@@ -49,11 +52,12 @@ class Planned:
         """Whether it plans what a scenario is meant for, with its memory, and not a part of it such as a collective."""
         return bool(memory_check(self.template))
 
-    @cached_property
-    def runs(self) -> PublishedRuns | None:
-        """The published runs of the template; None where there are none."""
-        with library.one_reading():
-            return published_runs(library.load(self.template))
+    def replay(self, key: str) -> Replay | None:
+        """The template at a scenario's inputs; None where it doesn't give the workbook's headlines."""
+        if key not in self._replayed:
+            proof = [each.row.name for each in self.headlines]
+            self._replayed[key] = replayed(self.template, self.rows, key, proof)
+        return self._replayed[key]
 
     def value(self, name: str, key: str) -> Value:
         """A row's number or text in a scenario; None for N/A."""
@@ -80,19 +84,21 @@ class Planned:
 
     def near(self, scenario: Scenario) -> Nearest | None:
         """The published runs nearest to a scenario."""
-        if self.runs and scenario.key not in self._nearest:
-            own = partial(self.value, key=scenario.key)
-            self._nearest[scenario.key] = self.runs.nearest(own, scenario.hardware)
-        return self._nearest.get(scenario.key)
-
-    @cached_property
-    def _nearest(self) -> dict[str, Nearest | None]:
-        """What `near` has found, by scenario."""
-        return {}
+        if scenario.key not in self._nearest:
+            own, runs = partial(self.value, key=scenario.key), _published(self.template)
+            self._nearest[scenario.key] = runs.nearest(own, scenario.hardware) if runs else None
+        return self._nearest[scenario.key]
 
     def is_ideal(self, key: str) -> bool:
         """Whether the scenario asks for its bounds."""
         return self.value("stack", key) == expected.IDEAL
+
+
+@cache
+def _published(template: str) -> PublishedRuns | None:
+    """The published runs of a template; None where there are none."""
+    with library.one_reading():
+        return published_runs(shipped(template))
 
 
 def planned(cells: CellFigures) -> list[Planned]:
@@ -109,7 +115,7 @@ def planned(cells: CellFigures) -> list[Planned]:
 
 def _includes(outer: Planned, inner: Planned) -> bool:
     """Whether a sheet's template includes another that leads too, as a fleet includes what one server does."""
-    return outer.sheet == inner.sheet and inner.template in library.load(outer.template).digests
+    return outer.sheet == inner.sheet and inner.template in shipped(outer.template).digests
 
 
 def _is_known(row: Quantity, whole: Quantity) -> bool:
@@ -136,7 +142,7 @@ def notes(plans: Sequence[Planned], scenario: Scenario) -> tuple[str, ...]:
 
 def _own(plan: Planned, key: str, name: str) -> Value:
     """A row of a plan's template; None for one that only another template of the workbook has."""
-    return plan.value(name, key=key) if name in library.load(plan.template).by_name else None
+    return plan.value(name, key=key) if name in shipped(plan.template).by_name else None
 
 
 def sure(plans: Sequence[Planned], scenario: Scenario) -> str:

@@ -70,26 +70,26 @@ def _records(report: ReportData) -> Iterator[CsvRecord]:
     for label, value in (("title", report.title), ("file", report.file), ("file SHA-256", report.file_digest),
                          ("date of the report", report.date), ("planner", report.planner),
                          *((name.lower(), value) for name, value in report.workbook.items())):  # fmt: skip
-        yield "report", "", "", label, _text(value), ""
+        yield "report", "", "", label, Figure.of_text(value), ""
     for warning in report.warnings:
-        yield "report", "", "", "note", _text(warning), ""
+        yield "report", "", "", "note", Figure.of_text(warning), ""
     for check in (*report.failed, *report.untold):
         state = "failed" if check.fails else "can't be told"
-        figure = Figure(state, "text", state, check.cell, check.why)
+        figure = Figure.of_text(state, check.cell, check.why)
         yield "checks", check.scenario, "", check.label, figure, joined(check.numbers, check.meaning)
     for typed in report.typed:
-        yield "changed by hand", typed.scenario, "", typed.label, Figure(typed.what, "text", typed.what, typed.cell), ""
+        yield "changed by hand", typed.scenario, "", typed.label, Figure.of_text(typed.what, typed.cell), ""
     for scenario in report.scenarios:
         fits = "can't be told" if scenario.fits is None else "fits" if scenario.fits else "doesn't fit"
-        yield "summary", scenario.name, "", "Fits", _text(fits), ""
+        yield "summary", scenario.name, "", "Fits", Figure.of_text(fits), ""
         for memory in scenario.memory:
             yield "summary", scenario.name, "", f"Memory needed for {memory.what}", memory.needed, ""
             yield "summary", scenario.name, "", f"Memory there for {memory.what}", memory.room, ""
         for what, bound in scenario.binds:
-            yield "summary", scenario.name, "", f"{what}: bound by", _text(bound), ""
+            yield "summary", scenario.name, "", f"{what}: bound by", Figure.of_text(bound), ""
         for label, notes in (("How sure", (scenario.sure, *scenario.notes)), ("What to change", scenario.changes)):
             for note in filter(None, notes):
-                yield "summary", scenario.name, "", label, _text(note), ""
+                yield "summary", scenario.name, "", label, Figure.of_text(note), ""
     for section in report.headlines:
         yield from _section(report, "headlines", section)
     for runs in report.near:
@@ -105,9 +105,9 @@ def _records(report: ReportData) -> Iterator[CsvRecord]:
     for section in report.assumptions:
         yield from _section(report, f"assumptions: {section.title}", section)
     for source in report.sources:
-        yield "provenance", "", "", source.what, _text(source.detail), source.kind
+        yield "provenance", "", "", source.what, Figure.of_text(source.detail), source.kind
     for where, note in report.notes:
-        yield "notes", "", "", where, Figure(note, "text", note, where), ""
+        yield "notes", "", "", where, Figure.of_text(note, where), ""
 
 
 def _section(report: ReportData, title: str, section: Section) -> Iterator[CsvRecord]:
@@ -135,7 +135,7 @@ def _search(title: str, table: FigureTable) -> Iterator[CsvRecord]:
     """What was asked, then each number of the plans that were found, by the number of the plan."""
     for note in table.notes:
         label, _, text = note.partition(": ")
-        yield title, "", "", label, _text(text.removesuffix(".")), ""
+        yield title, "", "", label, Figure.of_text(text.removesuffix(".")), ""
     for number, row in enumerate(table.rows, start=1):
         scenario = next((each.text for column, each in zip(table.columns, row, strict=True)
                          if column.name == "scenario_id"), "")  # fmt: skip
@@ -149,7 +149,3 @@ def _table(title: str, table: FigureTable, scenario: str) -> Iterator[CsvRecord]
     for row in table.rows:
         for column, figure in list(zip(table.columns, row, strict=True))[1:]:
             yield title, scenario, column.name, f"{row[0].text}: {column.label}", figure, ""
-
-
-def _text(words: str) -> Figure:
-    return Figure(words, "text", words)

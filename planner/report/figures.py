@@ -9,6 +9,8 @@ from functools import cached_property
 
 from planner.book.plan import Entry, Plan, Quantity, Scenario
 from planner.catalog import only_on
+from planner.compare.comparison_sheet import ComparisonSheet, find
+from planner.errors import UserError
 from planner.report.contents import Figure, FigureColumn, FigureRow, FigureTable
 from planner.spoken import shown, spoken
 from planner.xlsx.address import Spot, coordinates
@@ -42,10 +44,22 @@ class CellFigures:
 
         Only those that then have the `others` as well.
         """
-        everywhere = {row: quantity for table in reversed(self.tables) for row, quantity in table.items()}
         for table in self.tables:
-            if name in table and all(other in everywhere for other in others):
-                yield {**everywhere, **table}
+            if name in table and self._everywhere.keys() >= {*others}:
+                yield {**self._everywhere, **table}
+
+    @cached_property
+    def _everywhere(self) -> dict[str, Quantity]:
+        """The first row of each name."""
+        return {row: quantity for table in reversed(self.tables) for row, quantity in table.items()}
+
+    @cached_property
+    def comparison(self) -> ComparisonSheet | None:
+        """The sheet Comparison; None in a workbook without one."""
+        try:
+            return find(self.plan.book.package, self.plan.book.parsed)
+        except UserError:
+            return None
 
     @cached_property
     def _counted(self) -> dict[tuple[str, str], bool]:
@@ -103,15 +117,26 @@ class CellFigures:
         if value == "":
             return Figure(None, unit, "", str(spot))
         if isinstance(value, str):
-            return Figure(value, "text", value, str(spot))
+            return Figure.of_text(value, str(spot))
         number = value if isinstance(value, bool) else float(value)
         return Figure(number, unit, shown(number, unit), str(spot))
 
     def why(self, spot: Spot) -> str:
         """Why there is no number in a cell."""
         if spot not in self._why:
-            self._why[spot] = cause(self.plan, spot)
+            self._why[spot] = _cause(self, spot)
         return self._why[spot]
+
+    @cached_property
+    def _rows(self) -> dict[tuple[str, int], Quantity]:
+        """The rows of calculation sheets and of Inputs by their sheet and number."""
+        tables = (*self.plan.tables.values(), self.plan.inputs, self.plan.overrides)
+        return {(row.sheet, row.row): row for table in reversed(tables) for row in reversed(table)}
+
+    def row_of(self, spot: Spot) -> tuple[Quantity | None, str | None]:
+        """The row of a calculation sheet or of Inputs that a cell is in, and its scenario."""
+        row = self._rows.get((spot.sheet, spot.row))
+        return row, next((key for key, entry in row.cells.items() if entry.spot == spot), None) if row else None
 
     def line(self, row: Quantity, keys: Sequence[str] | None = None, note: str = "") -> FigureRow:
         """A row with its figure for each scenario, or some; blank where nothing that it is meant for reads the row."""
@@ -141,10 +166,10 @@ _LOOKED_UP = re.compile(
 _FAMILY = re.compile(r'"(\w+_)"&(\$?[A-Z]{1,3}\$?[0-9]+)')
 
 
-def cause(plan: Plan, spot: Spot) -> str:
+def _cause(cells: CellFigures, spot: Spot) -> str:
     """The reason in a sentence: what is missing, where it is missing, in which cell."""
-    first = _first(plan, spot)
-    row, key = _row_of(plan, first)
+    plan, first = cells.plan, _first(cells, spot)
+    row, key = cells.row_of(first)
     value = plan.at(*first)
     if row is not None and key is not None:
         return _said(plan, row, key, first, value)
@@ -171,24 +196,24 @@ def _looked_up_for_a_case(plan: Plan, spot: Spot) -> str:
     return f"{read} has no {column}{which} ({spot})"
 
 
-def _first(plan: Plan, spot: Spot) -> Spot:
+def _first(cells: CellFigures, spot: Spot) -> Spot:
     """The last cell on the way back from one without a number whose own references all have one."""
     seen = {spot}
     while True:
-        ahead = (read for read in _reads(plan, spot) if read not in seen)
-        missing = (read for read in ahead if isinstance(plan.at(*read), CellError))
-        found = next((read for read in missing if _is_wanted(plan, read)), None)
+        ahead = (read for read in _reads(cells.plan, spot) if read not in seen)
+        missing = (read for read in ahead if isinstance(cells.plan.at(*read), CellError))
+        found = next((read for read in missing if _is_wanted(cells, read)), None)
         if found is None:
             return spot
         seen.add(found)
         spot = found
 
 
-def _is_wanted(plan: Plan, spot: Spot) -> bool:
+def _is_wanted(cells: CellFigures, spot: Spot) -> bool:
     """Whether a cell's number is one that the scenario's choices ask for: of a way to pay, or of a network."""
-    row, key = _row_of(plan, spot)
+    row, key = cells.row_of(spot)
     setting, _, text = only_on(row.name if row else "").partition("=")
-    return not text or key is None or plan.value(setting, key) in (None, text)
+    return not text or key is None or cells.plan.value(setting, key) in (None, text)
 
 
 def _reads(plan: Plan, spot: Spot) -> Iterator[Spot]:
@@ -202,15 +227,6 @@ def _reads(plan: Plan, spot: Spot) -> Iterator[Spot]:
         for row in area.rows:
             for column in area.columns:
                 yield Spot(reference.sheet or spot.sheet, row, column)
-
-
-def _row_of(plan: Plan, spot: Spot) -> tuple[Quantity | None, str | None]:
-    """The row of a calculation sheet or of Inputs that a cell is in, and its scenario."""
-    rows = (row for table in (*plan.tables.values(), plan.inputs, plan.overrides) for row in table)
-    for row in rows:
-        if row.sheet == spot.sheet and row.row == spot.row:
-            return row, next((key for key, entry in row.cells.items() if entry.spot == spot), None)
-    return None, None
 
 
 def _said(plan: Plan, row: Quantity, key: str, spot: Spot, value: Value) -> str:

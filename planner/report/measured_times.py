@@ -6,9 +6,7 @@ import statistics
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from planner.compare.comparison_sheet import find
 from planner.compare.landing import OTHER_HARDWARE
-from planner.errors import UserError
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.figures import CellFigures
@@ -121,9 +119,7 @@ class Compared:
 
 def compared(cells: CellFigures) -> Compared | None:
     """The cases; None where the workbook has no Comparison."""
-    try:
-        sheet = find(cells.plan.book.package, cells.plan.book.parsed)
-    except UserError:
+    if (sheet := cells.comparison) is None:
         return None
     cases = []
     for row in sheet.rows:

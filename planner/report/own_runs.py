@@ -7,9 +7,7 @@ from itertools import count, takewhile
 
 from planner.book.added import added
 from planner.book.sheet import Sheet
-from planner.compare.comparison_sheet import find
 from planner.compare.runs_table import Run, read
-from planner.errors import UserError
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.expectation import OF_RUNS
@@ -51,18 +49,9 @@ def tables(cells: CellFigures) -> tuple[FigureTable, ...]:
     return *_runs(cells), *_profile(cells)
 
 
-def _recorded(cells: CellFigures) -> tuple[str, list[Run]]:
-    """The sheet of the table of runs, and the runs; none in a workbook without a Comparison."""
-    try:
-        sheet = find(cells.plan.book.package, cells.plan.book.parsed)
-    except UserError:
-        return "", []
-    return sheet.name, read(sheet)
-
-
 def _runs(cells: CellFigures) -> Iterator[FigureTable]:
-    sheet, runs = _recorded(cells)
-    if rows := tuple(tuple(_figures(run, sheet)) for run in runs):
+    sheet = cells.comparison
+    if sheet and (rows := tuple(tuple(_figures(run, sheet.name)) for run in read(sheet))):
         yield FigureTable(COLUMNS, rows, title=RUNS)
 
 
@@ -90,12 +79,12 @@ def _line(sheet: Sheet, row: int) -> Iterator[Figure]:
         value, cell = sheet.value(row, column), str(Spot(sheet.name, row, column))
         number = float(value) * size if is_number(value) else None
         said = "" if number is None else spoken(number, unit) if told else shown(number, unit)
-        missing = _text("") if column == PLANNED else Figure(None, unit, "N/A", cell, why)
+        missing = Figure.of_text("") if column == PLANNED else Figure(None, unit, "N/A", cell, why)
         numbers.append(missing if number is None else Figure(number, unit, said, cell))
-    yield _text(sheet.text(row, 1))
+    yield Figure.of_text(sheet.text(row, 1))
     yield from numbers
-    yield _text(sheet.text(row, 5))
-    yield _text(why)
+    yield Figure.of_text(sheet.text(row, 5))
+    yield Figure.of_text(why)
 
 
 def _figures(run: Run, sheet: str) -> Iterator[Figure]:
@@ -105,26 +94,22 @@ def _figures(run: Run, sheet: str) -> Iterator[Figure]:
         figure = Figure(value, unit, "N/A", sheet, "" if value is not None else "the plan had no number for it")
         return as_said(figure, run.measured)
 
-    yield _text(run.on)
-    yield _text(run.name)
-    yield _text(run.quantity)  # its numbers are said in SI, and a rate's name says what it is of
+    yield Figure.of_text(run.on)
+    yield Figure.of_text(run.name)
+    yield Figure.of_text(run.quantity)  # its numbers are said in SI, and a rate's name says what it is of
     measured, expected, low, high, bound = map(number, (run.measured, run.expected, run.low, run.high, run.bound))
     yield measured
     yield expected
-    yield _text("" if low.is_missing or high.is_missing else f"{low.text} to {high.text}")
+    yield Figure.of_text("" if low.is_missing or high.is_missing else f"{low.text} to {high.text}")
     yield bound
     ratio = run.ratio
     yield Figure(ratio, "1", "N/A" if ratio is None else shown(ratio, "1"), sheet, is_derived=True)
-    yield _text(", ".join(filter(None, (run.chip, run.stack, run.flags and f"flagged {run.flags}", run.note))))
-
-
-def _text(words: str) -> Figure:
-    return Figure(words, "text", words)
+    yield Figure.of_text(", ".join(filter(None, (run.chip, run.stack, run.flags and f"flagged {run.flags}", run.note))))
 
 
 def pictures(cells: CellFigures, tables: Sequence[FigureTable]) -> Iterator[Picture]:
     """The picture of runs over what was expected of them on their day; the first of `tables` has their numbers."""
-    _, found = _recorded(cells)
+    found = read(cells.comparison) if cells.comparison else []
     drawn = [run for run in found if run.expected and run.measured > 0][-MOST:]
     if drawn and tables:
         alt = f"{TITLE}. " + " ".join(f"{_said(run)}." for run in drawn)

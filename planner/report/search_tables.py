@@ -90,7 +90,8 @@ def _for_readers(cells: CellFigures, found: Found) -> FigureTable:
         add(columns[name], cell(name))
         if all(name + end in columns for end in RANGE):
             ends = zip(*(cell(name + end) for end in RANGE), strict=True)
-            add(FigureColumn(f"{name} range", "80 % of runs", "text"), map(_range, ends))
+            said = (" to ".join(each.text for each in pair) for pair in ends)
+            add(FigureColumn(f"{name} range", "80 % of runs", "text"), map(_words, said))
         if name + OFF in columns and any(abs(each.number) > SAME for each in cell(name + OFF)):
             add(columns[name + NOW], cell(name + NOW))
     for name in (name for name, at in found.place.items() if at >= first and name not in (*found.aims, *of_aims)):
@@ -101,10 +102,6 @@ def _for_readers(cells: CellFigures, found: Found) -> FigureTable:
 
 def _words(text: str) -> Figure:
     return Figure(text, "text", text, is_derived=True)
-
-
-def _range(ends: Sequence[Figure]) -> Figure:
-    return _words(" to ".join(each.text for each in ends))
 
 
 def _found(cells: CellFigures, sheet: Sheet) -> Found | None:

@@ -17,7 +17,6 @@ from planner.report import svg
 from planner.report.bar_chart import PARTS
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.expectation import Planned
-from planner.report.replay import replayed
 from planner.report.svg import Drawing, Scale
 from planner.spoken import rounded, shown
 
@@ -54,8 +53,7 @@ def sensitivities(plans: Sequence[Planned], name: str = "") -> list[ScenarioSens
     told = []
     for plan in plans:
         for _, scenario in plan.meant if plan.is_whole else ():
-            proof = [each.row.name for each in plan.headlines]
-            replay = replayed(plan.template, plan.rows, scenario.key, proof)
+            replay = plan.replay(scenario.key)
             if replay is None:
                 told.append(ScenarioSensitivity(scenario, plan.template, None))
             elif not name or name in replay.template.by_name:
@@ -90,11 +88,11 @@ def _picture(told: ScenarioSensitivity, found: Sensitivity) -> Picture:
 def _row(each: Elasticity) -> tuple[Figure, ...]:
     value, unit = shown(each.value, each.row.unit), each.row.unit
     return (
-        Figure(each.row.label, "text", each.row.label),
+        Figure.of_text(each.row.label),
         Figure(each.value, unit, value, is_derived=True),
         _figure(each.down),
         _figure(each.up),
-        Figure(each.note, "text", each.note),
+        Figure.of_text(each.note),
     )
 
 

@@ -22,25 +22,14 @@ ENOUGH, MOST = 3, 14  # columns of a table
 EFFICIENCY, PRICE = (row.label for row in FACTORS)
 
 
-def chosen(cells: CellFigures) -> str:
-    """The name of the scenario that is swept; blank where the sheet doesn't say."""
-    said = _chosen(cells)
-    names = {scenario.id: scenario.name or scenario.id for scenario in cells.plan.scenarios}
-    return names.get(said, said)
-
-
-def _chosen_key(cells: CellFigures) -> str | None:
-    """The key of the scenario that is chosen; None where the sheet doesn't say."""
-    said = _chosen(cells)
-    return next((scenario.key for scenario in cells.plan.scenarios if scenario.id == said), None)
-
-
-def _chosen(cells: CellFigures) -> str:
-    """The id of the scenario that is swept; blank where the sheet doesn't say."""
+def chosen(cells: CellFigures) -> tuple[str | None, str]:
+    """The key and the name of the scenario that is swept; None and what the sheet says where there is no such one."""
     sheet = cells.plan.book.designed.get(SWEEP)
     place = next((at for at in sheet.cells if sheet.text(*at) == CHOSEN), None) if sheet else None
     said = cells.plan.at(sheet.name, place[0], place[1] + 1) if sheet and place else None
-    return said if isinstance(said, str) else ""
+    identifier = said if isinstance(said, str) else ""
+    found = ((each.key, each.name or each.id) for each in cells.plan.scenarios if each.id == identifier)
+    return next(found, (None, identifier))
 
 
 def sweep_tables(cells: CellFigures) -> Iterator[FigureTable]:
@@ -48,7 +37,7 @@ def sweep_tables(cells: CellFigures) -> Iterator[FigureTable]:
 
     Values are in SI units, those of the working, though the sheet shows them in GB or days.
     """
-    sheet, key = cells.plan.book.designed.get(SWEEP), _chosen_key(cells)
+    sheet, (key, _) = cells.plan.book.designed.get(SWEEP), chosen(cells)
     for case in cells.plan.book.cases if sheet else ():
         first = case.columns[min(case.columns)]
         if case.sheet is not sheet or len(case.columns) < ENOUGH or not MACHINE_NAME.fullmatch(first):
@@ -137,7 +126,7 @@ def _column(cells: CellFigures, case: CaseTable, at: int) -> FigureColumn:
 
 def what_if_tables(cells: CellFigures) -> Iterator[FigureTable]:
     """Of each what-if of what the scenario is meant for a table; none where the workbook has no such sheet."""
-    sheet, key = cells.plan.book.designed.get(SENSITIVITY), _chosen_key(cells)
+    sheet, (key, _) = cells.plan.book.designed.get(SENSITIVITY), chosen(cells)
     for row, column in sorted(sheet.values) if sheet else ():
         if sheet and column == 1 and sheet.text(row, 1) == EFFICIENCY:
             title = sheet.text(row - 1, 1)

@@ -12,6 +12,8 @@ from planner import progress
 from planner.errors import Place, UserError
 from planner.report import svg
 from planner.report.contents import Picture, ReportData
+from planner.report.documents import html, markdown, pdf
+from planner.report.exports import as_csv, as_json
 from planner.report.gather import gather
 from planner.table import counted
 from planner.xlsx.atomic import refuse_if_unwritable, write_atomically
@@ -49,19 +51,13 @@ def write(file: Path, output: Path, template: Path | None = None) -> list[str]:
 def made(report: ReportData, output: Path, template: Path | None = None) -> tuple[bytes, str, dict[str, bytes]]:
     """The bytes of `output`, a remark for the user, and the files of a folder beside it: bytes by file name.
 
-    Only the format's own library is loaded. Raises UserError where the template isn't sound.
+    Raises UserError where the template isn't sound.
     """
     ending = output.suffix.lower()
     if ending == ".pdf":
-        from planner.report.pdf import pdf
-
         return *pdf(report, template), {}
     if ending in (".csv", ".json"):
-        from planner.report.exports import as_csv, as_json
-
         return (as_csv if ending == ".csv" else as_json)(report).encode(), "", {}
-    from planner.report.jinja_pages import html, markdown
-
     if ending != ".md":
         return html(report, template).encode(), "", {}
     links = {picture.id: link_to(output, picture) for picture in report.pictures}

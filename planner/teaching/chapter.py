@@ -1,4 +1,7 @@
-"""A chapter's sheet: its problems one below the other, each with its working; and the Constants that they all read."""
+"""A chapter's sheet: its problems one below the other, each with its working; and the Constants that they all read.
+
+A problem's block has what it gives, and every row from there to its answer as a live formula.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +11,185 @@ from dataclasses import dataclass
 from openpyxl.workbook import Workbook
 
 from planner.book.formulas_in_names import GIVEN as TYPED
+from planner.book.formulas_in_names import OR
 from planner.book.problem_book import CONSTANTS, INDEX
-from planner.formulas.template import Row
+from planner.catalog import Value
+from planner.formulas.explanation import in_names
+from planner.formulas.template import BY_ID, CALCULATED, Row
+from planner.formulas.units import parse_unit
 from planner.table import joined
-from planner.teaching import block
-from planner.teaching.block import (
-    FORMULA,
-    GIVEN,
-    LABEL,
-    NAME,
-    SOURCE,
-    TITLES,
-    UNIT,
-    VALUE,
-    BlockLine,
-    BlockLines,
-    ProblemBlock,
-)
-from planner.teaching.problems import Problem
+from planner.teaching.problems import Answer, Problem
 from planner.workbook.build_plan import shared_rows
-from planner.workbook.cell_styles import GREY, row_format
-from planner.workbook.formula_texts import DatabaseSheets
+from planner.workbook.cell_styles import ENGINEERING, GREY, RATIO, SMALL, number_format, row_format
+from planner.workbook.database_sheets import DatabaseSheets, looked_up, looked_up_by_id
 from planner.workbook.inputs_sheet import validate
+from planner.workbook.layout import or_blank, overridable
 from planner.workbook.page import Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
 
+LABEL, UNIT, NAME, GIVEN, VALUE, FORMULA, SOURCE = range(1, 8)
+TITLES = ("Quantity", "Unit", "Name", "Given", "Computed", "Formula in names", "Note and source")
+FACTOR, ANSWER = "unit_factor", "answer_in_unit"
+IDS = {"model": ("Model", "models"), "hardware": ("Chip", "hardware")}
 HEADER_ROW, A3 = 3, 8
 PURPOSE = "Blue cells are yours to change: what is below them follows. A problem's title leads back to Book."
+
+
+@dataclass(frozen=True)
+class BlockLine:
+    """A row of a block: what it says, what is typed for it, and the formula of its value as a cell's text."""
+
+    label: str
+    unit: str
+    name: str
+    names: str
+    note: str
+    formula: str
+    style: str
+    form: str
+    is_open: bool = False  # whether a value may be typed
+    given: Value = None
+    row: Row | None = None
+
+
+@dataclass(frozen=True)
+class ProblemBlock:
+    """Where a problem stands on its chapter's sheet."""
+
+    problem: Problem
+    answer: Answer
+    page: Page
+    title: int
+    top: int
+    bottom: int
+
+    @property
+    def value(self) -> str:
+        """The answer's cell, seen from another sheet."""
+        return f"{self.page.name}!{address(self.bottom, VALUE)}"
+
+
+class BlockLines:
+    """The lines of a problem's block, whose first stands in the row `top`."""
+
+    def __init__(
+        self, problem: Problem, answer: Answer, top: int, constants: Mapping[str, str], tables: DatabaseSheets
+    ) -> None:
+        self.problem, self.answer, self.constants, self.tables = problem, answer, constants, tables
+        self.at = top
+        self.places: dict[str, int] = {}
+        self.lines: list[BlockLine] = []
+        for line in self._lines():
+            self.places[line.name] = self.at
+            self.lines.append(line)
+            self.at += 1
+
+    def placed(self) -> Iterator[tuple[BlockLine, int]]:
+        """Each line with its row."""
+        return zip(self.lines, self.places.values(), strict=True)
+
+    def _lines(self) -> Iterator[BlockLine]:
+        looked = {row.kind for row in self.answer.rows if row.name not in self.answer.given}
+        for kind, chosen in (("model", self.answer.model), ("hardware", self.answer.hardware)):
+            if kind in looked:
+                yield from self._chosen(kind, chosen)
+        for row in self.answer.rows:
+            yield self._line(row)
+        if self.answer.factor is not None:
+            yield from self._in_unit(self.answer.factor)
+
+    def _chosen(self, kind: str, chosen: str | None) -> Iterator[BlockLine]:
+        """The model or the chip, and its row in the database."""
+        label, table = IDS[kind]
+        given = or_blank(address(self.at, GIVEN))
+        choose = "choose another from the list"
+        yield BlockLine(label, "text", f"{kind}_id", TYPED, choose, given, "plan_formula", "@", True, chosen)
+        matched = f"MATCH({address(self.at - 1, VALUE)},{self.tables[table].ids},0)"
+        yield BlockLine(f"Row of {self.tables[table].page.name}", "1", f"{kind}_row", f"MATCH({kind}_id,{table},0)", "",
+                   matched, "plan_formula", "0")  # fmt: skip
+
+    def _line(self, row: Row) -> BlockLine:
+        note = joined(row.note, row.source)
+        form, typed = row_format(row), address(self.at, GIVEN)
+        style = "plan_answer" if row is self.answer.output and self.answer.factor is None else "plan_formula"
+        said = (row.label, row.unit, row.name)
+        if row.name in self.answer.given or row.kind == "input":
+            is_given = row.name in self.answer.given
+            value = self.answer.given[row.name] if is_given else row.default
+            note = joined(_instead(row, is_given), note)
+            return BlockLine(*said, TYPED, note, or_blank(typed), style, form, True, value, row)
+        if row.kind == "constant":
+            return BlockLine(*said, f"Constants[{row.name}]", note, self.constants[row.name], "plan_cross", form)
+        if row.kind in ("model", "hardware"):
+            formula = overridable(typed, self._looked_up(row))
+            return BlockLine(*said, OR + in_names(row), note, formula, style, form, True, None, row)
+        if row.kind in BY_ID:
+            formula = looked_up_by_id(row, self.tables, self.reference(str(row.column[1])))
+            return BlockLine(*said, in_names(row), note, formula, style, form)
+        assert row.kind in CALCULATED
+        return BlockLine(*said, row.formula, note, row.expression.substitute(self.reference), style, form)
+
+    def _looked_up(self, row: Row) -> str:
+        selector = row.column[1]
+        matched = f"{column_letters(VALUE)}${self.places[f'{row.kind}_row']}"
+        return looked_up(row, self.tables, matched, self.reference(selector) if selector else "")
+
+    def _in_unit(self, factor: float) -> Iterator[BlockLine]:
+        """The answer in the source's unit, where that is another than the template's."""
+        output, form = self.answer.output, ENGINEERING if factor < SMALL else RATIO
+        yield BlockLine("Factor to the source's unit", "1", FACTOR, TYPED, self.problem.mapping,
+                   or_blank(address(self.at, GIVEN)), "plan_formula", form, True, factor)  # fmt: skip
+        formula = f"{self.reference(output.name)}*{self.reference(FACTOR)}"
+        yield BlockLine("Answer in the source's unit", unit_of(self.problem), ANSWER, f"{output.name}*{FACTOR}",
+                   f"the source's unit: {self.problem.unit}", formula, "plan_answer",
+                   form_of(self.problem))  # fmt: skip
+
+    def reference(self, name: str) -> str:
+        """The cell of a name in this block."""
+        return address(self.places[name], VALUE)
+
+
+def _instead(row: Row, is_given: bool) -> str:
+    """What a typed value stands for: a formula that it replaces, or the template's default."""
+    if row.kind == "input":
+        return "" if is_given or row.default is None else "the template's default"
+    return f"given in place of {in_names(row) or row.formula}"
+
+
+def unit_of(problem: Problem) -> str:
+    """The unit of a problem's answer: the template's, or by a factor the source's; 1 where that counts things."""
+    if problem.answer is not None and problem.answer.factor is None:
+        return problem.answer.output.unit
+    try:
+        parse_unit(problem.unit)
+    except ValueError:
+        return "1"
+    return problem.unit
+
+
+def form_of(problem: Problem) -> str:
+    """The number format of a problem's answer."""
+    assert problem.answer is not None, "a problem without a template has no answer"
+    if problem.answer.factor is None:
+        return row_format(problem.answer.output)
+    return RATIO if unit_of(problem) == "1" else number_format(unit_of(problem))
+
+
+def _write(page: Page, title: int, lines: BlockLines) -> ProblemBlock:
+    """Write a block's lines; `title` is the row of its title above them."""
+    for line, at in lines.placed():
+        page.put(at, LABEL, line.label, "plan_key" if line.style == "plan_answer" else "plan_label")
+        for column, text in ((UNIT, line.unit), (NAME, line.name), (SOURCE, line.note)):
+            page.put(at, column, text, "plan_text")
+        page.put(at, FORMULA, line.names, "plan_beside")
+        page.put(at, GIVEN, None, "plan_text")
+        if line.is_open:
+            page.put(at, GIVEN, "#N/A" if line.given is None and line.names == TYPED else whole_as_int(line.given),
+                     "plan_input", line.form)  # fmt: skip
+        page.put(at, VALUE, Live(line.formula), line.style, line.form)
+    return ProblemBlock(
+        lines.problem, lines.answer, page, title, min(lines.places.values()), max(lines.places.values())
+    )
 
 
 @dataclass(frozen=True)
@@ -68,7 +223,7 @@ class Chapter:
         for self._at, (text, style) in enumerate(_told(problem), start=top + 1):
             page.put(self._at, LABEL, text, style)
         lines = BlockLines(problem, problem.answer, self._at + 1, constants, tables)
-        written = block.write(page, top, lines)
+        written = _write(page, top, lines)
         for line, at in lines.placed():
             if line.is_open:
                 self._opened(line, address(at, GIVEN))
@@ -99,7 +254,7 @@ class Chapter:
         for line, cells in self._open.values():
             reference = " ".join(cells)
             if line.row is None and line.unit == "text":
-                table = block.IDS[line.name.removesuffix("_id")][1]
+                table = IDS[line.name.removesuffix("_id")][1]
                 prompt = f"Choose an id of the {table.capitalize()} sheet."
                 page.choose(reference, ranges[table], line.label, prompt)
             else:

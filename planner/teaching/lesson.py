@@ -16,9 +16,8 @@ from planner.catalog.databases import Databases
 from planner.errors import UserError
 from planner.formulas.explanation import in_names
 from planner.table import counted
-from planner.teaching import block, problems
-from planner.teaching.block import ProblemBlock
-from planner.teaching.chapter import A3, TOLERANCE, Chapter, Listed, write_constants
+from planner.teaching import chapter, problems
+from planner.teaching.chapter import A3, TOLERANCE, Chapter, Listed, ProblemBlock, form_of, unit_of, write_constants
 from planner.teaching.problems import Answer, Problem
 from planner.workbook import cell_styles, cover, database_sheets
 from planner.workbook.book import build_date, finished
@@ -61,11 +60,11 @@ def build(databases: Databases, file: Path | None = None) -> tuple[bytes, int]:
     chapters = _chapters(book, listing.answered)
     blocks = {problem.id: chapters[problem.chapter].write(problem, listing.listed(problem), constant, tables)
               for problem in listing.answered}  # fmt: skip
-    for chapter in chapters.values():
-        chapter.finish(ranges)
+    for each in chapters.values():
+        each.finish(ranges)
     listing.write(blocks, constant[TOLERANCE.name])
     pages = [listing.page, fixed, *(table.page for table in tables.values()),
-             *(chapter.page for chapter in chapters.values()), cover.write_log(book, made.date())]  # fmt: skip
+             *(each.page for each in chapters.values()), cover.write_log(book, made.date())]  # fmt: skip
     digests = _digests(found, digest, read)
     contents = _contents(pages, chapters, found)
     front = cover.write_cover(book, _front(listing), made.date(), digests, contents, listing.master)
@@ -81,7 +80,7 @@ def _chapters(book: Workbook, answered: Sequence[Problem]) -> dict[str, Chapter]
     chapters: dict[str, Chapter] = {}
     for title in dict.fromkeys(problem.chapter for problem in answered):
         name = sheet_name(title.partition(":")[0])
-        taken = {INDEX, CONSTANTS, *(chapter.page.name for chapter in chapters.values())}
+        taken = {INDEX, CONSTANTS, *(each.page.name for each in chapters.values())}
         if name in taken:
             what = f"the chapter {title!r} would be the sheet {name}, which exists"
             raise UserError(what, remedy="choose another name")
@@ -101,8 +100,8 @@ def _front(listing: Index) -> cover.Front:
 def _contents(pages: Sequence[Page], chapters: Mapping[str, Chapter], found: Sequence[Problem]) -> dict[str, str]:
     """What Cover says of each sheet."""
     counts = Counter(problem.chapter for problem in found if problem.answer)
-    said = {chapter.page.name: f"{title.partition(': ')[2]}; {counted(counts[title], 'problem')}"
-            for title, chapter in chapters.items()}  # fmt: skip
+    said = {each.page.name: f"{title.partition(': ')[2]}; {counted(counts[title], 'problem')}"
+            for title, each in chapters.items()}  # fmt: skip
     said[INDEX] = "every problem, its answer and what the source prints; filter it by chapter or template"
     return {page.name: said.get(page.name, "") for page in pages}
 
@@ -202,12 +201,12 @@ class Index:
 
     def _row(self, problem: Problem, written: ProblemBlock, at: int, tolerance: str) -> None:
         page, answer = self.page, written.answer
-        form = block.form_of(problem)
+        form = form_of(problem)
         page.put(at, PROBLEM, problem.id, "plan_link")
-        page.link(at, PROBLEM, written.page.name, address(written.title, block.LABEL))
+        page.link(at, PROBLEM, written.page.name, address(written.title, chapter.LABEL))
         texts = {CHAPTER: problem.chapter.partition(":")[0], QUESTION: problem.question,
                  TEMPLATE: answer.template.name, FORMULA: _formula(answer), GIVEN: _given(answer),
-                 UNIT: block.unit_of(problem), KNOWN: _known(problem)}  # fmt: skip
+                 UNIT: unit_of(problem), KNOWN: _known(problem)}  # fmt: skip
         self._say(at, texts)
         if problem.id in self.firsts:
             page.put(at, CHAPTER, texts[CHAPTER], "plan_key")
@@ -231,7 +230,7 @@ class Index:
         for column, text in texts.items():
             self.page.put(at, column, text, STYLES.get(column, "plan_text"))
         lines = max(len(wrap(texts.get(column, ""), int(FULL * WIDTHS[column - 1]))) for column in STYLES)
-        self.page.sheet.row_dimensions[at].height = LINE * max(lines, 1) + MARGIN
+        self.page.rows[at].height = LINE * max(lines, 1) + MARGIN
 
     def _colours(self) -> None:
         """An answer that isn't the exact one, and a printed number that rounding doesn't explain."""

@@ -7,6 +7,7 @@ ones, its charts as parts of their own. Other sheets, and the user's, stay as th
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 
 from planner.book.added import UNSIGNED, Added, added, mark
 from planner.book.sheet import Sheet
@@ -31,13 +32,9 @@ FIRST_ROW = 5  # the first row that is the writer's
 LONGEST_NAME = 31
 
 
-def _is_as_written(sheet: Added) -> bool:
-    return sheet.is_as_written
-
-
 def put(
     package: Package, kind: str, purpose: str, write: Callable[[Page], None],
-    may_replace: Callable[[Added], bool] = _is_as_written,
+    may_replace: Callable[[Added], bool] = attrgetter("is_as_written"),
 ) -> str:  # fmt: skip
     """Put a sheet of a kind, such as `Search`, into a package, in place; returns the name of its tab.
 

@@ -32,7 +32,7 @@ from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.dashboard import Board
 from planner.workbook.dashboard_charts import DashboardCharts
-from planner.workbook.formula_texts import DatabaseSheets
+from planner.workbook.database_sheets import DatabaseSheets
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.memory import Memory
 from planner.workbook.operations_sheet import unused

@@ -15,8 +15,9 @@ from planner.table import joined
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import BROWN, GREY, ORANGE, row_format
-from planner.workbook.formula_texts import DatabaseSheets, calculated, looked_up, looked_up_by_id, or_blank, overridable
+from planner.workbook.database_sheets import DatabaseSheets, looked_up, looked_up_by_id
 from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.layout import or_blank, overridable
 from planner.workbook.page import Page
 from planner.workbook.template_rows import TYPED, Shares
 from planner.workbook.unused_rows import unused
@@ -207,7 +208,7 @@ class _RowWriter:
         if row.kind == "constant":
             return self.inputs.constant(row.name)
         if row.kind in CALCULATED:
-            return calculated(row, lambda name: f"{HERE}{self.sheet.rows[name]}")
+            return row.expression.substitute(lambda name: f"{HERE}{self.sheet.rows[name]}")
         selector = row.column[1]
         chosen = f"{HERE}{self.sheet.rows[selector]}" if selector else ""
         if row.kind in BY_ID:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from planner.formulas.template import BY_ID, CALCULATED, Row, Template
 from planner.workbook.cell_styles import row_format
-from planner.workbook.formula_texts import DatabaseSheets, calculated, looked_up, looked_up_by_id
+from planner.workbook.database_sheets import DatabaseSheets, looked_up, looked_up_by_id
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 
@@ -74,7 +74,7 @@ class CaseColumns:
 
     def _content(self, row: Row, own: Mapping[str, Row], at: int, leaf: Leaf) -> tuple[object, str]:
         if row.kind in CALCULATED:
-            text = calculated(row, lambda name: self.reference(own[name], at))
+            text = row.expression.substitute(lambda name: self.reference(own[name], at))
             return Live(text), "plan_output" if row.kind == "output" else "plan_formula"
         given, style = leaf(row, at)
         if given is not None or row.kind == "input":

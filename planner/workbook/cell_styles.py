@@ -7,6 +7,8 @@ decimals, to the millisecond from a second up, to the microsecond below, and to 
 
 from __future__ import annotations
 
+from collections.abc import Container
+from itertools import chain
 from weakref import WeakKeyDictionary
 
 from openpyxl.descriptors.nested import NestedBool
@@ -190,6 +192,11 @@ class StyleNumbers(dict[tuple[str, str | None], int]):
         """Make a look one of the workbook of `sheet`; returns its number, which is above 0."""
         self[style, number_format] = number = int(_probe(sheet, style, number_format).style_id)
         return number
+
+    def of(self, styles: Container[str]) -> set[int]:
+        """The numbers of all looks of some styles."""
+        known = chain(self.items(), self._quoted.items())
+        return {number for (style, _), number in known if style in styles}
 
     def quoted(self, sheet: Worksheet, style: str, number_format: str | None) -> int:
         """The number of the same look for a text that begins as a formula does, and is none."""

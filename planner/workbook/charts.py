@@ -39,7 +39,7 @@ def placed(page: Page, top: int, down: int, right: int, places: int = 1) -> OneC
     """
     first, pixels, column = top + down * LINE_ROWS, right * (WIDE + GAP), 1
     for row in range(first, first + LINE_ROWS):
-        page.sheet.row_dimensions[row].height = ROW_POINTS
+        page.rows[row].height = ROW_POINTS
     while pixels >= (wide := page.pixels(column)):
         pixels, column = pixels - wide, column + 1
     marker = AnchorMarker(col=column - 1, colOff=pixels_to_EMU(pixels), row=first - 1, rowOff=TOP)
@@ -55,22 +55,32 @@ def log_log(title: str) -> ScatterChart:
     return chart
 
 
-def bars(title: str, x_title: str, y_title: str, gap: int, *, down: bool = True, stacked: bool = True) -> BarChart:
+def bars(
+    title: str, x_title: str, y_title: str, gap: int, *, down: bool = True, stacked: bool = True,
+    form: str = "General",
+) -> BarChart:  # fmt: skip
     """An empty chart of bars, one on another where they are `stacked`, `gap` percent of a bar apart.
 
-    Where they lie `down` the page the first stands on top, and the axis of numbers at the bottom.
+    Where they lie `down` the page the first stands on top, and the axis of numbers, in a format, at the bottom.
     """
     chart = BarChart()
     chart.type, chart.gapWidth = "bar" if down else "col", gap
     chart.grouping, chart.overlap = ("stacked", 100) if stacked else ("clustered", None)
     dress(chart, title)
     plain_axis(chart.x_axis, x_title, "General")
-    plain_axis(chart.y_axis, y_title, "General")
+    plain_axis(chart.y_axis, y_title, form)
     chart.x_axis.majorGridlines = None
     if down:
         chart.x_axis.scaling.orientation = "maxMin"
         chart.y_axis.crosses, chart.y_axis.tickLblPos = "max", "nextTo"
     return chart
+
+
+def bar(cells: Reference, title: str | None, colour: str | None) -> Series:
+    """A series of bars of a colour; None for ones that aren't seen."""
+    made = Series(cells, title=title)
+    made.graphicalProperties = filled(colour)
+    return made
 
 
 def filled(colour: str | None) -> GraphicalProperties:

@@ -7,7 +7,8 @@ What fails first in each scenario is told with both sides that the check compare
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from openpyxl.workbook import Workbook
 
@@ -48,13 +49,13 @@ def write(
     unique = "The scenario's id is its own"
     writer.row(unique, "inputs.unique_id", "one id for each scenario", "selectors find a scenario by its id",
                f"IF(COUNTIF({ids},{HERE}${layout.ID_ROW})=1,1,0)")  # fmt: skip
-    compared: list[tuple[str, Calculation | None, Row | None]] = [(unique, None, None)]
+    compared = [Compared(f"{OWN}.inputs.unique_id", unique)]
     for sheet in sheets:
         for row in (row for row in sheet.computed if row.kind == "check"):
-            compared.append((f"{sheet.page.name}: {row.label}", sheet, row))
-            writer.row(f"{sheet.page.name}: {row.label}", f"{sheet.template.name}.{row.name}", row.formula,
-                       joined(row.note, row.source),
-                       _counted(plan, inputs, sheet, row.name))  # fmt: skip
+            label, name = f"{sheet.page.name}: {row.label}", f"{sheet.template.name}.{row.name}"
+            told = sides(row, sheet.template.by_name) or NO_SIDES
+            compared.append(Compared(f"{OWN}.{name}", label, told[:2], told[2], sheet.here))
+            writer.row(label, name, row.formula, joined(row.note, row.source), _counted(plan, inputs, sheet, row.name))
     last = writer.at - 1
     page.close_rows(range(first, writer.at))
     writer.section(f"Missing numbers: 1 is N/A; {OPENS}")
@@ -65,8 +66,8 @@ def write(
     missing_last = max(missing, writer.at - 1)
     page.close_rows(range(missing, writer.at))
     writer.section(f"Working of what fails; {OPENS}")
-    failures = Failures(page, plan.columns, range(first, last + 1), compared)
-    writer.at = failures.count(writer.at)
+    failures = _Failures(writer, first, compared)
+    failures.count()
     writer.section("Summary")
     failed = writer.at
     writer.row("Failed checks", "checks.failed", "", "of this scenario",
@@ -74,7 +75,7 @@ def write(
     writer.row("Missing numbers", "checks.missing", "", "of this scenario",
                f"SUM({HERE}${missing}:{HERE}${missing_last})")  # fmt: skip
     writer.section("What fails first")
-    failures.show(writer.at)
+    failures.show()
     _colour(page, plan, first, last)
     page.scenario_widths(plan.columns, WIDTHS, is_closed=True)
     summaries = {"Failed checks": failed, "Missing numbers": failed + 1}
@@ -134,9 +135,12 @@ class _CheckWriter:
         self.at += 1
 
     def row(self, label: str, name: str, in_names: str, meaning: str, formula: str) -> None:
-        self.page.describe(self.at, (label, "1", name, in_names, meaning))
         linked = "!" in formula and re.sub(f"[!_{HERE}]", "", formula).isalnum()
-        self.page.across(self.at, self.plan.columns, formula, "plan_cross" if linked else "plan_formula", "0")
+        self.line((label, "1", name, in_names, meaning), formula, "plan_cross" if linked else "plan_formula")
+
+    def line(self, texts: Sequence[str], formula: str, style: str = "plan_formula", form: str = "0") -> None:
+        self.page.describe(self.at, texts)
+        self.page.across(self.at, self.plan.columns, formula, style, form)
         self.at += 1
 
 
@@ -151,75 +155,66 @@ def _colour(page: Page, plan: BuildPlan, first: int, last: int) -> None:
 SHOWN = 3  # failures of a scenario
 LABELS = column_letters(layout.SOURCE)
 OWN = "checks"  # how the names of the rows begin that are no check's
+NO_SIDES = ("", "", "1")
 
 
-class Failures:
-    """The rows from `first` on; `checks` are the rows above of the checks, in whose order the blocks stand."""
+class Compared(NamedTuple):
+    """A check: how the names of its rows begin, its label, the two sides that it compares, their unit and cells."""
 
-    def __init__(
-        self, page: Page, columns: layout.ScenarioColumns, checks: range,
-        compared: Sequence[tuple[str, Calculation | None, Row | None]],
-    ) -> None:  # fmt: skip
-        self.page, self.columns, self.checks, self.compared = page, columns, checks, compared
-        self.at = 0
+    name: str
+    label: str
+    sides: Sequence[str] = NO_SIDES[:2]
+    unit: str = NO_SIDES[2]
+    here: Callable[[str], str] = str
 
-    def count(self, first: int) -> int:
-        """Write the working, a closed group from the row `first` on; returns the row below it."""
-        self.at = self.first = first
-        for at, (label, sheet, row) in zip(self.checks, self.compared, strict=True):
-            unit = self._sides(sheet, row)[2]
-            told = f"{label} ({unit})" if unit != "1" else label
-            self._row(f"{label}: failures so far", "1", f"{self._key(sheet, row)}.count", "", told,
-                      f"COUNTIF({HERE}${self.checks.start}:{HERE}{at},0)")  # fmt: skip
+
+class _Failures:
+    """What fails first in a scenario: `compared` are the checks of the rows from `first` on, in their order."""
+
+    def __init__(self, writer: _CheckWriter, first: int, compared: Sequence[Compared]) -> None:
+        self.writer, self.compared = writer, compared
+        self.checks = range(first, first + len(compared))
+        self.first = writer.at  # of the working
+
+    def count(self) -> None:
+        """Write the working, a closed group."""
+        line = self.writer.line
+        for at, each in zip(self.checks, self.compared, strict=True):
+            told = f"{each.label} ({each.unit})" if each.unit != "1" else each.label
+            line((f"{each.label}: failures so far", "1", f"{each.name}.count", "", told),
+                 f"COUNTIF({HERE}${self.checks.start}:{HERE}{at},0)")  # fmt: skip
         for side in range(2):
-            for label, sheet, row in self.compared:
-                *texts, unit = self._sides(sheet, row)
-                formula = parse(texts[side]).substitute(sheet.here) if sheet and texts[side] else '""'
-                name = f"{self._key(sheet, row)}.side_{side + 1}"
-                self._row(f"{label}: side {side + 1}", unit, name, texts[side], "", formula, number_format(unit))
-        self.places = self.at
+            for each in self.compared:
+                text = each.sides[side]
+                said = (f"{each.label}: side {side + 1}", each.unit, f"{each.name}.side_{side + 1}", text, "")
+                line(said, parse(text).substitute(each.here) if text else '""', form=number_format(each.unit))
+        self.places = self.writer.at
         for place in range(SHOWN):
-            before = f"{HERE}{self.at - 1}"
+            before = f"{HERE}{self.writer.at - 1}"
             sought = f"INDEX({self._block(0)},{before},1)+1" if place else "1"
             found = f"IFERROR(MATCH({sought},{self._block(0)},0),0)"
-            self._row(f"Place of failure {place + 1}", "1", f"{OWN}.place_{place + 1}", "", "",
-                      f"IF({before}>0,{found},0)" if place else found)  # fmt: skip
-        self.page.close_rows(range(first, self.at))
-        return self.at
+            line((f"Place of failure {place + 1}", "1", f"{OWN}.place_{place + 1}", "", ""),
+                 f"IF({before}>0,{found},0)" if place else found)  # fmt: skip
+        self.writer.page.close_rows(range(self.first, self.writer.at))
 
-    def show(self, first: int) -> None:
-        """Write the first failures, from the row `first` on: check, and both sides; blank where fewer fail."""
-        self.at = first
+    def show(self) -> None:
+        """Write the first failures: check, and both sides; blank where fewer fail."""
+        writer, first = self.writer, self.writer.at
+        titles = f"${LABELS}${self.first}:${LABELS}${self.first + len(self.checks) - 1}"
+        blocks = [(titles, "", "plan_words", "@")]
+        blocks += [(self._block(side), f": side {side}", "plan_output", MAGNITUDE) for side in (1, 2)]
         for place in range(SHOWN):
-            titles = f"${LABELS}${self.first}:${LABELS}${self.first + len(self.checks) - 1}"
-            blocks = ((titles, "", "plan_words", "@"), *((self._block(side), f": side {side}", "plan_output", MAGNITUDE)
-                                                         for side in (1, 2)))  # fmt: skip
             at = f"{HERE}${self.places + place}"
-            self.page.sheet.row_dimensions[self.at].height = 2 * LINE_HEIGHT + 2
-            for number, (block, what, style, form) in enumerate(blocks):
+            writer.page.rows[writer.at].height = 2 * LINE_HEIGHT + 2
+            for number, (block, what, *look) in enumerate(blocks):
                 told = "what it compares: the numbers in its unit" if number else "that fails, from the top"
-                formula = f'IF({at}>0,INDEX({block},{at},1),"")'
-                self._row(f"Check {place + 1}{what}", "1" if number else "text",
-                          f"{OWN}.failed_{place + 1}_{number}", "", told, formula, form, style)  # fmt: skip
-        area = self.columns.area(first, self.at - 1)
-        self.page.colour(area, f'{address(first, layout.FIRST_SCENARIO)}<>""', ink=RED)
-
-    def _sides(self, sheet: Calculation | None, row: Row | None) -> tuple[str, str, str]:
-        found = sides(row, {each.name: each for each in sheet.template.rows}) if sheet and row else None
-        return found or ("", "", "1")
-
-    def _key(self, sheet: Calculation | None, row: Row | None) -> str:
-        return f"{OWN}.{sheet.template.name}.{row.name}" if sheet and row else f"{OWN}.inputs.unique_id"
+                name = f"{OWN}.failed_{place + 1}_{number}"
+                said = (f"Check {place + 1}{what}", "1" if number else "text", name, "", told)
+                writer.line(said, f'IF({at}>0,INDEX({block},{at},1),"")', *look)
+        area = writer.plan.columns.area(first, writer.at - 1)
+        writer.page.colour(area, f'{address(first, layout.FIRST_SCENARIO)}<>""', ink=RED)
 
     def _block(self, number: int) -> str:
         """The range of a block in a scenario's column: the counts, one side, the other."""
         start = self.first + number * len(self.checks)
         return f"{HERE}${start}:{HERE}${start + len(self.checks) - 1}"
-
-    def _row(
-        self, label: str, unit: str, name: str, names: str, told: str, formula: str, form: str = "0",
-        style: str = "plan_formula",
-    ) -> None:  # fmt: skip
-        self.page.describe(self.at, (label, unit, name, names, told))
-        self.page.across(self.at, self.columns, formula, style, form)
-        self.at += 1

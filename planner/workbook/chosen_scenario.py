@@ -11,8 +11,8 @@ from planner.workbook import display_units, inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.cell_styles import number_format, row_format
-from planner.workbook.formula_texts import in_row, overridable
 from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.layout import in_row, overridable
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import column_letters
 
@@ -46,6 +46,12 @@ class ChosenBlock:
         names = "MATCH(chosen_scenario, scenario_id, 0)"
         label = "Column of the scenario"
         return self.put("scenario_index", label, "1", number_format("1"), formula, names, style)
+
+    def look_up(self, name: str, label: str, row: Row, sheet: Calculation, index: str) -> str:
+        """Write the value that a row of a template has in the scenario's column, on the sheet that has the row."""
+        home = sheet.home(row.name)
+        formula = in_row(self.plan.columns.across(home.page.name, home.rows[row.name]), index)
+        return self.put(name, label, row.unit, row_format(row), formula, f"{home.page.name}[{row.name}]", "plan_cross")
 
 
 class ChosenScenario(ChosenBlock):
@@ -83,12 +89,8 @@ class ChosenScenario(ChosenBlock):
             )
 
     def constant(self, name: str) -> str:
-        """The cell of a threshold or a unit."""
-        return self._down(self.places["", name])
-
-    @staticmethod
-    def _down(cell: str) -> str:
-        return cell.removeprefix("$")
+        """The cell of a threshold or a unit, in a formula that is copied downward."""
+        return self.places["", name].removeprefix("$")
 
     def over(self, row: Row) -> str:
         """What a row's number is divided by to be shown in the unit that people say: `/$D$60`, or nothing."""
@@ -97,13 +99,9 @@ class ChosenScenario(ChosenBlock):
     def _look_up(self, sweep: Sweep, sheet: Calculation) -> None:
         """A row for each quantity of the template that the sweep's tables read or compare with."""
         for name in self.names(sweep):
-            row, home = sweep.rows[name], sheet.home(name)
-            across = self.plan.columns.across(home.page.name, home.rows[name])
-            formula, names = in_row(across, self.index), f"{home.page.name}[{name}]"
+            row, template = sweep.rows[name], sweep.template.name
             label = f"{sheet.page.name}: {row.label}"
-            full_name = f"{sweep.template.name}.{name}"
-            place = self.put(full_name, label, row.unit, row_format(row), formula, names, "plan_cross")
-            self.places[sweep.template.name, name] = place
+            self.places[template, name] = self.look_up(f"{template}.{name}", label, row, sheet, self.index)
 
     @staticmethod
     def names(sweep: Sweep) -> list[str]:
@@ -118,7 +116,7 @@ class ChosenScenario(ChosenBlock):
 
     def __call__(self, sweep: Sweep, name: str) -> str:
         """The cell of a value, in a formula that is copied downward."""
-        return self._down(self.places[sweep.template.name, name])
+        return self.places[sweep.template.name, name].removeprefix("$")
 
     def overridden(self, name: str, formula: str) -> str:
         """A formula that gives way to the scenario's override, where the workbook has a cell for one."""

@@ -17,7 +17,6 @@ from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook import display_units
 from planner.workbook.cell_styles import number_format, row_format
 from planner.workbook.display_units import shown_format
-from planner.workbook.formula_texts import calculated
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 
@@ -62,7 +61,8 @@ class ResultColumns:
     @property
     def typed(self) -> list[str]:
         """The columns that measure and backfill write."""
-        return [name for name in self.columns if self._kind(name) == "input" and not name.endswith("_efficiency")]
+        inputs = {row.name for row in self.template.of_kind("input")}
+        return [name for name in self.columns if name in inputs and not name.endswith("_efficiency")]
 
     @property
     def widths(self) -> list[float]:
@@ -114,7 +114,7 @@ class ResultColumns:
 
     def _calculated(self, row: Row, cells: _Cells) -> str:
         """A row's formula; blank until the case is measured where it reads the measured time."""
-        text = calculated(row, cells)
+        text = row.expression.substitute(cells)
         return f'IF({cells(MEASURED)}="","",{text})' if MEASURED in row.reads else text
 
     def _shown(self, name: str, cells: _Cells) -> Live | None:
@@ -124,9 +124,6 @@ class ResultColumns:
         time, (unit,) = address(cells.at, self.columns[name]), display_units.needed([self.template.by_name[name]])
         shown = f"{time}/{self.constant(unit.name)}"
         return Live(f'IF({time}="","",{shown})' if name == MEASURED else shown)
-
-    def _kind(self, name: str) -> str:
-        return self.template.by_name[name].kind if name in self.template.by_name else ""
 
 
 @dataclass(frozen=True)
@@ -159,7 +156,7 @@ class _Cells:
         _, name = SHAPES.get(self.template.name, ((), ""))
         if not name:
             return ""
-        return f'{self(name)}&" bytes"' if self._row(name).unit == "byte" else self(name)
+        return f'{self(name)}&" bytes"' if self.template.by_name[name].unit == "byte" else self(name)
 
     @property
     def bound(self) -> str:
@@ -170,6 +167,3 @@ class _Cells:
             return work
         least = self("lower_bound_time")
         return f'IF({least}>MAX({self("compute_time")},{self("memory_time")}),"network",{work})'
-
-    def _row(self, name: str) -> Row:
-        return self.template.by_name[name]

@@ -1,4 +1,8 @@
-"""The Constraints sheet: for every MAX and MIN on the way to a headline, what binds and how far the next part is."""
+"""The Constraints sheet: for every MAX and MIN on the way to a headline, what binds and how far the next part is.
+
+The formulas that rank are made of MIN, MAX, IF, ROUND, INDEX and MATCH alone, which every spreadsheet program computes
+alike.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,8 @@ from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.cell_styles import GREY, RATIO, number_format, row_format
-from planner.workbook.formula_texts import Ranking
 from planner.workbook.inputs_sheet import OPENS, Inputs
-from planner.workbook.layout import within
+from planner.workbook.layout import in_row, within
 from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
@@ -71,7 +74,7 @@ def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation], inputs
         title = f"{sheet.page.name}: {each.row.label}" if each.row.label in several else each.row.label
         first, at = at, _block(page, plan, each, sheet, title, at, margins)
         constraints.rows[sheet.page.name, each.row.name] = at - 1
-        page.sheet.row_dimensions[at - 1].height = constraints.heights[at - 1] = _height(each)
+        page.rows[at - 1].height = constraints.heights[at - 1] = _height(each)
         if (each, sheet) in leading:
             page.close_rows(range(first + 1, at - 1))
         at += 1
@@ -153,3 +156,71 @@ def _beside(label: str, title: str) -> str:
     """A part's label without the include that the title names already: `FSDP: ` of `FSDP: time by latency`."""
     prefix, colon, _ = title.partition(": ")
     return label.removeprefix(prefix + colon) if colon else label
+
+
+ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The cells of the competing parts in order, their range, the range of their labels, and MAX or MIN.
+
+    `far` and `large` are the cells of the margins from which no digits, and no decimals, are told; `is_row` says that
+    the parts stand side by side.
+    """
+
+    cells: Sequence[str]
+    values: str
+    labels: str
+    function: str
+    far: str
+    large: str
+    is_row: bool = False
+
+    def formulas(self, best: str, binding: str, following: str, margin: str, times: str) -> list[str]:
+        """The formulas of five cells, whose references are the arguments, and of what they say in words.
+
+        `best` is the value that binds, `binding` its label, `following` the second largest or smallest, `margin` the
+        larger of the two over the smaller (N/A where that is 0), `times` the margin as it is told: `1.80`. The words
+        are `Compute, 1.80x above the next`; the smallest of some parts binds at 0 too.
+        """
+        is_largest = self.function == "MAX"
+        small, large = (following, best) if is_largest else (best, following)
+        which = self._label(best)
+        return [
+            f"{self.function}({self.values})",
+            f'IF({best}=0,"{NONE}",{which})' if is_largest else which,
+            self.following,
+            f"IF({small}>0,{large}/{small},NA())",
+            self._times(margin),
+            self._words(small, binding, following, margin, times),
+        ]
+
+    @property
+    def following(self) -> str:
+        """The second largest, or smallest.
+
+        The second largest of all is the largest, over each cell, of the smaller of it and the largest after it.
+        """
+        other = "MIN" if self.function == "MAX" else "MAX"
+        pairs = []
+        for index, one in enumerate(self.cells[:-1]):
+            rest = self.cells[index + 1 :]
+            after = rest[0] if len(rest) == 1 else f"{self.function}({rest[0]}:{rest[-1]})"
+            pairs.append(f"{other}({one},{after})")
+        return pairs[0] if len(pairs) == 1 else f"{self.function}({','.join(pairs)})"
+
+    def _times(self, margin: str) -> str:
+        """FIXED writes the decimals: Gnumeric joins some numbers with a text as 4.8699999999999999999."""
+        rounded = f"IF({margin}>={self.large},ROUND({margin},0),FIXED(ROUND({margin},2),2))"
+        return f'IF({margin}>={self.far},"more than "&{self.far},{rounded})'
+
+    def _words(self, small: str, binding: str, following: str, margin: str, times: str) -> str:
+        over = "above" if self.function == "MAX" else "below"
+        distance = f'IF(ROUND({margin},2)=1,"{LEVEL}",{times}&"x {over} "&{self._label(following)})'
+        alone = f'{binding}&IF({binding}="{NONE}","",", {ALONE}")'
+        return f'IF({small}>0,{binding}&", "&{distance},{alone})'
+
+    def _label(self, value: str) -> str:
+        place = f"MATCH({value},{self.values},0)"
+        return in_row(self.labels, place) if self.is_row else f"INDEX({self.labels},{place})"

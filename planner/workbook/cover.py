@@ -12,7 +12,7 @@ from planner import __version__
 from planner.book import rowkeys
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.formula_texts import in_row
+from planner.workbook.layout import in_row
 from planner.workbook.page import LINE_HEIGHT, Live, Page
 from planner.workbook.verdict import Told, colour_verdict
 from planner.xlsx.address import column_letters
@@ -116,7 +116,7 @@ def _verdicts(page: Page, told: Verdicts, at: int) -> int:
     last = len(told.titles) + 2
     for column, title in enumerate((SCENARIO, *told.titles, "Column"), start=1):
         page.put(at, column, title, "plan_titles")
-    page.sheet.row_dimensions[at].height = 3 * LINE_HEIGHT + 2
+    page.rows[at].height = 3 * LINE_HEIGHT + 2
     rows = range(at + 1, at + 1 + told.filled + told.spare)
     for place, row in enumerate(rows, start=1):
         which = f"${column_letters(last)}{row}"
@@ -126,7 +126,7 @@ def _verdicts(page: Page, told: Verdicts, at: int) -> int:
             style = "plan_lead_words" if column == 2 else "plan_words"
             page.put(row, column, Live(f'IF($A{row}="","",IFERROR({in_row(across, which)},""))'), style, "@")
         page.put(row, last, place, "plan_constant", "0")
-        page.sheet.row_dimensions[row].height = 2 * LINE_HEIGHT + 2
+        page.rows[row].height = 2 * LINE_HEIGHT + 2
         page.link(row, 1, "Dashboard", "A1")
     page.close_rows(range(at + 1 + told.filled, rows.stop))
     page.sheet.column_dimensions[column_letters(last)].hidden = True

@@ -149,11 +149,10 @@ def _front(page: Page, plan: BuildPlan) -> None:
         group.outlineLevel, group.hidden = 1, True
     said = (layout.MODEL_ROW, layout.HARDWARE_ROW)  # again, where the name is that of the model on the chip
     for row in (layout.ID_ROW, *(said if not any(scenario.is_named for scenario in plan.scenarios) else ())):
-        group = page.sheet.row_dimensions[row]
-        group.outlineLevel, group.hidden = 1, True
+        page.group_row(row)
     for row in layout.HEADERS:
         page.put(row, layout.UNIT, "text", "plan_text", UNSEEN)
-    page.sheet.row_dimensions[layout.TITLE_ROW].height = 30
+    page.rows[layout.TITLE_ROW].height = 30
     page.corner = address(layout.TITLE_ROW + 1, layout.UNIT)
     page.master_at = layout.FORMULA
 
@@ -165,8 +164,7 @@ def _called_up(page: Page, plan: BuildPlan, inputs: Inputs, name: str, note: str
         return at
     typed = inputs.input_rows[name]
     page.describe(at, (row.label, row.said_in, name, inputs_sheet.NAME, note))
-    page.put(at, layout.FORMULA, f"{inputs_sheet.NAME} row {typed}", "plan_link")
-    page.link(at, layout.FORMULA, inputs_sheet.NAME, address(typed, layout.LABEL))
+    page.leads(at, inputs_sheet.NAME, typed)
     if row.unit == "text":
         page.put(at, layout.UNIT, row.unit, "plan_text", UNSEEN)
     page.across(at, plan.columns, f"{inputs_sheet.NAME}!{HERE}{typed}", "plan_cross", row_format(row))
@@ -200,12 +198,8 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
     """
     if not each.cost or not each.fits or not problem(each.template):
         return at
-    sheet, columns = each.sheet, writer.plan.columns
+    sheet, over = each.sheet, writer.plan.columns.over
     key, passes, cost, cheaper, best, least, beside = range(at, at + 7)
-
-    def over(row: int) -> str:
-        return columns.across("", row).removeprefix("!")
-
     asked = "&".join(f'" "&{sheet.here(name)}' for name in problem(each.template) if name in sheet.template.by_name)
     same = f"{over(key)}={HERE}{key}"
     times = f'FIXED({HERE}{cost}/{HERE}{least},2)&"x the cheapest\'s cost"'
@@ -225,8 +219,8 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
     for row, label, unit, name, formula in lines:
         is_text = unit == "text"
         named = f"{each.template}.{name}" if name else ""
-        writer.describe(row, (f"{sheet.page.name}: {label}", unit, named, "", "of one problem"))
-        writer.across(row, formula, "plan_words" if is_text else "plan_formula", "@" if is_text else number_format("1"))
+        said = (f"{sheet.page.name}: {label}", unit, named, "", "of one problem")
+        writer.line(row, said, formula, "plan_words" if is_text else "plan_formula", number_format(unit))
     writer.close(range(at, beside + 1))
     each.beside = beside
     return beside + 1
@@ -235,7 +229,7 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
 def _tell_best(writer: LineWriter, beside: int, told: int) -> None:
     """Say on top of the sheet which scenario is the best; `told` is the row of what it costs in words."""
     page, columns = writer.page, writer.plan.columns
-    names, places, words = (columns.across("", row).removeprefix("!") for row in (layout.TITLE_ROW, beside, told))
+    names, places, words = (columns.over(row) for row in (layout.TITLE_ROW, beside, told))
     found = f'MATCH("{BEST}",{places},0)'
     best = f'IFERROR("{BEST}: "&INDEX({names},1,{found})&", "&INDEX({words},1,{found}),"")'
     page.put(1, layout.FIRST_SCENARIO, Live(best), "plan_text", "@")

@@ -6,14 +6,13 @@ each scenario; `planner scenario add` widens them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 
 from openpyxl.chart import BarChart, LineChart, Reference, Series
 from openpyxl.chart._chart import ChartBase
 from openpyxl.chart.layout import Layout, ManualLayout
-from openpyxl.chart.series import SeriesLabel
 from openpyxl.chart.shapes import GraphicalProperties
 from openpyxl.drawing.line import LineProperties
 from openpyxl.worksheet.pagebreak import Break
@@ -29,12 +28,11 @@ from planner.workbook.expected_parts import ExpectedParts
 from planner.workbook.layout import within
 from planner.workbook.page import Page
 from planner.workbook.roofline_sheet import Roofline
-from planner.workbook.sweep_sheet import Sweeps
-from planner.workbook.sweep_table import WHOLES, SweepTable
+from planner.workbook.sweep_sheet import WHOLES, Sweeps, SweepTable
 from planner.workbook.verdict import COST, Verdict
 from planner.xlsx.grid import HERE
 
-PER_LINE, PLACES = 2, 2  # two charts stand side by side, each as wide as two that compare scenarios
+PLACES = 2  # of a chart of the chosen scenario, which is as wide as two that compare scenarios
 PER_PAGE = 2  # lines of charts of a printed page
 LIMITS = {"memory": "capacity", "time": "limit"}  # what the bars of a chart are held against, as a line
 LIMIT = "B42318"
@@ -53,13 +51,10 @@ class DashboardCharts:
 
     def draw(self, page: Page, at: int) -> int:
         """Draw all charts in two columns from a row on; returns the row below them."""
-        drawn = 0
-        for drawn, chart in enumerate(self._charts(), start=1):
-            down, right = divmod(drawn - 1, PER_LINE)
-            if right == 0 and down % PER_PAGE:  # the first line stands below the choices
-                page.sheet.row_breaks.append(Break(id=at + down * charts.LINE_ROWS - 1))
-            page.sheet.add_chart(chart, charts.placed(page, at, down, right * PLACES, PLACES))
-        return at + charts.LINE_ROWS * -(-drawn // PER_LINE)
+        lines = _laid(page, at, ((chart, PLACES) for chart in self._charts()))
+        for down in range(1, lines, PER_PAGE):  # the first line stands below the choices
+            page.sheet.row_breaks.append(Break(id=at + down * charts.LINE_ROWS - 1))
+        return at + charts.LINE_ROWS * lines
 
     def _charts(self) -> Iterator[ChartBase]:
         if self.parts is not None:
@@ -104,15 +99,12 @@ def _parts(sweeps: Sweeps, table: SweepTable, part: str) -> ChartBase:
     """
     sweep, whole = table.sweep, table.sweep.rows[table.sweep.playing(WHOLES[part])[0]]
     title = f"{sweep.template.name.capitalize()}: {within(CHART_TITLES[part])} over {within(table.axis.row.label)}"
-    chart, lines = charts.bars(title, "", "", 40, down=False), LineChart()
+    chart, lines = charts.bars(title, "", whole.said_in, 40, down=False, form=NUMBER), LineChart()
     charts.plain_axis(chart.x_axis, table.axis.row.label, COUNT, slanted=True)
-    charts.plain_axis(chart.y_axis, whole.said_in, NUMBER)
     for name, colour in zip(sweep.playing(part), cycle(charts.STACK)):
-        bar = _series(sweeps, table, name)
-        bar.graphicalProperties = charts.filled(colour)
-        chart.series.append(bar)
+        chart.series.append(charts.bar(_cells(sweeps, table, name), sweep.rows[name].label, colour))
     for name in sweep.playing(LIMITS[part]):
-        line = _series(sweeps, table, name)
+        line = Series(_cells(sweeps, table, name), title=sweep.rows[name].label)
         line.graphicalProperties = GraphicalProperties(ln=LineProperties(w=LINE_WIDTH, solidFill=LIMIT))
         line.smooth = False
         lines.series.append(line)
@@ -123,10 +115,9 @@ def _parts(sweeps: Sweeps, table: SweepTable, part: str) -> ChartBase:
     return chart
 
 
-def _series(sweeps: Sweeps, table: SweepTable, name: str) -> Series:
+def _cells(sweeps: Sweeps, table: SweepTable, name: str) -> Reference:
     """A quantity in every case of a table."""
-    cells = charts.column(sweeps.page, table.columns[name], table.rows.start, table.rows.stop - 1)
-    return Series(cells, title=table.sweep.rows[name].label)
+    return charts.column(sweeps.page, table.columns[name], table.rows.start, table.rows.stop - 1)
 
 
 EXPECTED = "1F4FBF"
@@ -140,13 +131,18 @@ def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict, at: int) -
         return at
     page.sheet.row_breaks.append(Break(id=at - 1))
     page.section(at, "The scenarios beside each other", plan.columns.last_filled)
-    down = right = 0
+    return at + 1 + charts.LINE_ROWS * _laid(page, at + 1, found)
+
+
+def _laid(page: Page, at: int, found: Iterable[tuple[ChartBase, int]]) -> int:
+    """Lay charts, each with the places that it takes, in lines from row `at` on; how many lines there are."""
+    down, right = 0, charts.ABREAST
     for chart, places in found:
         if right + places > charts.ABREAST:
             down, right = down + 1, 0
-        page.sheet.add_chart(chart, charts.placed(page, at + 1, down, right, places))
+        page.sheet.add_chart(chart, charts.placed(page, at, down - 1, right, places))
         right += places
-    return at + 1 + charts.LINE_ROWS * (down + 1)
+    return down
 
 
 def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iterator[tuple[BarChart, int]]:
@@ -165,8 +161,9 @@ def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iter
             rows = {each.cost: ("expected", EXPECTED), each.cost + 1: ("bound", charts.PALE)}
             yield _bars(page, plan, f"{cost.said} ({cost.row.said_in})", cost.row.said_in, rows), 1
         if whole := each.whole:
-            parts = {row: (_plain(page, row), colour) for row, colour in zip(each.parts, cycle(charts.STACK))}
-            title = f"Where the time of {_one(whole)} goes ({whole.row.said_in})"
+            labels = (str(page.filled[row, layout.SOURCE][3]) for row in each.parts)  # without the step's
+            parts = dict(zip(each.parts, zip(labels, cycle(charts.STACK)), strict=True))
+            title = f"Where the time of a {within(whole.said)} goes ({whole.row.said_in})"
             yield _bars(page, plan, title, whole.row.said_in, parts, stacked=True), 2
 
 
@@ -175,26 +172,15 @@ def _cost(each: Lines) -> Headline[Row] | None:
     return next((one for one in each.leads if one.row.unit == COST and one.bound), None)
 
 
-def _one(whole: Headline[Row]) -> str:
-    """`a decode step`."""
-    return f"a {within(whole.said)}"
-
-
-def _plain(page: Page, row: int) -> str:
-    """The label of a part without the step's."""
-    return str(page.filled[row, layout.SOURCE][3])
-
-
 def write_costs(writer: LineWriter, each: Lines, at: int) -> int:
     """Closed lines of what a workload's plan costs and of its bound, N/A where a scenario isn't meant for it."""
     cost = _cost(each)
     if cost is None or cost.bound is None or not each.told:
         return at
     for place, (row, what) in enumerate(((cost.row, "as charts draw it"), (cost.bound, "bound as charts draw it"))):
-        name = f"{row.name}.drawn"
-        writer.describe(at + place, (f"{cost.said}: {what}", row.said_in, name, "", "of this workload alone"))
+        said = (f"{cost.said}: {what}", row.said_in, f"{row.name}.drawn", "", "of this workload alone")
         formula = writer.guarded(each.sheet, f"{HERE}{each.rows[row.name]}", "NA()")
-        writer.across(at + place, formula, "plan_formula", shown_format(row))
+        writer.line(at + place, said, formula, form=shown_format(row))
     writer.close([at, at + 1])
     each.cost = at
     return at + 2
@@ -211,10 +197,7 @@ def _bars(
     chart.x_axis.title = None
     chart.y_axis.scaling.min = 0
     for row, (name, colour) in rows.items():
-        bar = Series(_across(page, plan, row), title=name)
-        bar.tx = SeriesLabel(v=name)
-        bar.graphicalProperties = charts.filled(colour)
-        chart.series.append(bar)
+        chart.series.append(charts.bar(_across(page, plan, row), name, colour))
     chart.set_categories(_across(page, plan, layout.TITLE_ROW))
     return chart
 

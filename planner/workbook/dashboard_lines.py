@@ -51,10 +51,9 @@ class Units:
             page.describe(row, (known[name].label, known[name].unit, "", "", "on Inputs"))
             page.put(row, layout.FORMULA, Live(inputs.constant(name)), "plan_cross", row_format(known[name]))
 
-    @property
-    def ten(self) -> str:
-        """The cell of the base of the logarithm that counts digits."""
-        return self._cells["digit_base"]
+    def digits(self, cell: str) -> str:
+        """How many digits behind the point the number of a cell is told with: three in all."""
+        return f"IFERROR(MAX(0,2-ROUNDDOWN(LOG({cell},{self._cells['digit_base']}),0)+IF({cell}<1,1,0)),0)"
 
     def over(self, row: Row) -> str:
         """What follows a reference to a row's number: `/$D$8`; blank where it is shown as it is."""
@@ -195,6 +194,11 @@ class LineWriter:
         """One formula in the columns of all scenarios."""
         self.page.across(at, self.plan.columns, formula, style, form)
 
+    def line(self, at: int, texts: Sequence[str], formula: str, style: str = "plan_formula", form: str = "@") -> None:
+        """What a line is, and its formula for each scenario."""
+        self.describe(at, texts)
+        self.across(at, formula, style, form)
+
     def _headline(self, lines: Lines, each: Headline[Row], proved: set[str], at: int) -> int:
         """The expected number; closed its range, bound and what binds; and these in words. Returns the row below."""
         sheet, first = lines.sheet, at
@@ -206,11 +210,10 @@ class LineWriter:
         at = self._bound(lines, each, at + bool(asked))
         if not each.has_range or not (lines.told or sheet.template.name in self.used):
             return at
-        digits = f"IFERROR(MAX(0,2-ROUNDDOWN(LOG({{0}},{self.units.ten}),0)+IF({{0}}<1,1,0)),0)"
         name = each.row.name
         lines.digits[name] = at
-        self.describe(at, (f"{each.said}: digits", "1", f"{name}.digits", "", "of its range in words"))
-        self.across(at, digits.format(self.units.in_words(each.row, f"{HERE}{first}")), "plan_formula", "0")
+        digits = self.units.digits(self.units.in_words(each.row, f"{HERE}{first}"))
+        self.line(at, (f"{each.said}: digits", "1", f"{name}.digits", "", "of its range in words"), digits, form="0")
         self.close(range(first + 1, at + 1))
         self.texts(at + 1, f"{each.said}: 80 % of runs", f"{name}.said", "in words", "plan_aside_label")
         self.across(at + 1, self._said(lines, each, first, at, asked), "plan_aside", "@")
@@ -264,10 +267,9 @@ class LineWriter:
             return at
         name = constraints.page.name
         self.describe(at, (f"{row.label}: bound by", "text", "", f"{name} row {place}", "and how far the next is"))
-        self.page.put(at, layout.FORMULA, f"{name} row {place}", "plan_link")
-        self.page.link(at, layout.FORMULA, name, address(place, layout.LABEL))
+        self.page.leads(at, name, place)
         self.across(at, f"{name}!{HERE}{place}", "plan_words", "@")
-        self.page.sheet.row_dimensions[at].height = constraints.heights[place]
+        self.page.rows[at].height = constraints.heights[place]
         self.close(range(at, at + 1))
         lines.binds = lines.binds or at
         return at + 1
@@ -280,8 +282,8 @@ class LineWriter:
         sheet, row = lines.sheet, each.row
         lines.parts = range(at + 1, at + 1 + len(parts))
         unit = self.units.over(row).removeprefix("/") or "1"
-        self.describe(at, (f"{each.said}: what its parts are divided by", row.unit, "", "", "N/A where it isn't meant"))
-        self.across(at, self.guarded(sheet, unit, "NA()"), "plan_formula", number_format(row.unit))
+        said = (f"{each.said}: what its parts are divided by", row.unit, "", "", "N/A where it isn't meant")
+        self.line(at, said, self.guarded(sheet, unit, "NA()"), form=number_format(row.unit))
         for place, part in zip(lines.parts, parts, strict=True):
             self.describe(place, (f"{each.said}: {within(part.label)}", row.said_in, "", "", part.label))
             linked(self.page, place, sheet, part.text)
@@ -305,11 +307,19 @@ class LineWriter:
         self.close(range(at, at + 2))
         return at + 2
 
-    def close(self, rows: Sequence[int], level: int = 1) -> None:
+    def close(self, rows: Sequence[int]) -> None:
         """Group some rows, closed."""
         for row in rows:
-            group = self.page.sheet.row_dimensions[row]
-            group.outlineLevel, group.hidden = max(level, group.outlineLevel or 0), True
+            self.page.group_row(row)
+
+
+def meant(cell: str, templates: Sequence[str], texts: Sequence[str]) -> str:
+    """The text of the template that a scenario is meant for by `cell`, blank for no choice; of all of them the last."""
+    chosen = texts[-1]
+    for template, text in zip(templates[-2::-1], texts[-2::-1], strict=True):
+        if cell and text != chosen:
+            chosen = f'IF({cell}="{template}",{text},{chosen})'
+    return chosen
 
 
 def runs_of(leads: Sequence[Headline[Row]]) -> list[Headline[Row]]:
@@ -330,5 +340,4 @@ def _end(name: str) -> str:
 def linked(page: Page, at: int, sheet: Calculation, name: str) -> None:
     """Make what a line says of where its number is from a link to that row, where it stands in SI units."""
     home = sheet.home(name)
-    page.put(at, layout.FORMULA, f"{home.page.name} row {home.rows[name]}", "plan_link")
-    page.link(at, layout.FORMULA, home.page.name, address(home.rows[name], layout.LABEL))
+    page.leads(at, home.page.name, home.rows[name])

@@ -1,4 +1,7 @@
-"""The Models, Hardware and Dtypes sheets: a row for each id, a column for each number, their sources beside them."""
+"""The Models, Hardware and Dtypes sheets: a row for each id, a column for each number, their sources beside them.
+
+And the formulas that look a number up there.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from dataclasses import dataclass
 from openpyxl.workbook import Workbook
 
 from planner.catalog import Table, Value
+from planner.catalog.table import TABLES
+from planner.formulas.template import Row
 from planner.workbook import layout
 from planner.workbook.cell_styles import number_format
 from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of, whole_as_int
@@ -81,17 +86,20 @@ def write(book: Workbook, table: Table) -> DatabaseSheet:
         header = "plan_header_text" if is_text else "plan_header_right"
         page.put(layout.TABLE_HEADER_ROW, columns[column.name], column.name, header)
     rows = dict(table.rows)  # each is completed when it is asked for: once
+    looks = {
+        column.name: ("plan_data_text" if column.unit == "text" else "plan_data",
+                      "0" if column.name == "year" else number_format(column.unit))
+        for column in table.columns
+    }  # fmt: skip
     for at, (identifier, cells) in enumerate(rows.items(), start=layout.TABLE_FIRST_ROW):
         page.put(at, 1, identifier, "plan_key")
-        for column in table.columns:
-            if (value := cells.get(column.name)) is not None:
-                form = "0" if column.name == "year" else number_format(column.unit)
-                style = "plan_data_text" if column.unit == "text" else "plan_data"
-                page.put(at, columns[column.name], whole_as_int(value), style, form)
+        for name, look in looks.items():
+            if (value := cells.get(name)) is not None:
+                page.put(at, columns[name], whole_as_int(value), *look)
     widths = [_width(rows.values(), column.name, column.unit) for column in table.columns]
     notes = zip(table.columns, widths, strict=True)
     lines = max(lines_of(column.label, max(int(width * PER_WIDTH) - 1, 8)) for column, width in notes)
-    page.sheet.row_dimensions[3].height = max(LOWEST, LINE_HEIGHT * lines + 3)
+    page.rows[3].height = max(LOWEST, LINE_HEIGHT * lines + 3)
     last = layout.TABLE_FIRST_ROW + len(rows) - 1
     page.sheet.print_area = f"A1:{column_letters(min(len(table.columns) + 1, PRINTED))}{last}"
     page.widths(20, *widths)
@@ -105,3 +113,28 @@ def _width(rows: Iterable[Mapping[str, Value]], name: str, unit: str) -> float:
         return min(WIDEST, max(len(name) * 1.2, 0.95 * max(map(len, texts), default=0)) + 2.0)
     scaled = 21.0 if unit.startswith(("FLOP", "byte")) else 13.0  # room for `1,979.000 TFLOP/s/chip`
     return max(scaled, len(name) * 1.05 + 2.0)
+
+
+DatabaseSheets = dict[str, DatabaseSheet]
+
+
+def looked_up(row: Row, databases: DatabaseSheets, matched_row: str, selector: str = "") -> str:
+    """A number out of Models or Hardware at a row already matched; N/A where the database is blank.
+
+    `selector` is the cell that holds a dtype, for `peak[compute_dtype]`.
+    """
+    database = databases[TABLES[row.kind]]
+    column, wants_selector = row.column
+    if wants_selector:
+        which = f'MATCH("{column}_"&{selector},{database.header},0)'
+        number = f"INDEX({database.body},{matched_row},{which})"
+    else:
+        number = f"INDEX({database.range(column)},{matched_row})"
+    return f'IF({number}="",NA(),{number})'
+
+
+def looked_up_by_id(row: Row, databases: DatabaseSheets, id_cell: str) -> str:
+    """A number out of Dtypes, Calibration or Stacks at the id that a cell names."""
+    table, (column, _) = databases[TABLES[row.kind]], row.column
+    number = f"INDEX({table.range(column)},MATCH({id_cell},{table.ids},0))"
+    return number if row.kind == "dtype" else f'IF({number}="",NA(),{number})'

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from openpyxl.chart import BarChart, Series
+from openpyxl.chart import BarChart
 from openpyxl.chart.label import DataLabelList
 from openpyxl.chart.marker import DataPoint
 
@@ -21,9 +21,9 @@ from planner.formulas.template import Row
 from planner.workbook import charts, inputs_sheet, layout
 from planner.workbook.build_plan import WORKLOAD, BuildPlan
 from planner.workbook.cell_styles import GREY, SAID, number_format
-from planner.workbook.dashboard_lines import Lines
-from planner.workbook.formula_texts import in_row
+from planner.workbook.dashboard_lines import Lines, meant
 from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.layout import in_row
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address, column_letters
 
@@ -47,10 +47,7 @@ class ExpectedParts:
         chart = charts.bars(title, "Part of the step", self.unit, 35)
         chart.legend = None
         begins, times = (self._column(column) for column in (BEGINS, TIME))
-        hidden = Series(begins, title=TITLES[BEGINS])
-        hidden.graphicalProperties = charts.filled(None)
-        bars = Series(times, title=TITLES[TIME])
-        bars.graphicalProperties = charts.filled(PART)
+        hidden, bars = charts.bar(begins, TITLES[BEGINS], None), charts.bar(times, TITLES[TIME], PART)
         for index, colour in enumerate((STEP, BOUND)):
             bars.dPt.append(DataPoint(idx=index, invertIfNegative=False, spPr=charts.filled(colour)))
         bars.dLbls = _values()
@@ -80,15 +77,15 @@ def write(
     page.section(at, "From bound to expected, of the scenario shown", plan.columns.last_filled)
     ids = plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
     index = _chosen(page, at + 1, "Column of the scenario", "1", "shown_index", f"MATCH({selector},{ids},0)")
-    meant, at = "", at + 2
+    workload, at = "", at + 2
     if len(told) > 1 and WORKLOAD in inputs.input_rows:
         across = plan.columns.across(inputs_sheet.NAME, inputs.input_rows[WORKLOAD])
-        meant = _chosen(page, at, "Its workload", "text", f"shown_{WORKLOAD}", in_row(across, index))
+        workload = _chosen(page, at, "Its workload", "text", f"shown_{WORKLOAD}", in_row(across, index))
         at += 1
     for column, title in TITLES.items():
         page.put(at, column, title, "plan_header_right" if column > UNIT else "plan_header")
     units = list(dict.fromkeys(each.whole.row.said_in for each in told))
-    rows = _Writer(page, plan, told, meant, index, at + 1).write()
+    rows = _Writer(page, plan, told, workload, index, at + 1).write()
     return ExpectedParts(page, rows, f"Time ({units[0]})" if len(units) == 1 else "Time, in the unit of the table")
 
 
@@ -156,15 +153,7 @@ class _Writer:
 
     def _time(self, row: int) -> str:
         """The number of a line above in the column of the scenario that is shown."""
-        columns = self.plan.columns
-        first, last = (column_letters(column) for column in (layout.FIRST_SCENARIO, columns.last))
-        return in_row(f"${first}${row}:${last}${row}", self.index)
+        return in_row(self.plan.columns.over(row), self.index)
 
     def _of_workload(self, texts: Sequence[str]) -> str:
-        """What is meant where the scenario is meant for a sheet's workload; of one meant for all the last one's."""
-        if not self.meant or len(set(texts)) == 1:
-            return texts[-1]
-        chosen = texts[-1]
-        for each, text in zip(reversed(self.told[:-1]), reversed(texts[:-1]), strict=True):
-            chosen = f'IF({self.meant}="{each.template}",{text},{chosen})'
-        return chosen
+        return meant(self.meant, [each.template for each in self.told], texts)

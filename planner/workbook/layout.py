@@ -1,4 +1,7 @@
-"""What all sheets have in common: columns, rows, reserved sheet names, and how a label reads within a sentence."""
+"""What all sheets have in common: columns, rows, reserved sheet names, and a few texts.
+
+They are how a label reads within a sentence, and the formulas of a typed cell, an override and a cell at a place.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +57,13 @@ class ScenarioColumns:
         """The scenario columns of some rows, sized ahead: `F9:AC40`."""
         return f"{address(top, FIRST_SCENARIO)}:{address(bottom, self.last)}"
 
+    def over(self, row: int) -> str:
+        """The scenario columns of one row of the same sheet, sized ahead: `$F$4:$AC$4`."""
+        return f"${column_letters(FIRST_SCENARIO)}${row}:${column_letters(self.last)}${row}"
+
     def across(self, sheet: str, row: int) -> str:
-        """The range over a row's scenario columns, sized ahead: `Inputs!$F$4:$AC$4`."""
-        return f"{sheet}!${column_letters(FIRST_SCENARIO)}${row}:${column_letters(self.last)}${row}"
+        """The same of another sheet: `Inputs!$F$4:$AC$4`."""
+        return f"{sheet}!{self.over(row)}"
 
 
 def sheet_name(template: str) -> str:
@@ -71,3 +78,18 @@ def sheet_name(template: str) -> str:
 def within(label: str) -> str:
     """A label within a sentence: a small first letter, but for an abbreviation."""
     return label if label[1:2].isupper() else label[:1].lower() + label[1:]
+
+
+def or_blank(cell: str) -> str:
+    """A typed cell's value; N/A where it is blank."""
+    return f'IF({cell}="",NA(),{cell})'
+
+
+def overridable(override_cell: str, formula: str) -> str:
+    """The override where one is typed, else the formula."""
+    return f'IF({override_cell}<>"",{override_cell},{formula})'
+
+
+def in_row(cells: str, place: str) -> str:
+    """The cell at a place of a range of one row. Not every program reads `INDEX(cells,place)` so."""
+    return f"INDEX({cells},1,{place})"

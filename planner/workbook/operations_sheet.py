@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from openpyxl.workbook import Workbook
 
@@ -18,8 +18,9 @@ from planner.workbook.calculation import Calculation
 from planner.workbook.case_table import CaseColumns, Leaf
 from planner.workbook.cell_styles import number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenBlock
-from planner.workbook.formula_texts import DatabaseSheets, in_row
+from planner.workbook.database_sheets import DatabaseSheets
 from planner.workbook.inputs_sheet import Inputs
+from planner.workbook.layout import in_row
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 
@@ -63,7 +64,7 @@ def write(
         )
         page.header(("Operation", "Times", "Name"), at + 2)
         table.header()
-        page.sheet.row_dimensions[at + 1].height = 42
+        page.rows[at + 1].height = 42
         at += 3
         for operation in ops.operations:
             if operation.template is template or operation.template.name == template.name:
@@ -97,12 +98,16 @@ def _leaf(operation: Operation, names: _Step) -> Leaf:
 def unused(plan: BuildPlan, ops: LayerOps, step: Template) -> set[str]:
     """The names of the operations that the models of no scenario do: experts, where all are dense.
 
-    None where a model or a chip is not in the plan's databases, but on a person's sheet alone.
+    None where a scenario has no model or no chip, or one that stands on a person's sheet alone and in no database.
     """
     done: set[str] = set()
+    read = step.closure(name for operation in ops.operations for name in operation.count.names)
+    counted = replace(step, rows=tuple(row for row in step.rows if row.name in read))
     for model, hardware in {(each.model, each.hardware) for each in plan.scenarios}:
+        if not model or not hardware:
+            return set()
         try:
-            found = evaluate(step, facts(step, model, hardware, plan.databases))
+            found = evaluate(counted, facts(counted, model, hardware, plan.databases))
         except UserError:
             return set()
         for operation in ops.operations:
@@ -136,10 +141,8 @@ class _Step(ChosenBlock):
             "hardware_row", "Row of Hardware", "1", number_format("1"), matched, names, "plan_formula"
         )
         for name in _called_up(ops, step):
-            row, home = step.template.row(name), step.home(name)
-            values = in_row(plan.columns.across(home.page.name, home.rows[name]), self.places["scenario_index"])
-            told = row_format(row), values, f"{home.page.name}[{name}]", "plan_cross"
-            self.places[name] = self.put(name, row.label, row.unit, *told)
+            row = step.template.row(name)
+            self.places[name] = self.look_up(name, row.label, row, step, self.places["scenario_index"])
         for row in ops.steps:
             formula, names = row.expression.substitute(self), in_names(row)
             form = row_format(row)

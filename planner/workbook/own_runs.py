@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from openpyxl.chart import BarChart, LineChart, Series
+from openpyxl.chart import BarChart, LineChart, Reference, Series
 from openpyxl.chart.marker import Marker
 from openpyxl.chart.shapes import GraphicalProperties
 from openpyxl.drawing.line import LineProperties
@@ -21,7 +21,7 @@ from planner.workbook import charts, layout
 from planner.workbook.cell_styles import SAID
 from planner.workbook.dashboard_lines import Lines, LineWriter, runs_of
 from planner.workbook.page import LINE_HEIGHT, Live, Page
-from planner.xlsx.address import address, column_letters
+from planner.xlsx.address import column_letters
 from planner.xlsx.grid import HERE
 
 LABEL, NONE = "Your latest run", "none recorded"
@@ -83,22 +83,21 @@ class _Latest:
             (measured, "run_measured", "measured"), (expected, "run_expected", "expected on its day"),
         ):  # fmt: skip
             self._number(at, f"runs: {label}", f"IF({HERE}{place}>0,{self._of(name, place)},0)")
-        ten = self.writer.units.ten
-        of = f"IFERROR(MAX(0,2-ROUNDDOWN(LOG({HERE}{measured},{ten}),0)+IF({HERE}{measured}<1,1,0)),0)"
-        self._number(digits, "runs: digits", of)
+        self._number(digits, "runs: digits", self.writer.units.digits(f"{HERE}{measured}"))
         number, times = (said - 2, said - 1)
         self._told(number, "the latest", self._number_in_words(place, measured, digits))
         self._told(times, "beside what was expected", self._times(measured, expected, digits))
         self.writer.close(range(counts.start, said))
-        self.writer.texts(said, LABEL if self._is_first else f"{self._sheet}: {LABEL.lower()}",
+        label = f"{self._sheet}: {LABEL.lower()}" if LABEL in self.writer.labels else LABEL
+        self.writer.labels.add(LABEL)
+        self.writer.texts(said, label,
                           f"{self.lines.template}.runs.said", "the latest beside what was expected then: "
                           "planner record, planner ingest", "plan_aside_label")  # fmt: skip
-        self.writer.page.put(said, layout.FORMULA, f"{self.table.page.name} row {self.table.title_row}", "plan_link")
-        self.writer.page.link(said, layout.FORMULA, self.table.page.name, address(self.table.title_row, layout.LABEL))
+        self.writer.page.leads(said, self.table.page.name, self.table.title_row)
         runs = f'IF({HERE}{count}>1,", "&{HERE}{count}&" runs","")'
         words = f'IF({HERE}{place}=0,"{NONE}",{HERE}{number}&{runs}&{HERE}{times})'
         self.writer.across(said, self.writer.guarded(self.lines.sheet, words, '""'), "plan_aside_words", "@")
-        self.writer.page.sheet.row_dimensions[said].height = 2 * LINE_HEIGHT
+        self.writer.page.rows[said].height = 2 * LINE_HEIGHT
 
     def _number_in_words(self, place: int, measured: int, digits: int) -> str:
         """`Step 33.0 ms`."""
@@ -120,16 +119,12 @@ class _Latest:
     def _sheet(self) -> str:
         return self.lines.sheet.page.name
 
-    @property
-    def _is_first(self) -> bool:
-        return LABEL not in self.writer.labels and not self.writer.labels.add(LABEL)  # type: ignore[func-returns-value]
-
     def _number(self, at: int, label: str, formula: str) -> None:
         self._line(at, label, "1", formula, "plan_formula", SAID)
 
     def _line(self, at: int, label: str, unit: str, formula: str, style: str, form: str) -> None:
-        self.writer.describe(at, (f"{self._sheet}: {label}", unit, "", "", "from the table of runs on Comparison"))
-        self.writer.across(at, formula, style, form)
+        said = (f"{self._sheet}: {label}", unit, "", "", "from the table of runs on Comparison")
+        self.writer.line(at, said, formula, style, form)
 
 
 def write_chart(writer: LineWriter, table: RunsTable, at: int) -> int:
@@ -171,30 +166,24 @@ def _formula(name: str, place: int, cell: dict[str, str], table: RunsTable) -> s
 def _chart(writer: LineWriter, rows: dict[str, range]) -> BarChart:
     """A box for each range, a short line for the bound, and a point for what was measured."""
 
-    def series(name: str, title: str) -> Series:
-        return Series(charts.column(writer.page, layout.FORMULA, rows[name].start, rows[name].stop - 1), title=title)
+    def cells(name: str) -> Reference:
+        return charts.column(writer.page, layout.FORMULA, rows[name].start, rows[name].stop - 1)
 
-    chart, points = BarChart(), LineChart()
-    chart.type, chart.grouping, chart.overlap, chart.gapWidth = "col", "stacked", 100, 120
-    charts.dress(chart, TITLE)
-    charts.plain_axis(chart.x_axis, "Run, the newest first", "General")
-    charts.plain_axis(chart.y_axis, "Times what was expected", "0.0")
-    chart.x_axis.majorGridlines = None
-    hidden, box = series(LOW, "least"), series(WIDTH, "80 % of published runs")
-    hidden.graphicalProperties, box.graphicalProperties = charts.filled(None), charts.filled(charts.PALE)
-    chart.series += [hidden, box]
+    axes = "Run, the newest first", "Times what was expected"
+    chart, points = charts.bars(TITLE, *axes, 120, down=False, form="0.0"), LineChart()
+    box = charts.bar(cells(WIDTH), "80 % of published runs", charts.PALE)
+    chart.series += [charts.bar(cells(LOW), "least", None), box]
     for name, title, symbol, colour in (
         (BOUND, "bound", "dash", charts.AXIS), (MEASURED, "measured", "circle", charts.PALETTE[0]),
     ):  # fmt: skip
-        line = series(name, title)
+        line = Series(cells(name), title=title)
         line.marker = Marker(symbol=symbol, size=9)
         line.marker.graphicalProperties = GraphicalProperties(solidFill=colour, ln=LineProperties(solidFill=colour))
         line.graphicalProperties = GraphicalProperties(ln=LineProperties(noFill=True))
         line.smooth = False
         points.series.append(line)
-    names = charts.column(writer.page, layout.FORMULA, rows[NAME].start, rows[NAME].stop - 1)
-    chart.set_categories(names)
-    points.set_categories(names)
+    chart.set_categories(cells(NAME))
+    points.set_categories(cells(NAME))
     charts.hide_from_legend(chart, [0])
     chart += points
     return chart

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Container, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from itertools import count, islice
 
@@ -34,6 +35,30 @@ Filling = tuple[int, int, int, Value]
 """What was put into cells: how many rows and columns of them, the number of their look, and a value or a Live text."""
 
 
+@dataclass(slots=True)
+class RowLook:
+    """What a row is beside its cells: how high, in points (0: as programs make it), and how it is grouped."""
+
+    height: float = 0.0
+    is_grouped: bool = False
+    hidden: bool = False
+    collapsed: bool = False
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The same as the attributes of the row's element."""
+        said = {"hidden": self.hidden, "outlineLevel": self.is_grouped, "collapsed": self.collapsed}
+        found = {name: "1" for name, there in said.items() if there}
+        return found | {"ht": f"{self.height:g}", "customHeight": "1"} if self.height else found
+
+
+class Rows(dict[int, RowLook]):
+    """The rows of a page that are asked for, by number: openpyxl's would take a tenth of a build's time."""
+
+    def __missing__(self, row: int) -> RowLook:
+        return self.setdefault(row, RowLook())
+
+
 class Page:
     """A worksheet with the marks that every sheet bears: a title that links back, and the master check."""
 
@@ -47,12 +72,11 @@ class Page:
         self.pages_high = 0  # as many as it takes
         self.titles = titles  # the rows that each printed page repeats
         self.sheet: Worksheet = book.create_sheet(name)
+        self.sheet.row_dimensions = self.rows = Rows()
         self.name, self.purpose = name, purpose
         self.grid = Grid()  # all that stands in the cells: openpyxl has none of them
         self.links: dict[tuple[int, int], str] = {}  # the places in this workbook that cells lead to
-        self.heights: dict[int, float] = {}  # of rows, in points, where openpyxl's own doesn't stand
         self._styles = style_numbers(book)
-        self._told: dict[tuple[int, int], str] = {}  # the notes that wrap
         self.filled: dict[tuple[int, int], Filling] = {}  # what was put, by the first of the cells
         self.swept: dict[str, list[float]] = {}  # the values of each axis of a sweep
         self.rules: list[tuple[str, ...]] = []  # of validations and formats: area, kind, title, formulas, prompt
@@ -64,16 +88,12 @@ class Page:
     def put(self, row: int, column: int, value: object, style: str, number_format: str | None = None) -> None:
         """Write one cell. Only a Live text becomes a formula, whatever a text begins with."""
         look = self._look(style, number_format)
-        self._told.pop((row, column), None)
         if isinstance(value, Live):
             self.grid.put_formula(row, column, value, look)
             self.filled[row, column] = 1, 1, look, value
             return
-        if isinstance(value, str):
-            if value.startswith(FORMULA_LIKE):
-                look = self._styles.quoted(self.sheet, style, number_format)
-            if style in WRAPS:
-                self._told[row, column] = value
+        if isinstance(value, str) and value.startswith(FORMULA_LIKE):
+            look = self._styles.quoted(self.sheet, style, number_format)
         held = _held(value)
         self.grid.put(row, column, held, look)
         self.filled[row, column] = 1, 1, look, held
@@ -103,12 +123,16 @@ class Page:
 
     def is_choice(self, row: int, column: int) -> bool:
         """Whether a cell is there to be typed into."""
-        return any(style == "plan_input" and look == self.filled[row, column][2]
-                   for (style, _), look in self._styles.items())  # fmt: skip
+        return self.filled[row, column][2] in self._styles.of(("plan_input",))
 
     def link(self, row: int, column: int, sheet: str, target: str) -> None:
         """Make a cell a link to a place in this workbook."""
         self.links[row, column] = f"{sheet}!{target}"
+
+    def leads(self, row: int, sheet: str, to: int) -> None:
+        """Say in a line that its number stands in the row `to` of a sheet, and make that a link there."""
+        self.put(row, layout.FORMULA, f"{sheet} row {to}", "plan_link")
+        self.link(row, layout.FORMULA, sheet, address(to, layout.LABEL))
 
     def header(self, titles: Iterable[str], row: int = layout.HEADER_ROW, right: Container[int] = ()) -> None:
         """A table's header row; the titles of the columns `right` stand right, above numbers."""
@@ -196,11 +220,16 @@ class Page:
 
     def close_rows(self, rows: Collection[int], is_open: Container[int] = ()) -> None:
         """Make rows closed groups, which the row below each opens; those of `is_open` are of it, and are seen."""
+        closed = set(rows)
         for row in rows:
-            group = self.sheet.row_dimensions[row]
-            group.outlineLevel, group.hidden = 1, row not in is_open
-            if row + 1 not in rows:
-                self.sheet.row_dimensions[row + 1].collapsed = True
+            self.group_row(row, is_open=row in is_open)
+            if row + 1 not in closed:
+                self.rows[row + 1].collapsed = True
+
+    def group_row(self, row: int, *, is_open: bool = False) -> None:
+        """Make a row one of a group, closed unless it `is_open`."""
+        look = self.rows[row]
+        look.is_grouped, look.hidden = True, not is_open
 
     def close_columns(self, columns: Collection[int]) -> None:
         """Make columns closed groups, which the column right of each opens."""
@@ -218,17 +247,17 @@ class Page:
 
     def fit(self) -> None:
         """Make rows as high as their texts need, where these wrap: not every program does when it opens the file."""
-        columns, rows = self.sheet.column_dimensions, self.sheet.row_dimensions
-        letters_of = {column: column_letters(column) for column in {column for _, column in self._told}}
+        columns, wrapping = self.sheet.column_dimensions, self._styles.of(WRAPS)
+        told = {at: text for at, (_, _, look, text) in self.filled.items() if look in wrapping}
+        letters_of = {column: column_letters(column) for column in {column for _, column in told}}
         wide = {column: columns[name].width for column, name in letters_of.items() if not columns[name].hidden}
-        for (row, column), text in self._told.items():
-            if column not in wide:
+        for (row, column), text in told.items():
+            if column not in wide or type(text) is not str:
                 continue
             letters = max(int(wide[column] * PER_WIDTH), 8)
             lines = lines_of(text, letters) if len(text) > letters else 1
             if lines > 1:
-                known = (rows[row].height or 0) if row in rows else 0
-                self.heights[row] = max(self.heights.get(row, known), LINE_HEIGHT * lines + 2)
+                self.rows[row].height = max(self.rows[row].height, LINE_HEIGHT * lines + 2)
 
     def _open_columns(self) -> tuple[int, int]:
         """The first two columns behind the labels that are not closed."""
@@ -267,11 +296,11 @@ def titled(row: Row) -> str:
 
 def _held(value: object) -> Value:
     """What a cell holds: of a date the number of its day."""
-    if value == "#N/A":
-        return NA
+    if isinstance(value, str):
+        return NA if value == "#N/A" else value
     if isinstance(value, date):
         return float(to_excel(value))
-    assert value is None or isinstance(value, (bool, int, float, str)), f"a cell can't hold {value!r}"
+    assert value is None or isinstance(value, (bool, int, float)), f"a cell can't hold {value!r}"
     return value
 
 
@@ -293,6 +322,9 @@ def lines_of(text: str, letters: int) -> int:
 
 
 class Live(str):
-    """A formula's text without its equals sign: this, and nothing a user typed, becomes a formula."""
+    """A formula's text without its equals sign: this, and nothing a user typed, becomes a formula.
+
+    What is put as a text is of the type str itself.
+    """
 
     __slots__ = ()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 
 from openpyxl.styles.stylesheet import write_stylesheet
 from openpyxl.workbook import Workbook
 from openpyxl.xml.functions import tostring
 
 from planner.book import rowkeys
-from planner.workbook import comparison_charts, layout
+from planner.workbook import comparison_writer, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.memory import (
     HEADING,
@@ -23,14 +24,15 @@ from planner.workbook.memory import (
     of_text,
     of_value,
 )
-from planner.workbook.page import Live, Page
-from planner.xlsx.address import Area, column_letters
+from planner.workbook.page import Filling, Live, Page
+from planner.xlsx.address import Area, Position, column_letters
 from planner.xlsx.grid import HERE
 from planner.xlsx.pattern import pattern
 from planner.xlsx.styles import Stylesheet
 from planner.xlsx.xmltree import parse
 
 _LOGICAL = re.compile(r"\b(?:TRUE|FALSE)\b")
+Cells = Iterable[tuple[Position, Filling]]
 BY_SCENARIO = ("dashboard", "inputs", "constraints", "checks")
 
 
@@ -66,33 +68,36 @@ def is_by_scenario(kind: str) -> bool:
 
 
 def _sheet(plan: BuildPlan, kind: str, page: Page) -> BuiltSheet:
-    typed = _typed(page)
+    cells = page.filled.items()
     end = 0
     columns: dict[int, str] = {}
     if is_by_scenario(kind):
+        typed = _typed(each for each in cells if each[0][1] <= layout.SOURCE)
         rows = rowkeys.line_keys(typed, layout.HEADER_ROW, layout.LABEL, layout.NAME)
         columns = dict(enumerate(rowkeys.TEXTS, start=1))
         filled = list(_lines(plan, kind, page))
     elif kind in rowkeys.DATABASES:
+        typed = _typed(cells)
         rows = rowkeys.database_keys(typed, layout.TABLE_HEADER_ROW, 1)
         columns = _names(typed[layout.TABLE_HEADER_ROW])
-        filled, end = list(_all(page)), max(rows) + layout.SPARE_ROWS
+        filled, end = list(_all(cells)), max(rows) + layout.SPARE_ROWS
     elif kind == "comparison":
-        head = comparison_charts.HEADER_ROW
-        rows = {row: f"above {head - row}" for row in typed if row <= head}
+        head = comparison_writer.HEADER_ROW
+        typed = _typed(each for each in cells if each[0][0] <= head)
+        rows = {row: f"above {head - row}" for row in typed}
         columns = _names(typed[head])
         filled = list(_cases(plan, page, rows))
     else:
-        rows = rowkeys.plain_keys(typed, kind)
-        filled = list(_all(page))
+        rows = rowkeys.plain_keys(_typed(cells), kind)
+        filled = list(_all(cells))
     return BuiltSheet(kind, page.name, rows, columns, filled, frozenset(_rules(page)), end)
 
 
-def _typed(page: Page) -> dict[int, dict[int, str | None]]:
+def _typed(cells: Cells) -> dict[int, dict[int, str | None]]:
     """What is typed into each row."""
     rows: dict[int, dict[int, str | None]] = {}
-    for (row, column), (down, _, _, value) in page.filled.items():
-        text = "" if value is None else value if isinstance(value, str) and not isinstance(value, Live) else None
+    for (row, column), (down, _, _, value) in cells:
+        text = "" if value is None else value if type(value) is str else None
         rows.setdefault(row, {})[column] = text
         for below in range(row + 1, row + down):
             rows.setdefault(below, {}).setdefault(column, None)
@@ -103,12 +108,9 @@ def _names(texts: Mapping[int, str | None]) -> dict[int, str]:
     return {column: text for column, text in sorted(texts.items()) if text}
 
 
-def _all(page: Page, is_wanted: Callable[[int], bool] | None = None) -> Iterator[Filled]:
-    """All that was put on a page, or in some columns of it, from top to bottom."""
-    for row, column in sorted(page.filled):
-        if is_wanted is not None and not is_wanted(column):
-            continue
-        down, across, look, value = page.filled[row, column]
+def _all(cells: Cells) -> Iterator[Filled]:
+    """What was put into some cells, from top to bottom."""
+    for (row, column), (down, across, look, value) in sorted(cells, key=itemgetter(0)):
         if isinstance(value, Live):
             first = value.replace(HERE, str(row) if down > 1 else column_letters(column))
             yield Filled(row, column, down, across, look, of_formula(first))
@@ -120,8 +122,8 @@ def _lines(plan: BuildPlan, kind: str, page: Page) -> Iterator[Filled]:
     """A table of line items: of the scenarios the first stands for all; of an input its default."""
     names = {page.filled[at][3]: at[0] for at in page.filled if at[1] == layout.NAME}
     defaults = {names[name]: of_value(row.default) for name, row in plan.inputs.items() if name in names}
-    first, last = layout.FIRST_SCENARIO, layout.FIRST_SCENARIO + plan.columns.filled - 1
-    for each in _all(page, lambda column: column <= first or column > last):
+    first, others = layout.FIRST_SCENARIO, range(layout.FIRST_SCENARIO + 1, plan.columns.last_filled + 1)
+    for each in _all(cell for cell in page.filled.items() if cell[0][1] not in others):
         if each.column != first:
             is_choice = kind == "dashboard" and each.column == layout.FORMULA and page.is_choice(each.row, each.column)
             yield each._replace(digest=NOTHING) if is_choice else each
@@ -133,17 +135,14 @@ def _lines(plan: BuildPlan, kind: str, page: Page) -> Iterator[Filled]:
 
 def _cases(plan: BuildPlan, page: Page, rows: dict[int, str]) -> Iterator[Filled]:
     """The titles of the Comparison, and the first case of each template: what is typed there is a person's."""
-    first = comparison_charts.HEADER_ROW + 1
+    first = comparison_writer.FIRST_ROW
     templates: dict[str, int] = {}
     for row, case in enumerate(plan.comparison, start=first):
         templates.setdefault(case.template.name, row)
     rows |= {row: f"case {name}" for name, row in templates.items()}
-    for each in _all(page):
-        if each.row < first:
-            yield each
-        elif each.row in rows:
-            is_live = isinstance(page.filled[each.row, each.column][3], Live)
-            yield each if is_live else each._replace(digest=NOTHING)
+    for each in _all(cell for cell in page.filled.items() if cell[0][0] in rows):
+        is_kept = each.row < first or isinstance(page.filled[each.row, each.column][3], Live)
+        yield each if is_kept else each._replace(digest=NOTHING)
 
 
 def _rules(page: Page) -> Iterator[int]:

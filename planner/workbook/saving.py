@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipInfo
 
@@ -19,7 +19,7 @@ from openpyxl.worksheet._writer import WorksheetWriter
 from openpyxl.worksheet.worksheet import Worksheet
 from openpyxl.writer.excel import ExcelWriter
 
-from planner.workbook.page import Live, Page
+from planner.workbook.page import Page
 from planner.xlsx.address import Area, Position, address
 from planner.xlsx.chart_caches import make_room
 from planner.xlsx.drawings import charts_of
@@ -72,7 +72,7 @@ def write(book: Workbook, pages: Sequence[Page]) -> Written:
     A page's table must name its columns, since its heads are no cells of openpyxl's.
     """
     grids = {page.name: page.grid for page in pages}
-    heights = {page.name: _heights(page) for page in pages}
+    heights = {page.name: {row: look.attributes for row, look in page.rows.items()} for page in pages}
     for page in pages:
         assert all(each._value is None for each in page.sheet._cells.values()), f"{page.name}: Page.put writes cells"
         page.sheet.row_dimensions = {}
@@ -83,14 +83,6 @@ def write(book: Workbook, pages: Sequence[Page]) -> Written:
     written = Written(package, grids, heights, frames)
     written.put_values({})
     return written
-
-
-def _heights(page: Page) -> dict[int, Mapping[str, str]]:
-    """The attributes of rows: what was given to openpyxl's rows, and the heights that a page's texts need."""
-    found: dict[int, Mapping[str, str]] = {row: dict(each) for row, each in page.sheet.row_dimensions.items()}
-    for row, points in page.heights.items():
-        found[row] = {**found.get(row, {}), "ht": f"{points:g}", "customHeight": "1"}
-    return found
 
 
 def _linked(behind: bytes, links: Mapping[tuple[int, int], str]) -> bytes:
@@ -186,10 +178,17 @@ def ignored(page: Page) -> bytes:
 def _numbers(page: Page) -> Iterator[Position]:
     """The cells whose text is a number."""
     for at, (_, _, _, value) in page.filled.items():
-        if isinstance(value, str) and not isinstance(value, Live):
-            with suppress(ValueError):
-                float(value.strip().removesuffix("%"))
-                yield at
+        if type(value) is str and _is_number(value):
+            yield at
+
+
+@lru_cache(maxsize=1 << 13)  # names, units and notes recur
+def _is_number(text: str) -> bool:
+    try:
+        float(text.strip().removesuffix("%"))
+    except ValueError:
+        return False
+    return True
 
 
 def _runs(cells: Iterable[Position]) -> list[Area]:
@@ -254,20 +253,10 @@ def _chart(xml: bytes) -> bytes:
     return written(root)
 
 
-def _workbook(xml: bytes) -> bytes:
-    """Of the titles that each printed page repeats the columns before the rows."""
-    return _TITLES.sub(rb"\1\3,\2<", xml)
-
-
-def _worksheet(xml: bytes) -> bytes:
-    """No headers and footers without a text."""
-    return _NO_TEXT.sub(b"", xml)
-
-
 _MENDED: dict[str, Callable[[bytes], bytes]] = {
     "xl/styles": _styles,
     "xl/drawings/drawing": _drawing,
     "xl/charts/chart": _chart,
-    "xl/workbook": _workbook,
-    "xl/worksheets/sheet": _worksheet,
+    "xl/workbook": partial(_TITLES.sub, rb"\1\3,\2<"),  # of the titles of each printed page the columns before the rows
+    "xl/worksheets/sheet": partial(_NO_TEXT.sub, b""),  # no headers and footers without a text
 }

@@ -73,7 +73,7 @@ class _Table:
         for row in self.alone:
             unit = f" ({row.said_in})" if row.said_in != "1" else ""
             page.put(title, self.columns[row.name], f"{row.label}{unit}", "plan_column_right")
-        page.sheet.row_dimensions[title].height = 4 * LINE_HEIGHT + 3
+        page.rows[title].height = 4 * LINE_HEIGHT + 3
         for column, factor in zip(self.priced, PRICES, strict=True):
             page.put(prices, column, factor, "plan_input", RATIO)
         for at, factor in zip(self.rows, EFFICIENCIES, strict=True):
@@ -83,10 +83,8 @@ class _Table:
             self._across(cost, at, self.priced)
         self._hold(prices)
         own = f"AND($A{self.rows.start}=1,{column_letters(self.priced.start)}${prices}=1)"
-        page.colour(self._area(), own, ink=GREEN, fill=PALE_GREEN, bold=True)
-
-    def _area(self) -> str:
-        return f"{address(self.rows.start, self.priced.start)}:{address(self.rows.stop - 1, self.priced.stop - 1)}"
+        area = f"{address(self.rows.start, self.priced.start)}:{address(self.rows.stop - 1, self.priced.stop - 1)}"
+        page.colour(area, own, ink=GREEN, fill=PALE_GREEN, bold=True)
 
     def _across(self, row: Row, at: int, columns: Sequence[int]) -> None:
         """A row's formula in some columns, in the unit that people say it in."""
@@ -102,13 +100,9 @@ class _Table:
         if name == PRICE:
             return f"{HERE}${self.at + 2}"
         if name in self.columns:
-            row = self.what_if.rows[name]
-            return f"${column_letters(self.columns[name])}{at}{self._times(row)}"
+            to_si = self.scenario.over(self.what_if.rows[name]).replace("/", "*")
+            return f"${column_letters(self.columns[name])}{at}{to_si}"
         return self.scenario.places[self.what_if.template.name, name]
-
-    def _times(self, row: Row) -> str:
-        """What a shown number is multiplied by to be in SI units again."""
-        return self.scenario.over(row).replace("/", "*")
 
     def _hold(self, prices: int) -> None:
         """Let the factors be numbers above 0."""

@@ -35,7 +35,8 @@ def unused(plan: BuildPlan, template: Template) -> set[str]:
                 known[row.name] = value
         elif row.name not in known:
             live[row.name] = {_meant(name, known) for name in row.reads}
-    waiting = [row.name for row in template.rows if row.kind in RESULTS and not _is_number(known.get(row.name))]
+    results = (row.name for row in template.of_kind(*RESULTS))
+    waiting = [name for name in results if not isinstance(known.get(name), Number | Text)]
     reached: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -65,10 +66,6 @@ def _of_all_models(plan: BuildPlan, template: Template) -> Iterator[tuple[str, N
         value = found.pop() if len(found) == 1 else None
         if value in NEUTRAL and not any(row.name in scenario.values for scenario in plan.scenarios):
             yield row.name, Number(0, 0, float(value or 0))
-
-
-def _is_number(value: Node | None) -> bool:
-    return isinstance(value, Number | Text)
 
 
 def _meant(name: str, known: Mapping[str, Number | Text | Name]) -> str:

@@ -17,7 +17,7 @@ from planner.formulas.text import COMPARISONS, Binary, Call, Name, Number, Text,
 from planner.workbook import layout
 from planner.workbook.calculation import Calculation
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, PALE_RED, RED, SAID
-from planner.workbook.dashboard_lines import Lines, LineWriter, linked
+from planner.workbook.dashboard_lines import Lines, LineWriter, linked, meant
 from planner.workbook.page import LINE_HEIGHT, Page
 from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
@@ -92,8 +92,8 @@ class Verdict:
             (8, USED, "Memory of a chip that the plan uses", [self._used(each) for each in told]),
             (9, THERE, "Memory of a chip that there is", [f"{HERE}{each.room}" for each in told]),
         ):
-            self.writer.describe(at + place, (label, unit or "1", name, "", "as the charts draw it"))
-            self.writer.across(at + place, self.meant(told, rows), "plan_formula", SAID)
+            said_of = (label, unit or "1", name, "", "as the charts draw it")
+            self.writer.line(at + place, said_of, self.meant(told, rows), form=SAID)
         self.writer.close([at + self.FAILED, at + self.MISSING, at + 8, at + 9])
         self._heights(made)
         self._colours(at)
@@ -106,11 +106,8 @@ class Verdict:
         """What is meant where a scenario is meant for a workload: the last where it is meant for all."""
         if not texts:
             return "NA()"
-        chosen = texts[-1]
-        for each, text in zip(made[-2::-1], texts[-2::-1], strict=True):
-            if self.writer.meant and text != chosen:
-                chosen = f'IF({HERE}${self.writer.meant}="{each.template}",{text},{chosen})'
-        return chosen
+        cell = f"{HERE}${self.writer.meant}" if self.writer.meant else ""
+        return meant(cell, [each.template for each in made], texts)
 
     def _text(self, place: int, label: str, name: str, note: str, formula: str, style: str = "plan_told_words") -> None:
         self.writer.texts(self.at + place, label, name, note, "plan_lead_label")
@@ -120,8 +117,7 @@ class Verdict:
         """A line that Checks counts."""
         page, at = self.writer.page, self.at + place
         self.writer.describe(at, (label, "1", "", f"Checks row {row}", "of this scenario"))
-        page.put(at, layout.FORMULA, f"Checks row {row}", "plan_link")
-        page.link(at, layout.FORMULA, "Checks", address(row, layout.LABEL))
+        page.leads(at, "Checks", row)
         self.writer.across(at, f"Checks!{HERE}{row}", "plan_check", "0")
 
     def _failed(self, n_failed: str, words: int) -> str:
@@ -131,7 +127,7 @@ class Verdict:
 
     def _heights(self, made: Sequence[Lines]) -> None:
         """Texts have room for two lines, and what binds for as many as it may take."""
-        rows = self.writer.page.sheet.row_dimensions
+        rows = self.writer.page.rows
         for place in (self.WORDS, 6):
             rows[self.at + place].height = 2 * LINE_HEIGHT + 2
         binding = (rows[each.binds].height for each in made if each.binds)
@@ -154,13 +150,13 @@ def colour_verdict(page: Page, area: str, first: str) -> None:
 
 def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
     """A closed line of what to change of a workload's plan: what would fit, else what takes most of its step."""
-    cells = []
+    before = after = ""
     if each.told:
         found = [(f"{HERE}{each.rows[part.text]}", part.label) for part in each.told.changes if part.text in each.rows]
         others = (f'IF({cell}>0,", or "&FIXED({cell},0)&" {label}","")' for cell, label in found[1:])
         words = "&".join([*(f'FIXED({cell},0)&" {label}"' for cell, label in found[:1]), *others])
         if words:
-            cells.append((f"IF({HERE}{each.fits}=0,{words},", ")"))
+            before, after = f"IF({HERE}{each.fits}=0,{words},", ")"
     most = '""'
     if whole := each.whole:
         first, last = each.parts.start, each.parts.stop - 1
@@ -172,14 +168,14 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
         most = (
             f'{label}&" takes "&FIXED(MAX({area}),{digits})&" of "&FIXED({HERE}{row},{digits})&" {whole.row.said_in}"'
         )
-    if not cells and most == '""':
+    if not before and most == '""':
         return at
     name = each.sheet.page.name
-    writer.describe(at, (f"{name}: takes most of the step", "text", f"{each.template}.most", "", "in words"))
-    writer.across(at, f'IFERROR({most},"")', "plan_words", "@")
-    writer.describe(at + 1, (f"{name}: to change", "text", f"{each.template}.change", "", "in words"))
-    before, after = cells[0] if cells else ("", "")
-    writer.across(at + 1, f'IFERROR({before}{HERE}{at}{after},"")', "plan_words", "@")
+    for row, label, key, words in (
+        (at, "takes most of the step", "most", most), (at + 1, "to change", "change", f"{before}{HERE}{at}{after}"),
+    ):  # fmt: skip
+        said = (f"{name}: {label}", "text", f"{each.template}.{key}", "", "in words")
+        writer.line(row, said, f'IFERROR({words},"")', "plan_words")
     writer.close([at, at + 1])
     each.change = at + 1
     return at + 2
@@ -256,8 +252,8 @@ def write_words(writer: LineWriter, verdict: Verdict, made: Sequence[Lines], at:
     for place, line in enumerate(lines, start=1):
         texts = [_in_words(writer, each, lead) for each, lead in zip(told, line, strict=True)]
         title = " / ".join(dict.fromkeys(lead.label for lead in line if lead))
-        writer.describe(at + place, (f"Told of each: {place}", "text", f"told.line_{place}", "", title))
-        writer.across(at + place, f'IFERROR({verdict.meant(told, texts)},"N/A")', "plan_words", "@")
+        said = (f"Told of each: {place}", "text", f"told.line_{place}", "", title)
+        writer.line(at + place, said, f'IFERROR({verdict.meant(told, texts)},"N/A")', "plan_words")
         writer.close([at + place])
         titles.append(title)
         rows.append(at + place)

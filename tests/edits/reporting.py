@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from planner.book.plan import Plan
 from planner.cli import group
 from planner.errors import UserError
+from planner.report.documents import escaped
 from planner.report.exports import as_json
 from planner.report.gather import gather
-from planner.report.jinja_pages import escaped
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value
 from tests.edits.catalogue import Expected

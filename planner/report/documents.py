@@ -1,25 +1,33 @@
-"""A report as a page of text through Jinja: one HTML file, or Markdown; ours, or a house style that extends it.
+"""A report as a document, ours or a house style: HTML and Markdown through Jinja, a PDF through Typst.
 
 HTML has style, script and drawings within it and asks nothing of a network. Markdown is what code hosts render: tables,
-and drawings from files beside it. Each format escapes its own texts.
+and drawings from files beside it. Each format escapes its own texts. Typst's wheel brings its own fonts: nothing else
+need be installed. It gets the report's data as JSON, so that no text of a workbook is ever read as markup, and its file
+is tagged for those who read with their ears (PDF/UA) where every character has a glyph.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from planner.errors import Place, UserError
 from planner.regularfile import SMALL, read_bytes
 from planner.report import svg
-from planner.report.contents import CheckResult, Figure, FigureTable, ReportData
+from planner.report.contents import CheckResult, Figure, FigureTable, ReportData, report_time
 from planner.report.expectation import OF_RUNS
+from planner.report.exports import plain
 from planner.report.svg import Drawing
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 PAGES = Path(__file__).parent / "pages"
 _SAID = "variable_begin", "block_begin"  # how what a page says of a report begins, as Jinja calls it
@@ -44,14 +52,9 @@ def rendered(
     Raises UserError with file and line where it can't be read or filled.
     """
     import jinja2
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     data = b"" if template is None else read_bytes(template, "a Jinja page", SMALL)
-    folders = [PAGES] if template is None else [template.resolve().parent, PAGES]
-    environment = ImmutableSandboxedEnvironment(
-        loader=jinja2.ChoiceLoader([jinja2.FileSystemLoader(folder) for folder in folders]),
-        autoescape=escapes, undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
+    environment = _environment(None if template is None else template.resolve().parent, escapes=escapes)
     environment.filters |= dict(filters)
     wanted = template.name if template is not None else name
     try:
@@ -68,6 +71,18 @@ def rendered(
         if template is None:
             raise
         raise UserError(f"{error}", place=Place(template, _line(error, template))) from error
+
+
+@cache
+def _environment(folder: Path | None, *, escapes: bool) -> Environment:
+    """Where pages are found, those of a folder before ours, and kept as they were compiled."""
+    import jinja2
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    return ImmutableSandboxedEnvironment(
+        loader=jinja2.FileSystemLoader([folder, PAGES] if folder else [PAGES]), autoescape=escapes,
+        undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
 
 
 def _line(error: BaseException, template: Path) -> int | None:
@@ -191,3 +206,62 @@ def escaped(text: str) -> str:
     line = line.replace("\\@", "@\N{WORD JOINER}") if "@" in line else line
     line = _BEGINS.sub(r"\1\\\2", line) if not re.match(r"\d", line) else re.sub(r"^(\d+)([.)])(\s)", r"\1\\\2\3", line)
     return _SCHEME.sub(lambda match: f"{match[0]}\N{WORD JOINER}", line)
+
+
+_NO_GLYPH = re.compile(r'the text `"(.+?)"` could not be displayed with')
+
+
+def pdf(report: ReportData, template: Path | None = None) -> tuple[bytes, str]:
+    """The file, and a remark for the user, blank as a rule.
+
+    A `template` is a Typst file in the place of ours, which it may import. Raises UserError where it is not sound.
+    """
+    import typst
+
+    if template is not None:
+        read_bytes(template, "a Typst file", SMALL)  # what can't be read is named better here than by Typst
+    page = PAGES / "report.typ"
+    given = {
+        "report": json.dumps(_data(report), ensure_ascii=False),
+        "page": f"/{page.relative_to(page.anchor).as_posix()}",
+    }
+    source = (template or page).resolve()
+    stamp = int(report_time().timestamp())
+    compiled = partial(typst.compile, str(source), root=source.anchor, format="pdf", sys_inputs=given, timestamp=stamp)
+    try:
+        try:
+            return _bytes(compiled(pdf_standards="ua-1")), ""
+        except typst.TypstError as error:
+            found = _NO_GLYPH.search(str(error))
+            if found is None:
+                raise
+            lacking = f"no font of this machine has {found[1]!r} and perhaps others, which are drawn as boxes"
+            return _bytes(compiled()), f"{lacking}; install a font that has them"
+    except typst.TypstError as error:
+        if template is None:
+            raise
+        raise UserError(str(error).splitlines()[0], place=Place(template)) from error
+
+
+def _data(report: ReportData) -> dict[str, Any]:
+    """The report as JSON has it, with the drawings and what the page can't work out itself."""
+    data: dict[str, Any] = plain(report)
+    for picture, drawn in zip(data["pictures"], report.pictures, strict=True):
+        picture["svg"] = drawn.svg
+    for scenario, own in zip(data["scenarios"], report.scenarios, strict=True):
+        for memory, figures in zip(scenario["memory"], own.memory, strict=True):
+            memory["share"] = figures.share
+        for each, number in zip(scenario["expected"], own.expected, strict=True):
+            each["range"] = plain(number.range)
+    for section, planned in zip(data["headlines"], report.headlines, strict=True):
+        for each, number in zip(chain(*section["expected"]), chain(*planned.expected), strict=True):
+            each["range"] = plain(number.range)
+    marks = [swatch(index) for index in range(len(report.scenarios))]
+    data["swatches"] = [mark.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ') for mark in marks]
+    data["grouped"], data["alike"] = grouped(report.untold), plain(alike(report.failed))
+    return data
+
+
+def _bytes(made: Any) -> bytes:
+    assert isinstance(made, bytes), "one PDF is one file"
+    return made
