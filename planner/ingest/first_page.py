@@ -9,10 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from planner.ingest.chips import Chips
-from planner.ingest.operation_rows import rows
-from planner.ingest.peaks import Peaks, largest
+from planner.ingest.operation_rows import Peaks, Waste, largest, rows
 from planner.profiles.profile import HOW_FOUND, Gap, Parts, Profile, mean_parts, spread
-from planner.profiles.waste import Waste
 from planner.spoken import PERCENT, percent, spoken
 
 SECONDS, COUNT = "s", "1"

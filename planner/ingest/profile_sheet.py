@@ -8,8 +8,7 @@ from statistics import median
 from openpyxl.chart import ScatterChart
 
 from planner.ingest.first_page import COUNT, SECONDS, Line, part, parts_of
-from planner.ingest.operation_rows import MOST, Row, rows
-from planner.ingest.peaks import Peaks
+from planner.ingest.operation_rows import MOST, Peaks, Row, rows
 from planner.profiles.profile import Operation, Parts, Profile
 from planner.scaled_units import factor
 from planner.spoken import PERCENT
