@@ -9,7 +9,7 @@ import pytest
 
 from planner.errors import UserError
 from planner.ingest.cases import case_of
-from planner.profiles.kineto_attention import attention
+from planner.profiles.kineto_operators import attention
 from planner.profiles.profile import Shape
 from planner.profiles.reading import read
 from planner.profiles.recognition import recognised

@@ -8,7 +8,7 @@ on the launch's thread; kernels of a graph have none.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from planner.profiles.kineto_operators import Operator, kernel_operation, tells
 from planner.profiles.kineto_steps import STEP, Note, steps
 from planner.profiles.profile import Operation
-from planner.profiles.recording import FAR, Events, Integers, Marked, Recording, looked_up
+from planner.profiles.recording import FAR, Events, Integers, Recording, looked_up
 
 _KERNELS = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events", "hpu_op"}
 _LAUNCHES = {
@@ -115,7 +115,8 @@ class KinetoEvents:
         for number in np.unique(device).tolist():
             mine = device == number
             events = Events(which.reshape(-1)[mine], begin[mine], (begin + duration)[mine], step[mine])
-            made = _recording(f"GPU {number}", host, list(kinds), events, marks)
+            operations = partial(iter, [events])
+            made = Recording(f"GPU {number}", host, list(kinds), operations, steps=list(marks), nested=False)
             made.kind, made.facts = _described(described.get("deviceProperties"), number)
             made.facts |= {key: str(value) for key, value in described.items() if key.endswith("_version")}
             found.append(made)
@@ -150,13 +151,6 @@ def _kind(texts: list[tuple[str, ...]], kernel: int, operator: int, main: int) -
     name, kind, *arguments = texts[kernel]
     by = Operator(*texts[operator]) if operator >= 0 else Operator()
     return kernel_operation(name, kind, dict(zip(COLLECTIVE, arguments, strict=True)), by, counts=bool(main))
-
-
-def _recording(name: str, host: str, kinds: list[Operation], events: Events, marks: list[Marked]) -> Recording:
-    def operations() -> Iterator[Events]:
-        yield events
-
-    return Recording(name, host, kinds, operations, steps=list(marks), nested=False)
 
 
 def _described(properties: Any, number: int) -> tuple[str | None, dict[str, str]]:

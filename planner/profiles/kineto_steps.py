@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.profiles.recording import Integers, Marked
+from planner.profiles.recording import Integers, Marked, within
 
 STEP = re.compile(r"^ProfilerStep\s*#?\s*(\d+)")
 _OPTIMIZER = "Optimizer.step#"  # PyTorch marks each call of an optimizer so, by itself
@@ -47,11 +47,7 @@ def steps(notes: Sequence[Note], launched: Integers, duration: Integers) -> tupl
 
 def _within(windows: Sequence[tuple[int, int, int]], launched: Integers) -> tuple[Integers, list[Marked]]:
     marks = [Marked(index, begin, end, "marker") for index, begin, end in sorted(windows, key=lambda each: each[1])]
-    if not marks:
-        return np.full(len(launched), -1, np.int64), []
-    at = np.searchsorted(np.array([mark.begin for mark in marks], np.int64), launched, "right") - 1
-    ends = np.array([mark.end for mark in marks], np.int64)
-    return np.where((at >= 0) & (launched <= ends[at]), at, -1), marks
+    return within(launched, marks), marks
 
 
 def _main_annotation(notes: Sequence[Note]) -> list[tuple[int, int, int]]:

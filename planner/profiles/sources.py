@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import Place, UserError
-from planner.profiles import cpu, gpu, json_document, tool_csv, tools, tpu, wire, xla, xspace
+from planner.profiles import cpu, gpu, json_document, tool_table, tools, tpu, wire, xla, xspace
 from planner.profiles.foreign_files import foreign
 from planner.profiles.kineto import KinetoEvents
 from planner.profiles.profile import RANKS, Device
@@ -62,7 +62,7 @@ def read_file(path: Path, told: Told) -> Source:
         raise UserError("the file is empty", place=Place(path), remedy="copy or capture it again")
     if text[:1] in (b"{", b"["):
         return _of_json(path, told)
-    if tool_csv.is_table(head):
+    if tool_table.is_csv(head):
         return _of_csv(path)
     if why := foreign(path, head):
         raise UserError(why[0], place=Place(path), remedy=why[1])
@@ -72,17 +72,17 @@ def read_file(path: Path, told: Told) -> Source:
 def _head(path: Path) -> bytes:
     """The first bytes of a file, unpacked."""
     try:
-        with path.open("rb") as file:
-            head = file.read(4096)
-        if head[:2] != json_document.GZIP:
-            return head
-        with gzip.open(path) as packed:
-            return packed.read(4096)
+        with json_document.unpacked(path) as stream:
+            return stream.read(4096)
     except OSError as error:
         raise UserError(f"can't be read: {error.strerror or error}", place=Place(path)) from None
     except (EOFError, zlib.error):
-        remedy = "it seems cut short or damaged: copy it again"
-        raise UserError("the gzip file is damaged or ends in the middle", place=Place(path), remedy=remedy) from None
+        raise _damaged(path) from None
+
+
+def _damaged(path: Path) -> UserError:
+    what, remedy = "the gzip file is damaged or ends in the middle", "it seems cut short or damaged: copy it again"
+    return UserError(what, place=Place(path), remedy=remedy)
 
 
 def _of_planes(path: Path, told: Told) -> Source:
@@ -97,10 +97,7 @@ def _of_planes(path: Path, told: Told) -> Source:
             with gzip.open(path) as stream, unpacked.open("wb") as file:
                 shutil.copyfileobj(stream, file)
         except (EOFError, OSError, zlib.error):
-            remedy = "it seems cut short or damaged: copy it again"
-            raise UserError(
-                "the gzip file is damaged or ends in the middle", place=Place(path), remedy=remedy
-            ) from None
+            raise _damaged(path) from None
         return _devices(path, unpacked, told)
 
 
@@ -204,7 +201,7 @@ def _of_table(path: Path, document: Any) -> Source:
 
 def _of_csv(path: Path) -> Source:
     try:
-        return _of_table(path, tool_csv.page(path))
+        return _of_table(path, tool_table.csv_page(path))
     except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise UserError(f"this table can't be read: {error}", place=Place(path), remedy="export it again") from None
 

@@ -95,7 +95,6 @@ class _Tally:
         self._ends = np.minimum(ends, np.append(self._starts[1:], ends[-1:])) if windows else ends
         self._parts = np.zeros((len(windows), sweep.GAP + 1))
         self._told: dict[int, Step] = {}
-        self._membership = False
 
     def add(self, events: Events) -> None:
         """Add a piece: sorted, and later than all before it."""
@@ -170,7 +169,6 @@ class _Tally:
     def _own_steps(self, events: Events, layers: npt.NDArray[np.int8]) -> None:
         """Steps that are told which operations are theirs: from the first one's begin to the last one's end."""
         assert events.steps is not None
-        self._membership = True
         for at, marked in enumerate(self._windows):
             mine = events.where(events.steps == at)
             if len(mine):
@@ -187,9 +185,7 @@ class _Tally:
         begin = min([self._begin, *self._run_begins(self._begin)])
         end = max(self._until, int(of.runs.end.max()) if len(of.runs) else self._until)
         steps = [self._told[at] for at in sorted(self._told)]
-        if not self._told and (
-            not len(self._count) or all(marked.found != "marker" or True for marked in self._windows)
-        ):
+        if not self._told:
             rows = zip(self._windows, self._starts.tolist(), self._ends.tolist(), self._parts, strict=True)
             steps = [_step(marked, low, high, labels) for marked, low, high, labels in rows]
         parts = _parts(self._labels, end - begin)
