@@ -14,9 +14,8 @@ from planner import processes
 from planner import progress as screen
 from planner.errors import UserError
 from planner.measure import cases, clock, devices, interrupts, sharded, spread
-from planner.measure.limits import MOST, time_fault, work_fault
 from planner.measure.mesh import MeshSpec
-from planner.measure.records import Inputs, Measurement, case_key, inputs_json
+from planner.measure.records import MOST, Inputs, Measurement, case_key, inputs_json, time_fault, work_fault
 from planner.measure.timing import STANDARD, Rules, Timing
 from planner.measure.workload import INPUT_INIT, CaseSkipped, Workload, check_fits
 

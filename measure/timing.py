@@ -17,7 +17,7 @@ from statistics import fmean
 
 import numpy as np
 
-from planner.measure.limits import time_fault
+from planner.measure.records import time_fault
 
 Timer = Callable[[], float]
 

@@ -12,9 +12,8 @@ from planner import catalog
 from planner.catalog import Table
 from planner.compare import comparison_cases, mesh_cases
 from planner.compare.comparison_cases import ComparisonCase, is_meant, likest, refuse_blank
-from planner.compare.comparison_sheet import CaseRow, find
+from planner.compare.comparison_sheet import CaseRow, find, listed_chips
 from planner.compare.landing import Landing, land
-from planner.compare.listed_chips import listed_chips
 from planner.compare.prediction import predict
 from planner.errors import Place, UserError
 from planner.formulas import library

@@ -14,7 +14,6 @@ from planner.formulas.evaluation import Results
 from planner.formulas.headlines import RANGE, fit
 from planner.formulas.template import Row
 from planner.search.computing import Plans
-from planner.search.extrapolated import extrapolated
 from planner.search.optimum import Found, Plan
 from planner.search.request import Request
 from planner.search.sheet import (
@@ -31,7 +30,7 @@ from planner.search.sheet import (
 )
 from planner.search.space import Space
 from planner.search.sweep import texts
-from planner.search.told import alike, better, binds, left_out, refusers, tied, worded
+from planner.search.told import alike, better, binds, extrapolated, left_out, refusers, tied, worded
 from planner.workbook import cell_styles, charts
 from planner.workbook.cell_styles import COUNT, PERCENT, YES_NO
 from planner.workbook.layout import within

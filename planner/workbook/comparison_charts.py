@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from openpyxl.chart import Reference
 
 from planner.compare.comparison_cases import ComparisonCase
-from planner.compare.comparison_sheet import SHOWN
-from planner.compare.listed_chips import DEVICE_KIND
+from planner.compare.comparison_sheet import DEVICE_KIND, SHOWN
 from planner.workbook import charts
 from planner.workbook.cell_styles import SAID
 from planner.workbook.database_sheets import DatabaseSheet
