@@ -190,20 +190,17 @@ def accumulator(held: Any) -> Any:
     return held if held in (jnp.float32, jnp.bfloat16, jnp.float16) else jnp.float32
 
 
-def random_arrays(operands: tuple[Operand, ...], mesh: Mesh | None = None, seed: int = 0) -> tuple[jax.Array, ...]:
+def random_arrays(operands: tuple[Operand, ...], mesh: Mesh | None = None) -> tuple[jax.Array, ...]:
     """Random data, never zeros: an H200 multiplies zeros 13 % faster. Made on the device.
 
     Floats are scaled normals; integers are uniform over their full range. The generator is the
     hardware's own (`rbg`), which compiles in a fraction of the time of JAX's default, and operands
     of one shape share a program. On a mesh each device fills its own part.
     """
-    return tuple(_random(np.uint32(seed + number), operand, mesh) for number, operand in enumerate(operands))
-
-
-def _random(seed: np.uint32, operand: Operand, mesh: Mesh | None) -> jax.Array:
-    partition, dtype = operand.partition, jnp.dtype(operand.dtype)
-    array: jax.Array = _filled(seed, operand.scale, operand.shape, dtype, partition, mesh)
-    return array
+    return tuple(
+        _filled(np.uint32(seed), each.scale, each.shape, jnp.dtype(each.dtype), each.partition, mesh)
+        for seed, each in enumerate(operands)
+    )
 
 
 @partial(jax.jit, static_argnums=(2, 3, 4, 5))
