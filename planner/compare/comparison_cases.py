@@ -9,9 +9,9 @@ from functools import cache
 
 from planner import catalog, csvfile, data
 from planner.catalog import Value
-from planner.errors import Place, UserError, closest, nearest
+from planner.errors import Place, UserError, closest
 from planner.formulas import library
-from planner.formulas.include import Scope, parse_include
+from planner.formulas.include import Scope, bound_inputs, parse_include
 from planner.formulas.template import Row, Template
 from planner.formulas.text import Formula, Number, Text
 from planner.measure.records import case_key, parse_key
@@ -74,13 +74,9 @@ def _case(cells: Mapping[str, str], place: Place) -> ComparisonCase:
     row = Row("operation", cells["label"], "", "include", cells["operation"], place=place)
     name, bindings = parse_include(row, Scope())
     template = library.load(name)
-    known = {inner.name: inner for inner in template.of_kind("input")}
-    for bound in bindings:
-        if bound not in known:
-            raise row.fault(f"{name} has no input {bound}", nearest(bound, known))
+    known = bound_inputs(row, template, bindings)
     typed = of_model(cells["model"], known) | {bound: _literal(row, formula) for bound, formula in bindings.items()}
-    inputs = {inner: typed.get(inner, known[inner].default) for inner in known}
-    return ComparisonCase(cells["label"], template, inputs, cells["source"], cells["on"])
+    return ComparisonCase(cells["label"], template, template.inputs(typed), cells["source"], cells["on"])
 
 
 def of_model(model: str, inputs: Container[str]) -> dict[str, Value]:

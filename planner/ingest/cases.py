@@ -51,8 +51,7 @@ def case_of(found: Matmul | Attention | Collective) -> Case | None:
 
 def _case(template: str, **known: float | str) -> Case:
     """A case of a template: what is known, and the defaults of its other inputs."""
-    defaults = {row.name: row.default for row in library.load(template).of_kind("input")}
-    return template, defaults | known
+    return template, library.load(template).inputs(known)
 
 
 def _matmul(found: Matmul) -> Case | None:

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -177,14 +176,12 @@ def _runs(
     if runs:  # what names no module, and isn't a copy, is of the run in which it begins
         unnamed = np.flatnonzero((modules < 0) & ~copies[kinds])
         by_begin = np.argsort([run.begin for run in runs], kind="stable")
-        begins, ends = (np.array([pick(runs[each]) for each in by_begin], np.int64) for pick in (_begin, _end))
+        begins = np.array([runs[each].begin for each in by_begin], np.int64)
+        ends = np.array([runs[each].end for each in by_begin], np.int64)
         place = np.searchsorted(begins, begin[unnamed], "right") - 1
         inside = (place >= 0) & (begin[unnamed] < ends[place])
         run_of[unnamed[inside]] = by_begin[place[inside]]
     return runs, run_of
-
-
-_begin, _end = attrgetter("begin"), attrgetter("end")
 
 
 def _repeats(counts: Counter[int]) -> int:

@@ -11,12 +11,12 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
-from planner import progress as telling
+from planner import progress
 from planner.errors import Place, UserError
 from planner.profiles import sources, tools
 from planner.profiles.profile import CORES, Device, Profile
 from planner.profiles.profile_files import Files, host_of_tool, profile_files
-from planner.profiles.sources import Source, Told
+from planner.profiles.sources import Source
 from planner.profiles.tool_table import ToolTable
 
 _APART = 60.0  # seconds between captures of one run, at most: hosts' clocks differ, and a person starts one by one
@@ -30,8 +30,8 @@ _UNKNOWN = {
 }
 
 
-def read(*paths: Path, progress: Told = telling.step) -> Profile:
-    """The profile in files or folders of one run, one of several hosts joined; `progress` is told what is being read.
+def read(*paths: Path) -> Profile:
+    """The profile in files or folders of one run, one of several hosts joined.
 
     Of a folder with several runs the newest is read. Raises UserError where a file can't be read as a profile, a folder
     holds none, or nothing ran on any device.
@@ -39,9 +39,9 @@ def read(*paths: Path, progress: Told = telling.step) -> Profile:
     found = profile_files(paths)
     parts = []
     for file in found.files:
-        progress(f"reading {file.name}")
+        progress.step(f"reading {file.name}")
         try:
-            parts.append(sources.read_file(file, progress))
+            parts.append(sources.read_file(file))
         except sources.UnknownJsonError:
             if file in paths or (file == found.files[-1] and not parts):
                 raise

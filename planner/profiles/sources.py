@@ -7,11 +7,12 @@ import gzip
 import shutil
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from planner import progress
 from planner.errors import Place, UserError
 from planner.profiles import cpu, gpu, json_document, tool_table, tools, tpu, wire, xla, xspace
 from planner.profiles.foreign_files import foreign
@@ -24,7 +25,6 @@ from planner.profiles.tool_table import ToolTable
 from planner.profiles.trace_events import LIMIT, TraceEvents
 from planner.profiles.xspace import Plane
 
-Told = Callable[[str], None]
 _MOST_RANKS = 1 << 24
 _TASK = "Task Environment"  # the plane of the capture itself
 _TIMES = 2 << 20  # runs whose times are kept, over all devices of a file
@@ -54,19 +54,19 @@ class Source:
     when: tuple[float, float] | None = None
 
 
-def read_file(path: Path, told: Told) -> Source:
+def read_file(path: Path) -> Source:
     """What a file of any format holds. Raises UserError where it can't be read as a profile."""
     head = _head(path)
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not head:
         raise UserError("the file is empty", place=Place(path), remedy="copy or capture it again")
     if text[:1] in (b"{", b"["):
-        return _of_json(path, told)
+        return _of_json(path)
     if tool_table.is_csv(head):
         return _of_csv(path)
     if why := foreign(path, head):
         raise UserError(why[0], place=Place(path), remedy=why[1])
-    return _of_planes(path, told)
+    return _of_planes(path)
 
 
 def _head(path: Path) -> bytes:
@@ -85,11 +85,11 @@ def _damaged(path: Path) -> UserError:
     return UserError(what, place=Place(path), remedy=remedy)
 
 
-def _of_planes(path: Path, told: Told) -> Source:
+def _of_planes(path: Path) -> Source:
     with path.open("rb") as file:
         packed = file.read(2) == json_document.GZIP
     if not packed:
-        return _devices(path, path, told)
+        return _devices(path, path)
     # Windows removes no file that is still mapped into memory, as those of an error's traceback are.
     with tempfile.TemporaryDirectory(prefix="profile-", ignore_cleanup_errors=True) as folder:
         unpacked = Path(folder, "unpacked.xplane.pb")
@@ -98,14 +98,14 @@ def _of_planes(path: Path, told: Told) -> Source:
                 shutil.copyfileobj(stream, file)
         except (EOFError, OSError, zlib.error):
             raise _damaged(path) from None
-        return _devices(path, unpacked, told)
+        return _devices(path, unpacked)
 
 
-def _devices(path: Path, data: Path, told: Told) -> Source:
+def _devices(path: Path, data: Path) -> Source:
     """The devices of a file of planes."""
     try:
-        planes = xspace.read(data, lambda far: told(f"reading {path.name}: {far}"))
-        return _summed(Source(path, "xplane"), planes, told)
+        planes = xspace.read(data, lambda far: progress.step(f"reading {path.name}: {far}"))
+        return _summed(Source(path, "xplane"), planes)
     except UserError as error:
         raise error.at(Place(path)) from None
     except _DAMAGED:
@@ -114,7 +114,7 @@ def _devices(path: Path, data: Path, told: Told) -> Source:
         ) from None
 
 
-def _summed(made: Source, planes: tuple[Plane, ...], told: Told) -> Source:
+def _summed(made: Source, planes: tuple[Plane, ...]) -> Source:
     """The devices of planes added up; those of a host's own processor where there are no others."""
     name = host(made.path)
     for plane in planes:
@@ -128,7 +128,7 @@ def _summed(made: Source, planes: tuple[Plane, ...], told: Told) -> Source:
                 key: str(value) for key, value in told_of if "version" in key and not isinstance(value, bytes)
             }
     for recording in _recordings(planes, name, made.lacks):
-        if device := summarise(recording, told):
+        if device := summarise(recording):
             made.devices.append(device)
             while sum(_held(each) for each in made.devices) > _TIMES:
                 made.devices = [_thinned(each) for each in made.devices]
@@ -170,20 +170,20 @@ def _recordings(planes: tuple[Plane, ...], name: str, lacks: dict[str, str]) -> 
         yield from operations.recordings(name) if operations.found else ()
 
 
-def _of_json(path: Path, told: Told) -> Source:
+def _of_json(path: Path) -> Source:
     traced, torch = TraceEvents(), KinetoEvents()
 
     def take(event: dict[str, Any]) -> None:
         (torch if "cat" in event else traced).add(event)
 
-    rest = json_document.walk(path, take, lambda far: told(f"reading {far}"))
+    rest = json_document.walk(path, take)
     if torch.count:
         return _of_torch(path, torch, rest if isinstance(rest, dict) else {})
     if traced.count:
         made = Source(path, "trace.json")
         if traced.count >= LIMIT:
             made.lacks["events"] = "the profiler writes a million events into a trace.json: the .xplane.pb has all"
-        return _summed(made, traced.planes(), told)
+        return _summed(made, traced.planes())
     return _of_table(path, rest)
 
 

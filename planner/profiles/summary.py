@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from planner import progress
 from planner.profiles import sweep
 from planner.profiles.parts import CONTROL
 from planner.profiles.profile import Device, Gap, Operation, Parts, Program, Step
@@ -22,8 +23,8 @@ _PIECE = 1 << 17  # events that are added up at once
 _SAMPLES = 1 << 20  # durations that are kept for the medians; of more, every other
 
 
-def summarise(recording: Recording, told: Callable[[str], None] = lambda _: None) -> Device | None:
-    """The device of a recording, `told` how many operations were added up; None where nothing ran on it."""
+def summarise(recording: Recording) -> Device | None:
+    """The device of a recording; None where nothing ran on it."""
     stepped(recording)
     tally = _Tally(recording)
     count = 0
@@ -31,7 +32,7 @@ def summarise(recording: Recording, told: Callable[[str], None] = lambda _: None
         for piece in _pieces(recording.operations()):
             tally.add(piece)
             count += len(piece)
-            told(f"{recording.name} of {recording.host}: {count:,} operations")
+            progress.step(f"{recording.name} of {recording.host}: {count:,} operations")
     except _UnorderedError:
         tally = _Tally(recording)
         tally.add(_ordered(joined(list(recording.operations()))))
