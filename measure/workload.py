@@ -210,7 +210,8 @@ def _filled(
     if mesh is None:
         return _draw(jax.random.key(seed, impl="rbg"), scale, shape, dtype)
     part = NamedSharding(mesh, partition).shard_shape(shape)
-    axes = [axis for dimension in partition if dimension for axis in _names(dimension)]
+    along = [(axes,) if isinstance(axes, str) else axes for axes in partition if axes]
+    axes = [axis for dimension in along for axis in dimension]
 
     def fill(seed: jax.Array, scale: jax.Array) -> jax.Array:
         key = jax.random.key(seed, impl="rbg")
@@ -220,10 +221,6 @@ def _filled(
 
     array: jax.Array = spread.on_each(mesh, fill, (EVERYWHERE, EVERYWHERE), partition)(seed, scale)
     return array
-
-
-def _names(dimension: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (dimension,) if isinstance(dimension, str) else dimension
 
 
 def _draw(key: jax.Array, scale: Any, shape: tuple[int, ...], dtype: Any) -> jax.Array:

@@ -260,8 +260,9 @@ def _fits(row: CaseRow, measured: Measurement) -> bool:
     """Whether the row can be this measurement's: same chip, flags and mesh, where both are known."""
     chip = row.text("hardware_id")
     is_fresh = not row.text("compiler_flags") and is_missing(row.value("measured_time"))
+    ran_as = tuple(row.text(name) for name in ("compiler_flags", "mesh", "mesh_axis", "device_order"))
     same_chip = not chip or not measured.hardware_id or chip == measured.hardware_id
-    return same_chip and (is_fresh or _ran_as(row) == (measured.compiler_flags, *measured.lies))
+    return same_chip and (is_fresh or ran_as == (measured.compiler_flags, *measured.lies))
 
 
 def _keeps(row: CaseRow, measured: Measurement) -> bool:
@@ -272,11 +273,6 @@ def _keeps(row: CaseRow, measured: Measurement) -> bool:
     is_foreign = OTHER_HARDWARE in row.text("flags")  # what it holds isn't the chip's either
     is_known = chip == measured.hardware_id or row.text("device") == measured.device_kind != ""
     return not (is_foreign or is_known or row.value("measured_time") == measured.t_median)
-
-
-def _ran_as(row: CaseRow) -> tuple[str, ...]:
-    """The compiler flags, the mesh, the axis and the order of devices of a row's time."""
-    return tuple(row.text(name) for name in ("compiler_flags", "mesh", "mesh_axis", "device_order"))
 
 
 def _distance(row: CaseRow, measured: Measurement) -> tuple[bool, bool, bool, int]:

@@ -115,7 +115,8 @@ def _sum(row: Row, rows: Mapping[str, Row]) -> Constraint | None:
     if len(addends) < 2 or len(names) < len(addends):
         return None
     inner = {name: found for name in names if (found := constraint(rows[name], rows)) and found.is_largest}
-    parts = [part for name in names for part in (inner[name].parts if name in inner else [_plain(name, rows)])]
+    plain = {name: (Part(name, rows[name].label, name),) for name in names}
+    parts = [part for name in names for part in (inner[name].parts if name in inner else plain[name])]
     return Constraint(row, "MAX", tuple(parts), row.unit) if inner else None
 
 
@@ -126,10 +127,6 @@ def _unit(parts: Iterable[Part], row: Row, rows: Mapping[str, Row]) -> str:
         if unit is not None:
             return str(unit)
     return row.unit
-
-
-def _plain(name: str, rows: Mapping[str, Row]) -> Part:
-    return Part(name, rows[name].label, name)
 
 
 def on_the_way(template: Template, names: Iterable[str]) -> list[Constraint]:

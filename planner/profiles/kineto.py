@@ -63,7 +63,7 @@ class KinetoEvents:
         correlation = _number(args.get("correlation"))
         if kind in _KERNELS:
             device = _number(args.get("device", event.get("pid")))
-            text = self._text(name, kind, *(_packed(args.get(key)) for key in COLLECTIVE))
+            text = self._text(name, kind, *("" if (told := args.get(key)) is None else str(told) for key in COLLECTIVE))
             _append(self._kernels, (device, begin, max(duration, 0), correlation, external, text))
         elif kind in _LAUNCHES:
             if correlation >= 0:
@@ -206,7 +206,3 @@ def _number(value: Any) -> int:
     except (TypeError, ValueError, OverflowError):
         return -1
     return found if abs(found) <= FAR else -1
-
-
-def _packed(value: Any) -> str:
-    return "" if value is None else str(value)

@@ -105,7 +105,8 @@ class _Tally:
         low = int(events.begin[0])
         if self._begin is None:
             self._begin = low
-        layers = np.array([self._layer(kind) for kind in kinds], np.int8)
+        control, layer = sweep.CONTROL, sweep.LAYERS
+        layers = np.array([control if kind.opcode in CONTROL else layer[kind.part] for kind in kinds], np.int8)
         reach = self._until if self._last >= 0 else min(low, *self._run_begins(low))
         high = int(events.end.max())
         everything = self._with_flying(events, reach, high)
@@ -140,9 +141,6 @@ class _Tally:
                 self._samples[kind] = [np.concatenate(held)[::2].copy()]
             self._stride *= 2
             self._held //= 2
-
-    def _layer(self, kind: Operation) -> int:
-        return sweep.CONTROL if kind.opcode in CONTROL else sweep.LAYERS[kind.part]
 
     def _with_flying(self, events: Events, low: int, high: int) -> Events:
         """The events, and what is under way between two times, sorted by begin."""

@@ -79,13 +79,9 @@ def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[f
                         continue
                     if "serve_tensor" not in fixed and ways > most:
                         continue
-                    experts_over = {1.0, _spread(chips_of_stage, experts)}
+                    # experts may lie over all chips of a stage, unless there are too few
+                    experts_over = {1.0, chips_of_stage if 1 < chips_of_stage <= experts else 1.0}
                     for expert in fixed.get("serve_expert") or sorted(experts_over):
                         is_plain = stages == data == expert == 1
                         for tensor in fixed.get("serve_tensor") or [0.0 if is_plain else ways]:
                             yield (count, tensor, data, expert, stages, axes)
-
-
-def _spread(chips: float, experts: float) -> float:
-    """The expert ways where experts lie over all chips of a stage; 1 where there are too few."""
-    return chips if 1 < chips <= experts else 1.0
