@@ -41,6 +41,7 @@ from planner.xlsx.workbook_part import parse_sheets
 OTHER_HARDWARE = "other_hardware"  # measured on another chip than the one that the row predicts
 ABOVE_PEAK = "above_peak"  # faster than the chip's data sheet allows, by more than `TOLERATED`
 TOLERATED = 1.05  # as `measure` has it
+RAN_AS = ("compiler_flags", "mesh", "mesh_axis", "device_order")  # columns of where and how a row's time was taken
 FLOOR = "lower_bound_time"  # the column of the least time that the chip allows
 
 
@@ -260,9 +261,8 @@ def _fits(row: CaseRow, measured: Measurement) -> bool:
     """Whether the row can be this measurement's: same chip, flags and mesh, where both are known."""
     chip = row.text("hardware_id")
     is_fresh = not row.text("compiler_flags") and is_missing(row.value("measured_time"))
-    ran_as = tuple(row.text(name) for name in ("compiler_flags", "mesh", "mesh_axis", "device_order"))
     same_chip = not chip or not measured.hardware_id or chip == measured.hardware_id
-    return same_chip and (is_fresh or ran_as == (measured.compiler_flags, *measured.lies))
+    return same_chip and (is_fresh or tuple(map(row.text, RAN_AS)) == (measured.compiler_flags, *measured.lies))
 
 
 def _keeps(row: CaseRow, measured: Measurement) -> bool:

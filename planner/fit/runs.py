@@ -7,7 +7,7 @@ guard of its measurement, of a template of which nothing is fitted.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -119,19 +119,16 @@ def _of_run(identifier: str, run: runs_table.Run, databases: Databases, models: 
     for table, name in ((databases.hardware, run.chip), (models, run.model)):
         if not fault and name and not table.has(name):
             fault = f"no {name!r} in the databases"
-    values: dict[str, Value] = {name: value for name, value in _given(run) if name in known and value not in (None, "")}
+    given = {**(run.inputs or {}), **({"stack": run.stack} if run.stack else {})}
+    values: dict[str, Value] = {
+        name: value for name, value in given.items() if name in known and value not in (None, "")
+    }
     chip, model = (
         table.identify(name) if name and table.has(name) else name
         for table, name in ((databases.hardware, run.chip), (models, run.model))
     )
     label = f"{identifier}: {run.name or run.scenario}, {run.quantity}"
     return Run(label, run.template, run.template, model, chip, run.row, run.measured, OWN, values, fault=fault)
-
-
-def _given(run: runs_table.Run) -> Iterator[tuple[str, Value]]:
-    yield from (run.inputs or {}).items()
-    if run.stack:
-        yield "stack", run.stack
 
 
 def with_noisy(runs: Sequence[Run]) -> list[Run]:

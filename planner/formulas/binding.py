@@ -102,7 +102,9 @@ def constraint(row: Row, rows: Mapping[str, Row]) -> Constraint | None:
     for node in walk(formula.root):
         if _ranks(node):
             assert isinstance(node, Call)
-            nodes = list(_parts(_whole(formula.root, node), node.function))
+            whole = _whole(formula.root, node)
+            addends = _addends(whole) if node.function == "MAX" else (whole,)
+            nodes = [part for addend in addends for part in _arguments(addend, node.function)]
             parts = tuple(_named(formula, nodes, row, rows))
             return Constraint(row, node.function, parts, _unit(parts, row, rows))
     return _sum(row, rows)
@@ -167,13 +169,8 @@ def _addends(node: Node) -> Iterator[Node]:
         yield node
 
 
-def _parts(node: Node, function: str) -> Iterator[Node]:
-    """The competing nodes: a sum's addends, and the function's arguments in place of the function."""
-    for addend in _addends(node) if function == "MAX" else (node,):
-        yield from _arguments(addend, function)
-
-
 def _arguments(node: Node, function: str) -> Iterator[Node]:
+    """The competing nodes: an addend, or the function's arguments in the place of the function."""
     if isinstance(node, Call) and node.function == function and _ranks(node):
         for arg in node.args:
             yield from _arguments(arg, function)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -135,6 +135,8 @@ def _row(
     profile: Profile, chip: Chip, chips: Chips, template: str, key: str, same: Sequence[Operation]
 ) -> Measurement:  # fmt: skip
     middle, deviation = _times(same)
+    # what keeps the cases out of a fit: a chip that nobody has named, or a device that is a part of one
+    flags = {UNKNOWN_DEVICE: not chip.id, PART_OF_CHIP: chips.cores_each > 1}
     name = Path(profile.paths[0]).name if profile.paths else "profile"
     return Measurement(
         run_id=f"profile {name}",
@@ -151,7 +153,7 @@ def _row(
         t_mad=deviation,
         method=METHOD,
         n_samples=sum(each.count for each in same),
-        flags="; ".join(_flags(chip, chips)),
+        flags="; ".join(flag for flag, is_so in flags.items() if is_so),
     )
 
 
@@ -159,14 +161,6 @@ def _written(profile: Profile) -> str:
     """When the profile's file was written: as near to its capture as its formats tell."""
     written = max((Path(path).stat().st_mtime for path in profile.paths if Path(path).exists()), default=0.0)
     return datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds") if written else ""
-
-
-def _flags(chip: Chip, chips: Chips) -> Iterator[str]:
-    """What keeps the cases out of a fit: a chip that nobody has named, or a device that is a part of one."""
-    if not chip.id:
-        yield UNKNOWN_DEVICE
-    if chips.cores_each > 1:
-        yield PART_OF_CHIP
 
 
 def _times(same: Sequence[Operation]) -> tuple[float, float]:

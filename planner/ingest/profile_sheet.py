@@ -80,7 +80,9 @@ class _Sheet:
         """All of it, and the chart."""
         self._lines(lines)
         beside = self.at + 1
-        self._about(about)
+        self._heads("What it is of", ("What", "Said"))
+        for label, text in about:
+            self._row([(label, "@"), (text, "@")])
         self._parts()
         self._programs()
         first, last = self._operations()
@@ -118,11 +120,6 @@ class _Sheet:
             self._row([
                 (line.label, "@"), (value, form), (unit, "@"), (plan, form), (line.planned, "@"), (line.note, "@"),
             ])  # fmt: skip
-
-    def _about(self, about: Sequence[tuple[str, str]]) -> None:
-        self._heads("What it is of", ("What", "Said"))
-        for label, text in about:
-            self._row([(label, "@"), (text, "@")])
 
     def _parts(self) -> None:
         parts = self.profile.step_parts

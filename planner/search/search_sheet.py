@@ -84,7 +84,10 @@ def fill(
 
     `ids` are the scenarios that plans became, by their places; `now` gives formulas of what these come to.
     """
-    lines = [(label, part) for label, text in _told(asked, found, plans) for label, part in _parted(label, text)]
+    lines: list[tuple[str, str]] = []
+    for label, text in _told(asked, found, plans):
+        first, *more = wrap(text, LETTERS) or [""]
+        lines += [(label, first), *(("", part) for part in more)]
     for at, (label, text) in enumerate(lines, start=FIRST_ROW):
         page.put(at, 1, label, "plan_label")
         page.put(at, 2, text, "plan_text")
@@ -110,12 +113,6 @@ def _rule(page: Page, rows: range) -> None:
         for row in rows:
             page.put(row, column, None, "plan_text")
         column, left = column + 1, left - page.pixels(column)
-
-
-def _parted(label: str, text: str) -> list[tuple[str, str]]:
-    """A line as several that are short enough."""
-    parts = wrap(text, LETTERS) or [""]
-    return [(label if at == 0 else "", part) for at, part in enumerate(parts)]
 
 
 def _told(asked: Request, found: Found, plans: Sequence[Plan]) -> list[tuple[str, str]]:
