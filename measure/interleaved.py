@@ -21,7 +21,7 @@ from statistics import fmean, median
 import jax
 
 from planner.errors import UserError
-from planner.measure import agreement, profiles
+from planner.measure import profiles, spread
 from planner.measure.timing import LoopTime, Rules, Timer, disagree, repeat, summarize
 
 MODULE = "jit_measured"  # what profiles call the program; jit names it after the function
@@ -99,7 +99,7 @@ def in_turns(
     if not is_cpu:
         enough = max(3, min(rules.profiled_calls, math.ceil(rules.sample_s / call_s)))
         runs = profiled(call, enough, keep)
-        taken.devices = agreement.slowest(runs) if is_spread else runs
+        taken.devices = spread.slowest(runs) if is_spread else runs
     return taken
 
 

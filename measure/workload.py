@@ -16,7 +16,7 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from planner.errors import nearest
-from planner.measure import agreement, devices, spread
+from planner.measure import devices, spread
 from planner.measure.records import Inputs
 
 DTYPES = {
@@ -180,7 +180,7 @@ def check_fits(device: Any, needed: float, what: str) -> None:
     """
     if device.platform == "cpu":
         devices.trim_heap()
-    free = agreement.least(known) if (known := devices.free_memory(device)) is not None else None
+    free = spread.least(known) if (known := devices.free_memory(device)) is not None else None
     if free is not None and needed > SHARE * free:
         raise CaseSkipped(f"{what} {needed / 1e9:.3g} GB; {free / 1e9:.3g} GB are free, {SHARE:.0%} of it to use")
 
