@@ -56,9 +56,13 @@ def only_on(column: str) -> str:
     return next((field.only_on for field in HARDWARE_FIELDS if field.name == column), "")
 
 
+def load_dtypes(path: Path | None = None) -> Table:
+    """The dtypes of a CSV, by default the shipped ones. Raises UserError for any fault in the file."""
+    return _shipped_dtypes() if path is None else _load("dtypes", path, DTYPE_FIELDS)
+
+
 @cache
-def load_dtypes() -> Table:
-    """The shipped dtypes."""
+def _shipped_dtypes() -> Table:
     return _load("dtypes", data.folder("hardware_db") / "dtypes.csv", DTYPE_FIELDS)
 
 
