@@ -24,10 +24,12 @@ PER_STEP = 4000
 _READ = """
 import re, sys, time
 from pathlib import Path
+from planner import progress
 from planner.profiles.reading import read
 told = []
 begun = time.perf_counter()
-profile = read(Path(sys.argv[1]), progress=told.append)
+progress.step = told.append
+profile = read(Path(sys.argv[1]))
 seconds = time.perf_counter() - begun
 (device,) = profile.devices
 runs = sum(each.count for each in device.operations)

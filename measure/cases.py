@@ -7,7 +7,6 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -44,12 +43,13 @@ def matmul(given: Arguments) -> Workload:
     if compute.startswith("int") and {activation, weight} != {compute}:
         raise CaseSkipped(f"{activation} by {weight} needs scales to compute in {compute}; no case has them")
     precision = lax.Precision.HIGHEST if compute == "fp32" else lax.Precision.DEFAULT
+    added_up_in = jnp.int32 if compute.startswith("int") else accumulator(DTYPES[output])
 
     def multiply(left: jax.Array, right: jax.Array) -> jax.Array:
         left, right = left.astype(DTYPES[compute]), right.astype(DTYPES[compute])
-        product = jnp.matmul(
-            left, right, precision=precision, preferred_element_type=_accumulator(compute, output)
-        ).astype(DTYPES[output])
+        product = jnp.matmul(left, right, precision=precision, preferred_element_type=added_up_in).astype(
+            DTYPES[output]
+        )
         for _ in range(n_relu):
             product = jax.nn.relu(lax.optimization_barrier(product))
         return product
@@ -58,13 +58,6 @@ def matmul(given: Arguments) -> Workload:
     scale = d_in**-0.5  # keeps products near 1 at every size, in every dtype
     rows, columns = (*lead, tokens, d_in), (*lead, d_in, d_out)
     return Workload(multiply, (Operand(rows, DTYPES[activation]), Operand(columns, DTYPES[weight], scale)))
-
-
-def _accumulator(compute: str, output: str) -> Any:
-    """What a matmul adds up in: int32 for integers, the output's dtype if a wide float, else fp32."""
-    if compute.startswith("int"):
-        return jnp.int32
-    return accumulator(DTYPES[output])
 
 
 def matmul_activation(given: Arguments) -> Workload:

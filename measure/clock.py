@@ -22,7 +22,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from planner.measure import agreement, interrupts
+from planner.measure import interrupts, spread
 from planner.measure.hlo import in_loop, missing
 from planner.measure.interleaved import in_turns
 from planner.measure.timing import STANDARD, Rules, Timer, Timing, drift, sample, summarize
@@ -146,7 +146,7 @@ class Call:
         interrupts.check()
         output, arrays = self.buffers.output, self.buffers.arrays
         if self._is_spread:
-            agreement.wait_for_all()
+            spread.wait_for_all()
         begin = time.perf_counter()
         for _ in range(n):
             output = self._program(output, *arrays)
@@ -155,7 +155,7 @@ class Call:
         jax.block_until_ready(output)
         seconds = time.perf_counter() - begin
         self.buffers.output = output
-        return agreement.most(seconds) if self._is_spread else seconds
+        return spread.most(seconds) if self._is_spread else seconds
 
 
 def program_bytes(program: Any, *, are_arguments_there: bool) -> float:
@@ -237,13 +237,13 @@ class Loop:
     def __call__(self, n: int) -> float:
         state = self._buffers.arrays, self._buffers.output
         if self._is_spread:
-            agreement.wait_for_all()
+            spread.wait_for_all()
         try:
             seconds, (self._buffers.arrays, self._buffers.output) = _timed(self._program, np.int32(n), state)
         except jax.errors.JaxRuntimeError:
             self._buffers.fill()
             raise
-        return agreement.most(seconds) if self._is_spread else seconds
+        return spread.most(seconds) if self._is_spread else seconds
 
 
 def _loop(workload: Workload, buffers: Buffers) -> Loop | None:
@@ -261,13 +261,13 @@ def dispatch_floor(mesh: Mesh | None = None) -> float:
     one = jnp.zeros((), jnp.int32, device=where)
     program = jax.jit(lambda x: x + 1).lower(one).compile()
     floor = summarize([_timed(program, one)[0] for _ in range(NO_OPS)]).median
-    return floor if mesh is None else agreement.most(floor)
+    return floor if mesh is None else spread.most(floor)
 
 
 def agreed_clock() -> Timer:
     """Seconds since now, the same in every process that asks together."""
     begin = time.perf_counter()
-    return lambda: agreement.most(time.perf_counter() - begin)
+    return lambda: spread.most(time.perf_counter() - begin)
 
 
 def _warm_up(call: Timer, rules: Rules, now: Timer) -> float:

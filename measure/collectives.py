@@ -22,33 +22,20 @@ Function = Callable[[Any], Any]
 ELEMENT = jnp.dtype(jnp.float32)  # as NCCL's tests have it by default
 
 
-def _all_gather(axes: Axes, _: int) -> Function:
-    return lambda x: lax.all_gather(x, axes, axis=1, tiled=True)
-
-
-def _reduce_scatter(axes: Axes, _: int) -> Function:
-    return lambda x: lax.psum_scatter(x, axes, scatter_dimension=1, tiled=True)
-
-
-def _all_reduce(axes: Axes, _: int) -> Function:
-    return lambda x: lax.psum(x, axes)
-
-
-def _all_to_all(axes: Axes, _: int) -> Function:
-    return lambda x: lax.all_to_all(x, axes, split_axis=1, concat_axis=1, tiled=True)
-
-
-def _permute(axes: Axes, ways: int) -> Function:
-    return lambda x: lax.ppermute(x, axes, [(at, (at + 1) % ways) for at in range(ways)])
-
-
 MADE: dict[str, tuple[Callable[[Axes, int], Function], str]] = {
-    "all_gather": (_all_gather, "all-gather"),
-    "reduce_scatter": (_reduce_scatter, "reduce-scatter"),
-    "all_reduce": (_all_reduce, "all-reduce"),
-    "all_to_all": (_all_to_all, "all-to-all"),
-    "permute": (_permute, "collective-permute"),
-}
+    "all_gather": (lambda axes, _: lambda x: lax.all_gather(x, axes, axis=1, tiled=True), "all-gather"),
+    "reduce_scatter": (
+        lambda axes, _: lambda x: lax.psum_scatter(x, axes, scatter_dimension=1, tiled=True), "reduce-scatter",
+    ),
+    "all_reduce": (lambda axes, _: lambda x: lax.psum(x, axes), "all-reduce"),
+    "all_to_all": (
+        lambda axes, _: lambda x: lax.all_to_all(x, axes, split_axis=1, concat_axis=1, tiled=True), "all-to-all",
+    ),
+    "permute": (
+        lambda axes, ways: lambda x: lax.ppermute(x, axes, [(at, (at + 1) % ways) for at in range(ways)]),
+        "collective-permute",
+    ),
+}  # fmt: skip
 """Of each collective the function that a device runs, and what HLO calls it."""
 
 

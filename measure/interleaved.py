@@ -21,7 +21,7 @@ from statistics import fmean, median
 import jax
 
 from planner.errors import UserError
-from planner.measure import agreement, profiles
+from planner.measure import profiles, spread
 from planner.measure.timing import LoopTime, Rules, Timer, disagree, repeat, summarize
 
 MODULE = "jit_measured"  # what profiles call the program; jit names it after the function
@@ -97,8 +97,9 @@ def in_turns(
     takers = Takers(taken, call, timed, burst, rules, keep, is_profiled=is_cpu and is_patient and not is_spread)
     repeat(takers.turn, rules, lambda: taken.is_settled(rules.half_width), lambda: taken.is_contested, now)
     if not is_cpu:
-        runs = profiled(call, _enough(call_s, rules), keep)
-        taken.devices = agreement.slowest(runs) if is_spread else runs
+        enough = max(3, min(rules.profiled_calls, math.ceil(rules.sample_s / call_s)))
+        runs = profiled(call, enough, keep)
+        taken.devices = spread.slowest(runs) if is_spread else runs
     return taken
 
 
@@ -141,10 +142,6 @@ class Takers:
             runs = profiled(self.call, min(self.burst, self.rules.profiled_calls), folder)
             self.taken.devices += [fmean(runs)] if runs else []
             self.is_profiled = bool(runs)
-
-
-def _enough(call_s: float, rules: Rules) -> int:
-    return max(3, min(rules.profiled_calls, math.ceil(rules.sample_s / call_s)))
 
 
 def prepared(loop: Runs, call_s: float, rules: Rules, taken: Turns) -> Runs | None:

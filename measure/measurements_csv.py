@@ -5,8 +5,6 @@ The columns are the fields of `records.Measurement`.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping
 from math import isfinite, nan
 from pathlib import Path
@@ -37,11 +35,8 @@ def write_measurements(path: Path, rows: Iterable[Measurement]) -> None:
 
     Raises UserError as `write_atomically` does.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(SCHEMA)
-    writer.writerows([_cell(getattr(row, name)) for name in SCHEMA] for row in rows)
-    write_atomically(path, text.getvalue().encode())
+    cells = ([_cell(getattr(row, name)) for name in SCHEMA] for row in rows)
+    write_atomically(path, csvfile.written([SCHEMA, *cells]).encode())
 
 
 def keep_measurements(path: Path, rows: Iterable[Measurement]) -> list[Measurement]:

@@ -61,7 +61,7 @@ def plane_runs(plane: Plane, module: str, n_runs: int) -> list[float]:
 def _tpu_runs(plane: Plane, module: str) -> list[float]:
     """Events of the line `XLA Modules`, whose names are `module(program_id)`."""
     modules = (line.events for line in plane.lines if line.name == "XLA Modules")
-    return [event.duration_ps * PS for events in modules for event in events if _base(event.name) == module]
+    return [event.duration_ps * PS for events in modules for event in events if event.name.partition("(")[0] == module]
 
 
 def _gpu_runs(plane: Plane, module: str, n_runs: int) -> list[float]:
@@ -104,8 +104,3 @@ def _is_of(event: Event, module: str) -> bool:
     # MemcpyH2D of CUDA, say, or __amd_rocclr_copyBuffer.kd of ROCm
     is_copy = any(word in event.name.lower() for word in COPIES)
     return event.stats.get("hlo_module", "" if is_copy else module) == module
-
-
-def _base(name: str) -> str:
-    """A module's name without its program id: `jit_f(12)` is `jit_f`."""
-    return name.partition("(")[0]

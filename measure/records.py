@@ -1,4 +1,4 @@
-"""A case, measured or not: the columns of measurements.csv with units and meanings; its key."""
+"""A case, measured or not: the columns of measurements.csv with units and meanings, what none can be; its key."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 VERSION = 1
 STATUSES = ("measured", "skipped", "failed", "interrupted")
+SHORTEST = 1e-12  # s: profilers count picoseconds, and no case takes less than one
+LONGEST = 366 * 86400.0  # s
+MOST = {"s": LONGEST, "1": 1e9, "FLOP/s": 1e19, "byte/s": 1e18}
+"""By unit: a year, so many devices or samples, a hundred wafers' peak, ten's memory."""
 
 
 def _column(unit: str, meaning: str, default: Any = "") -> Any:
@@ -168,3 +172,20 @@ def _plain(value: Any) -> Any:
     if math.isnan(number):
         return None
     return int(number) if number.is_integer() else number
+
+
+def time_fault(seconds: float) -> str:
+    """Why seconds can't be what a run took; blank where they can."""
+    if not seconds > 0:  # NaN too
+        return f"{seconds:g} s is no time of a run: it needs a time above 0"
+    if seconds < SHORTEST:
+        return f"{seconds:g} s is less than any profiler counts, {SHORTEST:g} s"
+    return f"{seconds:g} s is above a year" if seconds > LONGEST else ""
+
+
+def work_fault(work: float, seconds: float, unit: str) -> str:
+    """Why no device does the work, in FLOP or bytes, in so many seconds; blank where one can, or the work is unknown.
+
+    `unit` is that of the rate: FLOP/s or byte/s.
+    """
+    return f"no device does {work:g} in {seconds:g} s" if work / seconds > MOST[unit] else ""

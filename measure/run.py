@@ -14,9 +14,8 @@ from planner import processes
 from planner import progress as screen
 from planner.errors import UserError
 from planner.measure import cases, clock, devices, interrupts, sharded, spread
-from planner.measure.limits import MOST, time_fault, work_fault
 from planner.measure.mesh import MeshSpec
-from planner.measure.records import Inputs, Measurement, case_key, inputs_json
+from planner.measure.records import MOST, Inputs, Measurement, case_key, inputs_json, time_fault, work_fault
 from planner.measure.timing import STANDARD, Rules, Timing
 from planner.measure.workload import INPUT_INIT, CaseSkipped, Workload, check_fits
 
@@ -72,24 +71,13 @@ def measure_cases(
                 row = replace(row, status="skipped", reason=why)
             else:
                 keep = profiles_to / f"case_{number}" if profiles_to else None
-                row = replace(row, **_tried(case, device, rules, keep, len(cases) - number, mesh))
+                row = replace(row, **_attempt(case, device, rules, keep, len(cases) - number, mesh))
             screen.clear()
             if progress:
                 progress(f"{at}: {outcome(row)}")
             yield row
             if row.status == "interrupted":
                 return
-
-
-def _tried(
-    case: Case, device: devices.Device, rules: Rules, keep: Path | None, left: int, mesh: MeshSpec | None
-) -> dict[str, Any]:
-    """The columns of an attempt, or of one that Ctrl-C ended or prevented; `left` cases follow."""
-    try:
-        interrupts.check()
-        return _attempt(case, device, rules, keep, mesh)
-    except KeyboardInterrupt:
-        return {"status": "interrupted", "reason": f"stopped by the user; {left} more not measured"}
 
 
 def outcome(row: Measurement) -> str:
@@ -109,15 +97,18 @@ def _scaled(value: float, unit: str) -> str:
 
 
 def _attempt(
-    case: Case, device: devices.Device, rules: Rules, keep: Path | None, mesh: MeshSpec | None
+    case: Case, device: devices.Device, rules: Rules, keep: Path | None, left: int, mesh: MeshSpec | None
 ) -> dict[str, Any]:
-    """The columns of a case that was measured, or its status and the reason why it was not."""
+    """The columns of a case that was measured, or its status and the reason why it was not; `left` cases follow."""
     try:
+        interrupts.check()
         with processes.join().agreed():
             workload = _workload(case, device, mesh)
             timing = clock.time_workload(workload, rules, floor_s=case.floor_s, keep=keep)
             flat = clock.time_workload(workload.shallow, rules) if workload.shallow is not None else None
         columns = _columns(timing, case) if flat is None else _extrapolated(workload, timing, flat, case)
+    except KeyboardInterrupt:
+        return {"status": "interrupted", "reason": f"stopped by the user; {left} more not measured"}
     except CaseSkipped as skipped:
         return {"status": "skipped", "reason": skipped.reason}
     except NoTime as error:

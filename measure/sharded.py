@@ -205,7 +205,8 @@ def sharded_step(given: Arguments, spec: MeshSpec, mesh: Mesh) -> Workload:
     divided = {name: getattr(whole, name) for name in ("n_heads", "n_kv_heads", "d_ff", "vocab")}
     if any(size % tensor for size in divided.values()):
         raise CaseSkipped(f"{tensor} tensor ways can't split {divided} evenly")
-    part = replace(whole, batch=whole.batch // (data * fsdp), split=split, **_over(divided, tensor))
+    parts: dict[str, Any] = {name: size // tensor for name, size in divided.items()}
+    part = replace(whole, batch=whole.batch // (data * fsdp), split=split, **parts)
     reduces, gathers = tensor > 1 or (data > 1 and whole.is_training), fsdp > 1
     used = ("all-reduce",) * reduces + ("all-gather",) * gathers
     layout = Layout(spec)
@@ -223,10 +224,6 @@ def _same_ways(given: Arguments, spec: MeshSpec, name: str) -> int:
     if ways != spec.ways(name):
         raise CaseSkipped(f"the row has {ways} {name} ways, and the mesh {spec} has {spec.ways(name)}")
     return ways
-
-
-def _over(sizes: dict[str, int], ways: int) -> dict[str, Any]:
-    return {name: size // ways for name, size in sizes.items()}
 
 
 class Layout:

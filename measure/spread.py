@@ -1,4 +1,10 @@
-"""The devices of a mesh: found, laid out and described; and a function that each of them runs on its part."""
+"""The devices of a mesh: found, laid out and described; a function that each of them runs on its part.
+
+And times that all processes of a run agree on: a collective takes as long as on the slowest. Every decision that a
+process takes on a time, as when to stop, must be that of the others, or one waits for a collective that no other
+begins. Each of these functions is called by all processes; where a case fails on one of them (`planner.processes`), it
+fails on all.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +16,7 @@ import numpy as np
 from jax.experimental import mesh_utils
 from jax.sharding import Mesh
 
+from planner import processes
 from planner.errors import UserError
 from planner.measure.mesh import MeshSpec
 
@@ -65,3 +72,23 @@ def sharers(mesh: Mesh) -> int:
     """Devices of this process that share one memory: all of a CPU's."""
     here: Sequence[Any] = [device for device in mesh.devices.flat if device.process_index == jax.process_index()]
     return max(1, len(here)) if jax.default_backend() == "cpu" else 1
+
+
+def wait_for_all() -> None:
+    """Go on when every process is here."""
+    processes.join().gather(None)
+
+
+def most(amount: float) -> float:
+    """The largest over all processes."""
+    return max(processes.join().gather(amount))
+
+
+def least(amount: float) -> float:
+    """The smallest over all processes."""
+    return min(processes.join().gather(amount))
+
+
+def slowest(runs: Sequence[float]) -> list[float]:
+    """Of each run the time on the slowest process; none where a process has none."""
+    return [max(times) for times in zip(*processes.join().gather(list(runs)), strict=False)]

@@ -17,7 +17,7 @@ from statistics import fmean
 
 import numpy as np
 
-from planner.measure.limits import time_fault
+from planner.measure.records import time_fault
 
 Timer = Callable[[], float]
 
@@ -238,7 +238,7 @@ class Timing:
             "loop_elided": self.is_loop_elided,
             "noisy": self.primary.spread > NOISY,
             "dispatch_bound": self.is_dispatch_bound and not self.is_apart,
-            "drift": _outside(self.drift, STEADY),
+            "drift": self.drift < STEADY[0] or self.drift > STEADY[1],  # NaN is neither: nothing was compared
             "few_samples": self.primary.n_samples < FEW,
             "no_loop_time": self.loop is None and not self.is_transfer,
             "no_device_time": not _is_time(self.device) and not self.is_transfer and not self.is_unprofiled,
@@ -266,8 +266,3 @@ def disagree(one: float, other: float) -> bool:
 def _is_time(summary: Summary | None) -> bool:
     """Whether there are timings, and their median is one that a run can take."""
     return summary is not None and not time_fault(summary.median)
-
-
-def _outside(ratio: float, bounds: tuple[float, float]) -> bool:
-    """Whether a ratio is outside its bounds; NaN is not, for nothing was compared."""
-    return ratio < bounds[0] or ratio > bounds[1]

@@ -154,8 +154,10 @@ class Step:
 
     def operands(self, n_layers: int) -> tuple[Operand, ...]:
         """The arrays of so many layers."""
-        cotangent = (self._output(),) if self.is_training else ()
-        return (self._input(), *self._matrices() * n_layers, *self._caches() * n_layers, *self._head(), *cotangent)
+        given = Operand((self.batch, self.query_len, self.d_model), self.dtypes.activation)
+        output = replace(given, shape=(self.batch, self.query_len, self.vocab or self.d_model))
+        cotangent = (output,) if self.is_training else ()
+        return (given, *self._matrices() * n_layers, *self._caches() * n_layers, *self._head(), *cotangent)
 
     def function(self, n_layers: int) -> Callable[..., Any]:
         """So many layers as one program."""
@@ -203,12 +205,6 @@ class Step:
         x = x + self.split.leave(self.dtypes.einsum("btnh,nhd->btd", attended, out))
         fed = feed_forward(self.split.enter(norm(x)), tuple(feed), self.dtypes)
         return x + self.split.leave(fed), (k, v)
-
-    def _input(self) -> Operand:
-        return Operand((self.batch, self.query_len, self.d_model), self.dtypes.activation)
-
-    def _output(self) -> Operand:
-        return Operand((self.batch, self.query_len, self.vocab or self.d_model), self.dtypes.activation)
 
     def _matrices(self) -> tuple[Operand, ...]:
         heads, keys = (self.n_heads, self.head_dim), (self.n_kv_heads, self.head_dim)

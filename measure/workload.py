@@ -16,7 +16,7 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from planner.errors import nearest
-from planner.measure import agreement, devices, spread
+from planner.measure import devices, spread
 from planner.measure.records import Inputs
 
 DTYPES = {
@@ -180,7 +180,7 @@ def check_fits(device: Any, needed: float, what: str) -> None:
     """
     if device.platform == "cpu":
         devices.trim_heap()
-    free = agreement.least(known) if (known := devices.free_memory(device)) is not None else None
+    free = spread.least(known) if (known := devices.free_memory(device)) is not None else None
     if free is not None and needed > SHARE * free:
         raise CaseSkipped(f"{what} {needed / 1e9:.3g} GB; {free / 1e9:.3g} GB are free, {SHARE:.0%} of it to use")
 
@@ -190,20 +190,17 @@ def accumulator(held: Any) -> Any:
     return held if held in (jnp.float32, jnp.bfloat16, jnp.float16) else jnp.float32
 
 
-def random_arrays(operands: tuple[Operand, ...], mesh: Mesh | None = None, seed: int = 0) -> tuple[jax.Array, ...]:
+def random_arrays(operands: tuple[Operand, ...], mesh: Mesh | None = None) -> tuple[jax.Array, ...]:
     """Random data, never zeros: an H200 multiplies zeros 13 % faster. Made on the device.
 
     Floats are scaled normals; integers are uniform over their full range. The generator is the
     hardware's own (`rbg`), which compiles in a fraction of the time of JAX's default, and operands
     of one shape share a program. On a mesh each device fills its own part.
     """
-    return tuple(_random(np.uint32(seed + number), operand, mesh) for number, operand in enumerate(operands))
-
-
-def _random(seed: np.uint32, operand: Operand, mesh: Mesh | None) -> jax.Array:
-    partition, dtype = operand.partition, jnp.dtype(operand.dtype)
-    array: jax.Array = _filled(seed, operand.scale, operand.shape, dtype, partition, mesh)
-    return array
+    return tuple(
+        _filled(np.uint32(seed), each.scale, each.shape, jnp.dtype(each.dtype), each.partition, mesh)
+        for seed, each in enumerate(operands)
+    )
 
 
 @partial(jax.jit, static_argnums=(2, 3, 4, 5))
@@ -213,7 +210,8 @@ def _filled(
     if mesh is None:
         return _draw(jax.random.key(seed, impl="rbg"), scale, shape, dtype)
     part = NamedSharding(mesh, partition).shard_shape(shape)
-    axes = [axis for dimension in partition if dimension for axis in _names(dimension)]
+    along = [(axes,) if isinstance(axes, str) else axes for axes in partition if axes]
+    axes = [axis for dimension in along for axis in dimension]
 
     def fill(seed: jax.Array, scale: jax.Array) -> jax.Array:
         key = jax.random.key(seed, impl="rbg")
@@ -223,10 +221,6 @@ def _filled(
 
     array: jax.Array = spread.on_each(mesh, fill, (EVERYWHERE, EVERYWHERE), partition)(seed, scale)
     return array
-
-
-def _names(dimension: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (dimension,) if isinstance(dimension, str) else dimension
 
 
 def _draw(key: jax.Array, scale: Any, shape: tuple[int, ...], dtype: Any) -> jax.Array:

@@ -15,7 +15,7 @@ import openpyxl
 from openpyxl.utils import get_column_letter
 
 from planner.formulas.arrays import Arithmetic
-from planner.formulas.evaluation import code, run
+from planner.formulas.evaluation import code, compiled
 from planner.formulas.text import parse
 
 NEAR = 1e-9  # numbers nearer than this, and not equal, are left to the table of measured edge cases
@@ -135,7 +135,7 @@ def by_numpy(formulas: Sequence[str], table: Table) -> tuple[np.ndarray, np.ndar
     for text in formulas:
         arithmetic = Cautious()
         with np.errstate(all="ignore"):
-            values.append(np.broadcast_to(run(parse(text), arrays, arithmetic), shape))
+            values.append(np.broadcast_to(compiled(parse(text).root, arithmetic)(arrays), shape))
         delicate.append(np.broadcast_to(arithmetic.delicate, shape))
     return np.array(values), np.array(delicate)
 
@@ -146,7 +146,7 @@ def by_jax(formulas: Sequence[str], table: Table) -> np.ndarray:
     import jax.numpy as jnp
 
     def every(arrays):
-        return [run(parse(text), arrays, Arithmetic(jnp)) for text in formulas]
+        return [compiled(parse(text).root, Arithmetic(jnp))(arrays) for text in formulas]
 
     with jax.enable_x64(True), np.errstate(all="ignore"):
         values = jax.jit(every)(encoded(table))

@@ -11,15 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.compare.checked_flags import FLAGS
-from planner.compare.checked_measurements import checked_measurements
+from planner.compare.checked_measurements import FLAGS, checked_measurements
 from planner.compare.comparison_cases import load
 from planner.compare.mesh_cases import cases_of
 from planner.errors import UserError
-from planner.measure.limits import LONGEST
 from planner.measure.measurements_csv import write_measurements
 from planner.measure.mesh import MeshSpec
-from planner.measure.records import Measurement, case_key, inputs_json
+from planner.measure.records import LONGEST, Measurement, case_key, inputs_json
 from planner.measure.timing import Timing, summarize
 from tests.backfills import backfill, keys, measurement
 

@@ -13,8 +13,7 @@ import pytest
 from planner.catalog.databases import Databases
 from planner.compare.checked_measurements import checked_measurements
 from planner.fit.fit import fit
-from planner.fit.noise import COUNTS, ENOUGH, with_noisy
-from planner.fit.runs import runs_of_csv
+from planner.fit.runs import COUNTS, ENOUGH, runs_of_csv, with_noisy
 from planner.fit.stack import OwnCalibration, fitted_stacks
 from planner.fit.written import Provenance, calibrations_csv
 from planner.measure.measurements_csv import write_measurements

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.formulas.arrays import Arithmetic
 from planner.formulas.evaluation import run
 from planner.formulas.text import FUNCTIONS, FormulaError, Name, parse, walk
 from tests.differential import by_formualizer, by_numpy, differences, formula, scenarios
@@ -33,7 +31,7 @@ def formulas(draw):
 )  # fmt: skip
 def test_value(text, value):
     """Precedence, signs, percent and functions are Excel's."""
-    assert run(parse(text), {}, Arithmetic(np)) == pytest.approx(value, rel=1e-15)
+    assert run(parse(text), {}) == pytest.approx(value, rel=1e-15)
 
 
 @settings(derandomize=True, deadline=None, max_examples=3 * settings().max_examples)

@@ -20,11 +20,10 @@ from planner.compare.runs_table import read as read_runs
 from planner.errors import UserError
 from planner.ingest import first_page, operation_rows, profile_sheet, told
 from planner.ingest.cases import cases_of
-from planner.ingest.chips import Chips, chips_of
-from planner.ingest.device import Chip, chip_of
+from planner.ingest.chips import Chip, Chips, chip_of, chips_of
 from planner.ingest.first_page import PlannedStep
-from planner.ingest.ingested import ingested
-from planner.ingest.peaks import Peaks, peaks_of
+from planner.ingest.into_workbook import ingested
+from planner.ingest.operation_rows import Peaks, peaks_of
 from planner.profiles.profile import Device, Operation, Parts, Profile, Shape, Step
 from planner.profiles.reading import read as read_profile
 from planner.report.gather import gather

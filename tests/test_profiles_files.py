@@ -41,7 +41,7 @@ TRACE = json.dumps({"traceEvents": [
 def refused(path) -> str:
     """The line that a file or folder is refused with."""
     with pytest.raises(UserError) as error:
-        read(path, progress=lambda _: None)
+        read(path)
     assert "\n" not in error.value.line()
     return error.value.line()
 
@@ -129,7 +129,7 @@ def test_any_damage_is_one_line(tmp_path, data):
     path = tmp_path / "damaged.xplane.pb"
     path.write_bytes(bytes(damaged))
     with suppress(UserError):  # whose line is one by its making
-        assert read(path, progress=lambda _: None).devices
+        assert read(path).devices
 
 
 ODD = [None, -1, 1e308, -1e308, -(2**70), float("nan"), float("inf"), "", "x", [], {}, [1], True, 2**70, "9" * 400]
@@ -160,4 +160,4 @@ def test_any_value_of_an_event_is_a_profile_or_one_line(tmp_path, kind, data):
     path = tmp_path / "odd.trace.json"
     path.write_text(json.dumps(described | {"traceEvents": events}))
     with suppress(UserError):
-        assert read(path, progress=lambda _: None).devices
+        assert read(path).devices

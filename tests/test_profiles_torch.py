@@ -8,8 +8,8 @@ import json
 import pytest
 
 from planner.errors import UserError
-from planner.ingest.case_inputs import case_of
-from planner.profiles.kineto_attention import attention
+from planner.ingest.cases import case_of
+from planner.profiles.kineto_operators import attention
 from planner.profiles.profile import Shape
 from planner.profiles.reading import read
 from planner.profiles.recognition import recognised

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from planner.ingest.operation_rows import Peaks, lost_by
 from planner.profiles.profile import Operation
-from planner.profiles.waste import by_category, by_operation, wasted
 
 CASES = Path(__file__).parent / "cases" / "course_slides.csv"
 
@@ -35,21 +35,13 @@ def test_the_table_is_there():
 
 
 @pytest.mark.parametrize("case", PUBLISHED)
-def test_the_published_table(case):
-    """Time x (1 - the larger share of a peak), where a bandwidth beyond its peak counts as the peak."""
-    shares, lost = PUBLISHED[case]
-    flops, bandwidth = shares.get("flops_utilization_share", 0.0), shares.get("hbm_utilization_share", 0.0)
-    assert wasted(shares["time_share"], flops, bandwidth) == pytest.approx(lost, abs=1e-9)
-
-
-@pytest.mark.parametrize("case", PUBLISHED)
 def test_the_table_from_operations(case):
-    """Operations with these shares of time and of the peaks lose as much by category."""
+    """An operation with these shares of time and of the peaks loses as much; a rate beyond its peak counts as it."""
     shares, lost = PUBLISHED[case]
     flops, moved = (shares.get(f"{unit}_utilization_share", 0.0) * shares["time_share"] for unit in ("flops", "hbm"))
-    made = [op("it", shares["time_share"], flops * 275e12, moved * 1.2e12), op("rest", 1 - shares["time_share"])]
-    found = {each.name: each.wasted_share for each in by_category(made, 275e12, 1.2e12)}
-    assert found["it"] == pytest.approx(lost, abs=1e-9)
+    found = lost_by(op("it", shares["time_share"], flops * 275e12, moved * 1.2e12), Peaks(275e12, 1.2e12))
+    assert found
+    assert found.wasted == pytest.approx(lost, abs=1e-9)
 
 
 def op(name, seconds, flops=None, moved=None, count=1):
@@ -58,15 +50,16 @@ def op(name, seconds, flops=None, moved=None, count=1):
 
 
 def test_unknown_work_is_not_called_lost():
-    """Without FLOPs and bytes nothing is said to be lost; with one of them the other counts as none."""
-    known, unknown = by_operation([op("a", 2.0, 1e12), op("b", 3.0)], 1e12, None)
+    """Without FLOPs and bytes nothing is said to be lost, nor without peaks; with one of them the other is none."""
+    known = lost_by(op("a", 2.0, 1e12, 0.0), Peaks(1e12, 1e12))
+    assert known
     assert (known.name, known.efficiency, known.wasted, known.bound) == ("a", 0.5, 1.0, "compute")
-    assert (unknown.name, unknown.efficiency, unknown.wasted, unknown.bound) == ("b", None, 0.0, "")
-    assert by_operation([op("a", 2.0, 1e12)], None, None)[0].efficiency is None
+    assert lost_by(op("b", 3.0), Peaks(1e12, 1e12)) is None
+    assert lost_by(op("a", 2.0, 1e12), Peaks(None, None)) is None
 
 
-def test_a_category_is_judged_by_its_whole_work():
-    """FLOPs and bytes of all runs over the time of all of them; the bound is the larger share of a peak."""
-    members = [op("fusion", 1.0, 2e11, 1e9, count=2), op("fusion", 3.0, 0.0, 1e12)]
-    (found,) = by_category(members, 1e12, 1e12)
+def test_the_work_of_all_runs_is_held_against_their_time():
+    """FLOPs and bytes are of one run, and the time is of all; the bound is the larger share of a peak."""
+    found = lost_by(op("fusion", 4.0, 2e11, 5.01e11, count=2), Peaks(1e12, 1e12))
+    assert found
     assert (found.seconds, found.efficiency, found.bound) == (4.0, pytest.approx(1.002 / 4), "memory")

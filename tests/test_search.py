@@ -487,8 +487,8 @@ def test_the_odds_of_two_chips_are_those_of_drawing_from_their_ranges():
 
 def test_a_plan_beyond_what_was_fitted_is_marked():
     """128 stages are more than any published run has on a switch, and 8 are not."""
-    from planner.search.extrapolated import extrapolated
     from planner.search.optimum import at
+    from planner.search.told import extrapolated
 
     wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=2048"], ["mesh_pipeline=8,64"])
     plans = [at(wanted, wanted.subjects[0], {"mesh_pipeline": stages}) for stages in (8.0, 128.0)]

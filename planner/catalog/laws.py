@@ -85,10 +85,4 @@ MODEL_LAWS: tuple[Law, ...] = (
 )  # fmt: skip
 
 
-def _switch_within(node_size: float, max_chips: float) -> str:
-    return _above("node_size", "max_chips", node_size, max_chips)
-
-
-HARDWARE_LAWS: tuple[Law, ...] = (
-    Law(("node_size", "max_chips"), _switch_within),
-)  # fmt: skip
+HARDWARE_LAWS: tuple[Law, ...] = (Law(("node_size", "max_chips"), partial(_above, "node_size", "max_chips")),)

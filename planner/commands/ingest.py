@@ -28,7 +28,7 @@ def command(
     Profile. A device that the file doesn't name is unknown until --device says it.
     """
     from planner.errors import UserError
-    from planner.ingest.ingested import ingested
+    from planner.ingest.into_workbook import ingested
     from planner.ingest.told import lines
 
     if into is None and (scenario or row or note):

@@ -13,10 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from planner.catalog import Value as Known
-from planner.compare.comparison_cases import label_of
-from planner.compare.comparison_sheet import KEY, MARKERS, NOTE, RESULTS, SHOWN, CaseRow, ComparisonSheet
-from planner.compare.listed_chips import listed_chips
-from planner.compare.mesh_labels import LABELS
+from planner.compare.comparison_cases import LABELS, label_of
+from planner.compare.comparison_sheet import KEY, MARKERS, NOTE, RESULTS, SHOWN, CaseRow, ComparisonSheet, listed_chips
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.measure.records import EXPECTING, Measurement, case_key, parse_key

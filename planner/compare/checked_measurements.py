@@ -6,25 +6,42 @@ A key is that of a template's case: its inputs are held to the template's own ru
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from math import isclose, isfinite, isnan, nan
 from pathlib import Path
 from sys import float_info
 
-from planner.compare.checked_flags import flag_faults
 from planner.compare.checked_places import Fault, place_faults
-from planner.errors import Place, UserError, nearest
+from planner.errors import Place, UserError, closest, nearest
 from planner.formulas import library
 from planner.formulas.input_values import LARGEST, case_fault
-from planner.measure.limits import LONGEST, MOST, SHORTEST, time_fault, work_fault
 from planner.measure.measurements_csv import numbered
-from planner.measure.records import SCHEMA, TYPES, Inputs, Measurement, case_key, parse_key
+from planner.measure.records import (
+    LONGEST,
+    MOST,
+    SCHEMA,
+    SHORTEST,
+    TYPES,
+    Inputs,
+    Measurement,
+    case_key,
+    parse_key,
+    time_fault,
+    work_fault,
+)
 
 ROUNDING = 1e-6  # numbers of one row agree to this
 MAGNITUDE = 10.0  # within it a bus bandwidth may differ from the template's: conventions do, by less than 2
 BUS_BYTES = "bus_bytes"
 SI = "write seconds, FLOP/s and byte/s"
+FLAGS = (
+    "above_peak", "loop_elided", "noisy", "dispatch_bound", "drift", "few_samples", "collective_elided", "no_loop_time",
+    "no_device_time", "unknown_device", "part_of_chip", "other_hardware",
+)  # fmt: skip
+DISAGREEING = re.compile(r"(loop/(?:wall|device))(=-?\d+(\.\d+)?)?")  # two times that should be alike, with their ratio
+LIKE = 0.8  # how alike a word is to a flag that was meant
 
 
 def checked_measurements(path: Path) -> list[Measurement]:
@@ -70,7 +87,7 @@ def row_faults(row: Measurement) -> Iterator[Fault]:
                 column, f"{getattr(row, column):g} is not above 0", "write what was measured, or leave it blank"
             )
     yield from place_faults(row)
-    yield from flag_faults(row)
+    yield from _flag_faults(row)
     if row.status == "measured":
         yield from _unit_faults(row)
 
@@ -130,6 +147,19 @@ def _has_other_template(key: str, template: str) -> bool:
     except ValueError:
         return False
     return bool(inputs) and other != template
+
+
+def _flag_faults(row: Measurement) -> Iterator[Fault]:
+    """Words in `flags` that are nearly those of a guard: as it stands no command would know such a one.
+
+    Any other word is a person's own, and a flag like the others: its row is shown, and not used in a fit.
+    """
+    for word in filter(None, (each.strip() for each in row.flags.split(";"))):
+        first = re.split("[=,]", word)[0].strip()
+        meant = closest(first, [*FLAGS, "loop/wall", "loop/device"], 1, LIKE)
+        if meant and word not in FLAGS and not DISAGREEING.fullmatch(word):
+            remedy = f"did you mean {meant[0]}? several are joined by a semicolon"
+            yield Fault("flags", f"unknown flag {word!r}", remedy)
 
 
 def _unit_faults(row: Measurement) -> Iterator[Fault]:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from planner import catalog, csvfile, data
 from planner.catalog import Value
-from planner.compare import mesh_labels
-from planner.errors import Place, UserError, closest, nearest
+from planner.errors import Place, UserError, closest
 from planner.formulas import library
-from planner.formulas.include import Scope, parse_include
+from planner.formulas.include import Scope, bound_inputs, parse_include
 from planner.formulas.template import Row, Template
 from planner.formulas.text import Formula, Number, Text
 from planner.measure.records import case_key, parse_key
 
 COLUMNS = ("label", "suite", "on", "model", "operation", "source")
 SUITES = ("quick", "full")  # the full one has the quick one's cases too
+PREFIXES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+MESH = ("data", "fsdp", "tensor")
+WAYS = ("tokens_ways", "d_in_ways_left", "d_in_ways_right", "d_out_ways")
 KEY_SHOWN = 40  # letters of a key in a line of text: a whole one may have hundreds
 SHAPES = {
     "matmul_activation": (("n_matmuls", "tokens", "d_in", "d_out"), "compute_dtype"),
@@ -72,13 +74,9 @@ def _case(cells: Mapping[str, str], place: Place) -> ComparisonCase:
     row = Row("operation", cells["label"], "", "include", cells["operation"], place=place)
     name, bindings = parse_include(row, Scope())
     template = library.load(name)
-    known = {inner.name: inner for inner in template.of_kind("input")}
-    for bound in bindings:
-        if bound not in known:
-            raise row.fault(f"{name} has no input {bound}", nearest(bound, known))
+    known = bound_inputs(row, template, bindings)
     typed = of_model(cells["model"], known) | {bound: _literal(row, formula) for bound, formula in bindings.items()}
-    inputs = {inner: typed.get(inner, known[inner].default) for inner in known}
-    return ComparisonCase(cells["label"], template, inputs, cells["source"], cells["on"])
+    return ComparisonCase(cells["label"], template, template.inputs(typed), cells["source"], cells["on"])
 
 
 def of_model(model: str, inputs: Container[str]) -> dict[str, Value]:
@@ -100,14 +98,66 @@ def _literal(row: Row, formula: Formula) -> Value:
 
 def label_of(template: str, inputs: Mapping[str, Value]) -> str:
     """A case for a person: as a shipped case is called, or else `Matmul 1 x 768 x 768 x 768 bf16`."""
-    listed = _listed(template).get(case_key(template, inputs)) or mesh_labels.label_of(template, inputs)
-    if listed:
+    if listed := _listed(template).get(case_key(template, inputs)):
         return listed
+    if template in LABELS:
+        return LABELS[template](inputs)
     sizes, element = SHAPES.get(template, ((), ""))
     shape = " x ".join(_said(inputs[name]) for name in sizes if inputs.get(name) is not None)
     unit = " bytes" if element.endswith("_bytes") else ""
     kind = f"{_said(inputs[element])}{unit}" if inputs.get(element) is not None else ""
     return " ".join(filter(None, [template.replace("_", " ").capitalize(), shape, kind]))
+
+
+def _collective(inputs: Mapping[str, Value]) -> str:
+    kind = str(inputs.get("collective") or "all_gather")
+    ways = _number(inputs, "axis_size") ** _number(inputs, "n_axes")
+    size = _number(inputs, "array_bytes") / (ways if kind == "all_to_all" else 1)
+    return f"{kind.replace('_', '-').capitalize()} {_binary(size)} over {ways:g}"
+
+
+def _matmul(inputs: Mapping[str, Value]) -> str:
+    found = [_number(inputs, name) for name in WAYS]
+    tokens, left, right, columns = (ways > 1 for ways in found)
+    overlapped = _number(inputs, "is_overlapped", 0)
+    if _number(inputs, "shares_axis", 0):
+        kind = "All-gather matmul"
+    elif left and right:
+        kind = "Matmul reduce-scatter" if _number(inputs, "scatters_output", 0) else "Row-parallel matmul"
+    elif right and tokens:
+        kind = "FSDP matmul"
+    else:
+        kind = "Column-parallel matmul" if columns and not (left or right) else "Sharded matmul"
+    shape = " x ".join(f"{_number(inputs, name):g}" for name in ("tokens", "d_in", "d_out"))
+    return f"{kind} {shape} over {max(found):g}{', overlapped' if overlapped else ''}"
+
+
+def _step(inputs: Mapping[str, Value]) -> str:
+    is_decode = _number(inputs, "query_len") < _number(inputs, "kv_len")
+    kind = "train step" if _number(inputs, "is_training", 0) else "decode step" if is_decode else "forward"
+    ways = ", ".join(f"{name} {ways:g}" for name in MESH if (ways := _number(inputs, f"mesh_{name}")) > 1)
+    names = ("n_layers", "batch", "query_len", "kv_len", "d_model")
+    return f"Sharded {kind} {' x '.join(f'{_number(inputs, name):g}' for name in names)} over {ways or 1}"
+
+
+LABELS: dict[str, Callable[[Mapping[str, Value]], str]] = {
+    "collective": _collective,
+    "sharded_matmul": _matmul,
+    "sharded_step": _step,
+}
+"""What a case over a mesh is called: `All-reduce 64 KiB over 4`, `FSDP matmul 512 x 512 x 512 over 2`."""
+
+
+def _number(inputs: Mapping[str, Value], name: str, default: float = 1) -> float:
+    """A numeric input, or its default."""
+    value = inputs.get(name)
+    return float(value) if isinstance(value, (int, float)) else default
+
+
+def _binary(size: float) -> str:
+    """Bytes as computers count them: `64 KiB`."""
+    factor, prefix = next(((factor, prefix) for factor, prefix in PREFIXES if size >= factor), (1, "bytes"))
+    return f"{size / factor:.4g} {prefix}"
 
 
 def case_in_words(key: str) -> str:

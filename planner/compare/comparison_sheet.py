@@ -1,4 +1,4 @@
-"""The Comparison sheet of a workbook on disk: found, and its cases read.
+"""The Comparison sheet of a workbook on disk: found, its cases read, and the chips among which it looks theirs up.
 
 The sheet is found by its name or by its marker, rows by what stands in them, columns by their
 machine names, or else by their labels or markers: an analyst may move, rename, sort and add.
@@ -20,6 +20,7 @@ from planner.xlsx.address import Area, address, unquoted
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, is_number
 from planner.xlsx.opc import Package
+from planner.xlsx.references import pieces, references
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.xmltree import every
@@ -36,6 +37,8 @@ IDENTITY = {
 }
 SHOWN = ".shown"  # how the names of columns end that show another in the unit that people say
 NOTE, NOTE_LABEL = "note", "Your note"
+LOOKED_UP = "hardware_row"  # the column whose formula finds the chip in the workbook's list
+DEVICE_KIND = "jax_device_kind"
 ENOUGH = 3  # machine names in one row make it the header
 RUN, RUN_HEAD = "run ", "run_on"  # how the key of a run begins, and what its table has above in the column of keys
 RUN_HEADS = 3  # the rows of its title, its labels and its machine names
@@ -238,3 +241,41 @@ def _markers(package: Package) -> Iterator[tuple[str, tuple[str, Area]]]:
 def is_missing(value: Value) -> bool:
     """Whether a cell's value stands for N/A."""
     return value is None or isinstance(value, CellError)
+
+
+@dataclass(frozen=True)
+class ListedChips:
+    """The sheet with the chips, and for each id the device kind that JAX reports; blank where none stands there."""
+
+    on: str
+    kinds: Mapping[str, str]
+
+
+def listed_chips(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml]) -> ListedChips | None:
+    """What a row's formula matches its chip with; None where that can't be told. `parsed` has all sheets."""
+    if LOOKED_UP not in sheet.columns:
+        return None
+    for row in sheet.rows:
+        cell = sheet.xml.cell(address(row.number, sheet.columns[LOOKED_UP]))
+        formula = (cell.formula if cell is not None else None) or ""
+        if not any(piece.text.upper() == "MATCH(" for piece in pieces(formula)):
+            continue
+        for reference in references(formula):
+            if reference.is_range and reference.sheet in parsed:
+                return ListedChips(reference.sheet, dict(_chips(parsed[reference.sheet], reference.area)))
+    return None
+
+
+def _chips(xml: SheetXml, area: Area) -> Iterator[tuple[str, str]]:
+    """The ids in the first column of an area, each with its device kind."""
+    heads = ((at, column) for at in xml.row_numbers if at < area.top for column in xml.row(at))
+    kinds = next((column for at, column in heads if _text(xml, at, column) == DEVICE_KIND), 0)
+    for number in xml.row_numbers:
+        if area.top <= number <= area.bottom and (chip := _text(xml, number, area.left)):
+            yield chip, _text(xml, number, kinds)
+
+
+def _text(xml: SheetXml, row: int, column: int) -> str:
+    """A cell's text; blank for anything else."""
+    cell = xml.row(row).get(column)
+    return cell.value.strip() if cell is not None and isinstance(cell.value, str) else ""

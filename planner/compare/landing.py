@@ -41,6 +41,7 @@ from planner.xlsx.workbook_part import parse_sheets
 OTHER_HARDWARE = "other_hardware"  # measured on another chip than the one that the row predicts
 ABOVE_PEAK = "above_peak"  # faster than the chip's data sheet allows, by more than `TOLERATED`
 TOLERATED = 1.05  # as `measure` has it
+RAN_AS = ("compiler_flags", "mesh", "mesh_axis", "device_order")  # columns of where and how a row's time was taken
 FLOOR = "lower_bound_time"  # the column of the least time that the chip allows
 
 
@@ -261,7 +262,7 @@ def _fits(row: CaseRow, measured: Measurement) -> bool:
     chip = row.text("hardware_id")
     is_fresh = not row.text("compiler_flags") and is_missing(row.value("measured_time"))
     same_chip = not chip or not measured.hardware_id or chip == measured.hardware_id
-    return same_chip and (is_fresh or _ran_as(row) == (measured.compiler_flags, *measured.lies))
+    return same_chip and (is_fresh or tuple(map(row.text, RAN_AS)) == (measured.compiler_flags, *measured.lies))
 
 
 def _keeps(row: CaseRow, measured: Measurement) -> bool:
@@ -272,11 +273,6 @@ def _keeps(row: CaseRow, measured: Measurement) -> bool:
     is_foreign = OTHER_HARDWARE in row.text("flags")  # what it holds isn't the chip's either
     is_known = chip == measured.hardware_id or row.text("device") == measured.device_kind != ""
     return not (is_foreign or is_known or row.value("measured_time") == measured.t_median)
-
-
-def _ran_as(row: CaseRow) -> tuple[str, ...]:
-    """The compiler flags, the mesh, the axis and the order of devices of a row's time."""
-    return tuple(row.text(name) for name in ("compiler_flags", "mesh", "mesh_axis", "device_order"))
 
 
 def _distance(row: CaseRow, measured: Measurement) -> tuple[bool, bool, bool, int]:

@@ -12,15 +12,14 @@ from planner import catalog
 from planner.catalog import Table
 from planner.compare import comparison_cases, mesh_cases
 from planner.compare.comparison_cases import ComparisonCase, is_meant, likest, refuse_blank
-from planner.compare.comparison_sheet import CaseRow, find
+from planner.compare.comparison_sheet import CaseRow, find, listed_chips
 from planner.compare.landing import Landing, land
-from planner.compare.listed_chips import listed_chips
 from planner.compare.prediction import predict
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.measure import clock, devices, sharded, spread
 from planner.measure.mesh import MeshSpec
-from planner.measure.records import Measurement
+from planner.measure.records import Inputs, Measurement
 from planner.measure.run import Case
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
@@ -88,23 +87,20 @@ def _of_row(place: Place, row: CaseRow) -> Case:
         value = row.number_in(column)
         return nan if value is None else value
 
-    chips = _chips(figure("n_chips"))
+    case = _case(row.text("case_key"), row.text("case_label"), name, row.inputs, row.text("mesh_axis"), figure)
+    return case if has_floor else replace(case, floor_s=nan)
+
+
+def _case(
+    key: str, label: str, template: str, inputs: Inputs, axis: str, figure: Callable[[str], float]
+) -> Case:  # fmt: skip
+    """A case, whose predictions `figure` has by their names; work over all chips is told of one."""
+    count = figure("n_chips")
+    chips = 1.0 if isnan(count) else count
     return Case(
-        key=row.text("case_key"),
-        template=name,
-        inputs=row.inputs,
-        label=row.text("case_label"),
-        floor_s=figure("lower_bound_time") if has_floor else nan,
-        flops=figure("flops") / chips,
-        memory_bytes=figure("memory_bytes") / chips,
-        bus_bytes=figure("bus_bytes"),
-        axis=row.text("mesh_axis"),
-    )
-
-
-def _chips(count: float) -> float:
-    """What work over all chips is divided by for that of one."""
-    return 1.0 if isnan(count) else count
+        key, template, inputs, label, floor_s=figure("lower_bound_time"), flops=figure("flops") / chips,
+        memory_bytes=figure("memory_bytes") / chips, bus_bytes=figure("bus_bytes"), axis=axis,
+    )  # fmt: skip
 
 
 def listed(suite: str, only: Sequence[str], mesh: MeshSpec | None = None) -> list[ComparisonCase]:
@@ -148,20 +144,9 @@ def predicted(case: ComparisonCase, chip: str, table: Table | None = None) -> Ca
 
     has_bound = _platform() == "cpu" or case.template.name in sharded.SPREAD
     lacking = not has_bound and chip and isnan(figure("lower_bound_time"))
-    chips = _chips(figure("n_chips"))
-    return Case(
-        key=case.key,
-        template=case.template.name,
-        inputs=case.inputs,
-        label=case.label,
-        hardware_id=chip,
-        floor_s=figure("lower_bound_time"),
-        flops=figure("flops") / chips,
-        memory_bytes=figure("memory_bytes") / chips,
-        bus_bytes=figure("bus_bytes"),
-        axis=case.axis,
-        skip=f"{chip} publishes no number that bounds it, such as a peak for its dtype" if lacking else "",
-    )
+    skip = f"{chip} publishes no number that bounds it, such as a peak for its dtype" if lacking else ""
+    made = _case(case.key, case.label, case.template.name, case.inputs, case.axis, figure)
+    return replace(made, hardware_id=chip, skip=skip)
 
 
 def _platform() -> str:

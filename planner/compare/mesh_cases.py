@@ -113,7 +113,7 @@ def _steps(spec: MeshSpec, platform: str, has_wraparound: float) -> Iterator[Com
 def _case(name: str, inputs: Mapping[str, Value | int], axis: str = "") -> ComparisonCase:
     """A case with every input; others than these have their defaults."""
     template = library.load(name)
-    typed = {row.name: inputs.get(row.name, row.default) for row in template.of_kind("input")}
+    typed = template.inputs(inputs)
     numbers = {key: float(value) if isinstance(value, int) else value for key, value in typed.items()}
     label = comparison_cases.label_of(name, numbers)
     case = ComparisonCase(label, template, numbers, SOURCES[name], axis=axis)

@@ -37,7 +37,9 @@ def predict(template: str, inputs: Mapping[str, Value], hardware_id: str, chips:
     unknown = [name for name in inputs if name not in loaded.by_name]
     if unknown:
         raise UserError(f"{template} has no input {unknown[0]!r}", remedy=nearest(unknown[0], loaded.by_name))
-    return evaluate(loaded, Facts({}, _chip(hardware_id, chips or hardware()), by_id(loaded, _databases())), inputs)
+    table = chips or hardware()
+    chip = table.rows.get(hardware_id) or {column.name: None for column in table.columns}
+    return evaluate(loaded, Facts({}, chip, by_id(loaded, _databases())), inputs)
 
 
 def judge(case: Results, measured_time: float) -> dict[str, Value]:
@@ -81,8 +83,3 @@ def hardware() -> Table:
 @cache
 def _databases() -> Databases:
     return Databases()
-
-
-def _chip(hardware_id: str, table: Table) -> Mapping[str, Value]:
-    blank: dict[str, Value] = dict.fromkeys(column.name for column in table.columns)
-    return table.rows.get(hardware_id, blank)

@@ -11,8 +11,7 @@ from planner.compare.comparison_cases import is_meant, refuse_blank
 from planner.compare.comparison_sheet import NOTE, CaseRow, ComparisonSheet, find
 from planner.compare.landing import Landing, cells_of, land
 from planner.errors import Place, UserError, nearest
-from planner.measure.limits import LONGEST, time_fault
-from planner.measure.records import Measurement
+from planner.measure.records import LONGEST, Measurement, time_fault
 from planner.typed_numbers import read
 
 METHOD = "recorded"

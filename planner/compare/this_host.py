@@ -181,8 +181,7 @@ def _copy_bytes(is_cpu: bool) -> float:
 
 def _case(label: str, template: str, given: Mapping[str, Value]) -> Case:
     loaded = library.load(template)
-    inputs = {row.name: given.get(row.name, row.default) for row in loaded.of_kind("input")}
-    return predicted(ComparisonCase(label, loaded, inputs, ""), "")
+    return predicted(ComparisonCase(label, loaded, loaded.inputs(given), ""), "")
 
 
 def _figures(rows: Mapping[tuple[str, float], Measurement]) -> dict[str, Figure]:

@@ -43,17 +43,14 @@ def measured(
                 code = process.returncode
             except KeyboardInterrupt:
                 ctrl_c.pressed = True
+            stopped = Measurement(status="interrupted", reason="stopped by the user", xla_flags=flags)
             if ctrl_c.pressed:  # the process was told as well, and has kept what it had
-                return rows + (read_measurements(path) if path.exists() else [_interrupted(flags)])
+                return rows + (read_measurements(path) if path.exists() else [stopped])
             if not path.exists():
                 what = f"nothing was measured under the flags {flags!r} (exit code {code})"
                 raise UserError(what, remedy="its message stands above")
             rows += read_measurements(path)
     return rows
-
-
-def _interrupted(flags: str) -> Measurement:
-    return Measurement(status="interrupted", reason="stopped by the user", xla_flags=flags)
 
 
 def environment(flags: str) -> dict[str, str]:

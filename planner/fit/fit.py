@@ -18,7 +18,7 @@ from planner.fit.runs import OWN, runs_of_csv, runs_of_workbook
 from planner.fit.stack import OwnCalibration, OwnRun, fitted_stacks
 from planner.scenario.export import export
 from planner.update.update import update_file
-from planner.validation.runs import Run, models_of
+from planner.validation.runs import models_of
 from planner.workbook import added_sheet
 from planner.xlsx.atomic import locked, write_atomically
 from planner.xlsx.opc import Package
@@ -77,7 +77,8 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
             if comparison is None
             else runs_of_workbook(comparison, given, models)
         )
-        runs = [_without(run, aside) for run in runs]
+        set_to_0 = (sheet.key_of(run.id, run.measured) in aside for run in runs)
+        runs = [replace(run, fault=sheet.BY_HAND) if is_so else run for run, is_so in zip(runs, set_to_0, strict=True)]
         named = [replace(run, source=path.name) if run.source == OWN else run for run in runs]
         found = fitted_stacks([run for run in named if not run.fault], given, models, name)
     stacks = [own for own in found if any(each.is_used for each in own.runs)]
@@ -91,11 +92,6 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
     jax = sorted({each.run.jax for own in stacks for each in own.runs if each.is_used and each.run.jax})
     origin = written.Provenance(path.name, device or devices, datetime.now(UTC).strftime("%Y-%m-%d"), " ".join(jax))
     return FittedFile(stacks, skipped, origin, databases, is_workbook)
-
-
-def _without(run: Run, aside: Collection[sheet.Key]) -> Run:
-    """The run, with a fault where a person set it to 0."""
-    return replace(run, fault=sheet.BY_HAND) if sheet.key_of(run.id, run.measured) in aside else run
 
 
 def _of_workbook(

@@ -7,7 +7,7 @@ guard of its measurement, of a template of which nothing is fitted.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,13 +19,19 @@ from planner.compare.checked_measurements import checked_measurements, number_fa
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet
 from planner.compare.landing import jax_of
 from planner.errors import Place, UserError
-from planner.fit.noise import FLAGGED, with_noisy
 from planner.formulas import library
 from planner.measure.measurements_csv import REQUIRED
 from planner.measure.records import Measurement, parse_key
 from planner.validation.runs import Run, read
 
 OWN = "own"  # the source of what isn't of a CSV of runs
+OF_NOISE = {"noisy", "drift", "few_samples"}
+ENOUGH = 3  # sound runs of a template: the middle of three is one that another stands for
+BY_TIME = {"collective"}  # templates whose short runs tell another parameter than their long ones
+ALIKE = 10  # times that differ by less are of one kind of these
+COUNTS_HALF = "counts half"  # what is said of one that joined
+COUNTS = 0.5  # of a sound run, that a noisy one counts
+FLAGGED = "flagged: "  # how the fault of a run begins whose guards failed
 EXPECTED = "expected_time"  # the row of an operation's template that its measured time is beside
 
 
@@ -113,7 +119,10 @@ def _of_run(identifier: str, run: runs_table.Run, databases: Databases, models: 
     for table, name in ((databases.hardware, run.chip), (models, run.model)):
         if not fault and name and not table.has(name):
             fault = f"no {name!r} in the databases"
-    values: dict[str, Value] = {name: value for name, value in _given(run) if name in known and value not in (None, "")}
+    given = {**(run.inputs or {}), **({"stack": run.stack} if run.stack else {})}
+    values: dict[str, Value] = {
+        name: value for name, value in given.items() if name in known and value not in (None, "")
+    }
     chip, model = (
         table.identify(name) if name and table.has(name) else name
         for table, name in ((databases.hardware, run.chip), (models, run.model))
@@ -122,7 +131,30 @@ def _of_run(identifier: str, run: runs_table.Run, databases: Databases, models: 
     return Run(label, run.template, run.template, model, chip, run.row, run.measured, OWN, values, fault=fault)
 
 
-def _given(run: runs_table.Run) -> Iterator[tuple[str, Value]]:
-    yield from (run.inputs or {}).items()
-    if run.stack:
-        yield "stack", run.stack
+def with_noisy(runs: Sequence[Run]) -> list[Run]:
+    """The runs, those that are flagged for noise alone without their fault where their kind has few others.
+
+    A guard that tells of noise says that a time is less certain; any other says that it may be the time of something
+    else, and such a run never counts. Of a template with fewer than `ENOUGH` sound runs on a chip those whose guards
+    tell of noise alone join them, and count half: else a kind that a busy machine never times steadily would stay as it
+    is shipped. Of collectives those of about one time are a kind: short ones tell the latency and long ones the
+    bandwidth, and neither stands for the other.
+    """
+    sound = [run for run in runs if not run.fault]
+    return [
+        replace(run, fault="", weight=COUNTS, noted=f"{run.fault}; {COUNTS_HALF}")
+        if _is_noisy(run) and sum(_are_alike(run, other) for other in sound) < ENOUGH
+        else run
+        for run in runs
+    ]
+
+
+def _are_alike(run: Run, other: Run) -> bool:
+    if (run.hardware, run.template) != (other.hardware, other.template):
+        return False
+    return run.template not in BY_TIME or 1 / ALIKE < run.measured / other.measured < ALIKE
+
+
+def _is_noisy(run: Run) -> bool:
+    flags = {flag.strip() for flag in run.fault.removeprefix(FLAGGED).replace(",", ";").split(";")}
+    return run.fault.startswith(FLAGGED) and flags <= OF_NOISE

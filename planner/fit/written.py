@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from planner import table
+from planner import csvfile, table
 from planner.catalog import Table
 from planner.catalog.calibration_columns import BY_NAME
 from planner.catalog.calibrations import COLUMNS, OF_STACKS, running
@@ -45,9 +43,7 @@ class Provenance:
 
 def calibrations_csv(found: Sequence[OwnCalibration], stacks: Table, origin: Provenance) -> str:
     """The lines of the stacks and of their calibrations."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    lines: list[Sequence[str]] = [COLUMNS]
     for own in found:
         used = sum(each.is_used for each in own.runs)
         said = f"{table.counted(used, 'run')} of {origin.file}; factors of {own.base}"
@@ -55,10 +51,9 @@ def calibrations_csv(found: Sequence[OwnCalibration], stacks: Table, origin: Pro
         for name, column in OF_STACKS.items():
             value = row[name]
             shown = value if isinstance(value, str) else f"{value:g}"
-            writer.writerow([own.id, name, shown, column.column.unit, "", "", "", said, "", *origin.cells])
-        for each in own.parameters:
-            writer.writerow(_line(own, each, origin))
-    return text.getvalue()
+            lines.append([own.id, name, shown, column.column.unit, "", "", "", said, "", *origin.cells])
+        lines += [_line(own, each, origin) for each in own.parameters]
+    return csvfile.written(lines)
 
 
 def _line(own: OwnCalibration, each: Parameter, origin: Provenance) -> list[str]:

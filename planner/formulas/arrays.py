@@ -9,7 +9,7 @@ ROUNDUP(LOG(2^29,2),0) is 29.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -23,15 +23,10 @@ WHOLE = 2.0**52  # float64 has no fractions from here on
 
 
 class Arithmetic:
-    """The operators and functions of the grammar over one array library (`numpy` or `jax.numpy`).
-
-    `compiled` are the formulas that were computed with it, as functions of the arrays of names; by their texts and by
-    the places where these begin and end in it.
-    """
+    """The operators and functions of the grammar over one array library (`numpy` or `jax.numpy`)."""
 
     def __init__(self, xp: ModuleType) -> None:
         self.xp = xp
-        self.compiled: dict[tuple[str, int, int], Callable[[Mapping[str, Array]], Array]] = {}
         self.functions: dict[str, Callable[..., Array]] = {
             "MIN": functools.partial(self._fold, xp.minimum), "MAX": functools.partial(self._fold, xp.maximum),
             "SUM": functools.partial(self._fold, self.add), "IF": self.choose, "AND": self.every, "OR": self.some,

@@ -102,7 +102,9 @@ def constraint(row: Row, rows: Mapping[str, Row]) -> Constraint | None:
     for node in walk(formula.root):
         if _ranks(node):
             assert isinstance(node, Call)
-            nodes = list(_parts(_whole(formula.root, node), node.function))
+            whole = _whole(formula.root, node)
+            addends = _addends(whole) if node.function == "MAX" else (whole,)
+            nodes = [part for addend in addends for part in _arguments(addend, node.function)]
             parts = tuple(_named(formula, nodes, row, rows))
             return Constraint(row, node.function, parts, _unit(parts, row, rows))
     return _sum(row, rows)
@@ -115,7 +117,8 @@ def _sum(row: Row, rows: Mapping[str, Row]) -> Constraint | None:
     if len(addends) < 2 or len(names) < len(addends):
         return None
     inner = {name: found for name in names if (found := constraint(rows[name], rows)) and found.is_largest}
-    parts = [part for name in names for part in (inner[name].parts if name in inner else [_plain(name, rows)])]
+    plain = {name: (Part(name, rows[name].label, name),) for name in names}
+    parts = [part for name in names for part in (inner[name].parts if name in inner else plain[name])]
     return Constraint(row, "MAX", tuple(parts), row.unit) if inner else None
 
 
@@ -126,10 +129,6 @@ def _unit(parts: Iterable[Part], row: Row, rows: Mapping[str, Row]) -> str:
         if unit is not None:
             return str(unit)
     return row.unit
-
-
-def _plain(name: str, rows: Mapping[str, Row]) -> Part:
-    return Part(name, rows[name].label, name)
 
 
 def on_the_way(template: Template, names: Iterable[str]) -> list[Constraint]:
@@ -170,13 +169,8 @@ def _addends(node: Node) -> Iterator[Node]:
         yield node
 
 
-def _parts(node: Node, function: str) -> Iterator[Node]:
-    """The competing nodes: a sum's addends, and the function's arguments in place of the function."""
-    for addend in _addends(node) if function == "MAX" else (node,):
-        yield from _arguments(addend, function)
-
-
 def _arguments(node: Node, function: str) -> Iterator[Node]:
+    """The competing nodes: an addend, or the function's arguments in the place of the function."""
     if isinstance(node, Call) and node.function == function and _ranks(node):
         for arg in node.args:
             yield from _arguments(arg, function)

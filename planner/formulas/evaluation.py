@@ -1,4 +1,4 @@
-"""A template as a function of arrays: numpy by default, JAX for sweeps over millions of scenarios."""
+"""A template as a function of arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from planner.formulas.text import Binary, Call, Formula, Name, Node, Number, Tex
 Given = Mapping[str, Any]  # name -> number, text, None (N/A), or an array of these
 _CODES: dict[str, float] = {}
 _TEXTS: list[str] = [""]
-_NUMPY = Arithmetic(np)
+NUMPY = Arithmetic(np)
+_COMPILED: dict[tuple[str, int, int], Callable[[Mapping[str, Array]], Array]] = {}
+"""The formulas that were computed, as functions of the arrays of names: by text, and where they begin and end in it."""
 
 
 def code(text: str) -> float:
@@ -83,24 +85,25 @@ class Results(Mapping[str, Any]):
 
     def number(self, text: str) -> float | None:
         """What a formula in names of rows gives in a single plan; None for N/A."""
-        found = float(run(parse(text), self.arrays, _NUMPY))
+        found = float(run(parse(text), self.arrays))
         return None if found != found else found
 
 
-def evaluate(template: Template, facts: Facts, values: Given | None = None, *, backend: str = "numpy") -> Results:
+def evaluate(template: Template, facts: Facts, values: Given | None = None) -> Results:
     """Every row of a template for given values, which may be arrays that broadcast together.
 
-    `values` types an input, and overrides a lookup or a calculated row, by name. `backend` is `numpy` or `jax`;
-    both compute in float64 and by Excel's rules (planner.formulas.arrays).
+    `values` types an input, and overrides a lookup or a calculated row, by name. All is computed in float64 and by
+    Excel's rules (planner.formulas.arrays).
     Raises UserError for a name that the template hasn't, a text where a number is wanted, an unknown column.
     """
     given = dict(values or {})
     spelling: dict[float, str] = {}
-    leaves = leaves_of(template, facts, given, spelling)
-    if backend == "jax":
-        return Results(template, _on_jax(template, facts, leaves), given, spelling)
+    arrays = leaves_of(template, facts, given, spelling)
     with np.errstate(all="ignore"):
-        return Results(template, _run(template, facts, leaves, _NUMPY), given, spelling)
+        for row in template.rows:
+            if row.name not in arrays:
+                arrays[row.name] = computed(row, facts, arrays)
+    return Results(template, arrays, given, spelling)
 
 
 def leaves_of(template: Template, facts: Facts, given: Given, spelling: dict[float, str]) -> dict[str, Array]:
@@ -111,15 +114,6 @@ def leaves_of(template: Template, facts: Facts, given: Given, spelling: dict[flo
     for name in given:
         template.row(name)
     return {row.name: leaf(row, facts, given, spelling) for row in template.rows if is_leaf(row, given)}
-
-
-def _on_jax(template: Template, facts: Facts, leaves: Mapping[str, Array]) -> Mapping[str, Array]:
-    import jax
-    import jax.numpy as jnp
-
-    with jax.enable_x64(True):
-        compiled = jax.jit(lambda arrays: _run(template, facts, arrays, Arithmetic(jnp)))
-        return {name: np.asarray(array) for name, array in compiled(dict(leaves)).items()}
 
 
 def is_leaf(row: Row, given: Container[str]) -> bool:
@@ -173,19 +167,11 @@ def encoded(row: Row, value: Any, spelling: dict[float, str] | None = None) -> A
     return np.asarray(value, dtype=np.float64)
 
 
-def _run(template: Template, facts: Facts, leaves: Mapping[str, Array], arithmetic: Arithmetic) -> dict[str, Array]:
-    arrays = dict(leaves)
-    for row in template.rows:
-        if row.name not in leaves:
-            arrays[row.name] = computed(row, facts, arrays, arithmetic)
-    return arrays
-
-
-def computed(row: Row, facts: Facts, arrays: Mapping[str, Array], arithmetic: Arithmetic = _NUMPY) -> Array:
+def computed(row: Row, facts: Facts, arrays: Mapping[str, Array]) -> Array:
     """A row that is made of others, given the arrays of those that it reads."""
     if row.kind in CALCULATED:
-        return run(row.expression, arrays, arithmetic)
-    return looked_up_by(row, facts, arithmetic)(arrays)
+        return run(row.expression, arrays)
+    return looked_up_by(row, facts, NUMPY)(arrays)
 
 
 def looked_up_by(row: Row, facts: Facts, arithmetic: Arithmetic) -> Callable[[Mapping[str, Array]], Array]:
@@ -221,20 +207,23 @@ def _selected(codes: Array, table: Mapping[str, Any], arithmetic: Arithmetic) ->
     return result * 1.0
 
 
-def run(formula: Formula, arrays: Mapping[str, Array], arithmetic: Arithmetic) -> Array:
+def run(formula: Formula, arrays: Mapping[str, Array]) -> Array:
     """A formula's value, given the array of every name in it."""
     key = formula.text, formula.root.start, formula.root.end
-    function = arithmetic.compiled.get(key)
+    function = _COMPILED.get(key)
     if function is None:
-        function = arithmetic.compiled[key] = compiled(formula.root, arithmetic)
+        function = _COMPILED[key] = compiled(formula.root, NUMPY)
     return function(arrays)
 
 
 def number_of(formula: Formula, values: Mapping[str, float | str]) -> float:
-    """A formula's value, given one number or text for every name in it; NaN for N/A."""
+    """A formula's value, given one number or text for every name in it; NaN for N/A.
+
+    Its tree needn't be that of its text, so that what is compiled of it isn't kept.
+    """
     arrays = {name: np.float64(code(value) if isinstance(value, str) else value) for name, value in values.items()}
     with np.errstate(all="ignore"):
-        return float(run(formula, arrays, Arithmetic(np)))
+        return float(compiled(formula.root, NUMPY)(arrays))
 
 
 def compiled(node: Node, arithmetic: Arithmetic) -> Callable[[Mapping[str, Array]], Array]:

@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.catalog import Value
-from planner.formulas.arrays import Arithmetic
-from planner.formulas.evaluation import run
-from planner.formulas.sweeps import Axis, followed, sweeps
+from planner.formulas.evaluation import number_of, run
+from planner.formulas.sweeps import Axis, sweeps
 from planner.formulas.template import Template
 from planner.formulas.text import Formula
 
@@ -34,6 +33,16 @@ def with_followers(template: Template, values: Mapping[str, Value], unknown: str
             if name not in found and number is not None and number != template.row(name).default:
                 found[name] = number
     return found
+
+
+def followed(formula: Formula, template: Template, values: Mapping[str, Value]) -> float | None:
+    """What a following input comes to, by a plan's values and the template's defaults; None unless a whole number."""
+    typed = {name: values.get(name, template.row(name).default) for name in formula.names}
+    given = {name: value for name, value in typed.items() if isinstance(value, (int, float))}
+    if len(given) < len(typed):
+        return None
+    number = number_of(formula, given)
+    return number if number >= 1 and number == round(number) else None
 
 
 class Follower(NamedTuple):
@@ -66,7 +75,7 @@ def following(template: Template, name: str, values: Mapping[str, Value], inputs
                 given = {each: values.get(each, template.row(each).default) for each in formula.names} | {name: inputs}
                 arrays = {each: np.asarray(value, dtype=np.float64) for each, value in given.items()}
                 with np.errstate(all="ignore"):
-                    found[follower] = run(formula, arrays, Arithmetic(np))
+                    found[follower] = run(formula, arrays)
                 default = np.float64(template.row(follower).default or 0)
                 found[follower] = np.where(np.isnan(found[follower]), default, found[follower])
     return found

@@ -44,12 +44,18 @@ def include(row: Row, scope: Scope, fetch: Callable[[str], Template]) -> Mapping
         if error.place is None:
             raise row.fault(error.what, error.remedy) from None
         raise
-    known = {inner.name: inner for inner in template.rows if inner.kind == "input"}
-    for bound in bindings:
-        if bound not in known:
-            raise row.fault(f"{name} has no input {bound}", nearest(bound, known))
+    bound_inputs(row, template, bindings)
     _Instance(row, template, bindings, scope).lay_out()
     return template.digests
+
+
+def bound_inputs(row: Row, template: Template, bindings: Mapping[str, Formula]) -> dict[str, Row]:
+    """The inputs of an included template by name. Raises UserError at the include's row for one that it hasn't."""
+    known = {inner.name: inner for inner in template.of_kind("input")}
+    for bound in bindings:
+        if bound not in known:
+            raise row.fault(f"{template.name} has no input {bound}", nearest(bound, known))
+    return known
 
 
 def parse_include(row: Row, scope: Scope) -> tuple[str, dict[str, Formula]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from planner import csvfile, data
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
-from planner.formulas.include import Scope, parse_include
+from planner.formulas.include import Scope, bound_inputs, parse_include
 from planner.formulas.template import Row, Template, checked, row_of
 from planner.formulas.text import Formula, FormulaError, parse
 from planner.formulas.units import ONE, unit_of
@@ -70,10 +70,8 @@ def load(step: Template) -> LayerOps:
 def _operation(row: Row, count: str, scope: Scope) -> Operation:
     name, bindings = parse_include(row, scope)
     template = library.load(name)
-    inputs = {inner.name: inner for inner in template.of_kind("input")}
+    inputs = bound_inputs(row, template, bindings)
     for bound, formula in bindings.items():
-        if bound not in inputs:
-            raise row.fault(f"{name} has no input {bound}", nearest(bound, inputs))
         _check_unit(row, formula, scope, inputs[bound].unit, bound)
     for free in inputs.values():
         known = free.name in bindings or free.name in scope.rows or free.default in (0.0, 1.0)

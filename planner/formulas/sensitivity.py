@@ -132,11 +132,9 @@ def sensitivity(template: Template, facts: Facts, values: Mapping[str, Value], n
     left_out: dict[str, list[str]] = {}
     moves: list[_Moves] = []
     for each in _quantities(template, name, values):
-        why, found = _moves(each, values, now)
-        if each.name in given.keys() - values.keys():
-            why = FOLLOWS
-        if why:
-            left_out.setdefault(why, []).append(each.name)
+        found = FOLLOWS if each.name in given.keys() - values.keys() else _moves(each, values, now)
+        if isinstance(found, str):
+            left_out.setdefault(found, []).append(each.name)
         else:
             moves.append(found)
     tried = _elasticities(template, facts, values, moves, now, row)
@@ -167,26 +165,24 @@ def _quantities(template: Template, name: str, values: Mapping[str, Value]) -> I
             yield row
 
 
-def _moves(row: Row, values: Mapping[str, Value], now: Results) -> tuple[str, _Moves]:
-    """Why a quantity is left out, or blank, and where it is moved to."""
-    nowhere = _Moves(row, math.nan, math.nan, math.nan, is_count=False)
+def _moves(row: Row, values: Mapping[str, Value], now: Results) -> _Moves | str:
+    """Where a quantity is moved to, or why it is left out."""
     if row.unit == "text":
-        return "texts", nowhere
+        return "texts"
     value, allowed = now.value(row.name), limits(row)
     if allowed.is_flag or allowed.is_stage:
-        return "a yes or a no" if allowed.is_flag else "stages", nowhere
+        return "a yes or a no" if allowed.is_flag else "stages"
     if not isinstance(value, float):
-        return "not set", nowhere
+        return "not set"
     if value == 0:
-        return "0 now", nowhere
+        return "0 now"
     try:
         space = search_space(row, values, now)
     except UserError as error:
-        return error.what, nowhere
+        return error.what
     up, down = (_moved(value, sign, space) for sign in (1, -1))
-    return "", _Moves(
-        row, value, math.nan if allowed.fault(up) else up, down if down > 0 else math.nan, is_count=space.step > 0
-    )
+    up, down = math.nan if allowed.fault(up) else up, down if down > 0 else math.nan
+    return _Moves(row, value, up, down, is_count=space.step > 0)
 
 
 def _moved(value: float, sign: int, space: Space) -> float:

@@ -165,7 +165,8 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
         raise UserError(f"{target.row.name} is N/A whatever {row.name} is", remedy="--set what is missing")
     reached = float(known.min()), float(known.max())
     if math.isclose(*reached, rel_tol=SAME):
-        what = f"{target.row.name} is {reached[0]:.7g} {_unit(target.row)}whatever {row.name} is".rstrip()
+        unit = "" if target.row.unit == "1" else f"{target.row.unit} "
+        what = f"{target.row.name} is {reached[0]:.7g} {unit}whatever {row.name} is"
         why = kept_by(now, at(float(inputs[-1])), target.row.name)
         raise UserError(f"{what}: {why}" if why else what, remedy="solve for another input, or for another target")
     ranges = tuple(_met_ranges(target, space, found, of))
@@ -183,17 +184,12 @@ def _refuse(template: Template, row: Row, target: Target) -> None:
         raise UserError(f"{row.name} is calculated or constant", remedy="--solve takes an input or a looked-up number")
     if row.name == target.row.name:
         raise UserError(f"{row.name} is the target itself", remedy="solve for another input")
-    readers = _readers(template, target.row)
+    reached = (template.row(name) for name in template.closure([target.row.name]))
+    readers = {each.name for each in reached if each.kind in SOLVABLE and each.unit != "text"}
     if row.name not in readers:
         typed_ones = {name for name in readers if template.row(name).kind == "input"}
         remedy = nearest(row.name, typed_ones or readers)
         raise UserError(f"{target.row.name} doesn't depend on {row.name}", remedy=remedy)
-
-
-def _readers(template: Template, target: Row) -> set[str]:
-    """The numbers that a row is made of, and that can be solved for."""
-    return {name for name in template.closure([target.name])
-            if template.row(name).kind in SOLVABLE and template.row(name).unit != "text"}  # fmt: skip
 
 
 def _met_ranges(target: Target, space: Space, found: np.ndarray, of: Sweeper) -> Iterator[TargetRange]:
@@ -258,7 +254,3 @@ def _out_of_reach(
     return (f"no {row.name} from {shown(inputs[0])} to {shown(inputs[-1])} gives {target.text}: the {extreme} is "
             f"{shown(there.value(target.row.name))}, at {row.name}={shown(there.value(row.name))}"
             + (f", where {why}" if why else ""))  # fmt: skip
-
-
-def _unit(row: Row) -> str:
-    return "" if row.unit in ("1", "text") else f"{row.unit} "

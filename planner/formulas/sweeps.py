@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 from planner import csvfile, data
-from planner.catalog import Value
 from planner.errors import Place
 from planner.formulas.include import Scope
 from planner.formulas.template import DISPLAY, Row, Template, checked, row_of
@@ -152,18 +151,6 @@ def _sweep(template: Template, rows: Sequence[Drawn]) -> Sweep:
                 charts[row.name] = parts
                 shown += [row.name] if row.kind == "output" else []
     return Sweep(template, tuple(axes), scope.rows, tuple(used), tuple(shown), tuple(bounds), charts)
-
-
-def followed(formula: Formula, template: Template, values: Mapping[str, Value]) -> float | None:
-    """What a following input comes to, by a plan's values and the template's defaults; None unless a whole number."""
-    from planner.formulas.evaluation import number_of
-
-    typed = {name: values.get(name, template.row(name).default) for name in formula.names}
-    given = {name: value for name, value in typed.items() if isinstance(value, (int, float))}
-    if len(given) < len(typed):
-        return None
-    number = number_of(formula, given)
-    return number if number >= 1 and number == round(number) else None
 
 
 def _follows(row: Row, template: Template) -> dict[str, Formula]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from planner import csvfile, regularfile
 from planner.catalog.table import TABLES
@@ -113,6 +114,10 @@ class Template:
     def of_kind(self, *kinds: str) -> list[Row]:
         """The rows of these kinds, in order."""
         return [row for row in self.rows if row.kind in kinds]
+
+    def inputs(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Every input by name, as given or else by its default."""
+        return {row.name: given.get(row.name, row.default) for row in self.of_kind("input")}
 
     def closure(self, names: Iterable[str], given: Collection[str] = ()) -> set[str]:
         """These names, those that their rows are made of, and so on; a row that is `given` is made of nothing."""

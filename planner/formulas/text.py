@@ -143,7 +143,7 @@ class Formula:
     def _pieces(self) -> tuple[tuple[str, str], ...]:
         """The text cut at its names: what stands before each name, and the name; last what is left."""
         pieces, done = [], 0
-        for node in sorted((node for node in walk(self.root) if isinstance(node, Name)), key=lambda node: node.start):
+        for node in self.spans:
             pieces.append((self.text[done : node.start], node.name))
             done = node.end
         return (*pieces, (self.text[done:], ""))

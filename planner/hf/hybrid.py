@@ -177,12 +177,9 @@ def _kimi_experts(config: Config, row: ModelRow) -> ColumnValue:
     return config.count("num_local_experts", "num_experts") or n_routed(config, row)
 
 
-def _kimi_query_rank(config: Config, _: ModelRow) -> ColumnValue:
-    return taken(config, "q_lora_rank", 0)
-
-
 KIMI_LINEAR = Family("kimi_linear", {
-    **DEEPSEEK_V3, **attention(_kimi_kinds, maybe(), _kimi_delta), "q_lora_rank": _kimi_query_rank,
+    **DEEPSEEK_V3, **attention(_kimi_kinds, maybe(), _kimi_delta),
+    "q_lora_rank": lambda config, _: taken(config, "q_lora_rank", 0),
     "moe_experts": _kimi_experts, "moe_top_k": size("num_experts_per_token", "num_experts_per_tok"),
     "moe_shared_experts": maybe("n_shared_experts", "num_shared_experts"),
 })  # fmt: skip

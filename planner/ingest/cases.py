@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -13,17 +13,85 @@ from pathlib import Path
 import numpy as np
 
 from planner.compare.checked_measurements import row_faults
-from planner.ingest.case_inputs import case_of
-from planner.ingest.chips import Chips, chips_of
-from planner.ingest.device import Chip
-from planner.measure.records import Measurement, case_key
-from planner.profiles.profile import Operation, Profile
+from planner.formulas import library
+from planner.ingest.chips import Chip, Chips, chips_of
+from planner.measure.records import Inputs, Measurement, case_key
+from planner.profiles.profile import Operation, Profile, Shape
 from planner.profiles.recognition import Attention, Collective, Matmul, recognised
 from planner.spoken import percent
 from planner.table import counted
 
+Case = tuple[str, Inputs]
+DTYPES = {
+    "bf16": "bf16", "f16": "fp16", "f32": "fp32", "f64": "fp64", "s8": "int8", "u8": "int8",
+    "s32": "int32", "s4": "int4",
+}  # fmt: skip
+FAMILIES = {"f8e8m0": "", "f8": "fp8", "f4": "fp4"}  # by how their names begin; the first is no number, but a scale
+COLLECTIVES = {
+    "all-gather": "all_gather", "reduce-scatter": "reduce_scatter", "all-reduce": "all_reduce",
+    "all-to-all": "all_to_all", "permute": "permute",
+}  # fmt: skip
+HALVES = ("-start", "-done")  # the time of either is not that of the collective
 SOURCE, METHOD = "xplane", "profiler"
 UNKNOWN_DEVICE, PART_OF_CHIP = "unknown_device", "part_of_chip"  # flags
+HALF = 0.75  # less of the FLOPs of all keys is a mask
+
+
+def dtype(name: str) -> str:
+    """A template's name of a type of HLO's; blank for one that no template has."""
+    return next((ours for begin, ours in FAMILIES.items() if name.startswith(begin)), "") or DTYPES.get(name, "")
+
+
+def case_of(found: Matmul | Attention | Collective) -> Case | None:
+    """The case that a recognised operation is; None where an input of it can't be told."""
+    if isinstance(found, Matmul):
+        return _matmul(found)
+    return _attention(found) if isinstance(found, Attention) else _collective(found)
+
+
+def _case(template: str, **known: float | str) -> Case:
+    """A case of a template: what is known, and the defaults of its other inputs."""
+    return template, library.load(template).inputs(known)
+
+
+def _matmul(found: Matmul) -> Case | None:
+    """Its weights are the operand of K and N, its activations the other one."""
+    arrays = [shape for shape in found.operation.operands if found.k in shape.dims]
+    weight = next((shape for shape in arrays if sorted(shape.dims) == sorted((found.k, found.n))), None)
+    other = next((shape for shape in arrays if shape is not weight), weight)
+    kinds = [dtype(each.dtype) for each in (weight or Shape(found.dtype, ()), other or Shape(found.dtype, ()))]
+    kinds += [dtype(found.operation.result[0].dtype), dtype(found.dtype)]
+    if not all(kinds):
+        return None
+    return _case(
+        "matmul", tokens=float(found.m), d_in=float(found.k), d_out=float(found.n), n_matmuls=float(found.batch),
+        weight_dtype=kinds[0], activation_dtype=kinds[1], output_dtype=kinds[2], compute_dtype=kinds[3],
+    )  # fmt: skip
+
+
+def _attention(found: Attention) -> Case | None:
+    """Whether it is causal is told by its FLOPs, and doesn't matter for a single query."""
+    sizes = found.batch, found.queries, found.keys, found.heads, found.kv_heads, found.head_dim
+    batch, queries, keys, heads, kv_heads, width = (float(each or 0) for each in sizes)
+    flops, whole = found.operation.flops, 4 * batch * queries * keys * heads * width
+    if not whole or not kv_heads or not dtype(found.dtype) or (queries > 1 and not flops):
+        return None
+    is_causal = float(queries == 1 or (flops or 0.0) / whole < HALF)
+    return _case(
+        "attention", batch=batch, query_len=queries, kv_len=keys, n_heads=heads, n_kv_heads=kv_heads, head_dim=width,
+        is_causal=is_causal, activation_dtype=dtype(found.dtype), kv_dtype=dtype(found.dtype),
+        compute_dtype=dtype(found.dtype),
+    )  # fmt: skip
+
+
+def _collective(found: Collective) -> Case | None:
+    """A collective of a known group whose time is its own. Its array is what the template calls so."""
+    name, ways = COLLECTIVES.get(found.kind), found.group_size or 0
+    told = f"{found.operation.name} {found.operation.opcode}"
+    if name is None or not found.payload or ways < 2 or any(half in told for half in HALVES):
+        return None
+    whole = found.payload * ways if name == "all_to_all" else found.payload
+    return _case("collective", collective=name, array_bytes=whole, axis_size=float(ways))
 
 
 @dataclass(frozen=True)
@@ -67,6 +135,8 @@ def _row(
     profile: Profile, chip: Chip, chips: Chips, template: str, key: str, same: Sequence[Operation]
 ) -> Measurement:  # fmt: skip
     middle, deviation = _times(same)
+    # what keeps the cases out of a fit: a chip that nobody has named, or a device that is a part of one
+    flags = {UNKNOWN_DEVICE: not chip.id, PART_OF_CHIP: chips.cores_each > 1}
     name = Path(profile.paths[0]).name if profile.paths else "profile"
     return Measurement(
         run_id=f"profile {name}",
@@ -83,7 +153,7 @@ def _row(
         t_mad=deviation,
         method=METHOD,
         n_samples=sum(each.count for each in same),
-        flags="; ".join(_flags(chip, chips)),
+        flags="; ".join(flag for flag, is_so in flags.items() if is_so),
     )
 
 
@@ -91,14 +161,6 @@ def _written(profile: Profile) -> str:
     """When the profile's file was written: as near to its capture as its formats tell."""
     written = max((Path(path).stat().st_mtime for path in profile.paths if Path(path).exists()), default=0.0)
     return datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds") if written else ""
-
-
-def _flags(chip: Chip, chips: Chips) -> Iterator[str]:
-    """What keeps the cases out of a fit: a chip that nobody has named, or a device that is a part of one."""
-    if not chip.id:
-        yield UNKNOWN_DEVICE
-    if chips.cores_each > 1:
-        yield PART_OF_CHIP
 
 
 def _times(same: Sequence[Operation]) -> tuple[float, float]:

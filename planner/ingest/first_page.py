@@ -9,10 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from planner.ingest.chips import Chips
-from planner.ingest.operation_rows import rows
-from planner.ingest.peaks import Peaks, largest
-from planner.profiles.profile import HOW_FOUND, Gap, Parts, Profile, mean_parts, spread
-from planner.profiles.waste import Waste
+from planner.ingest.operation_rows import Peaks, Waste, largest, rows
+from planner.profiles.profile import HOW_FOUND, Profile, mean_parts, spread
 from planner.spoken import PERCENT, percent, spoken
 
 SECONDS, COUNT = "s", "1"
@@ -165,7 +163,7 @@ def _communication(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]
     why = profile.lacks.get("communication", "")
     yield Line(label, seconds, SECONDS, *_planned(own), why or f"{parts_of(profile)}, nothing computes meanwhile")
     share = own[1] / plan.expected if plan and own and plan.expected else None
-    reached = None if seconds is None else _share(seconds, parts)
+    reached = None if seconds is None or not parts.span else seconds / parts.span
     yield Line(f"{label}, of the step", reached, PERCENT, share, own[0] if own else "", why)
 
 
@@ -180,11 +178,8 @@ def _idle(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
     why = why or ("no operation has a time" if whole.idle is None else "its largest gaps:" if gaps else "")
     yield Line("Idle, of the whole profile", whole.idle, PERCENT, note=why)
     for number, gap in enumerate(gaps[:GAPS], start=1):
-        yield Line(f"Gap {number}", gap.seconds, SECONDS, note=_between(gap))
-
-
-def _between(gap: Gap) -> str:
-    return f"between {short(gap.before) or 'the beginning'} and {short(gap.after) or 'the end'}"
+        between = f"between {short(gap.before) or 'the beginning'} and {short(gap.after) or 'the end'}"
+        yield Line(f"Gap {number}", gap.seconds, SECONDS, note=between)
 
 
 def _host(profile: Profile) -> Iterator[Line]:
@@ -214,7 +209,3 @@ def _about(found: Waste, of: str) -> str:
 
 def _planned(own: tuple[str, float] | None) -> tuple[float | None, str]:
     return (own[1], own[0]) if own else (None, "")
-
-
-def _share(seconds: float, parts: Parts) -> float | None:
-    return seconds / parts.span if parts.span else None

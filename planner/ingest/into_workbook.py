@@ -1,6 +1,7 @@
-"""A profile put into an edited workbook: its step as a run, what is recognised as cases, and the sheet Profile.
+"""A profile read, with its chip, peaks and cases; and put into an edited workbook.
 
-All of it is one edit: the file is written once, whole.
+Its step becomes a run, what is recognised cases, all of it the sheet Profile, in one edit: the file is written once,
+whole.
 """
 
 from __future__ import annotations
@@ -15,17 +16,19 @@ from planner.book.added import added
 from planner.book.plan import Plan, Scenario
 from planner.book.reading import read_plan
 from planner.collector import still
+from planner.compare import runs_table
 from planner.compare.comparison_sheet import find
 from planner.compare.landing import OTHER_HARDWARE, Landing, land_in, put_by_key
-from planner.compare.runs_table import Run, read
+from planner.compare.prediction import hardware
+from planner.compare.runs_table import Run
 from planner.errors import Place, UserError
 from planner.ingest import first_page, profile_sheet
-from planner.ingest.cases import UNKNOWN_DEVICE, Cases
-from planner.ingest.chips import Chips, chips_of
-from planner.ingest.device import Chip
+from planner.ingest.cases import UNKNOWN_DEVICE, Cases, cases_of
+from planner.ingest.chips import Chip, Chips, chip_of, chips_of
 from planner.ingest.first_page import Line, PlannedStep
-from planner.ingest.peaks import Peaks
+from planner.ingest.operation_rows import Peaks, peaks_of
 from planner.ingest.profile_sheet import KIND
+from planner.profiles import reading
 from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, Profile, spread
 from planner.report.expectation import planned
 from planner.report.figures import CellFigures
@@ -62,6 +65,26 @@ class Ingested:
         return chips_of(self.profile, self.chip)
 
 
+def ingested(paths: Sequence[Path], device: str, into: Path | None, scenario: str) -> Ingested:
+    """The profile in files or folders, its chip, peaks and cases; `device` is what a person says the chip is.
+
+    The workbook and the scenario that it is for are checked first: to read a profile can take minutes.
+    Raises UserError as reading either does, and first for a profile that isn't there.
+    """
+    for path in paths:
+        if not path.exists():
+            raise UserError("there is no such file or folder", place=Place(path))
+    table = hardware()
+    if device:
+        table.identify(device)
+    if into is not None:
+        the_scenario(read_plan(into), scenario)
+    profile = reading.read(*paths)
+    chip = chip_of(profile, device, table)
+    peaks = peaks_of(next(iter(profile.active), None), chip)
+    return Ingested(profile, chip, peaks, cases_of(profile, chip))
+
+
 def the_scenario(plan: Plan, said: str) -> Scenario:
     """The scenario that a profile is a run of: the only one where none is said. Raises UserError for several."""
     if said or len(plan.scenarios) == 1:
@@ -86,7 +109,9 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> Lan
         if first_page.step_seconds(found.profile) is not None:
             progress.step("recording the run")
             sheet = find(package, plan.book.parsed)
-            number = next((row for row, old in zip(sheet.run_rows, read(sheet), strict=False) if _is_same(old, run)), 0)
+            number = next(
+                (row for row, old in zip(sheet.run_rows, runs_table.read(sheet), strict=False) if _is_same(old, run)), 0
+            )
             if not number:
                 number = put(package, plan, sheet, run)
             said_of_run = f"{sheet.name} row {number}: {said(run)}"

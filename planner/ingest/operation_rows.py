@@ -1,16 +1,98 @@
-"""The operations of a profile over all devices, as the sheet and the terminal list them."""
+"""The operations of a profile over all devices, as the sheet and the terminal list them, and what they lose.
+
+What is lost is told against the roofline, by the peaks of the profile's file or of its chip's data sheet.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from planner.ingest.peaks import Peaks, lost_by
-from planner.profiles.profile import Operation, Profile, pooled
+from planner.ingest.cases import DTYPES
+from planner.ingest.chips import Chip
+from planner.profiles.hlo_text import size
+from planner.profiles.profile import CORES, Device, Operation, Profile, pooled
 
 MOST = 400  # operations that have a row
 _NUMBER = re.compile(r"\.\d+$")
+CLOSED = "custom-call"  # a kernel whose FLOPs nobody has told
+
+
+Bound = Literal["compute", "memory"]
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """What a device can do at most, in FLOP/s, by the dtype of HLO where its table has one, and byte/s.
+
+    `source` says where they are from. None is not known, and `why` says why.
+    """
+
+    flops: float | None
+    bandwidth: float | None
+    by_dtype: dict[str, float] = field(default_factory=dict)
+    source: str = ""
+    why: str = ""
+
+
+def peaks_of(device: Device | None, chip: Chip) -> Peaks:
+    """Those that the file has of its device, else those of the chip's data sheet."""
+    if device is not None and device.peak_flops and device.peak_bandwidth:
+        return Peaks(device.peak_flops, device.peak_bandwidth, source="the profile's own")
+    bandwidth = chip.number("hbm_bandwidth")
+    known = {hlo: peak for hlo, name in DTYPES.items() if (peak := chip.number(f"peak_{name}"))}
+    flops = known.get("bf16") or known.get("f32")
+    if not chip.id or flops is None or bandwidth is None:
+        return Peaks(None, None, why=f"no peaks: {chip.why}" if not chip.id else f"{chip.id} has no peaks")
+    return Peaks(flops, bandwidth, known, f"the data sheet of {chip.id}")
+
+
+@dataclass(frozen=True, slots=True)
+class Waste:
+    """An operation's time and what of it is lost, in seconds.
+
+    That is time x (1 - `efficiency`), the larger of the FLOP rate over its peak and the bandwidth over its peak, and at
+    most 1; `bound` is which of them is the larger.
+    """
+
+    name: str
+    seconds: float
+    efficiency: float
+    wasted: float
+    bound: Bound
+
+
+def lost_by(operation: Operation, peaks: Peaks) -> Waste | None:
+    """What an operation loses; None where neither FLOPs nor bytes are known, or the peaks aren't.
+
+    A custom call without FLOPs is no operation that only moves its bytes. The bytes that a format lacks are at least
+    those of its arrays where its FLOPs are known.
+    """
+    if operation.bytes is None and operation.flops:
+        operation = replace(operation, bytes=sum(map(size, (*operation.operands, *operation.result))) or None)
+    is_closed = operation.flops is None and CLOSED in (operation.category, operation.opcode)
+    seconds, peak = operation.self_time, peaks.by_dtype.get(operation.dtype, peaks.flops)
+    if not (operation.flops or operation.bytes) or not seconds or not peak or not peaks.bandwidth or is_closed:
+        return None
+    compute = (operation.flops or 0.0) * operation.count / seconds / peak
+    memory = (operation.bytes or 0.0) * operation.count / seconds / peaks.bandwidth
+    efficiency = min(1.0, max(compute, memory))
+    bound: Bound = "compute" if compute >= memory else "memory"
+    return Waste(operation.name, seconds, efficiency, seconds * (1 - efficiency), bound)
+
+
+def largest(profile: Profile, operations: Iterable[Operation], peaks: Peaks) -> Waste | None:
+    """Of operations over all devices the one that loses most in a step, in the mean over steps and devices.
+
+    None where none's can be told.
+    """
+    cores = int(profile.facts.get(CORES, 1))  # over which a tool adds its operations up, with steps of one of them
+    n = cores * max(1, sum(len(device.steps) for device in profile.devices) or len(profile.active))
+    found = [lost for operation in operations if (lost := lost_by(operation, peaks))]
+    most = max(found, key=lambda each: each.wasted, default=None)
+    return most and replace(most, seconds=most.seconds / n, wasted=most.wasted / n)
 
 
 @dataclass(frozen=True)

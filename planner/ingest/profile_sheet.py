@@ -8,8 +8,7 @@ from statistics import median
 from openpyxl.chart import ScatterChart
 
 from planner.ingest.first_page import COUNT, SECONDS, Line, part, parts_of
-from planner.ingest.operation_rows import MOST, Row, rows
-from planner.ingest.peaks import Peaks
+from planner.ingest.operation_rows import MOST, Peaks, Row, rows
 from planner.profiles.profile import Operation, Parts, Profile
 from planner.scaled_units import factor
 from planner.spoken import PERCENT
@@ -81,7 +80,9 @@ class _Sheet:
         """All of it, and the chart."""
         self._lines(lines)
         beside = self.at + 1
-        self._about(about)
+        self._heads("What it is of", ("What", "Said"))
+        for label, text in about:
+            self._row([(label, "@"), (text, "@")])
         self._parts()
         self._programs()
         first, last = self._operations()
@@ -119,11 +120,6 @@ class _Sheet:
             self._row([
                 (line.label, "@"), (value, form), (unit, "@"), (plan, form), (line.planned, "@"), (line.note, "@"),
             ])  # fmt: skip
-
-    def _about(self, about: Sequence[tuple[str, str]]) -> None:
-        self._heads("What it is of", ("What", "Said"))
-        for label, text in about:
-            self._row([(label, "@"), (text, "@")])
 
     def _parts(self) -> None:
         parts = self.profile.step_parts

@@ -1,5 +1,4 @@
 """Profiles of a profiler, whatever framework and format: read into one plain data model.
 
-`reading.read` takes a file or a folder and gives a `profile.Profile`; `recognition` and `waste` say what its operations
-are, and what they lose.
+`reading.read` takes a file or a folder and gives a `profile.Profile`; `recognition` says what its operations are.
 """

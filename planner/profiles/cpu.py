@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import numpy as np
 
 from planner.profiles import xla
 from planner.profiles.profile import Operation
-from planner.profiles.recording import Events, Integers, Marked, Recording, Run, Runs, looked_up
+from planner.profiles.recording import Events, Integers, Marked, Recording, Run, Runs, looked_up, main_steps, within
 from planner.profiles.xspace import Plane
 from planner.profiles.xspace_lines import Event
 
@@ -88,11 +89,17 @@ class HostOperations:
             mine = device == number
             steps = step_of_run[run[mine]] if self._marks else None
             events = Events(kind[mine], begin[mine], end[mine], steps)
-            runs, marks = self._device_runs(run[mine], events), list(self._marks)
+            numbers, runs = self._device_runs(run[mine], events)
+            marks = list(self._marks)
             if not marks:
-                marks, of_run = _repeated(runs)
+                marks, found = main_steps(runs)
+                of_run = np.full(len(self._runs), -1, np.int64)
+                of_run[numbers] = found[:-1]
                 events = Events(events.kinds, events.begin, events.end, of_run[run[mine]])
-            yield _recording(f"/host:CPU:{number}", host, self._kinds, events, [each for _, each in runs], marks)
+            yield Recording(
+                f"/host:CPU:{number}", host, self._kinds, partial(iter, [events]), runs=Runs.of(runs), steps=marks,
+                nested=False,
+            )  # fmt: skip
 
     def _steps(self, run: Integers, begin: Integers) -> Integers:
         """The step of each run: in whose time it was launched, or began where that isn't told; -1 for none."""
@@ -100,43 +107,18 @@ class HostOperations:
         np.minimum.at(first, run, begin)
         for (run_id, _, _), number in self._runs.items():
             first[number] = self._launched.get(run_id, first[number])
-        begins = np.array([mark.begin for mark in self._marks], np.int64)
-        ends = np.array([mark.end for mark in self._marks], np.int64)
-        at = np.searchsorted(begins, first, "right") - 1
-        return np.where((at >= 0) & (first <= ends[at]), at, -1) if len(begins) else np.full(len(first), -1, np.int64)
+        return within(first, self._marks)
 
-    def _device_runs(self, run: Integers, events: Events) -> list[tuple[int, Run]]:
-        """The runs of a device by number: from the begin of the first operation to the end of the last."""
+    def _device_runs(self, run: Integers, events: Events) -> tuple[list[int], list[Run]]:
+        """The runs of a device and their numbers: from the begin of the first operation to the end of the last."""
         found = []
         for (_, module, program_id), number in self._runs.items():
             mine = run == number
             if mine.any():
                 low, high = int(events.begin[mine].min()), int(events.end[mine].max())
                 found.append((number, Run(module, program_id, low, high)))
-        return sorted(found, key=lambda each: each[1].begin)
-
-
-def _repeated(runs: list[tuple[int, Run]]) -> tuple[list[Marked], Integers]:
-    """The runs of the program that takes most time as steps, where it repeats; and the step of each run by number."""
-    totals: dict[tuple[str, str], int] = {}
-    for _, run in runs:
-        totals[run.name, run.id] = totals.get((run.name, run.id), 0) + run.end - run.begin
-    main = max(totals, key=lambda key: totals[key], default=None)
-    ours = [(number, run) for number, run in runs if (run.name, run.id) == main]
-    of_run = np.full(max((number for number, _ in runs), default=0) + 1, -1, np.int64)
-    if len(ours) < 2:
-        return [], of_run
-    of_run[[number for number, _ in ours]] = np.arange(len(ours))
-    return [Marked(n, run.begin, run.end, "module") for n, (_, run) in enumerate(ours)], of_run
-
-
-def _recording(
-    name: str, host: str, kinds: list[Operation], events: Events, runs: list[Run], marks: list[Marked]
-) -> Recording:  # fmt: skip
-    def operations() -> Iterator[Events]:
-        yield events
-
-    return Recording(name, host, kinds, operations, runs=Runs.of(runs), steps=marks, nested=False)
+        found.sort(key=lambda each: each[1].begin)
+        return [number for number, _ in found], [each for _, each in found]
 
 
 def _int(stats: xla.Stats, key: str) -> int:

@@ -9,19 +9,30 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
-from operator import attrgetter
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from planner.profiles import xla
 from planner.profiles.profile import Operation
-from planner.profiles.recording import Events, Integers, Marked, Recording, Run, Runs, looked_up, steps_of
+from planner.profiles.recording import (
+    Events,
+    Integers,
+    Marked,
+    Recording,
+    Run,
+    Runs,
+    looked_up,
+    main_steps,
+    steps_of,
+    within,
+)
 from planner.profiles.xspace import Plane
-from planner.profiles.xspace_lines import AnyLine, Event
+from planner.profiles.xspace_lines import Event
 
 PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
 _STREAM = re.compile(r"^stream\b|^\s*#?\d+\s*\((?:compute|kernel|memcpy)", re.I)
@@ -50,14 +61,12 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
     table.count_once(np.bincount(kinds, end - begin).astype(np.float64))
     steps, step_of = launches.steps(np.frombuffer(table.correlation, np.int64))
     if not steps:
-        steps, step_of = _marked(plane.line(_STEPS), begin)
+        steps = steps_of(plane.line(_STEPS))  # which the profiler itself derived for the device
+        step_of = within(begin, steps)
     if not steps:
-        steps, step_of = _main_runs(runs, run_of)
-    events = Events(kinds, begin, end, step_of)
-
-    def operations() -> Iterator[Events]:
-        yield events
-
+        steps, step_of_run = main_steps(runs)
+        step_of = step_of_run[run_of]
+    operations = partial(iter, [Events(kinds, begin, end, step_of)])
     made = Recording(plane.name, host, table.kinds, operations, runs=Runs.of(runs), steps=steps, nested=False)
     device = plane.stats.get("device_type_string") or plane.stats.get("gpu_device_name")
     made.kind = device if isinstance(device, str) and device else None
@@ -97,13 +106,8 @@ class Launches:
 
     def steps(self, correlation: Integers) -> tuple[list[Marked], Integers]:
         """The marked steps, and that of each kernel by its launch; no steps where none of them launched any."""
-        begins = [mark.begin for mark in self._marks]
-        if not begins:
-            return [], np.full(len(correlation), -1, np.int64)
         (times,) = looked_up(correlation, *(np.array(column, np.int64) for column in self._launched))
-        at = np.searchsorted(np.array(begins, np.int64), times, "right") - 1
-        ends = np.array([mark.end for mark in self._marks], np.int64)
-        found = np.where((times >= 0) & (at >= 0) & (times <= ends[at]), at, -1)
+        found = np.where(times >= 0, within(times, self._marks), -1)
         return (self._marks if (found >= 0).any() else []), found
 
 
@@ -172,14 +176,12 @@ def _runs(
     if runs:  # what names no module, and isn't a copy, is of the run in which it begins
         unnamed = np.flatnonzero((modules < 0) & ~copies[kinds])
         by_begin = np.argsort([run.begin for run in runs], kind="stable")
-        begins, ends = (np.array([pick(runs[each]) for each in by_begin], np.int64) for pick in (_begin, _end))
+        begins = np.array([runs[each].begin for each in by_begin], np.int64)
+        ends = np.array([runs[each].end for each in by_begin], np.int64)
         place = np.searchsorted(begins, begin[unnamed], "right") - 1
         inside = (place >= 0) & (begin[unnamed] < ends[place])
         run_of[unnamed[inside]] = by_begin[place[inside]]
     return runs, run_of
-
-
-_begin, _end = attrgetter("begin"), attrgetter("end")
 
 
 def _repeats(counts: Counter[int]) -> int:
@@ -198,27 +200,3 @@ def _turns(mine: Integers, kinds: Integers, often: dict[int, int]) -> list[Integ
             seen.clear()
         seen[kind] += 1
     return np.split(mine, cuts)
-
-
-def _marked(line: AnyLine | None, begin: Integers) -> tuple[list[Marked], Integers]:
-    """The steps that the profiler itself derived for a device, and that in which each kernel begins."""
-    marks = steps_of(line)
-    begins, ends = (np.array([pick(mark) for mark in marks], np.int64) for pick in (_begin, _end))
-    if not marks:
-        return [], np.full(len(begin), -1, np.int64)
-    at = np.searchsorted(begins, begin, "right") - 1
-    return marks, np.where((at >= 0) & (begin <= ends[at]), at, -1)
-
-
-def _main_runs(runs: list[Run], run_of: Integers) -> tuple[list[Marked], Integers]:
-    """The runs of the module that takes most time as steps, where it repeats, and the step of each kernel."""
-    totals: dict[tuple[str, str], int] = defaultdict(int)
-    for run in runs:
-        totals[run.name, run.id] += run.end - run.begin
-    main = max(totals, key=lambda key: totals[key], default=None)
-    mine = [at for at, run in enumerate(runs) if (run.name, run.id) == main]
-    if len(mine) < 2:
-        return [], np.full(len(run_of), -1, np.int64)
-    place = np.full(len(runs) + 1, -1, np.int64)
-    place[mine] = np.arange(len(mine))
-    return [Marked(n, runs[at].begin, runs[at].end, "module") for n, at in enumerate(mine)], place[run_of]

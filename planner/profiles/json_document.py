@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, cast
 
+from planner import progress
 from planner.errors import Place, UserError
 
 EVENTS = "traceEvents"
@@ -31,7 +32,7 @@ def unpacked(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path)) if packed else path.open("rb")
 
 
-def walk(path: Path, each: Callable[[dict[str, Any]], None], told: Callable[[str], None]) -> Any:
+def walk(path: Path, each: Callable[[dict[str, Any]], None]) -> Any:
     """Give each event of a trace to `each`, and give back all else that the file holds.
 
     A trace is an object with `traceEvents`, or a list of objects that have a phase (`ph`). Raises UserError where the
@@ -45,7 +46,7 @@ def walk(path: Path, each: Callable[[dict[str, Any]], None], told: Callable[[str
             packed = raw.read(2) == GZIP
             raw.seek(0)
             stream = gzip.GzipFile(fileobj=raw) if packed else raw
-            return _Walk(stream, each, lambda: told(f"{raw.tell() / max(size, 1):.0%} of {path.name}")).document()
+            return _Walk(stream, each, lambda: f"{raw.tell() / max(size, 1):.0%} of {path.name}").document()
     except EOFError:
         raise UserError("the file ends in the middle", place=Place(path), remedy=again) from None
     except (gzip.BadGzipFile, zlib.error) as error:
@@ -62,8 +63,8 @@ def walk(path: Path, each: Callable[[dict[str, Any]], None], told: Callable[[str
 class _Walk:
     """A buffer of text, and the place in it."""
 
-    def __init__(self, stream: Any, each: Callable[[dict[str, Any]], None], told: Callable[[], None]) -> None:
-        self._stream, self._each, self._told = stream, each, told
+    def __init__(self, stream: Any, each: Callable[[dict[str, Any]], None], far: Callable[[], str]) -> None:
+        self._stream, self._each, self._far = stream, each, far
         self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
         self._scan = json.JSONDecoder(strict=False).raw_decode
         self._text, self._at, self._count, self._ended = "", 0, 0, False
@@ -101,7 +102,7 @@ class _Walk:
                 self._each(item)
                 self._count += 1
                 if self._count % _TELL == 0:
-                    self._told()
+                    progress.step(f"reading {self._far()}")
             else:
                 rest.append(item)
             if self._peek() == ",":

@@ -2,22 +2,26 @@
 
 A kernel is of the step in whose annotation its launch stands (`correlation`): on the device it may run later. Its
 shapes are the Input Dims of the operator that it is linked with (`External id`), or else of the innermost one that runs
-on the launch's thread; kernels of a graph have none.
+on the launch's thread; kernels of a graph have none. Steps are those that the profiler marked, else of the main
+annotation, else by the optimizer.
 """
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections.abc import Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from planner.profiles.kineto_operators import Operator, kernel_operation, tells
-from planner.profiles.kineto_steps import STEP, Note, steps
 from planner.profiles.profile import Operation
-from planner.profiles.recording import FAR, Events, Integers, Marked, Recording, looked_up
+from planner.profiles.recording import FAR, Events, Integers, Marked, Recording, looked_up, within
 
 _KERNELS = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events", "hpu_op"}
 _LAUNCHES = {
@@ -28,7 +32,22 @@ _OPERATORS = {"cpu_op", "operator"}
 _ANNOTATIONS = {"user_annotation"}
 _US, PS = 1_000_000, 1e-12  # a microsecond in ps, and a ps in seconds
 _EPOCH = 1e9  # a clock that stands at less counts from the machine's start
+STEP = re.compile(r"^ProfilerStep\s*#?\s*(\d+)")
+_OPTIMIZER = "Optimizer.step#"  # PyTorch marks each call of an optimizer so, by itself
+_PARTS = (  # annotations of PyTorch's own, which are parts of a step
+    "Optimizer.", "enumerate(DataLoader)", "DistributedDataParallel.", "FullyShardedDataParallel.", "FSDP::",
+    "Torch-Compiled Region", "## Call CompiledFxGraph", "nccl:", "rccl:", "hccl:", "xccl:", "gloo:", "c10d::",
+)  # fmt: skip
+_COVERED = 0.5  # of the kernels' time, at least, is launched within annotations that are taken for steps
 CATEGORIES = _KERNELS | _LAUNCHES | _OPERATORS | _ANNOTATIONS
+
+
+class Note(NamedTuple):
+    """An annotation on the host: its name, begin and end in ps."""
+
+    name: str
+    begin: int
+    end: int
 
 
 class KinetoEvents:
@@ -63,7 +82,7 @@ class KinetoEvents:
         correlation = _number(args.get("correlation"))
         if kind in _KERNELS:
             device = _number(args.get("device", event.get("pid")))
-            text = self._text(name, kind, *(_packed(args.get(key)) for key in COLLECTIVE))
+            text = self._text(name, kind, *("" if (told := args.get(key)) is None else str(told) for key in COLLECTIVE))
             _append(self._kernels, (device, begin, max(duration, 0), correlation, external, text))
         elif kind in _LAUNCHES:
             if correlation >= 0:
@@ -115,7 +134,8 @@ class KinetoEvents:
         for number in np.unique(device).tolist():
             mine = device == number
             events = Events(which.reshape(-1)[mine], begin[mine], (begin + duration)[mine], step[mine])
-            made = _recording(f"GPU {number}", host, list(kinds), events, marks)
+            operations = partial(iter, [events])
+            made = Recording(f"GPU {number}", host, list(kinds), operations, steps=list(marks), nested=False)
             made.kind, made.facts = _described(described.get("deviceProperties"), number)
             made.facts |= {key: str(value) for key, value in described.items() if key.endswith("_version")}
             found.append(made)
@@ -150,13 +170,6 @@ def _kind(texts: list[tuple[str, ...]], kernel: int, operator: int, main: int) -
     name, kind, *arguments = texts[kernel]
     by = Operator(*texts[operator]) if operator >= 0 else Operator()
     return kernel_operation(name, kind, dict(zip(COLLECTIVE, arguments, strict=True)), by, counts=bool(main))
-
-
-def _recording(name: str, host: str, kinds: list[Operation], events: Events, marks: list[Marked]) -> Recording:
-    def operations() -> Iterator[Events]:
-        yield events
-
-    return Recording(name, host, kinds, operations, steps=list(marks), nested=False)
 
 
 def _described(properties: Any, number: int) -> tuple[str | None, dict[str, str]]:
@@ -214,5 +227,62 @@ def _number(value: Any) -> int:
     return found if abs(found) <= FAR else -1
 
 
-def _packed(value: Any) -> str:
-    return "" if value is None else str(value)
+def steps(notes: Sequence[Note], launched: Integers, duration: Integers) -> tuple[Integers, list[Marked]]:
+    """The step of each kernel by when it was launched (-1 for none), and the steps.
+
+    Without the profiler's own steps those of a person's annotation, if kernels of most of the time are launched in
+    them; else a step is from the end of one call of the optimizer to the end of the next.
+    """
+    numbered = [(int(match[1]), note.begin, note.end) for note in notes if (match := STEP.match(note.name))]
+    if numbered:
+        return _within(numbered, launched)
+    for found in (_main_annotation(notes), _optimizer_steps(notes)):
+        step, marks = _within(found, launched)
+        if marks and duration[step >= 0].sum() >= _COVERED * duration.sum():
+            return step, marks
+    return np.full(len(launched), -1, np.int64), []
+
+
+def _within(windows: Sequence[tuple[int, int, int]], launched: Integers) -> tuple[Integers, list[Marked]]:
+    marks = [Marked(index, begin, end, "marker") for index, begin, end in sorted(windows, key=lambda each: each[1])]
+    return within(launched, marks), marks
+
+
+def _main_annotation(notes: Sequence[Note]) -> list[tuple[int, int, int]]:
+    """The annotations of the name that takes most time, among those that lie in no other; numbers in it aside."""
+    outer = _outermost([note for note in notes if not note.name.startswith(_PARTS)])
+    totals: Counter[str] = Counter()
+    for note in outer:
+        totals[_unnumbered(note.name)] += note.end - note.begin
+    if not totals:
+        return []
+    main = totals.most_common(1)[0][0]
+    ours = [note for note in outer if _unnumbered(note.name) == main]
+    return [(n, note.begin, note.end) for n, note in enumerate(ours)]
+
+
+def _optimizer_steps(notes: Sequence[Note]) -> list[tuple[int, int, int]]:
+    """From the end of each call of the optimizer to the end of the next: what is before the first may be cut off.
+
+    Of several optimizers that which is called most often, and of these the last.
+    """
+    calls = _outermost([note for note in notes if note.name.startswith(_OPTIMIZER)])
+    if not calls:
+        return []
+    often = Counter(note.name for note in calls)
+    last = max(calls, key=lambda note: (often[note.name], note.end)).name
+    ends = [note.end for note in calls if note.name == last]
+    return [(n, before + 1, end) for n, (before, end) in enumerate(pairwise(ends), start=1)]
+
+
+def _outermost(notes: Sequence[Note]) -> list[Note]:
+    """Those that lie in no other, by their begin."""
+    outer: list[Note] = []
+    for note in sorted(notes, key=lambda note: (note.begin, -note.end)):
+        if not outer or note.begin >= outer[-1].end:
+            outer.append(note)
+    return outer
+
+
+def _unnumbered(name: str) -> str:
+    return re.sub(r"\d+", "#", name)

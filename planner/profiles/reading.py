@@ -1,22 +1,37 @@
-"""A profile read from whatever a user has: a file of any format, or a folder of them, told apart by their content."""
+"""A profile read from whatever a user has: a file of any format, or a folder of them, told apart by their content.
+
+Several files are joined as one run: devices of all hosts, or the tables of all tools. What can't be of one run is
+refused, what may not be is said.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
-from planner import progress as telling
+from planner import progress
 from planner.errors import Place, UserError
-from planner.profiles import sources
-from planner.profiles.joining import joined
-from planner.profiles.profile import Profile
-from planner.profiles.profile_files import profile_files
+from planner.profiles import sources, tools
+from planner.profiles.profile import CORES, Device, Profile
+from planner.profiles.profile_files import Files, host_of_tool, profile_files
+from planner.profiles.sources import Source
+from planner.profiles.tool_table import ToolTable
 
-Told = Callable[[str], None]
+_APART = 60.0  # seconds between captures of one run, at most: hosts' clocks differ, and a person starts one by one
+_TOP = 20  # operations that take the most time, of which hosts of one run share some
+_REMEDY = "give the files of one run"
+_CUSTOM = "custom calls (Pallas kernels, libraries) carry none"
+_UNKNOWN = {
+    "xplane": "the file doesn't name the device",
+    "trace.json": "a trace.json doesn't name the device: the .xplane.pb or overview_page may",
+    "kineto": "the trace doesn't name the device",
+}
 
 
-def read(*paths: Path, progress: Told = telling.step) -> Profile:
-    """The profile in files or folders of one run, one of several hosts joined; `progress` is told what is being read.
+def read(*paths: Path) -> Profile:
+    """The profile in files or folders of one run, one of several hosts joined.
 
     Of a folder with several runs the newest is read. Raises UserError where a file can't be read as a profile, a folder
     holds none, or nothing ran on any device.
@@ -24,14 +39,139 @@ def read(*paths: Path, progress: Told = telling.step) -> Profile:
     found = profile_files(paths)
     parts = []
     for file in found.files:
-        progress(f"reading {file.name}")
+        progress.step(f"reading {file.name}")
         try:
-            parts.append(sources.read_file(file, progress))
+            parts.append(sources.read_file(file))
         except sources.UnknownJsonError:
             if file in paths or (file == found.files[-1] and not parts):
                 raise
-    profile = joined(parts, found)
+    profile = _joined(parts, found)
     if not profile.devices:
         remedy = "capture it with the device's tracer on, while the program runs"
         raise UserError("no device ran anything in this profile", place=Place(found.files[0]), remedy=remedy)
     return profile
+
+
+def _joined(parts: Sequence[Source], files: Files) -> Profile:
+    """One profile of what was read. Without any device it is left to the caller to say so.
+
+    Raises UserError where the files can't be of one run.
+    """
+    _refuse_strangers(parts)
+    tables = [part.table for part in parts if part.table]
+    devices = [device for part in parts for device in part.devices]
+    formats = sorted({part.format for part in parts})
+    facts: dict[str, str] = {}
+    table = tools.joined(tables) if tables and not devices else None
+    if table and (table.operations or table.steps):
+        formats = table.format.split("+")
+        devices = [_of_table(table, host_of_tool(parts[0].path))]
+        facts = dict(table.facts)
+        if table.cores:
+            facts[CORES] = str(table.cores)
+    if any(map(_has_steps, devices)):
+        # a device that only copied has no steps beside those that have
+        devices = [each if _has_steps(each) else replace(each, steps=()) for each in devices]
+    names = {device.kind for device in devices}
+    device = names.pop() if len(names) == 1 else None
+    for each in devices[:1]:
+        facts = each.facts | facts
+    for part in parts:
+        facts = part.facts | facts
+    hosts = tuple(dict.fromkeys(each.host for each in devices if each.host))
+    lacks = _lacks(formats, devices, device) | {key: text for part in parts for key, text in part.lacks.items()}
+    return Profile(
+        tuple(map(str, files.files)), "+".join(formats), device, hosts, tuple(devices), facts, lacks,
+        tuple(_notes(parts, files)),
+    )  # fmt: skip
+
+
+def _has_steps(device: Device) -> bool:
+    """Whether a device has steps other than all of the profile as one."""
+    return any(step.found != "whole" for step in device.steps)
+
+
+def _of_table(table: ToolTable, name: str) -> Device:
+    """All cores of a capture as one device: the tools add them up."""
+    parts = tools.parts_of(table.operations, table.idle)
+    if not table.operations and table.steps:
+        parts = table.steps[0].parts
+    return Device(
+        "all cores", name, table.device, dict(table.facts), 0.0, parts.span, parts.busy, parts, tuple(table.steps),
+        tuple(table.programs), tuple(sorted(table.operations, key=lambda each: -each.self_time)), (), table.peak_flops,
+        table.peak_bandwidth,
+    )  # fmt: skip
+
+
+def _lacks(formats: Sequence[str], devices: Sequence[Device], device: str | None) -> dict[str, str]:
+    """Why facts are missing that are: what is there needs no reason."""
+    operations = [each for one in devices for each in one.operations]
+    computing = [each for each in operations if each.part == "compute"]
+    there = {
+        "device": device is not None,
+        "steps": any(map(_has_steps, devices)),
+        "programs": any(one.programs for one in devices),
+        "shapes": any(each.result or each.operands for each in operations),
+        "gap": all(one.parts.gap is not None for one in devices),
+        "flops": all(each.flops is not None for each in computing),
+        "bytes": all(each.bytes is not None for each in computing),
+        "operations": len(formats) > 1 and bool(operations),
+        "communication": bool(operations),
+    }
+    reasons = {
+        "device": next((_UNKNOWN[each] for each in formats if each in _UNKNOWN), "the files don't name the device"),
+        "steps": "no marker, and no program that repeats: all of it counts as one step (n = 1)",
+        "programs": "no operation names its program",
+        "shapes": "the operations come without their HLO text",
+        "flops": _CUSTOM if any(each.flops_from == "file" for each in computing) else
+        "the events have none: counted from the programs' HLO for matmuls and convolutions",
+        "bytes": _CUSTOM if any(each.flops_from == "file" for each in computing) else "the events have none",
+    } | sources.lacking(formats)  # fmt: skip
+    return {key: reason for key, reason in reasons.items() if not there.get(key, False)}
+
+
+def _refuse_strangers(parts: Sequence[Source]) -> None:
+    """Raise UserError where files can't be of one run: other devices, one host twice, captured at other times."""
+    for one, other in combinations([part for part in parts if part.devices], 2):
+        if why := _stranger(one, other):
+            raise UserError(why, remedy=_REMEDY)
+
+
+def _stranger(one: Source, other: Source) -> str:
+    both = f"{_name(one.path, other.path)} and {_name(other.path, one.path)}"
+    kinds = [{device.kind for device in part.devices if device.kind} for part in (one, other)]
+    if all(kinds) and not kinds[0] & kinds[1]:
+        what = " and ".join(", ".join(sorted(each)) for each in kinds)
+        return f"{both} are of different devices, {what}, so of no one run"
+    hosts = [{device.host for device in part.devices} for part in (one, other)]
+    if one.names_host and other.names_host and (twice := hosts[0] & hosts[1]):
+        return f"{both} are both of {min(twice)}, so of no one run"
+    if one.when and other.when:
+        apart = max(one.when[0] - other.when[1], other.when[0] - one.when[1])
+        if apart > _APART:
+            return f"{both} were captured {apart / 60:,.0f} min apart, so they are of no one run"
+    return ""
+
+
+def _notes(parts: Sequence[Source], files: Files) -> Iterator[str]:
+    """What a reader should know: other runs beside this one, and hosts that have nothing in common."""
+    if files.left:
+        files_left = "1 file" if files.left == 1 else f"{files.left:,} files"
+        yield f"{files_left} of other runs beside it not read: this is the newest, {files.run}"
+    for one, other in combinations([part for part in parts if part.devices], 2):
+        if not _work(one) & _work(other):
+            yield f"{one.path.name} and {other.path.name} have no program or operation in common: are they of one run?"
+            return
+
+
+def _work(part: Source) -> set[str]:
+    """The programs of a file, or the operations that take the most time where it has none."""
+    if programs := {program.name for device in part.devices for program in device.programs if program.name}:
+        return programs
+    operations = [operation for device in part.devices for operation in device.operations]
+    return {each.name for each in sorted(operations, key=lambda each: -each.self_time)[:_TOP]}
+
+
+def _name(path: Path, beside: Path) -> str:
+    """A file's name, with its folder where the other one's is the same."""
+    return path.name if path.name != beside.name else f"{path.parent.name}/{path.name}"

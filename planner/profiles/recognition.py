@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from planner.profiles import kineto_attention
 from planner.profiles.hlo_text import size
+from planner.profiles.kineto_operators import heads_first
 from planner.profiles.parts import collective
 from planner.profiles.profile import Operation, Shape
 
@@ -187,7 +187,7 @@ def _attention(operation: Operation) -> Attention:
     if len(arrays) < 3 or len({each.dims[3] for each in arrays}) > 1 or len({each.dims[0] for each in arrays}) > 1:
         return Attention(operation, dtype=operation.dtype)
     query, key, _ = arrays
-    heads, length = (1, 2) if kineto_attention.heads_first(operation.source) else (2, 1)
+    heads, length = (1, 2) if heads_first(operation.source) else (2, 1)
     if query.dims[heads] % max(key.dims[heads], 1):
         return Attention(operation, dtype=operation.dtype)
     return Attention(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -81,6 +82,23 @@ class Run:
     end: int
 
 
+def main_steps(runs: Sequence[Run]) -> tuple[list[Marked], Integers]:
+    """The runs of the program that takes most time as steps, where it repeats; and the step of each run.
+
+    That is -1 for a run of another program, and for no run: the last entry, at -1.
+    """
+    totals: Counter[tuple[str, str]] = Counter()
+    for run in runs:
+        totals[run.name, run.id] += run.end - run.begin
+    main = max(totals, key=lambda key: totals[key], default=None)
+    mine = [at for at, run in enumerate(runs) if (run.name, run.id) == main]
+    steps = np.full(len(runs) + 1, -1, np.int64)
+    if len(mine) < 2:
+        return [], steps
+    steps[mine] = np.arange(len(mine))
+    return [Marked(n, runs[at].begin, runs[at].end, "module") for n, at in enumerate(mine)], steps
+
+
 @dataclass(frozen=True, slots=True)
 class Runs:
     """Runs of programs by their begin, however many: the number of each one's program, its begin and end."""
@@ -122,6 +140,15 @@ class Marked:
     begin: int
     end: int
     found: Found
+
+
+def within(times: Integers, steps: Sequence[Marked]) -> Integers:
+    """The position of the step in whose time each lies, of steps in the order of their begins; -1 for none."""
+    if not steps:
+        return np.full(len(times), -1, np.int64)
+    ends = np.array([step.end for step in steps], np.int64)
+    at = np.searchsorted(np.array([step.begin for step in steps], np.int64), times, "right") - 1
+    return np.where((at >= 0) & (times <= ends[at]), at, -1)
 
 
 @dataclass

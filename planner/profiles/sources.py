@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 import shutil
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from planner import progress
 from planner.errors import Place, UserError
-from planner.profiles import cpu, gpu, json_document, tool_csv, tools, tpu, wire, xla, xspace
-from planner.profiles.foreign_files import foreign
+from planner.profiles import cpu, gpu, json_document, tool_table, tools, tpu, wire, xla, xspace
 from planner.profiles.kineto import KinetoEvents
 from planner.profiles.profile import RANKS, Device
 from planner.profiles.profile_files import host
@@ -24,7 +25,24 @@ from planner.profiles.tool_table import ToolTable
 from planner.profiles.trace_events import LIMIT, TraceEvents
 from planner.profiles.xspace import Plane
 
-Told = Callable[[str], None]
+_GIVE = "give the .xplane.pb or the .trace.json.gz of the run"
+_RAW = "download the file itself, by its link «raw» or «download»"
+_BEGINS = (
+    (b"PK\x03\x04", "this is a zip archive", "unpack it and give the folder"),
+    (b"version https://git-lfs", "this is a pointer of Git LFS, and not the file", "fetch it with git lfs pull"),
+    (b"SQLite format 3", "this is a database, as Nsight Systems and rocprof write, and no profile", _GIVE),
+    (b"\x28\xb5\x2f\xfd", "this is packed with zstd", "unpack it: unzstd FILE"),
+    (b"\xfd7zXZ", "this is packed with xz", "unpack it: unxz FILE"),
+    (b"BZh", "this is packed with bzip2", "unpack it: bunzip2 FILE"),
+    (b"\x89HDF", "this is an HDF5 file, and no profile", _GIVE),
+)
+_PAGE = re.compile(rb"<!doctype html|<html|<head", re.I)
+_TOOL = re.compile(
+    r"(?:^|\.)(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|memory_profile|memory_viewer|pod_viewer"
+    r"|tf_data_stats|op_stats)\.pb$"
+)
+_REPLACED = b"\xef\xbf\xbd"  # what stands for each byte that is no text, where a binary file was copied as text
+_TAR = slice(257, 262)
 _MOST_RANKS = 1 << 24
 _TASK = "Task Environment"  # the plane of the capture itself
 _TIMES = 2 << 20  # runs whose times are kept, over all devices of a file
@@ -54,42 +72,63 @@ class Source:
     when: tuple[float, float] | None = None
 
 
-def read_file(path: Path, told: Told) -> Source:
+def read_file(path: Path) -> Source:
     """What a file of any format holds. Raises UserError where it can't be read as a profile."""
     head = _head(path)
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not head:
         raise UserError("the file is empty", place=Place(path), remedy="copy or capture it again")
     if text[:1] in (b"{", b"["):
-        return _of_json(path, told)
-    if tool_csv.is_table(head):
+        return _of_json(path)
+    if tool_table.is_csv(head):
         return _of_csv(path)
-    if why := foreign(path, head):
+    if why := _foreign(path, head):
         raise UserError(why[0], place=Place(path), remedy=why[1])
-    return _of_planes(path, told)
+    return _of_planes(path)
 
 
 def _head(path: Path) -> bytes:
     """The first bytes of a file, unpacked."""
     try:
-        with path.open("rb") as file:
-            head = file.read(4096)
-        if head[:2] != json_document.GZIP:
-            return head
-        with gzip.open(path) as packed:
-            return packed.read(4096)
+        with json_document.unpacked(path) as stream:
+            return stream.read(4096)
     except OSError as error:
         raise UserError(f"can't be read: {error.strerror or error}", place=Place(path)) from None
     except (EOFError, zlib.error):
-        remedy = "it seems cut short or damaged: copy it again"
-        raise UserError("the gzip file is damaged or ends in the middle", place=Place(path), remedy=remedy) from None
+        raise _damaged(path) from None
 
 
-def _of_planes(path: Path, told: Told) -> Source:
+def _damaged(path: Path) -> UserError:
+    what, remedy = "the gzip file is damaged or ends in the middle", "it seems cut short or damaged: copy it again"
+    return UserError(what, place=Place(path), remedy=remedy)
+
+
+def _foreign(path: Path, head: bytes) -> tuple[str, str] | None:
+    """What a file is that isn't a profile, by its name and first bytes, and the remedy; None where nothing is known."""
+    for begin, what, remedy in _BEGINS:
+        if head.startswith(begin):
+            return what, remedy
+    if head[_TAR] == b"ustar":
+        return "this is a tar archive", "unpack it and give the folder"
+    if head.strip()[:1] == b"<" and _PAGE.search(head[:1024]):
+        return "this is a web page, and not the file", _RAW
+    if head.count(_REPLACED) > 4:
+        return "this was copied as text, which destroyed it", "copy or download it again as binary"
+    if tool := _TOOL.search(path.name):
+        what = f"this is what the tool {tool[1]} keeps for itself, which isn't read"
+        return what, "give the .xplane.pb beside it, or the tool's table exported as JSON or CSV"
+    if path.name.endswith((".hlo_proto.pb", ".hlo.pb")):
+        return "this is a compiled program, and no profile", _GIVE
+    if b"tfevents" in path.name.encode():
+        return "these are TensorBoard's scalars, and no profile", "give the folder plugins/profile/RUN beside it"
+    return None
+
+
+def _of_planes(path: Path) -> Source:
     with path.open("rb") as file:
         packed = file.read(2) == json_document.GZIP
     if not packed:
-        return _devices(path, path, told)
+        return _devices(path, path)
     # Windows removes no file that is still mapped into memory, as those of an error's traceback are.
     with tempfile.TemporaryDirectory(prefix="profile-", ignore_cleanup_errors=True) as folder:
         unpacked = Path(folder, "unpacked.xplane.pb")
@@ -97,18 +136,15 @@ def _of_planes(path: Path, told: Told) -> Source:
             with gzip.open(path) as stream, unpacked.open("wb") as file:
                 shutil.copyfileobj(stream, file)
         except (EOFError, OSError, zlib.error):
-            remedy = "it seems cut short or damaged: copy it again"
-            raise UserError(
-                "the gzip file is damaged or ends in the middle", place=Place(path), remedy=remedy
-            ) from None
-        return _devices(path, unpacked, told)
+            raise _damaged(path) from None
+        return _devices(path, unpacked)
 
 
-def _devices(path: Path, data: Path, told: Told) -> Source:
+def _devices(path: Path, data: Path) -> Source:
     """The devices of a file of planes."""
     try:
-        planes = xspace.read(data, lambda far: told(f"reading {path.name}: {far}"))
-        return _summed(Source(path, "xplane"), planes, told)
+        planes = xspace.read(data, lambda far: progress.step(f"reading {path.name}: {far}"))
+        return _summed(Source(path, "xplane"), planes)
     except UserError as error:
         raise error.at(Place(path)) from None
     except _DAMAGED:
@@ -117,7 +153,7 @@ def _devices(path: Path, data: Path, told: Told) -> Source:
         ) from None
 
 
-def _summed(made: Source, planes: tuple[Plane, ...], told: Told) -> Source:
+def _summed(made: Source, planes: tuple[Plane, ...]) -> Source:
     """The devices of planes added up; those of a host's own processor where there are no others."""
     name = host(made.path)
     for plane in planes:
@@ -131,7 +167,7 @@ def _summed(made: Source, planes: tuple[Plane, ...], told: Told) -> Source:
                 key: str(value) for key, value in told_of if "version" in key and not isinstance(value, bytes)
             }
     for recording in _recordings(planes, name, made.lacks):
-        if device := summarise(recording, told):
+        if device := summarise(recording):
             made.devices.append(device)
             while sum(_held(each) for each in made.devices) > _TIMES:
                 made.devices = [_thinned(each) for each in made.devices]
@@ -173,20 +209,20 @@ def _recordings(planes: tuple[Plane, ...], name: str, lacks: dict[str, str]) -> 
         yield from operations.recordings(name) if operations.found else ()
 
 
-def _of_json(path: Path, told: Told) -> Source:
+def _of_json(path: Path) -> Source:
     traced, torch = TraceEvents(), KinetoEvents()
 
     def take(event: dict[str, Any]) -> None:
         (torch if "cat" in event else traced).add(event)
 
-    rest = json_document.walk(path, take, lambda far: told(f"reading {far}"))
+    rest = json_document.walk(path, take)
     if torch.count:
         return _of_torch(path, torch, rest if isinstance(rest, dict) else {})
     if traced.count:
         made = Source(path, "trace.json")
         if traced.count >= LIMIT:
             made.lacks["events"] = "the profiler writes a million events into a trace.json: the .xplane.pb has all"
-        return _summed(made, traced.planes(), told)
+        return _summed(made, traced.planes())
     return _of_table(path, rest)
 
 
@@ -204,7 +240,7 @@ def _of_table(path: Path, document: Any) -> Source:
 
 def _of_csv(path: Path) -> Source:
     try:
-        return _of_table(path, tool_csv.page(path))
+        return _of_table(path, tool_table.csv_page(path))
     except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise UserError(f"this table can't be read: {error}", place=Place(path), remedy="export it again") from None
 

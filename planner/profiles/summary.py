@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from planner import progress
 from planner.profiles import sweep
 from planner.profiles.parts import CONTROL
 from planner.profiles.profile import Device, Gap, Operation, Parts, Program, Step
@@ -22,8 +23,8 @@ _PIECE = 1 << 17  # events that are added up at once
 _SAMPLES = 1 << 20  # durations that are kept for the medians; of more, every other
 
 
-def summarise(recording: Recording, told: Callable[[str], None] = lambda _: None) -> Device | None:
-    """The device of a recording, `told` how many operations were added up; None where nothing ran on it."""
+def summarise(recording: Recording) -> Device | None:
+    """The device of a recording; None where nothing ran on it."""
     stepped(recording)
     tally = _Tally(recording)
     count = 0
@@ -31,7 +32,7 @@ def summarise(recording: Recording, told: Callable[[str], None] = lambda _: None
         for piece in _pieces(recording.operations()):
             tally.add(piece)
             count += len(piece)
-            told(f"{recording.name} of {recording.host}: {count:,} operations")
+            progress.step(f"{recording.name} of {recording.host}: {count:,} operations")
     except _UnorderedError:
         tally = _Tally(recording)
         tally.add(_ordered(joined(list(recording.operations()))))
@@ -95,7 +96,6 @@ class _Tally:
         self._ends = np.minimum(ends, np.append(self._starts[1:], ends[-1:])) if windows else ends
         self._parts = np.zeros((len(windows), sweep.GAP + 1))
         self._told: dict[int, Step] = {}
-        self._membership = False
 
     def add(self, events: Events) -> None:
         """Add a piece: sorted, and later than all before it."""
@@ -105,7 +105,8 @@ class _Tally:
         low = int(events.begin[0])
         if self._begin is None:
             self._begin = low
-        layers = np.array([self._layer(kind) for kind in kinds], np.int8)
+        control, layer = sweep.CONTROL, sweep.LAYERS
+        layers = np.array([control if kind.opcode in CONTROL else layer[kind.part] for kind in kinds], np.int8)
         reach = self._until if self._last >= 0 else min(low, *self._run_begins(low))
         high = int(events.end.max())
         everything = self._with_flying(events, reach, high)
@@ -141,9 +142,6 @@ class _Tally:
             self._stride *= 2
             self._held //= 2
 
-    def _layer(self, kind: Operation) -> int:
-        return sweep.CONTROL if kind.opcode in CONTROL else sweep.LAYERS[kind.part]
-
     def _with_flying(self, events: Events, low: int, high: int) -> Events:
         """The events, and what is under way between two times, sorted by begin."""
         flying = self._of.flying
@@ -170,7 +168,6 @@ class _Tally:
     def _own_steps(self, events: Events, layers: npt.NDArray[np.int8]) -> None:
         """Steps that are told which operations are theirs: from the first one's begin to the last one's end."""
         assert events.steps is not None
-        self._membership = True
         for at, marked in enumerate(self._windows):
             mine = events.where(events.steps == at)
             if len(mine):
@@ -187,9 +184,7 @@ class _Tally:
         begin = min([self._begin, *self._run_begins(self._begin)])
         end = max(self._until, int(of.runs.end.max()) if len(of.runs) else self._until)
         steps = [self._told[at] for at in sorted(self._told)]
-        if not self._told and (
-            not len(self._count) or all(marked.found != "marker" or True for marked in self._windows)
-        ):
+        if not self._told:
             rows = zip(self._windows, self._starts.tolist(), self._ends.tolist(), self._parts, strict=True)
             steps = [_step(marked, low, high, labels) for marked, low, high, labels in rows]
         parts = _parts(self._labels, end - begin)

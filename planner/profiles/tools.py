@@ -1,15 +1,170 @@
-"""The outputs of xprof's and TensorBoard's tools, exported as JSON: which tool's it is, and several joined."""
+"""The outputs of xprof's and TensorBoard's tools, exported as JSON: which tool's it is, its table, several joined.
+
+Operations are added up over all cores; only self times add up, for total times count what they hold.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
+from planner.profiles import xla
 from planner.profiles.op_profile import is_op_profile, op_profile
-from planner.profiles.parts import CONTROL
-from planner.profiles.profile import Operation, Parts
-from planner.profiles.tool_charts import framework_op_stats, hlo_stats, overview_page, roofline_model
-from planner.profiles.tool_table import ToolTable, columns, properties
+from planner.profiles.parts import CONTROL, part
+from planner.profiles.profile import Operation, Parts, Program, Step
+from planner.profiles.tool_table import Row, ToolTable, columns, number, properties, rows
+
+_US, _MS, _GIB = 1e-6, 1e-3, 1 << 30
+
+
+def hlo_stats(pages: list[Row]) -> ToolTable:
+    """Every HLO operation, with its text."""
+    made = ToolTable("hlo_stats")
+    for row in (row for page in pages for row in rows(page)):
+        name, program = str(row.get("hlo_op_name") or ""), str(row.get("program_id") or "")
+        told = {
+            "hlo_category": row.get("category"),
+            "long_name": row.get("hlo_op_expression"),
+            "tf_op": row.get("tf_op_name"),
+        }
+        made.operations.append(_operation(row, name, program, told, _memory(row), _GIB))
+    made.programs = _programs(made.operations)
+    return made
+
+
+def framework_op_stats(pages: list[Row]) -> ToolTable:
+    """The framework's operations on the device. The first page has idle time, the second hasn't."""
+    made = ToolTable("framework_op_stats")
+    for row in rows(next((page for page in pages if columns(page)), {})):
+        name, kind = str(row.get("operation") or ""), str(row.get("type") or "")
+        if str(row.get("host_or_device")).lower() != "device":
+            continue
+        if "IDLE" in (kind, name):
+            made.idle = number(row, "total_self_time") * _US
+            continue
+        one = _operation(row, name, "", {"hlo_category": kind, "tf_op": name}, _rate(row, "measured_memory_bw"), 1e9)
+        made.operations.append(replace(one, part=part(name.rpartition("/")[2], kind)))
+    return made
+
+
+def roofline_model(pages: list[Row]) -> ToolTable:
+    """Every HLO operation without its text, and the device with its peaks."""
+    made = ToolTable("roofline_model")
+    for page in pages:
+        found = properties(page)
+        made.device = made.device or _known(found.get("device_type"))
+        made.peak_flops = made.peak_flops or _scaled(found.get("peak_flop_rate"), 1e9)
+        made.peak_bandwidth = made.peak_bandwidth or _scaled(found.get("peak_hbm_bw"), _GIB)
+        for row in rows(page):
+            category = row.get("category")
+            if row.get("include_infeed_outfeed") is False or row.get("step") != "Total":
+                continue  # the same operations once more
+            if category == "IDLE":
+                made.idle = number(row, "total_self_time") * _US
+            elif category not in ("Program", None):
+                name, program = str(row.get("operation") or ""), str(row.get("hlo_module_id") or "")
+                made.operations.append(_operation(row, name, program, {"hlo_category": category}, _memory(row), _GIB))
+    made.programs = _programs(made.operations)
+    return made
+
+
+def overview_page(pages: list[Row]) -> ToolTable:
+    """The steps, the device and how many of it."""
+    made = ToolTable("overview_page")
+    for page in pages:
+        found = properties(page)
+        made.device = made.device or _known(found.get("device_type"))
+        if cores := re.match(
+            r"\d{1,7}(?!\d)", str(found.get("device_core_count", ""))
+        ):  # `8 (Replica count = 8)` in older ones
+            made.cores = int(cores[0])
+        for key in ("host_count", "task_count", "is_training", "hardware_type"):
+            if key in found:
+                made.facts[key] = str(found[key])
+        if "stepnum" in columns(page):
+            made.steps = _steps(list(rows(page)))
+    return made
+
+
+_COMPUTE = ("tcComputeTimeMs", "deviceComputeTimeMs", "computeTimeMs")  # of TPUs, of GPUs, and of TPUs before 2020
+_COMMUNICATION = ("deviceCollectivesTimeMs", "deviceToDeviceTimeMs")
+_COPY = ("tcInfeedTimeMs", "tcOutfeedTimeMs", "hostTransferTimeMs", "infeedTimeMs", "outfeedTimeMs", "inputTimeMs")
+_GAP = ("tcIdleTimeMs", "idleTimeMs", "hostComputeTimeMs", "kernelLaunchTimeMs", "compileTimeMs", "otherTimeMs")
+
+
+def _parts(row: Row) -> Parts:
+    """The parts of a step by an overview's columns: what the host does alone is a gap of its device.
+
+    Where a step's own time is told (`stepTimeMs`), what its columns leave of it is a gap too.
+    """
+    compute, communication, copy, gap = (
+        sum(number(row, key) for key in keys) * _MS for keys in (_COMPUTE, _COMMUNICATION, _COPY, _GAP)
+    )
+    return Parts(
+        compute, communication, copy, 0.0, max(gap, number(row, "stepTimeMs") * _MS - compute - communication - copy)
+    )
+
+
+def _steps(listed: list[Row]) -> list[Step]:
+    """The steps of an overview. The last may be cut off by the end of the capture: one under half of the others' is."""
+    found: list[Step] = []
+    at = 0.0
+    for row in listed:
+        parts = _parts(row)
+        shown = str(row.get("stepnum") or "")
+        if parts.span:
+            index = int(shown) if shown.isdigit() else len(found)
+            found.append(Step(index, at, at + parts.span, "tool", parts))
+            at += parts.span
+    if len(found) > 2:
+        usual = sorted(step.seconds for step in found)[len(found) // 2]
+        found = [step for step in found if step.seconds > usual / 2]
+    return found
+
+
+def _operation(
+    row: Row, name: str, program: str, told: dict[str, Any], bandwidth: float | None, unit: float
+) -> Operation:
+    """An operation of a row: its times, and what one run does by the rates over the self time of all."""
+    seconds, count = number(row, "total_self_time") * _US, int(number(row, "occurrences"))
+    stats: xla.Stats = {key: str(value or "") for key, value in told.items()}
+    rate = _rate(row, "model_flop_rate", "normalized_flop_rate")
+    if rate is not None and count:
+        stats["model_flops"] = rate * 1e9 * seconds / count
+    if bandwidth is not None and count:
+        stats["bytes_accessed"] = bandwidth * unit * seconds / count
+    total, mean = number(row, "total_time") * _US, number(row, "avg_time") * _US
+    return replace(xla.operation(name, program, stats), count=count, total=total, median=mean, self_time=seconds)
+
+
+def _programs(operations: list[Operation]) -> list[Program]:
+    """The programs that operations are of; how often each ran isn't told."""
+    times: dict[str, float] = {}
+    for operation in operations:
+        times[operation.program] = times.get(operation.program, 0.0) + operation.self_time
+    return [Program("", key, 0, seconds, 0.0) for key, seconds in sorted(times.items(), key=lambda item: -item[1])]
+
+
+def _rate(row: Row, *keys: str) -> float | None:
+    found = [float(row[key]) for key in keys if isinstance(row.get(key), int | float)]
+    return next((rate for rate in found if rate), found[0] if found else None)
+
+
+def _memory(row: Row) -> float | None:
+    """GiB/s of the device's main memory, where it is told apart from that on the chip."""
+    return _rate(row, "hbm_bw") if isinstance(row.get("hbm_bw"), int | float) else _rate(row, "measured_memory_bw")
+
+
+def _scaled(value: Any, factor: float) -> float | None:
+    try:
+        return float(value) * factor or None
+    except (TypeError, ValueError):
+        return None
+
+
+def _known(value: Any) -> str | None:
+    return str(value) if value and str(value).lower() not in ("unknown", "n/a", "tpu", "gpu", "cpu") else None
 
 
 def table(document: Any) -> ToolTable | None:

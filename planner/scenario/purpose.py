@@ -9,7 +9,8 @@ from planner.book.workbook import Book
 from planner.catalog import Value
 from planner.errors import UserError, nearest
 from planner.formulas import library
-from planner.formulas.sweeps import followed, sweeps, swept_templates
+from planner.formulas.following import followed
+from planner.formulas.sweeps import sweeps, swept_templates
 from planner.scenario.new_column import OVERRIDES, Request, content
 from planner.scenario.which import column_of
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, Workloads

@@ -17,7 +17,7 @@ from planner.compare.runs_table import Run, appended
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.headlines import RANGE
-from planner.measure.limits import SHORTEST
+from planner.measure.records import SHORTEST
 from planner.recalc import edit
 from planner.report.expectation import Planned, planned
 from planner.report.figures import CellFigures

@@ -20,7 +20,7 @@ from typing import TypeVar
 import numpy as np
 
 from planner.catalog import Value
-from planner.formulas.arrays import Arithmetic, Array
+from planner.formulas.arrays import Array
 from planner.formulas.evaluation import Facts, encoded, run
 from planner.formulas.following import Follower, followers, with_followers
 from planner.formulas.partial import Partial, partial
@@ -71,11 +71,11 @@ class Plans:
 
     def _values(self, block: Block) -> dict[str, Array]:
         """What moves in a block, and what follows it: arrays that broadcast to its shape."""
-        arrays, arithmetic = dict(block.arrays), Arithmetic(np)
+        arrays = dict(block.arrays)
         for each in self._moving:
             names = {name: self._value(name, arrays) for name in each.formula.names}
             with np.errstate(all="ignore"):
-                number = run(each.formula, names, arithmetic)
+                number = run(each.formula, names)
                 arrays[each.name] = np.where((number >= 1) & (number == np.round(number)), number, each.default)
         return arrays
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -83,7 +84,7 @@ class Found:
     objectives: Sequence[Objective]
     tried: int = 0
     passed: int = 0
-    refused: dict[str, int] = field(default_factory=dict)
+    refused: Counter[str] = field(default_factory=Counter)
     unknown: int = 0
     why: dict[str, list[Subject]] = field(default_factory=dict)
     ties: int = 0
@@ -95,36 +96,35 @@ class Found:
     chosen: list[Chosen] = field(default_factory=list)
     of_each: list[Plan] = field(default_factory=list)
 
-    def count(self, tried: int, passed: int, unknown: int, refused: Mapping[str, int]) -> None:
-        """Count further plans."""
-        self.tried += tried
-        self.passed += passed
-        self.unknown += unknown
-        for name, count in refused.items():
-            self.refused[name] = self.refused.get(name, 0) + count
+    def count(self, other: Found) -> None:
+        """Count the plans of another part of the search."""
+        self.tried += other.tried
+        self.passed += other.passed
+        self.unknown += other.unknown
+        self.refused.update(other.refused)
 
 
 @dataclass
 class _Pool:
-    """The candidates so far: of each its subject and number, its costs and the end of its error bar."""
+    """Candidates: of each its subject and number, its costs and the end of its error bar."""
 
-    subjects: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
-    numbers: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
-    costs: np.ndarray | None = None
-    ends: np.ndarray = field(default_factory=lambda: np.empty(0))
+    subjects: np.ndarray
+    numbers: np.ndarray
+    costs: np.ndarray
+    ends: np.ndarray
 
-    def add(self, subject: int | np.ndarray, numbers: np.ndarray, costs: np.ndarray, ends: np.ndarray) -> None:
-        """Add candidates of a subject, or each of its own."""
-        self.subjects = np.concatenate([self.subjects, np.full(len(numbers), subject)])
-        self.numbers = np.concatenate([self.numbers, numbers])
-        self.ends = np.concatenate([self.ends, ends])
-        self.costs = costs if self.costs is None else np.concatenate([self.costs, costs])
-        self.keep(_best(self.costs, self.ends))
+    @property
+    def _columns(self) -> tuple[np.ndarray, ...]:
+        return self.subjects, self.numbers, self.costs, self.ends
 
-    def keep(self, places: np.ndarray) -> None:
-        assert self.costs is not None
-        self.subjects, self.numbers = self.subjects[places], self.numbers[places]
-        self.costs, self.ends = self.costs[places], self.ends[places]
+    def with_those(self, other: _Pool) -> _Pool:
+        """These and others, of which those are kept that may still be among the best."""
+        joined = _Pool(*map(np.concatenate, zip(self._columns, other._columns, strict=True)))
+        return joined.at(_best(joined.costs, joined.ends))
+
+    def at(self, places: np.ndarray) -> _Pool:
+        """Some of them, or all in another order."""
+        return _Pool(*(column[places] for column in self._columns))
 
 
 def _best(costs: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -167,7 +167,8 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
     checks = [row.name for row in template.of_kind("check")]
     ends = objectives[0].range_end(template) if len(objectives) == 1 else ""
     wanted = [*(each.row.name for each in objectives), *checks, *asked.conditions, *([ends] if ends else [])]
-    found, pool = Found(objectives), _Pool()
+    found = Found(objectives)
+    pool = _Pool(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, len(objectives))), np.empty(0))
     leaders: dict[int, tuple[float, int]] = {}  # by subject the least cost, and whose it is
     unknown: dict[int, int] = {}  # by subject the first plan of which an objective is N/A
     spaces = [sensible.space(asked, subject, alone=alone) for subject in asked.subjects]
@@ -176,30 +177,30 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
     for at, (subject, space) in enumerate(zip(asked.subjects, spaces, strict=True)):
         plans = Plans(template, subject.facts, asked.given, space, wanted, asked.backend)
 
-        def reduced(block: Block, rows: dict[str, Array]) -> _Reduced:
-            return _reduce(block, rows, checks, asked.conditions, objectives, ends)
+        def reduced(block: Block, rows: dict[str, Array], subject: int = at) -> tuple[Found, _Pool, int]:
+            return _reduce(block, rows, checks, asked.conditions, objectives, ends, subject)
 
-        for block, part in plans.each(reduced, asked.among.share(first, whole)):
-            found.count(block.count, part.passed, part.unknown, part.refused)
-            if part.unknown:
-                unknown.setdefault(at, part.unknown_at + block.start)
-            if len(part.numbers):
-                pool.add(at, part.numbers + block.start, part.costs, part.ends)
-                best = int(np.argmin(part.costs[:, 0]))
-                leader = float(part.costs[best, 0]), int(part.numbers[best]) + block.start
+        for _, (counts, candidates, lacks) in plans.each(reduced, asked.among.share(first, whole)):
+            found.count(counts)
+            if counts.unknown:
+                unknown.setdefault(at, lacks)
+            if len(candidates.numbers):
+                pool = pool.with_those(candidates)
+                best = int(np.argmin(candidates.costs[:, 0]))
+                leader = float(candidates.costs[best, 0]), int(candidates.numbers[best])
                 leaders[at] = min(leader, leaders.get(at, leader))
             progress.step(f"{found.tried:,} of {whole:,} plans{shared}")
         first += space.count
     progress.clear()
     (found, pool, leaders, unknown), *others = asked.among.gather((found, pool, leaders, unknown))
     for other, candidates, leading, lacking in others:
-        found.count(other.tried, other.passed, other.unknown, other.refused)
-        if candidates.costs is not None:
-            pool.add(candidates.subjects, candidates.numbers, candidates.costs, candidates.ends)
+        found.count(other)
+        pool = pool.with_those(candidates)
         for at, leader in leading.items():
             leaders[at] = min(leader, leaders.get(at, leader))
         unknown = lacking | unknown
-    found.refused = {name: found.refused[name] for name in (*checks, *asked.conditions) if name in found.refused}
+    refusing = (name for name in (*checks, *asked.conditions) if name in found.refused)
+    found.refused = Counter({name: found.refused[name] for name in refusing})
     plans_without = [_at(asked, spaces, at, number) for at, number in sorted(unknown.items())]
     for plan in plans_without:
         for why in explanation.missing(plan.results, [each.row.name for each in objectives]):
@@ -213,24 +214,16 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
     return found
 
 
-@dataclass(frozen=True)
-class _Reduced:
-    passed: int
-    unknown: int
-    unknown_at: int
-    refused: Mapping[str, int]
-    numbers: np.ndarray
-    costs: np.ndarray
-    ends: np.ndarray
-
-
 def _reduce(
     block: Block, rows: Mapping[str, Array], checks: Sequence[str], conditions: Sequence[str],
-    objectives: Sequence[Objective], ends: str,
-) -> _Reduced:  # fmt: skip
-    """Of a block what passes, what refuses the rest, and the plans that may be among the best."""
+    objectives: Sequence[Objective], ends: str, subject: int,
+) -> tuple[Found, _Pool, int]:  # fmt: skip
+    """Of a block what passes and what refuses the rest, the plans that may be among the best, and one without a cost.
+
+    That is the number of the first plan that passes and has an objective that is N/A; 0 where there is none.
+    """
     passes: Array = np.True_
-    refused = {}
+    refused = Counter[str]()
     for name in (*checks, *conditions):
         holds = rows[name] != 0 if name in checks else rows[name] == 1  # a check that is N/A refuses nothing
         passes = passes & holds
@@ -242,12 +235,11 @@ def _reduce(
     known = ~np.isnan(costs).any(axis=1)
     ending = block.flat(rows[ends])[places] if ends else costs[:, 0]
     ending = ending if not ends or objectives[0].is_least else -ending
-    unknown = places[~known]
-    places, costs, ending = places[known], costs[known], ending[known]
-    kept = _best(costs, ending) if len(places) else np.empty(0, np.int64)
-    first = int(unknown[0]) if len(unknown) else 0
-    passed = len(places) + len(unknown)
-    return _Reduced(passed, len(unknown), first, refused, places[kept], costs[kept], ending[kept])
+    unknown = places[~known] + block.start
+    counts = Found(objectives, block.count, len(places), refused, len(unknown))
+    candidates = _Pool(np.full(len(places), subject), places + block.start, costs, ending).at(known)
+    kept = candidates.at(_best(candidates.costs, candidates.ends))
+    return counts, kept, int(unknown[0]) if len(unknown) else 0
 
 
 def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], top: int, *, alone: bool) -> None:
@@ -257,8 +249,7 @@ def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], 
 
     Of layouts that differ in how the batch is shared out, or in the schedule alone, the best stands for all.
     """
-    assert pool.costs is not None
-    pool.keep(np.lexsort([*_involved(pool, spaces)[::-1], *pool.costs.T[::-1]]))
+    pool = pool.at(np.lexsort([*_involved(pool, spaces)[::-1], *pool.costs.T[::-1]]))
     if len(found.objectives) > 1:
         chosen = front(pool.costs)
         found.front = len(chosen)
@@ -279,7 +270,6 @@ def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], 
 
 def _ties(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space]) -> np.ndarray:
     """The places of the plans that can't be told from the best; puts the best and the ends of the ties into `found`."""
-    assert pool.costs is not None
     costs, aim = pool.costs[:, 0], found.objectives[0]
     least = int(costs.argmin())
     found.best = float(costs[least])
@@ -307,38 +297,31 @@ def _grouped(
     return found
 
 
-def _model_ways(pool: _Pool, spaces: Sequence[Space]) -> np.ndarray:
-    """Of each candidate the chips and the ways that a copy of the model lies over; its number where none moves."""
-    names = [name for name in ("n_chips", APART, *KINDS) if name not in BATCH_WAYS]
-    found = np.zeros((len(pool.numbers), len(names) + 1))
+def _moved(pool: _Pool, spaces: Sequence[Space]) -> dict[str, np.ndarray]:
+    """Of each candidate what moves of ways, chips and the schedule; NaN for what doesn't."""
+    found = {name: np.full(len(pool.numbers), np.nan) for name in (*KINDS, APART, *THEN)}
     for at, space in enumerate(spaces):
         places = np.flatnonzero(pool.subjects == at)
-        values = space.plans(pool.numbers[places])
-        if not set(names) & values.keys():
-            found[places, -1] = pool.numbers[places]
-        for column, name in enumerate(names):
-            found[places, column] = values.get(name, 0.0)
+        for name, values in space.plans(pool.numbers[places]).items():
+            if name in found:
+                found[name][places] = values
     return found
+
+
+def _model_ways(pool: _Pool, spaces: Sequence[Space]) -> np.ndarray:
+    """Of each candidate the chips and the ways that a copy of the model lies over; its number where none moves."""
+    moved = _moved(pool, spaces)
+    ways = np.column_stack([moved[name] for name in ("n_chips", APART, *KINDS) if name not in BATCH_WAYS])
+    numbers = np.where(np.isnan(ways).all(axis=1), pool.numbers, 0.0)
+    return np.column_stack([np.nan_to_num(ways), numbers])
 
 
 def _involved(pool: _Pool, spaces: Sequence[Space]) -> list[np.ndarray]:
     """Keys by which the simpler plan is less: kinds of ways, their product, then fewer chips, microbatches, chunks."""
-    count = len(pool.numbers)
-    kinds, degree = np.zeros(count), np.ones(count)
-    rest = {name: np.zeros(count) for name in THEN}
-    for at, space in enumerate(spaces):
-        places = np.flatnonzero(pool.subjects == at)
-        if not len(places):
-            continue
-        values = space.plans(pool.numbers[places])
-        for name in KINDS:
-            if name in values:
-                kinds[places] += values[name] > 1
-                degree[places] *= 1 if name in BATCH_WAYS else np.maximum(values[name], 1)
-        kinds[places] += values.get(APART, np.zeros(1)) > 0
-        for name in THEN:
-            rest[name][places] = values.get(name, rest[name][places])
-    return [kinds, degree, *rest.values()]
+    moved = _moved(pool, spaces)
+    kinds = np.sum([moved[name] > 1 for name in KINDS], axis=0) + (moved[APART] > 0)
+    degree = np.prod([np.fmax(moved[name], 1) for name in KINDS if name not in BATCH_WAYS], axis=0)
+    return [kinds, degree, *(np.nan_to_num(moved[name]) for name in THEN)]
 
 
 def _plan(asked: Request, pool: _Pool, spaces: Sequence[Space], place: int, *, is_tie: bool = False) -> Plan:

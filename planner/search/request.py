@@ -80,7 +80,10 @@ def request(
     loaded, conditions = with_conditions(library.load(template), wheres)
     texts = _named(overs)
     models, chips = (
-        [*(name for each in named for name in each.split(",") if name), *_split(texts.pop(kind, ""))]
+        [
+            *(name for each in named for name in each.split(",") if name),
+            *(name.strip() for name in texts.pop(kind, "").split(",") if name.strip()),
+        ]
         for kind, named in (("model", models), ("hardware", chips))
     )
     given = values(loaded, settings)
@@ -110,10 +113,6 @@ def _named(overs: Iterable[str]) -> dict[str, str]:
             raise UserError(f"--over {name} is given twice", remedy=f"write --over {name}={found[name]},{text}")
         found[name] = text
     return found
-
-
-def _split(text: str) -> list[str]:
-    return [each.strip() for each in text.split(",") if each.strip()]
 
 
 def wanted(template: Template, names: Sequence[str]) -> list[str]:

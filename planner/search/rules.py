@@ -11,6 +11,8 @@ from collections.abc import Mapping
 
 from planner.formulas import thresholds
 
+Values = Mapping[str, float | str | None]
+"""Numbers and texts of rows of a plan, by name."""
 REMATS = ("block", "save_dot_except_mlp", "minimal", "selective", "none")
 """What a search keeps for backward, the least first.
 
@@ -35,7 +37,7 @@ def most_context_ways(seq_len: float) -> float:
     return seq_len / thresholds.number("context_way_tokens")
 
 
-def most_tensor_ways(values: Mapping[str, float | str | None], axes: float) -> float:
+def most_tensor_ways(values: Values, axes: float) -> float:
     """The chips of a node of a switch; on a torus those along so many axes of a pod, or of a slice of known shape.
 
     `values` are a plan's: its topology, and what that is described by.
@@ -53,6 +55,17 @@ def most_tensor_ways(values: Mapping[str, float | str | None], axes: float) -> f
 def _known(value: float | str | None) -> float:
     """A number; 1 where there is none, as of a chip without a network."""
     return value if isinstance(value, float) and value == value else 1.0
+
+
+def number(values: Values, name: str, otherwise: float = 0.0) -> float:
+    """A number of a plan, or what stands for one that it hasn't."""
+    value = values.get(name)
+    return value if isinstance(value, float) else otherwise
+
+
+def torus_axes(values: Values) -> range:
+    """How many axes of its torus ways may lie along; on a switch there is one."""
+    return range(1, int(number(values, "torus_axes", 1.0)) + 1) if values.get("topology") == "torus" else range(1, 2)
 
 
 def microbatches(sequences: float, data_ways: int, stages: int) -> list[int]:

@@ -14,7 +14,6 @@ from planner.formulas.evaluation import Results
 from planner.formulas.headlines import RANGE, fit
 from planner.formulas.template import Row
 from planner.search.computing import Plans
-from planner.search.extrapolated import extrapolated
 from planner.search.optimum import Found, Plan
 from planner.search.request import Request
 from planner.search.sheet import (
@@ -31,7 +30,7 @@ from planner.search.sheet import (
 )
 from planner.search.space import Space
 from planner.search.sweep import texts
-from planner.search.told import alike, better, binds, left_out, refusers, tied, worded
+from planner.search.told import alike, better, binds, extrapolated, left_out, refusers, tied, worded
 from planner.workbook import cell_styles, charts
 from planner.workbook.cell_styles import COUNT, PERCENT, YES_NO
 from planner.workbook.layout import within
@@ -85,7 +84,10 @@ def fill(
 
     `ids` are the scenarios that plans became, by their places; `now` gives formulas of what these come to.
     """
-    lines = [(label, part) for label, text in _told(asked, found, plans) for label, part in _parted(label, text)]
+    lines: list[tuple[str, str]] = []
+    for label, text in _told(asked, found, plans):
+        first, *more = wrap(text, LETTERS) or [""]
+        lines += [(label, first), *(("", part) for part in more)]
     for at, (label, text) in enumerate(lines, start=FIRST_ROW):
         page.put(at, 1, label, "plan_label")
         page.put(at, 2, text, "plan_text")
@@ -111,12 +113,6 @@ def _rule(page: Page, rows: range) -> None:
         for row in rows:
             page.put(row, column, None, "plan_text")
         column, left = column + 1, left - page.pixels(column)
-
-
-def _parted(label: str, text: str) -> list[tuple[str, str]]:
-    """A line as several that are short enough."""
-    parts = wrap(text, LETTERS) or [""]
-    return [(label if at == 0 else "", part) for at, part in enumerate(parts)]
 
 
 def _told(asked: Request, found: Found, plans: Sequence[Plan]) -> list[tuple[str, str]]:

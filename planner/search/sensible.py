@@ -41,9 +41,7 @@ def space(asked: Request, subject: Subject, *, alone: bool) -> Space:
             raise UserError("nothing is varied", remedy="name an input, as in --over n_chips=1..64")
         return Space(asked.axes)
     made = training_layouts if is_training(template) else serving_layouts
-    own = {*made.WAYS, *made.SCHEDULE, "n_chips", "n_slices", "tensor_axes"} if made is training_layouts else {
-        *made.NAMES, *made.SPLIT,
-    }  # fmt: skip
+    own = set(made.OWN)
     moved = {name: axis.columns[name] for axis in asked.axes for name in axis.columns}
     typed = {name: [value] for name, value in asked.given.items() if isinstance(value, float)}
     fixed: dict[str, Sequence[float]] = {

@@ -7,18 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from planner.search import rules
+from planner.search.rules import Values
 from planner.search.space import Axis
 
 NAMES = ("n_chips", "serve_tensor", "serve_data", "serve_expert", "serve_pipeline", "tensor_axes")
 SPLIT = ("prefill_chips", "prefill_tensor")  # the chips that prefill alone, beside those that decode
 READ = ("n_chips", "n_layers", "n_experts", "topology", "node_size", "max_chips", "torus_axes", "longest_axis",
         "slice_x", "tensor_axes")  # fmt: skip
+OWN = {*NAMES, *SPLIT}  # what layouts move, or take as it is given
 MOST_CHIPS = 512  # that are tried where nobody says how many
 MOST_TIMES = 4  # as many chips that prefill alone as decode at most, and the other way round
 BATCHES = np.unique(
     np.concatenate([2.0 ** np.arange(17), 3 * 2.0 ** np.arange(15)])
 )  # that are tried where none is named
-Values = Mapping[str, float | str | None]
 
 
 def chip_counts(values: Values) -> list[float]:
@@ -41,10 +42,7 @@ def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequenc
         (*layout, *split) for layout in dict.fromkeys(_all(values, fixed, chips))
         for split in dict.fromkeys(_splits(values, fixed, *layout))
     )  # fmt: skip
-    found = list(each)
-    if not found:
-        return None
-    return Axis(dict(zip((*NAMES, *SPLIT), np.array(found, dtype=np.float64).T.copy(), strict=True)))
+    return Axis.of((*NAMES, *SPLIT), each)
 
 
 def _splits(
@@ -67,14 +65,9 @@ def _splits(
 
 
 def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Iterator[tuple[float, ...]]:
-    def number(name: str, otherwise: float) -> float:
-        value = values.get(name)
-        return value if isinstance(value, float) else otherwise
-
-    layers, experts = number("n_layers", 1.0), number("n_experts", 1.0)
-    torus = range(1, int(number("torus_axes", 1.0)) + 1) if values.get("topology") == "torus" else range(1, 2)
+    layers, experts = (rules.number(values, name, 1.0) for name in ("n_layers", "n_experts"))
     for count in chips:
-        for axes in fixed.get("tensor_axes", torus):
+        for axes in fixed.get("tensor_axes", rules.torus_axes(values)):
             most = rules.most_tensor_ways(values, axes)
             for stages in fixed.get("serve_pipeline") or rules.divisors(int(count)):
                 if "serve_pipeline" not in fixed and not rules.is_even(layers, int(stages)):
@@ -86,13 +79,9 @@ def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[f
                         continue
                     if "serve_tensor" not in fixed and ways > most:
                         continue
-                    experts_over = {1.0, _spread(chips_of_stage, experts)}
+                    # experts may lie over all chips of a stage, unless there are too few
+                    experts_over = {1.0, chips_of_stage if 1 < chips_of_stage <= experts else 1.0}
                     for expert in fixed.get("serve_expert") or sorted(experts_over):
                         is_plain = stages == data == expert == 1
                         for tensor in fixed.get("serve_tensor") or [0.0 if is_plain else ways]:
                             yield (count, tensor, data, expert, stages, axes)
-
-
-def _spread(chips: float, experts: float) -> float:
-    """The expert ways where experts lie over all chips of a stage; 1 where there are too few."""
-    return chips if 1 < chips <= experts else 1.0

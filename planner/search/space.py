@@ -6,7 +6,7 @@ An axis is one or more names that vary together, such as the ways of a mesh. The
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +22,13 @@ class Axis:
     """Names that move together: of each an array of its values, all of one length; float64, codes for texts."""
 
     columns: Mapping[str, np.ndarray]
+
+    @classmethod
+    def of(cls, names: Sequence[str], rows: Iterable[Sequence[float]]) -> Axis | None:
+        """The axis of rows with a value for each name; None without any."""
+        found = list(rows)
+        table = np.array(found, dtype=np.float64).reshape(-1, len(names)).T.copy()
+        return cls(dict(zip(names, table, strict=True))) if found else None
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))

@@ -101,8 +101,8 @@ def write_parquet(path: Path, columns: Sequence[Column], parts: Iterable[Part]) 
 
     kinds = {column.name: pyarrow.string() if column.unit == "text" else pyarrow.float64() for column in columns}
     fields = [
-        pyarrow.field(column.name, kinds[column.name], metadata={"unit": column.unit, "label": _label(column)})
-        for column in columns
+        pyarrow.field(name, kinds[name], metadata={"unit": unit, "label": row.label if row else name})
+        for name, unit, row in ((column.name, column.unit, column.row) for column in columns)
     ]
     schema, count = pyarrow.schema(fields), 0
     with pyarrow.parquet.ParquetWriter(path, schema) as writer:
@@ -111,10 +111,6 @@ def write_parquet(path: Path, columns: Sequence[Column], parts: Iterable[Part]) 
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
             count += len(arrays[0])
     return count
-
-
-def _label(column: Column) -> str:
-    return column.row.label if column.row else column.name
 
 
 TIE = "is_tie"  # the column that says 1 of a plan that can't be told from the best

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
-from planner import progress
+from planner import csvfile, progress
 from planner.catalog import Value
+from planner.catalog.databases import Databases
 from planner.formulas.binding import of_headline
+from planner.formulas.expected import BEYOND
 from planner.formulas.headlines import RANGE, fit, headlines
+from planner.formulas.input_values import parsed
 from planner.formulas.template import Row
-from planner.search.extrapolated import extrapolated
+from planner.search import sensible
 from planner.search.optimum import Found, Objective, Plan
 from planner.search.request import Request
 from planner.search.sweep import Column, Sweep
 from planner.search.ties import share_errors, unshared
 from planner.spoken import PERCENT, percent, shown
 from planner.table import aligned
+from planner.validation.runs import COLUMNS, shipped
 
 FIRST = 20  # lines of a table that are printed
 REFUSERS = 4  # checks that are named
+WATCHED = {
+    "n_chips": "beyond_chips", "mesh_tensor": "beyond_tensor", "mesh_pipeline": "beyond_pipeline",
+    "mesh_context": "beyond_context", "serve_pipeline": "", "serve_tensor": "", "prefill_chips": "",
+}  # fmt: skip
+"""What is told with its number, and the template's row that says of it that it is beyond."""
 TEXTS = ("model", "hardware", "remat", "extrapolated", "what binds", "plan")
 
 
@@ -213,3 +223,34 @@ def better(objective: Objective, one: Plan, other: Plan) -> float | None:
     distance = math.log(values[1] / values[0]) * (1 if objective.is_least else -1)
     width = max(widths) if shares else math.hypot(*widths)
     return 0.5 * (1 + math.erf(distance / (width * math.sqrt(2)))) if width else float(distance > 0)
+
+
+def extrapolated(asked: Request, plan: Plan) -> str:
+    """`mesh_pipeline 32 > 16`: what is more than in any run that calibrations are fitted to; blank where nothing is."""
+    if not (sensible.is_training(asked.template) or sensible.is_serving(asked.template)):
+        return ""
+    name = "training" if sensible.is_training(asked.template) else "inference"
+    most = _most(name, str((plan.subject.facts.hardware or {}).get("topology")))
+    beyond = [
+        f"{each} {value:g} > {most.get(each, 1.0):g}" for each in WATCHED
+        if each in asked.template.by_name
+        and isinstance(value := plan.results.value(each), float) and value > most.get(each, 1.0)
+    ]  # fmt: skip
+    others = BEYOND.keys() & asked.template.by_name.keys() - set(WATCHED.values())
+    return ", ".join([*beyond, *(BEYOND[name] for name in BEYOND if name in others and plan.results.value(name) == 1)])
+
+
+@cache
+def _most(template: str, topology: str) -> Mapping[str, float]:
+    """The largest value of each watched input in the fitted runs of a template on chips of a topology."""
+    chips, most = Databases().hardware.rows, dict[str, float]()
+    for _, cells in csvfile.read(shipped(), known=COLUMNS).records():
+        is_alike = cells["template"] == template and cells["fit"] != "0" and cells["hardware"] in chips
+        if not is_alike or chips[cells["hardware"]]["topology"] != topology:
+            continue
+        given = {name: float(text) for name, text in parsed(cells["settings"].split()).items() if name in WATCHED}
+        groups = given.get("serve_data", 1.0) * given.get("serve_pipeline", 1.0)
+        given["serve_tensor"] = given.get("serve_tensor") or given.get("n_chips", 1.0) / groups  # 0: all that are left
+        for name, value in given.items():
+            most[name] = max(most.get(name, 1.0), value)
+    return most

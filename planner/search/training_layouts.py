@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-import numpy as np
-
 from planner.search import rules
+from planner.search.rules import Values
 from planner.search.space import Axis
 
 WAYS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context")
 SCHEDULE = ("n_microbatches", "pipeline_interleave")
+OWN = ("n_chips", "n_slices", *WAYS, *SCHEDULE, "tensor_axes")  # what layouts move, or take as it is given
 READ = (
     "n_chips", "batch_tokens", "seq_len", "n_layers", "n_experts", "n_heads", "topology", "node_size",
     "max_chips", "torus_axes", "longest_axis", "slice_x", "tensor_axes", "slices_are",
 )  # fmt: skip
-Values = Mapping[str, float | str | None]
 
 
 def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Axis | None:
@@ -24,26 +23,16 @@ def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequenc
 
     `values` are the plan's own (`READ`); `fixed` are the values of names that are typed or moved otherwise.
     """
-    names = ["n_chips", "n_slices", *WAYS, *SCHEDULE, "tensor_axes"]
-    found = list(_all(values, fixed, chips))
-    if not found:
-        return None
-    columns = dict(zip(names, np.array(found, dtype=np.float64).T, strict=True))
-    return Axis({name: np.ascontiguousarray(column) for name, column in columns.items()})
-
-
-def _number(values: Values, name: str, otherwise: float = 0.0) -> float:
-    value = values.get(name)
-    return value if isinstance(value, float) else otherwise
+    return Axis.of(OWN, _all(values, fixed, chips))
 
 
 def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Iterator[tuple[float, ...]]:
-    layers = _number(values, "n_layers", 1.0)
-    sequences = _number(values, "batch_tokens") / _number(values, "seq_len", 1.0)
+    layers = rules.number(values, "n_layers", 1.0)
+    sequences = rules.number(values, "batch_tokens") / rules.number(values, "seq_len", 1.0)
     for count, slices in ((each, slices) for each in chips for slices in _slices(values, fixed, each)):
         each = count / slices
         joined = slices if values.get("slices_are") == "pipeline" else 1.0  # slices that are stages of one pipeline
-        for axes in _axes(values, fixed):
+        for axes in fixed.get("tensor_axes", rules.torus_axes(values)):
             allowed = _allowed(values, axes)
             for ways in _shared_out(int(each), fixed, allowed) if each == int(each) else ():
                 data, fsdp, _, expert, stages, _ = ways
@@ -63,23 +52,16 @@ def _slices(values: Values, fixed: Mapping[str, Sequence[float]], chips: float) 
     """How many slices: those that are named, else the fewest that are no larger than a torus may be."""
     if "n_slices" in fixed:
         return fixed["n_slices"]
-    most = _number(values, "max_chips", chips) if values.get("topology") == "torus" else chips
+    most = rules.number(values, "max_chips", chips) if values.get("topology") == "torus" else chips
     return (float(math.ceil(chips / most)),)
-
-
-def _axes(values: Values, fixed: Mapping[str, Sequence[float]]) -> Sequence[float]:
-    """How many torus axes the tensor ways may lie along."""
-    if "tensor_axes" in fixed:
-        return fixed["tensor_axes"]
-    return range(1, int(_number(values, "torus_axes", 1.0)) + 1) if values.get("topology") == "torus" else (1,)
 
 
 def _allowed(values: Values, axes: float) -> dict[str, Callable[[int], bool]]:
     """By name whether so many ways make sense."""
     tensor = rules.most_tensor_ways(values, axes)
     fewest = 1 if axes == 1 else 2  # on one way there is nothing to lie along more axes
-    heads, experts = _number(values, "n_heads", 1.0), _number(values, "n_experts", 1.0)
-    layers, context = _number(values, "n_layers", 1.0), rules.most_context_ways(_number(values, "seq_len"))
+    heads, experts = rules.number(values, "n_heads", 1.0), rules.number(values, "n_experts", 1.0)
+    layers, context = rules.number(values, "n_layers", 1.0), rules.most_context_ways(rules.number(values, "seq_len"))
     return {
         "mesh_tensor": lambda ways: fewest <= ways <= tensor and heads % ways == 0,
         "mesh_expert": lambda ways: experts % ways == 0,

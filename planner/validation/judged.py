@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from planner.catalog.calibrations import stated_calibrations
 from planner.catalog.databases import Databases
@@ -76,7 +75,8 @@ def judged(runs: Sequence[Run], together: Iterable[Together]) -> list[Judged]:
     for each in together:
         columns = [each.expected, each.low, each.high, each.bound]
         for at, run in enumerate(each.runs):
-            expected, low, high, bound = (_number(column[at]) for column in columns)
+            numbers = (float(column[at]) for column in columns)
+            expected, low, high, bound = (number if isfinite(number) else None for number in numbers)
             found[run.id] = Judged(
                 run, expected, low, high, bound, None, bool(each.is_moe[at]), bool(each.is_rate[at]),
                 each.calibration(at), "" if expected is not None else each.why_not(at),
@@ -108,10 +108,6 @@ def _left_out(row: Judged, group: LeftOut, expected: float, chip: str) -> Judged
     if row.is_rate:
         return replace(row, expected=expected, low=expected / most, high=max(expected, min(bound, expected / least)))
     return replace(row, expected=expected, low=min(expected, max(bound, expected * least)), high=expected * most)
-
-
-def _number(value: np.float64) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def with_null(rows: Iterable[Judged], published: Sequence[Judged]) -> list[Judged]:

@@ -181,10 +181,6 @@ class Fitted:
     groups: tuple[LeftOut, ...]
     families: Mapping[str, str]
 
-    def owners(self) -> list[str]:
-        """The calibrations: those of families, then those of chips."""
-        return list(self.families)
-
 
 def fitted(together: Sequence[Together], hardware: Table) -> Fitted:
     """Fit every group to its runs, and again without each of its sources."""
@@ -211,7 +207,7 @@ def left_out(group: Group, fitter: Fitter) -> LeftOut:
 
 
 def families_of(hardware: Table) -> dict[str, str]:
-    """For each calibration of the chips whether it is of GPUs or TPUs."""
+    """For each calibration of the chips whether it is of GPUs or TPUs; those of families come first."""
     names = {str(cells["calibration"]) for cells in hardware.rows.values()}
     ordered = (*FAMILIES, *sorted(names.difference(FAMILIES)))
     return {name: kind_of(name) for name in ordered}
@@ -223,7 +219,7 @@ def ranges(found: Fitted) -> dict[tuple[str, str], float]:
     alone = {
         (owner, f"{kind}_{mix}_{end}"): value
         for each, kind, mix in kinds
-        for owner in (COMMON, *found.owners())
+        for owner in (COMMON, *found.families)
         for end, value in zip(("low", "high"), each.range_of_chip(kind, mix, owner), strict=True)
     }
     beside = {

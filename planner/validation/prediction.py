@@ -106,19 +106,14 @@ class Together:
 
     def why_not(self, at: int) -> str:
         """Why nothing is expected of a run."""
-        one = Results(
-            self.template, {name: _at(array, at) for name, array in self.results.arrays.items()}, {}, {}
-        )  # fmt: skip
+        arrays = {name: array[at] if np.ndim(array) else array for name, array in self.results.arrays.items()}
+        one = Results(self.template, arrays, {}, {})
         return ", ".join(missing(one, [self.runs[at].output])) or "its formula has no number"
 
 
 def spread(array: Array, count: int) -> Numbers:
     """An array with a number for each run, also of a number that all share."""
     return np.array(np.broadcast_to(np.asarray(array, dtype=np.float64), (count,)))
-
-
-def _at(array: Array, at: int) -> Array:
-    return array[at] if getattr(array, "ndim", 0) else array
 
 
 def predicted(runs: Sequence[Run], databases: Databases, models: Table) -> list[Together]:

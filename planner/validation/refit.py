@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -46,7 +44,7 @@ def calibrations_csv(found: Fitted, far: Mapping[Key, Reach]) -> str:
     values |= {key: each.value for key, each in far.items()}
     values |= {(COMMON, name): values["gpu", name] for _, name in far}
     lines: list[list[str]] = []
-    for owner in (COMMON, *found.owners(), MEASURED):
+    for owner in (COMMON, *found.families, MEASURED):
         kind = "gpu" if owner == COMMON else found.families.get(owner, "")  # a chip of no kind counts as a GPU
         for each in PARAMETERS:
             value = values.get((owner, each.name), values.get((kind, each.name)))
@@ -61,8 +59,7 @@ def calibrations_csv(found: Fitted, far: Mapping[Key, Reach]) -> str:
 
 def stacks_csv(found: Fitted) -> str:
     """The shipped stacks with their fitted factors."""
-    table = csv.DictReader(io.StringIO((data.folder("hardware_db") / "stacks.csv").read_text(encoding="utf-8")))
-    rows = [dict(cells) for cells in table]
+    rows = [cells for _, cells in csvfile.read(data.folder("hardware_db") / "stacks.csv").records()]
     for cells in rows:
         for (stack, name), value in found.fit.stacks.items():
             if cells["id"] == stack:

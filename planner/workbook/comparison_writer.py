@@ -15,9 +15,8 @@ from openpyxl.workbook.defined_name import DefinedName
 
 from planner.compare.appended_rows import EFFICIENCIES
 from planner.compare.comparison_cases import ComparisonCase
-from planner.compare.comparison_sheet import IDENTITY, KEY, MARKER, MARKERS, SHOWN
+from planner.compare.comparison_sheet import DEVICE_KIND, IDENTITY, KEY, MARKER, MARKERS, SHOWN
 from planner.compare.comparison_sheet import SHEET as NAME
-from planner.compare.listed_chips import DEVICE_KIND
 from planner.compare.runs_table import COLUMNS, GAP
 from planner.formulas.template import Row, Template
 from planner.workbook import charts, layout

@@ -16,9 +16,10 @@ from planner.compare import mesh_cases
 from planner.csvfile import Sheet
 from planner.errors import Place, UserError, nearest
 from planner.formulas import layer_ops, library
+from planner.formulas.following import followed
 from planner.formulas.input_values import check_together, parsed, typed, wholes
 from planner.formulas.layer_ops import LayerOps
-from planner.formulas.sweeps import Sweep, followed, sweeps
+from planner.formulas.sweeps import Sweep, sweeps
 from planner.formulas.template import Row, Template
 from planner.measure.mesh import MeshSpec
 from planner.spoken import few
