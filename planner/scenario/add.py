@@ -259,15 +259,14 @@ def _widen_charts(package: Package, book: Book, column: int) -> None:
         return found._replace(first=next(ends), last=next(ends), is_range=True)
 
     for part in comparing(book):
-        root = package.tree(part)
-        for element in every(root, "f"):
-            text = rewritten(element.text or "", wider)
-            if text != element.text:
-                element.text = text
-                holder = element.getparent()
-                for cache in [each for each in holder if local_name(each) in CACHES]:
-                    holder.remove(cache)
-        package.put_tree(part, root)
+        with package.edited(part) as root:
+            for element in every(root, "f"):
+                text = rewritten(element.text or "", wider)
+                if text != element.text:
+                    element.text = text
+                    holder = element.getparent()
+                    for cache in [each for each in holder if local_name(each) in CACHES]:
+                        holder.remove(cache)
 
 
 def _open_verdict(package: Package, book: Book, count: int) -> None:

@@ -40,14 +40,11 @@ def notes(package: Package) -> tuple[Note, ...]:
 def _of_sheet(package: Package, sheet: str, part: str) -> Iterator[Note]:
     plain: list[Note] = []
     threads: dict[str, list[str]] = {}
-    for found in package.relationships(part):
-        if found.target not in package.parts:
-            continue
-        if found.kind == NOTES:
-            plain += _plain(sheet, package.tree(found.target))
-        elif found.kind == THREADS:
-            for element in package.tree(found.target):
-                threads.setdefault(element.get("ref", ""), []).append(_text(element))
+    for found in package.linked(part, NOTES):
+        plain += _plain(sheet, package.tree(found))
+    for found in package.linked(part, THREADS):
+        for element in package.tree(found):
+            threads.setdefault(element.get("ref", ""), []).append(_text(element))
     for note in plain:
         if note.ref not in threads:
             yield note
@@ -84,14 +81,14 @@ def take_note(package: Package, sheet: str, ref: str) -> TakenNote:
     for found in package.relationships(package.sheets()[sheet]):
         if found.kind not in _ITEMS or found.target not in package.parts:
             continue
-        root = package.tree(found.target)
-        its = [item for item in every(root, _ITEMS[found.kind]) if _is_at(item, ref)]
-        if its:
-            items[found.kind] = [deepcopy(item) for item in its]
-            sources[found.kind] = found.target, package.parts[found.target]
+        before = package.parts[found.target]
+        with package.edited(found.target) as root:
+            its = [item for item in every(root, _ITEMS[found.kind]) if _is_at(item, ref)]
+            if its:
+                items[found.kind] = [deepcopy(item) for item in its]
+                sources[found.kind] = found.target, before
             for item in its:
                 item.getparent().remove(item)
-            package.put_tree(found.target, root)
     return TakenNote(items, sources)
 
 
@@ -106,8 +103,7 @@ def put_note(package: Package, note: TakenNote, sheet: str, ref: str) -> None:
     owner = package.sheets()[sheet]
     for kind, items in note.items.items():
         name, xml = note.sources[kind]
-        there = (found.target for found in package.relationships(owner) if found.kind == kind)
-        part = next((target for target in there if target in package.parts), None)
+        part = next(iter(package.linked(owner, kind)), None)
         if part is None:
             part = add_part(package, name, _emptied(xml, kind), content_type(package, name))
             identifier = link(package, owner, kind, part, _MICROSOFT if kind == THREADS else OFFICE)
@@ -115,10 +111,9 @@ def put_note(package: Package, note: TakenNote, sheet: str, ref: str) -> None:
                 worksheet = Worksheet(package.parts[owner])
                 worksheet.link("legacyDrawing", identifier)
                 package.replace(owner, worksheet.xml())
-        root = package.tree(part)
-        for item in items:
-            _put(root, deepcopy(item), kind, parse(xml), ref)
-        package.put_tree(part, root)
+        with package.edited(part) as root:
+            for item in items:
+                _put(root, deepcopy(item), kind, parse(xml), ref)
 
 
 def _emptied(xml: bytes, kind: str) -> bytes:

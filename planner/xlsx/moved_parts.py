@@ -165,24 +165,22 @@ def move(package: Package, moves: Moves, sheets_done: Collection[str]) -> list[L
                 lost += _followed(package, link.target, name, moves, _HANGING[link.kind])
     for part in charts_of(package):
         lost += _followed(package, part, "", moves, _Kind(_CHART, lambda _element, part=part: f"the chart in {part}"))  # type: ignore[misc]
-    for link in package.relationships(workbook):
-        if link.kind == "pivotCacheDefinition" and link.target in package.parts:
-            lost += _followed(package, link.target, "", moves, _Kind(_PIVOT_SOURCE, lambda _element: "a pivot table"))
+    for part in package.linked(workbook, "pivotCacheDefinition"):
+        lost += _followed(package, part, "", moves, _Kind(_PIVOT_SOURCE, lambda _element: "a pivot table"))
     return lost
 
 
 def _followed(package: Package, part: str, sheet: str, moves: Moves, kind: _Kind) -> list[Lost]:
-    root = package.tree(part)
-    before = {name: name.text for name in every(root, "definedName")}
     walk = _Walk(sheet, moves, kind.said)
-    for anchor in every(root, *ANCHORS):
-        move_anchor(anchor, walk.track)
-    move_boxes(root, walk.track)
-    walk.follow(root, kind.references)
-    for name, text in before.items():
-        if name.text != text and BROKEN in name.text and name.get("name", "").startswith(_BUILT_IN):
-            take_out(name)
-    package.put_tree(part, root)
+    with package.edited(part) as root:
+        before = {name: name.text for name in every(root, "definedName")}
+        for anchor in every(root, *ANCHORS):
+            move_anchor(anchor, walk.track)
+        move_boxes(root, walk.track)
+        walk.follow(root, kind.references)
+        for name, text in before.items():
+            if name.text != text and BROKEN in name.text and name.get("name", "").startswith(_BUILT_IN):
+                take_out(name)
     return walk.lost
 
 
@@ -195,13 +193,12 @@ def drop_series(package: Package, moves: Moves) -> list[Lost]:
     """Take out of every chart the series whose values are gone; returns what these read. `move` does all else."""
     lost: list[Lost] = []
     for part in charts_of(package):
-        root = package.tree(part)
-        for series in list(every(root, "ser")):
-            drawn = (found.text or "" for values in every(series, "val", "yVal") for found in every(values, "f"))
-            if gone := [read for text in drawn for read in moves.lost(text, "")]:
-                lost += (Lost("", f"a series of the chart in {part}", read) for read in gone)
-                take_out(series)
-        package.put_tree(part, root)
+        with package.edited(part) as root:
+            for series in every(root, "ser"):
+                drawn = (found.text or "" for values in every(series, "val", "yVal") for found in every(values, "f"))
+                if gone := [read for text in drawn for read in moves.lost(text, "")]:
+                    lost += (Lost("", f"a series of the chart in {part}", read) for read in gone)
+                    take_out(series)
     return lost
 
 
