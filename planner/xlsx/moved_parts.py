@@ -59,13 +59,13 @@ class _Walk:
 
     def cell(self, _element: Element, text: str) -> str:
         """A cell; of a deleted one its address stays, so that nothing typed is lost."""
-        at = _first_of(text)
-        return address(*self.track.cell(*at)) if at else text
+        area = Area.tried(text)
+        return address(*self.track.cell(area.top, area.left)) if area else text
 
     def cell_there(self, element: Element, text: str) -> str | None:
         """A cell; what is for one that is gone goes too."""
-        at = _first_of(text)
-        return self.cell(element, text) if at is None or self.track.has(*at) else None
+        area = Area.tried(text)
+        return self.cell(element, text) if area is None or self.track.has(area.top, area.left) else None
 
     def area_elsewhere(self, element: Element, text: str) -> str:
         """A range of the sheet that another attribute names."""
@@ -233,14 +233,6 @@ def _place(element: Element) -> str:
             return str(areas or texts[0])
         element = element.getparent()
     return "a control"
-
-
-def _first_of(ref: str) -> Position | None:
-    """The first cell of a range; None of a text that is none."""
-    try:
-        return Area.parse(ref)[:2]
-    except ValueError:
-        return None
 
 
 def _rebase(rule: Element, track: SheetMoves) -> None:
