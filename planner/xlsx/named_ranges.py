@@ -8,7 +8,7 @@ from typing import NamedTuple
 from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area
 from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package
-from planner.xlsx.references import Corner, Reference, rewritten
+from planner.xlsx.references import Reference, rewritten
 from planner.xlsx.sheet_rules import reshape
 from planner.xlsx.xmltree import Element, child_in_order, every, like, take_out
 
@@ -69,10 +69,7 @@ def _reshaped(found: Reference, called: str, reshaped: Callable[[str, str, Area]
     if found.is_foreign or not found.sheet or area.bottom == MAX_ROW or area.right == MAX_COLUMN:
         return found
     new = reshaped(called, found.sheet, area)
-    if new == area:
-        return found
-    ends = Corner(new.top, new.left, True, True), Corner(new.bottom, new.right, True, True)
-    return found._replace(first=ends[0], last=ends[1], is_range=True)
+    return found if new == area else found.over(new)
 
 
 class Table(NamedTuple):
