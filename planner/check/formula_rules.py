@@ -48,10 +48,9 @@ def headers(book: Book) -> Iterator[Fault]:
 
 def _scenarios_lacking(book: Book, table: LineTable) -> Iterator[Fault]:
     """The columns of Inputs without one in another table, and the reverse."""
-    inputs, known = book.inputs, {}
-    for each in (inputs, table):
-        known[id(each)] = {book.numbers.standard(each.sheet.name, column): column for column in each.columns}
-    here, there = known[id(inputs)], known[id(table)]
+    inputs = book.inputs
+    here, there = ({book.numbers.standard(each.sheet.name, column): column for column in each.columns}
+                   for each in (inputs, table))  # fmt: skip
     for number in sorted(here.keys() ^ there.keys()):
         one, other = (inputs, table) if number in here else (table, inputs)
         column = here[number] if number in here else there[number]

@@ -19,27 +19,17 @@ from planner.xlsx.cellvalue import CellError, Value, is_number
 from planner.xlsx.pattern import pattern
 from planner.xlsx.xmltree import Element, local_name
 
-_HOLDS: dict[str, Callable[[float, float, float], bool]] = {
-    "between": lambda value, low, high: low <= value <= high,
-    "notBetween": lambda value, low, high: not low <= value <= high,
-    "equal": lambda value, low, _: value == low,
-    "notEqual": lambda value, low, _: value != low,
-    "lessThan": lambda value, low, _: value < low,
-    "lessThanOrEqual": lambda value, low, _: value <= low,
-    "greaterThan": lambda value, low, _: value > low,
-    "greaterThanOrEqual": lambda value, low, _: value >= low,
+_OPERATORS: dict[str, tuple[str, Callable[[float, float, float], bool]]] = {
+    "between": ("from {0} to {1}", lambda value, low, high: low <= value <= high),
+    "notBetween": ("outside {0} to {1}", lambda value, low, high: not low <= value <= high),
+    "equal": ("equal to {0}", lambda value, low, _: value == low),
+    "notEqual": ("other than {0}", lambda value, low, _: value != low),
+    "lessThan": ("below {0}", lambda value, low, _: value < low),
+    "lessThanOrEqual": ("of at most {0}", lambda value, low, _: value <= low),
+    "greaterThan": ("above {0}", lambda value, low, _: value > low),
+    "greaterThanOrEqual": ("of at least {0}", lambda value, low, _: value >= low),
 }
-
-_SAID = {
-    "between": "from {0} to {1}",
-    "notBetween": "outside {0} to {1}",
-    "equal": "equal to {0}",
-    "notEqual": "other than {0}",
-    "lessThan": "below {0}",
-    "lessThanOrEqual": "of at most {0}",
-    "greaterThan": "above {0}",
-    "greaterThanOrEqual": "of at least {0}",
-}
+"""What the operators of a validation ask for, in words and as a function of a value and two limits."""
 _KINDS = {"decimal": "a number", "whole": "a whole number", "textLength": "a length"}
 
 
@@ -215,10 +205,11 @@ def _breach(validation: Validation, value: Value, allowed: set[str] | None) -> s
     if validation.type not in ("decimal", "whole", "textLength") or low is None or high is None:
         return ""
     number = len(str(value)) if validation.type == "textLength" else value
-    holds = isinstance(number, (int, float)) and _HOLDS[validation.operator](number, low, high)
-    whole = validation.type != "whole" or (isinstance(number, (int, float)) and number == round(number))
-    limits = _SAID[validation.operator].format(validation.first, validation.second)
-    return "" if holds and whole else f"{_KINDS[validation.type]} {limits} is wanted"
+    limits, is_within = _OPERATORS[validation.operator]
+    holds = isinstance(number, (int, float)) and is_within(number, low, high)
+    if holds and (validation.type != "whole" or number == round(number)):  # type: ignore[arg-type]
+        return ""
+    return f"{_KINDS[validation.type]} {limits.format(validation.first, validation.second)} is wanted"
 
 
 def _listed(book: Book, sheet: Sheet, source: str) -> set[str] | None:

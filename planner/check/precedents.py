@@ -37,31 +37,24 @@ class CellSet:
                 for row in rows[bisect_left(rows, area.top) : bisect_right(rows, area.bottom)]:
                     yield Spot(sheet, row, column)
 
-
-class Precedents:
-    """Which of some cells of a workbook a formula reads."""
-
-    def __init__(self, book: Book, cells: Iterable[Spot]) -> None:
-        self._book, self._cells = book, CellSet(cells)
-
-    def of(self, cell: Spot) -> Iterator[Spot]:
-        """Those of the cells that the formula in `cell` reads."""
-        for sheet, area in self._book.areas(cell):
-            yield from self._cells.within(sheet, area)
+    def read_by(self, book: Book, cell: Spot) -> Iterator[Spot]:
+        """The cells of the set that the formula in `cell` reads."""
+        for sheet, area in book.areas(cell):
+            yield from self.within(sheet, area)
 
 
 def origins(book: Book, cells: Collection[Spot]) -> list[Spot]:
     """Those of `cells` that read none of the others: where a trouble that spreads along formulas begins."""
-    precedents = Precedents(book, cells)
-    return [cell for cell in cells if next(precedents.of(cell), cell) == cell]
+    among = CellSet(cells)
+    return [cell for cell in cells if next(among.read_by(book, cell), cell) == cell]
 
 
 def reached(book: Book, cells: Collection[Spot], causes: Iterable[Spot]) -> dict[Spot, set[Spot]]:
     """Those of `cells` that each cause reaches along formulas, the cause among them."""
-    precedents = Precedents(book, cells)
+    among = CellSet(cells)
     readers: dict[Spot, list[Spot]] = defaultdict(list)
     for cell in cells:
-        for read in precedents.of(cell):
+        for read in among.read_by(book, cell):
             readers[read].append(cell)
     found: dict[Spot, set[Spot]] = {}
     for cause in causes:
@@ -78,13 +71,13 @@ def circles(book: Book) -> Iterator[list[Spot]]:
     """Circles of formulas that share no cell, each as the cells along it; a depth-first search without recursion."""
     rows = _rows_in_circles(book)
     cells = [Spot(name, *at) for name, sheet in book.sheets.items() for at in sheet.patterns if (name, at[0]) in rows]
-    precedents = Precedents(book, cells)
+    among = CellSet(cells)
     done: set[Spot] = set()
     found: set[Spot] = set()
     for start in cells:
         if start in done:
             continue
-        path: dict[Spot, Iterator[Spot]] = {start: precedents.of(start)}
+        path: dict[Spot, Iterator[Spot]] = {start: among.read_by(book, start)}
         while path:
             cell, ahead = next(reversed(path.items()))
             following = next(ahead, None)
@@ -98,7 +91,7 @@ def circles(book: Book) -> Iterator[list[Spot]]:
                     yield circle
                 found.update(circle)
             elif following not in done:
-                path[following] = precedents.of(following)
+                path[following] = among.read_by(book, following)
 
 
 def _rows_in_circles(book: Book) -> set[RowOf]:

@@ -63,16 +63,10 @@ def _astray(book: Book, sheet: Sheet, reference: RelativeReference, row: int, co
 def _is_among_cases(book: Book, sheet: str, reference: RelativeReference, row: int, column: int) -> bool:
     """Whether a formula of the Comparison reads a fixed case of it: where that one stands is a person's to choose."""
     cases = next((table for table in book.cases if table.sheet.name == sheet and row in table.rows), None)
-    is_sorted_by_people = cases is not None and "template" in cases.columns.values()
-    area = reference.area(row, column)
-    fixed = reference.first.row_fixed and reference.last.row_fixed
-    return (
-        cases is not None
-        and is_sorted_by_people
-        and fixed
-        and {area.top, area.bottom} <= set(cases.rows)
-        and (not reference.sheet or reference.sheet == sheet)
-    )
+    if cases is None or "template" not in cases.columns.values() or reference.sheet not in ("", sheet):
+        return False
+    area, fixed = reference.area(row, column), reference.first.row_fixed and reference.last.row_fixed
+    return fixed and {area.top, area.bottom} <= set(cases.rows)
 
 
 def _corner(area: Area) -> str:

@@ -1,11 +1,16 @@
-"""A workbook held against every rule, and what was found as text or as JSON."""
+"""A workbook held against every rule, and what was found as text or as JSON.
+
+Findings that say the same of many cells are one line of text.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from textwrap import wrap
 
 from planner.book.problem_book import open_book
 from planner.book.workbook import Book
@@ -19,7 +24,6 @@ from planner.check import (  # noqa: F401 (each registers its rules)
     value_rules,
 )
 from planner.check.findings import RULES, Fault, Kind, Severity
-from planner.check.repeated import listed
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import plain
 from planner.xlsx.opc import Package
@@ -36,6 +40,12 @@ TITLES: dict[Kind, str] = {
 
 OVERRIDES = "Overrides: values typed where the template has a formula"
 FILLED = "Overrides in the cells of Inputs that are there for them"
+SHOWN = 20
+"""The lines of one heading; JSON has every finding."""
+CELLS = 3
+"""The cells that a line names; it counts the others. As many findings of one text are one line."""
+MANY = 12
+"""More findings than these that differ only in values or names are one line too."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +95,7 @@ def as_text(report: Report) -> str:
         lines += _headed(f"Rule {number}: {RULES[number].text}", list(group))
     lines += _headed(OVERRIDES, overrides)
     lines += _headed(FILLED, [note for note in notes if note.kind == "override"])
-    lines += listed([note._replace(remedy="") for note in notes if note.kind == "note"], "Note: ", "  ")
+    lines += _listed([note._replace(remedy="") for note in notes if note.kind == "note"], "Note: ", "  ")
     counts = f"{_count(len(faults), 'finding')} and {_count(len(overrides), 'override')}"
     verdict = "clean" if report.is_clean else counts
     return "\n".join([*lines, f"{report.file}: {verdict} by rules {', '.join(map(str, sorted(RULES)))}."])
@@ -125,7 +135,51 @@ def _records(findings: Sequence[Fault]) -> list[dict[str, object]]:
 
 
 def _headed(title: str, findings: Sequence[Fault]) -> list[str]:
-    return [title, *listed(findings), ""] if findings else []
+    return [title, *_listed(findings), ""] if findings else []
+
+
+def _listed(findings: Sequence[Fault], first: str = "  ", following: str = "      ") -> Iterator[str]:
+    """Findings as wrapped lines, one or more for each, with where, what and what to do; of too many the first ones.
+
+    `first` is put before the first line of each, `following` before its others.
+    """
+    groups = _together(findings)
+    for group in groups[:SHOWN]:
+        one = group[0]
+        what = one.what if all(each.what == one.what for each in group) else one.alike
+        text = "; ".join(part for part in (f"{_where(group)}{what}", one.remedy) if part)
+        yield from wrap(text, width=110, initial_indent=first, subsequent_indent=following, break_long_words=False)
+    if rest := sum(map(len, groups[SHOWN:])):
+        yield f"{first}and {rest:,} more; --json lists them all"
+
+
+def _together(findings: Sequence[Fault]) -> list[list[Fault]]:
+    """The findings in groups, each one line of text, in the order of their first findings."""
+    same = Counter((each.what, each.remedy) for each in findings)
+    alike = Counter((each.alike, each.remedy) for each in findings if each.alike)
+    groups: dict[tuple[str, str] | int, list[Fault]] = defaultdict(list)
+    for number, each in enumerate(findings):
+        key: tuple[str, str] | int = number
+        if alike[each.alike, each.remedy] > MANY:
+            key = (each.alike, each.remedy)
+        elif same[each.what, each.remedy] >= CELLS:
+            key = (each.what, each.remedy)
+        groups[key].append(each)
+    return list(groups.values())
+
+
+def _where(group: Sequence[Fault]) -> str:
+    """`Inputs!F4, G4, Models!C1 and 12 more cells on 3 sheets: `; blank where none of the findings has a place."""
+    places = [(each.sheet, cell) for each in group for cell in each.cells or (each.cell,) if each.sheet]
+    named, sheet = [], ""
+    for place in places[:CELLS]:
+        named.append(place[1] if place[0] == sheet and place[1] else "!".join(part for part in place if part))
+        sheet = place[0]
+    text = ", ".join(named)
+    if rest := len(places) - len(named):
+        sheets = len({sheet for sheet, _ in places})
+        text += f" and {rest:,} more" + (f" on {sheets} sheets" if sheets > 1 else "")
+    return f"{text}: " if text else ""
 
 
 def _count(number: int, noun: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
-from planner.check.precedents import Precedents, origins, reached
+from planner.check.precedents import origins, reached
 from planner.recalc.engine import EngineError
 from planner.recalc.evidence import CLOCK_OR_DICE
 from planner.xlsx.address import Spot, address
@@ -93,7 +93,8 @@ def recalculated(book: Book) -> Iterator[Fault]:
         return
     fresh = book.fresh
     saved = [cell for cell, value in fresh.items() if not _is_current(book, cell, value)]
-    moving = _moving(book, saved)
+    clocks = [cell for cell in saved if _has_clock(book, cell)]
+    moving = set[Spot]().union(*reached(book, saved, clocks).values())  # by a clock or dice
     stale = [cell for cell in saved if cell not in moving]
     first = origins(book, stale)
     rest = Counter(name for name, *_ in stale) - Counter(name for name, *_ in first)
@@ -121,19 +122,6 @@ def _is_current(book: Book, cell: Spot, new: Value) -> bool:
     formula = book.formula(cell)
     tolerance = ROUNDED if formula and _ROUNDED.search(formula.text) else EXACT
     return same_value(old, "" if new is None else new, tolerance)
-
-
-def _moving(book: Book, stale: Collection[Spot]) -> set[Spot]:
-    """Those of the stale cells that a clock or dice moves, themselves or through others."""
-    precedents = Precedents(book, stale)
-    moving: set[Spot] = set()
-    while more := {
-        cell
-        for cell in stale
-        if cell not in moving and (_has_clock(book, cell) or not moving.isdisjoint(precedents.of(cell)))
-    }:
-        moving |= more
-    return moving
 
 
 def _has_clock(book: Book, cell: Spot) -> bool:

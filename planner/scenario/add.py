@@ -31,7 +31,7 @@ from planner.xlsx.address import Area, Spot, address, column_letters
 from planner.xlsx.atomic import kept_beside, locked
 from planner.xlsx.named_ranges import PRINTED, reshape_names
 from planner.xlsx.opc import Package
-from planner.xlsx.references import Corner, Reference, references, rewritten
+from planner.xlsx.references import Reference, references, rewritten
 from planner.xlsx.sheet_rules import reshape, rules
 from planner.xlsx.sheetedit import Content
 from planner.xlsx.worksheet import Worksheet, as_wide
@@ -82,7 +82,7 @@ def add(package: Package, request: Request) -> Added:
         raise UserError("there is no scenario to copy", place=Place(package.name), remedy="build a new workbook")
     workload, updated = workload_of(book, request), None
     if lacks(book, workload):
-        updated = update(package, request.templates, more=[workload])
+        updated = update(package, request.templates, more=[workload], read=book)
         book = Book(package)
     source = source_of(book, request.like, workload)
     columns = free_columns(book)
@@ -255,19 +255,17 @@ def _widen_charts(package: Package, book: Book, column: int) -> None:
         area = found.area
         if found.sheet != table.sheet.name or (area.left, area.right) != (first, last):
             return found
-        ends = (Corner(row, at, True, True) for row, at in ((area.top, first), (area.bottom, column)))
-        return found._replace(first=next(ends), last=next(ends), is_range=True)
+        return found.over(area._replace(right=column))
 
     for part in comparing(book):
-        root = package.tree(part)
-        for element in every(root, "f"):
-            text = rewritten(element.text or "", wider)
-            if text != element.text:
-                element.text = text
-                holder = element.getparent()
-                for cache in [each for each in holder if local_name(each) in CACHES]:
-                    holder.remove(cache)
-        package.put_tree(part, root)
+        with package.edited(part) as root:
+            for element in every(root, "f"):
+                text = rewritten(element.text or "", wider)
+                if text != element.text:
+                    element.text = text
+                    holder = element.getparent()
+                    for cache in [each for each in holder if local_name(each) in CACHES]:
+                        holder.remove(cache)
 
 
 def _open_verdict(package: Package, book: Book, count: int) -> None:

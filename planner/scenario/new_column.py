@@ -19,7 +19,7 @@ from planner.formulas.input_values import id_table, typed
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import Row
 from planner.scenario.which import CHIP, ID, MODEL, NAME
-from planner.xlsx.address import address
+from planner.xlsx.address import Spot, address
 from planner.xlsx.cellvalue import NA, Formula, Value
 from planner.xlsx.pattern import Pattern
 from planner.xlsx.sheetedit import Content
@@ -71,7 +71,8 @@ class Column:
                 contents[address(row, self.column)] = Formula(formula.at(row, self.column))
             elif self.table.sheet.is_typed(row, self.source):
                 name = lines[row].name or lines[row].label if row in lines else "a row of yours"
-                self.remarks.append(f"{self._place(row)} ({name}) is blank: a number is typed there for {self._like()}")
+                cell = Spot(self.table.sheet.name, row, self.column)
+                self.remarks.append(f"{cell} ({name}) is blank: a number is typed there for {self._like()}")
         return contents
 
     def inputs(self, request: Request, identifier: str) -> dict[str, Content]:
@@ -155,9 +156,6 @@ class Column:
         elif absent := next((each for each in swept_templates() if name in library.load(each).by_name), ""):
             remedy = f"it is of {absent}, of which there are no sheets: --workload {absent} adds them"
         return UserError(what, place=Place(self.book.package.name), remedy=remedy)
-
-    def _place(self, row: int) -> str:
-        return f"{self.table.sheet.name}!{address(row, self.column)}"
 
     def _like(self) -> str:
         return self.book.said(ID, inputs_column(self.book.inputs, self.table, self.source) or self.source)

@@ -120,8 +120,8 @@ def _drawn_to(package: Package, sheet: str) -> int:
     """The last column over which charts and shapes of a sheet lie; 0 for none."""
     part = package.sheets()[sheet]
     wide = cache(partial(pixels, Worksheet(package.parts[part]).root))
-    links = (link.target for link in package.relationships(part) if link.kind == "drawing")
-    anchors = (anchor for target in links for anchor in every(package.tree(target), *ANCHORS))
+    drawings = package.linked(part, "drawing")
+    anchors = (anchor for drawing in drawings for anchor in every(package.tree(drawing), *ANCHORS))
     return max((last_column(anchor, wide) for anchor in anchors), default=0)
 
 

@@ -6,9 +6,9 @@ planner wrote there, after its references are translated back to the built posit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from planner.align.keys import COMPARISON, MEMORY, SCENARIO, KeyedSheet, plain_sheet
 from planner.book.rowkeys import COVER, DATABASES, LOG
@@ -42,7 +42,6 @@ class Base:
     fresh: Fresh
     fresh_as_built: AsBuilt
     _digests: dict[tuple[object, ...], int] = field(default_factory=dict)
-    _looks: dict[Look, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, memory: Memory, sheets: Mapping[str, KeyedSheet], fresh: Fresh) -> Base:
@@ -131,7 +130,7 @@ class Base:
     def _digest(self, keyed: KeyedSheet, at: Position, formula: Pattern, first: Position) -> int:
         """The digest of a formula of the file, read at the first cell of those that it was filled from."""
         name = keyed.sheet.name
-        is_idle = self._is_idle(name, formula)
+        is_idle = self._is_idle(name, formula)  # most formulas are those of many cells
         where = (at[0], 0) if self._is_straight else at  # in the same row a formula is led to the same one
         key = (name, formula, first) if is_idle else (name, formula, first, where)
         if key not in self._digests:
@@ -142,11 +141,13 @@ class Base:
             self._digests[key] = of_formula(seen.at(*first))
         return self._digests[key]
 
-    def _is_idle(self, name: str, formula: Pattern) -> bool:
-        key = "is idle", name, formula
-        if key not in self._digests:
-            self._digests[key] = self.as_built.is_idle(name, formula)
-        return bool(self._digests[key])
+    @cached_property
+    def _is_idle(self) -> Callable[[str, Pattern], bool]:
+        return cache(self.as_built.is_idle)
+
+    @cached_property
+    def _digest_of_look(self) -> Callable[[Look], int]:
+        return cache(lambda look: of_text(repr(look)))
 
     def is_our_rule(self, keyed: KeyedSheet, rule: Element) -> bool:
         """Whether planner wrote a validation or a conditional format of the file."""
@@ -162,9 +163,7 @@ class Base:
     def is_our_look(self, keyed: KeyedSheet, at: Position, look: Look) -> bool:
         """Whether a cell of the file looks as planner made it."""
         wrote = self.wrote(keyed, at)
-        if look not in self._looks:
-            self._looks[look] = of_text(repr(look))
-        return wrote is not None and self.memory.looks[wrote.look] == self._looks[look]
+        return wrote is not None and self.memory.looks[wrote.look] == self._digest_of_look(look)
 
 
 def remembered(book: Book) -> Memory | None:

@@ -51,7 +51,7 @@ class SheetMerge:
     merge: ThreeWay
     kind: str
     styles: Mapping[int, int]
-    moved_in: Mapping[Position, tuple[KeyedSheet, Position]] = field(default_factory=dict)
+    moved_in: Mapping[Position, tuple[KeyedSheet, Position]]
     alike: dict[tuple[int, int], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -143,7 +143,8 @@ class SheetMerge:
             return self._old_cell(self.old, at, final, style)
         if other is not None:
             return self._fresh_cell(other, final, style)
-        return self._blank_cell(final, style) if is_formatted else b""
+        blank = self.old.sheet.xml.prefix, address(*final).encode(), style
+        return b'<%bc r="%b" s="%d"/>' % blank if is_formatted else b""
 
     def _is_formatted(self, at: Position, style: int, other: Position | None) -> bool:
         """Whether a person gave a cell its look."""
@@ -291,9 +292,6 @@ class SheetMerge:
             lost = (Lost(self.name, address(*final), read) for read in moves.lost(text, source.sheet.name))
             self.done.remarks += map(str, lost)
         return readdressed(_raw(source, cell), final, style, formula, moves.of(source.sheet.name))
-
-    def _blank_cell(self, final: Position, style: int) -> bytes:
-        return b'<%bc r="%b" s="%d"/>' % (self.old.sheet.xml.prefix, address(*final).encode(), style)
 
     def _rows(self, cells: Mapping[int, Mapping[int, bytes]]) -> bytes:
         old, prefix = self.old.sheet.xml, self.old.sheet.xml.prefix

@@ -27,10 +27,11 @@ def draw(merge: ThreeWay) -> None:
     for kind in merge.kinds:
         part = merge.package.sheets()[merge.ours.sheets[kind].sheet.name]
         theirs = _drawings(merge.fresh.package, merge.fresh.sheets[kind].name)
-        mine = [link for link in merge.package.relationships(part) if link.kind == "drawing"]
+        mine = merge.package.linked(part, "drawing")
         if theirs and mine:
-            _draw_below(merge, merge.names[kind], mine[0].target, theirs[0])
-            if _charts(merge.fresh.package, theirs[0]) != _charts(merge.package, mine[0].target):
+            _draw_below(merge, merge.names[kind], mine[0], theirs[0])
+            drawings = (merge.fresh.package, theirs[0]), (merge.package, mine[0])
+            if len({len(package.linked(drawing, "chart")) for package, drawing in drawings}) > 1:
                 merge.done.remarks.append(f"the charts of {merge.names[kind]} are those that were there")
         elif theirs:
             _put(merge, part, theirs[0])
@@ -44,19 +45,18 @@ def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> None:
     found = [(anchor, frame) for anchor, frame in found if _draws_new(merge, parts[frame.get(_ID)])]
     if not found:
         return
-    root = package.tree(mine)
-    below = max(map(last_row, every(root, *ANCHORS)), default=0)
-    down = _below([anchor for anchor, _ in found], below)
-    for number, (anchor, frame) in enumerate(found, start=len(root) + 1):
-        new = deepcopy(anchor)
-        push_down(new, down[first_row(anchor)])
-        target = copy_part(package, fresh, parts[frame.get(_ID)], _moved(merge))
-        last = max((int(one.get("id", "0")) for one in every(root, "cNvPr")), default=0)
-        next(every(new, "chart")).set(_ID, link(package, mine, "chart", target))
-        next(every(new, "cNvPr")).set("id", str(max(number, last + 1)))
-        root.append(new)
-    package.put_tree(mine, root)
-    end = max(map(last_row, every(root, *ANCHORS)))
+    with package.edited(mine) as root:
+        below = max(map(last_row, every(root, *ANCHORS)), default=0)
+        down = _below([anchor for anchor, _ in found], below)
+        for number, (anchor, frame) in enumerate(found, start=len(root) + 1):
+            new = deepcopy(anchor)
+            push_down(new, down[first_row(anchor)])
+            target = copy_part(package, fresh, parts[frame.get(_ID)], _moved(merge))
+            last = max((int(one.get("id", "0")) for one in every(root, "cNvPr")), default=0)
+            next(every(new, "chart")).set(_ID, link(package, mine, "chart", target))
+            next(every(new, "cNvPr")).set("id", str(max(number, last + 1)))
+            root.append(new)
+        end = max(map(last_row, every(root, *ANCHORS)))
     reshape_names(package, lambda name, on, area: area._replace(bottom=max(area.bottom, end))
                   if (name, on) == (PRINTED, sheet) and area.bottom >= below else area)  # fmt: skip
 
@@ -131,8 +131,4 @@ def _moved(merge: ThreeWay) -> Callable[[bytes], bytes]:
 
 
 def _drawings(package: Package, sheet: str) -> list[str]:
-    return [link.target for link in package.relationships(package.sheets()[sheet]) if link.kind == "drawing"]
-
-
-def _charts(package: Package, drawing: str) -> int:
-    return sum(link.kind == "chart" for link in package.relationships(drawing))
+    return package.linked(package.sheets()[sheet], "drawing")

@@ -37,10 +37,6 @@ class Ours:
         """The number of a cell's format."""
         return sheet.sheet.cells[at].style or 0
 
-    def look(self, sheet: KeyedSheet, at: Position) -> Look:
-        """How a cell looks."""
-        return self.look_of(self.style(sheet, at))
-
     def look_of(self, number: int) -> Look:
         """How the cells look whose format has this number."""
         return self.looks[number] if number < len(self.looks) else Look()
@@ -134,7 +130,7 @@ def merge_of(
     if memory is not None:
         base = Base.of(memory, sheets, fresh)
     else:
-        counted = Counter(ours.look(each, at) for each in sheets.values() for at in each.sheet.cells)
+        counted = Counter(ours.look_of(ours.style(each, at)) for each in sheets.values() for at in each.sheet.cells)
         base = Unremembered.of_fresh(sheets, fresh, counted)
     ours.sheets = {kind: base.rekeyed(each) for kind, each in sheets.items()}
     merge = ThreeWay(ours, base, fresh, done, given)

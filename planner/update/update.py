@@ -1,6 +1,6 @@
 """Updates an edited workbook to the present templates and databases and keeps the user's edits: a three-way merge.
 
-*Theirs* is the workbook that planner would build now, with the same scenarios and cases (`rebuilt.py`, `fresh.py`).
+*Theirs* is the workbook that planner would build now, with the same scenarios and cases (`fresh.py`).
 *Ours* is the file. *Base* is what planner last wrote, as recorded on the Cover (`base.py`; without a record
 `unremembered.py`). Rows, columns and scenarios of the three are matched by their keys, and each row and column of the
 file and of the fresh workbook gets its position in the new one (`threeway.py`, `places.py`). Then planner's sheets are
@@ -12,7 +12,7 @@ and in all other parts too; those whose cells are gone become #REF! and are list
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -28,14 +28,11 @@ from planner.formulas import library
 from planner.recalc import recalculate
 from planner.update import newcomers
 from planner.update.base import remembered
-from planner.update.fresh import Fresh
+from planner.update.fresh import Fresh, drafted, not_given, plan_of
 from planner.update.merge import merged
 from planner.update.outcome import Updated
-from planner.update.rebuilt import plan_of
 from planner.update.threeway import ThreeWay, merge_of
-from planner.workbook.book import Draft, build_date, digests_of, draft
-from planner.workbook.build_plan import BuildPlan
-from planner.workbook.memory import Memory
+from planner.workbook.book import build_date
 from planner.workbook.saving import mend
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.atomic import kept_beside, locked, write_atomically
@@ -80,21 +77,24 @@ def update_file(
 
 
 def update(
-    package: Package, templates: Sequence[str] = (), databases: Databases | None = None, more: Sequence[str] = ()
+    package: Package, templates: Sequence[str] = (), databases: Databases | None = None, more: Sequence[str] = (),
+    read: Book | None = None,
 ) -> Updated:  # fmt: skip
     """Bring a package up to date, in place, and put in the sheets of `more` templates.
 
-    Raises UserError as `update_file` does, and then nothing is changed.
+    `read` is the workbook where it has been read already. Raises UserError as `update_file` does, and then nothing is
+    changed.
     """
     databases = databases or Databases()
     with collector.still(), library.one_reading():
         progress.step("reading the workbook")
-        book = _opened(package)
+        book = read or open_book(package)
+        _refuse_unfit(book)
         memory = remembered(book)
         progress.step("laying it out anew")
         plan = plan_of(book, templates, databases, more)
-        absent = _not_given(book, plan)
-        made = _draft(replace(plan, also_made_from=absent), memory)
+        absent = not_given(book, plan)
+        made = drafted(replace(plan, also_made_from=absent), memory)
         there = notes(package)
         done = Updated(notes=len(there), is_needed=memory is None or not memory.is_same(made.memory))
         if done.is_needed:
@@ -111,36 +111,14 @@ def update(
     return done
 
 
-def _not_given(book: Book, plan: BuildPlan) -> dict[str, str]:
-    """The CSVs that the Cover of a file says it was made from, with their digests, and that the plan has not now."""
-    cover = book.designed.get("Cover")
-    if cover is None:
-        return {}
-    before = {cover.text(row, 1): cover.text(row, 2) for row, column in cover.cells if column == 1}
-    absent = before.keys() - digests_of(plan).keys()
-    return {name: before[name] for name in sorted(absent) if name.endswith(".csv")}
-
-
 def _bring(merge: ThreeWay, there: Sequence[Note]) -> None:
     """Write the merge into the package of the file, and let its notes follow their rows."""
-    lost = lost_notes(merge, there)
+    lost = _lost_notes(merge, there)
     ways = [(take_note(merge.package, way.note.sheet, way.note.ref), way.target) for way in lost if way.target]
     _join(merge)
     for note, target in ways:
         put_note(merge.package, note, *target)
     merge.done.remarks += (way.said for way in lost)
-
-
-def _draft(plan: BuildPlan, memory: Memory | None) -> Draft:
-    """The fresh workbook. Its ranges reach as far as those of the file, and so do its sweeps if only they differ."""
-    if memory is None:
-        return draft(plan)
-    plan = replace(plan, last_scenario=memory.last_scenario)
-    made = draft(plan)
-    if made.memory.axes != memory.axes and set(made.memory.axes) == set(memory.axes):
-        as_before = draft(replace(plan, axes=memory.axes))
-        return as_before if memory.is_same(as_before.memory) else made
-    return made
 
 
 def _join(merge: ThreeWay) -> None:
@@ -180,19 +158,18 @@ def _log(merge: ThreeWay) -> None:
     merge.package.replace(part, with_values(sheet, free, like))
 
 
-def _opened(package: Package) -> Book:
-    """The workbook in a package. Raises UserError for one whose sheets aren't recognized."""
-    book = open_book(package)
+def _refuse_unfit(book: Book) -> None:
+    """Raise UserError for a workbook whose sheets aren't recognized."""
+    place = Place(book.package.name)
     if isinstance(book, ProblemBook):
         remedy = "planner build --template book -o book.xlsx builds it again"
-        raise UserError("the workbook of worked problems has no scenarios", place=Place(package.name), remedy=remedy)
+        raise UserError("the workbook of worked problems has no scenarios", place=place, remedy=remedy)
     for table, name in ((book.inputs, "Inputs"), (book.checks, "Checks"), (book.dashboard, "Dashboard")):
         if not table.lines:
             remedy = "planner export-inputs keeps what is typed; build anew with it"
-            raise UserError(f"the sheet {name} is missing", place=Place(package.name), remedy=remedy)
+            raise UserError(f"the sheet {name} is missing", place=place, remedy=remedy)
     if not book.inputs.columns:
-        raise UserError("there is no scenario", place=Place(package.name), remedy="build a new workbook")
-    return book
+        raise UserError("there is no scenario", place=place, remedy="build a new workbook")
 
 
 @dataclass(frozen=True)
@@ -204,9 +181,8 @@ class Way:
     said: str
 
 
-def lost_notes(merge: ThreeWay, notes: Iterable[Note]) -> list[Way]:
+def _lost_notes(merge: ThreeWay, notes: Sequence[Note]) -> list[Way]:
     """The notes that have lost their row. One stays where no such cell is on the other sheet, or has a note already."""
-    notes = list(notes)
     kinds = {merge.ours.sheets[kind].sheet.name: kind for kind in merge.kinds}
     lost = [note for note in notes if note.sheet in kinds
             and coordinates(note.ref)[0] in merge.places[kinds[note.sheet]].gone_rows]  # fmt: skip

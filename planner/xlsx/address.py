@@ -46,6 +46,14 @@ class Area(NamedTuple):
         first, _, last = text.replace("$", "").partition(":")
         return cls(*coordinates(first), *coordinates(last or first))
 
+    @classmethod
+    def tried(cls, text: str) -> Area | None:
+        """The same, None of a text that is no area, such as a whole column."""
+        try:
+            return cls.parse(text)
+        except ValueError:
+            return None
+
     @property
     def rows(self) -> range:
         """Its rows."""

@@ -30,7 +30,7 @@ def write_atomically(path: Path, data: bytes, *, check: Callable[[Path], None] |
     Raises UserError when the file is open in a spreadsheet, is read-only, or can't be written.
     """
     with written_atomically(path, check=check) as temporary:
-        _write_through(temporary, data)
+        temporary.write_bytes(data)
 
 
 @contextlib.contextmanager
@@ -166,11 +166,6 @@ def _warn_of_other_names(path: Path, others: int) -> None:
     if others > 0:
         names = "another name" if others == 1 else f"{others} other names"
         progress.warn(f"{path} has {names} (hard links): there the old content stays")
-
-
-def _write_through(path: Path, data: bytes) -> None:
-    with path.open("r+b") as file:
-        file.write(data)
 
 
 def _flush(path: Path) -> None:

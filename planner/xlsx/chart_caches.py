@@ -46,17 +46,17 @@ def refresh(package: Package) -> None:
         return SheetXml(package.parts[parts[sheet]], strings) if sheet in parts else None
 
     for part in kept:
-        root = package.tree(part)
-        if [drawn for drawn in every(root, *_CACHES) if _refreshed(drawn, cells)]:
-            package.put_tree(part, root)
+        with package.edited(part) as root:
+            for drawn in every(root, *_CACHES):
+                _refresh(drawn, cells)
 
 
-def _refreshed(drawn: Element, cells: Cells) -> bool:
-    """Whether what a reference (`numRef`, `strRef`) keeps has changed."""
+def _refresh(drawn: Element, cells: Cells) -> None:
+    """Bring what a reference (`numRef`, `strRef`) keeps to the values of its cells."""
     kept, told = _cache(drawn), reference((child(drawn, "f").text or "").strip("()"))
     sheet = cells(told.sheet) if told is not None and kept is not None and not told.is_foreign else None
     if told is None or sheet is None or told.area.n_cells > MOST:
-        return False
+        return
     values = _values(sheet, told.area)
     if local_name(drawn) == "numRef" and local_name(drawn.getparent()) == "cat":
         drawn = _as_texts(drawn, values)
@@ -67,7 +67,7 @@ def _refreshed(drawn: Element, cells: Cells) -> bool:
              if (text := _point(value, before.get(at), texts=texts)) is not None}  # fmt: skip
     count = child(kept, "ptCount")
     if after == before and count is not None and count.get("val") == str(len(values)):
-        return False
+        return
     new = _empty(drawn, local_name(kept), len(values))
     if (form := child(kept, "formatCode")) is not None:
         child(new, "formatCode").text = form.text
@@ -77,7 +77,6 @@ def _refreshed(drawn: Element, cells: Cells) -> bool:
         point.append(held)
         new.append(point)
     drawn.replace(kept, new)
-    return True
 
 
 def _as_texts(drawn: Element, values: list[Value]) -> Element:

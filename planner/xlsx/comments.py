@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from planner.xlsx.address import coordinates
@@ -40,14 +39,11 @@ def notes(package: Package) -> tuple[Note, ...]:
 def _of_sheet(package: Package, sheet: str, part: str) -> Iterator[Note]:
     plain: list[Note] = []
     threads: dict[str, list[str]] = {}
-    for found in package.relationships(part):
-        if found.target not in package.parts:
-            continue
-        if found.kind == NOTES:
-            plain += _plain(sheet, package.tree(found.target))
-        elif found.kind == THREADS:
-            for element in package.tree(found.target):
-                threads.setdefault(element.get("ref", ""), []).append(_text(element))
+    for found in package.linked(part, NOTES):
+        plain += _plain(sheet, package.tree(found))
+    for found in package.linked(part, THREADS):
+        for element in package.tree(found):
+            threads.setdefault(element.get("ref", ""), []).append(_text(element))
     for note in plain:
         if note.ref not in threads:
             yield note
@@ -69,30 +65,29 @@ def _text(element: Element) -> str:
     return "".join(part.text or "" for part in every(element, "t", "text")).strip()
 
 
-@dataclass(frozen=True)
-class TakenNote:
-    """A note out of its parts: its elements by the kind of part, and the name and content that each part had."""
+class Taken(NamedTuple):
+    """The elements of a note that are out of a part; the kind, the name and the content that the part had."""
 
-    items: Mapping[str, list[Element]]
-    sources: Mapping[str, tuple[str, bytes]]
+    kind: str
+    items: list[Element]
+    part: str
+    xml: bytes
 
 
-def take_note(package: Package, sheet: str, ref: str) -> TakenNote:
+def take_note(package: Package, sheet: str, ref: str) -> list[Taken]:
     """Take the note of a sheet's cell out of its parts."""
-    items: dict[str, list[Element]] = {}
-    sources: dict[str, tuple[str, bytes]] = {}
+    taken: list[Taken] = []
     for found in package.relationships(package.sheets()[sheet]):
         if found.kind not in _ITEMS or found.target not in package.parts:
             continue
-        root = package.tree(found.target)
-        its = [item for item in every(root, _ITEMS[found.kind]) if _is_at(item, ref)]
-        if its:
-            items[found.kind] = [deepcopy(item) for item in its]
-            sources[found.kind] = found.target, package.parts[found.target]
+        before = package.parts[found.target]
+        with package.edited(found.target) as root:
+            its = [item for item in every(root, _ITEMS[found.kind]) if _is_at(item, ref)]
+            if its:
+                taken.append(Taken(found.kind, [deepcopy(item) for item in its], found.target, before))
             for item in its:
                 item.getparent().remove(item)
-            package.put_tree(found.target, root)
-    return TakenNote(items, sources)
+    return taken
 
 
 def _is_at(item: Element, ref: str) -> bool:
@@ -101,13 +96,11 @@ def _is_at(item: Element, ref: str) -> bool:
     return bool(item.get("ref") == ref)
 
 
-def put_note(package: Package, note: TakenNote, sheet: str, ref: str) -> None:
+def put_note(package: Package, note: Sequence[Taken], sheet: str, ref: str) -> None:
     """Give a note to a cell of another sheet, in the parts that this one has for notes, or in new ones."""
     owner = package.sheets()[sheet]
-    for kind, items in note.items.items():
-        name, xml = note.sources[kind]
-        there = (found.target for found in package.relationships(owner) if found.kind == kind)
-        part = next((target for target in there if target in package.parts), None)
+    for kind, items, name, xml in note:
+        part = next(iter(package.linked(owner, kind)), None)
         if part is None:
             part = add_part(package, name, _emptied(xml, kind), content_type(package, name))
             identifier = link(package, owner, kind, part, _MICROSOFT if kind == THREADS else OFFICE)
@@ -115,10 +108,9 @@ def put_note(package: Package, note: TakenNote, sheet: str, ref: str) -> None:
                 worksheet = Worksheet(package.parts[owner])
                 worksheet.link("legacyDrawing", identifier)
                 package.replace(owner, worksheet.xml())
-        root = package.tree(part)
-        for item in items:
-            _put(root, deepcopy(item), kind, parse(xml), ref)
-        package.put_tree(part, root)
+        with package.edited(part) as root:
+            for item in items:
+                _put(root, deepcopy(item), kind, parse(xml), ref)
 
 
 def _emptied(xml: bytes, kind: str) -> bytes:

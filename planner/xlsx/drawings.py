@@ -18,9 +18,8 @@ _BOX = "ClientData"  # of a note or a control, in VML
 
 def charts_of(package: Package) -> list[str]:
     """The parts of the charts of all drawings, those of chart sheets too."""
-    links = (link for part in list(package.parts) if "/drawings/" in part for link in package.relationships(part))
-    charts = (link.target for link in links if link.kind in ("chart", "chartEx"))
-    return list(dict.fromkeys(target for target in charts if target in package.parts))
+    drawings = (part for part in package.parts if "/drawings/" in part)
+    return list(dict.fromkeys(chart for part in drawings for chart in package.linked(part, "chart", "chartEx")))
 
 
 def move_anchor(anchor: Element, track: SheetMoves) -> None:

@@ -35,9 +35,8 @@ def with_moved_formulas(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes
     """
     edits: list[Edit] = []
     lost: list[Lost] = []
-    for cell, formula, is_expanded in _formulas(sheet, name, moves):
+    for cell, formula, new, is_expanded in _formulas(sheet, name, moves):
         lost += (Lost(name, cell.ref, read) for read in moves.lost(formula, name))
-        new = moves.formula(formula, name)
         assert cell.formula_span is not None, "it has a formula"
         start, end = cell.formula_span[0], element_end(sheet.xml, *cell.formula_span)
         text = new if is_expanded or new != formula else ""
@@ -47,18 +46,22 @@ def with_moved_formulas(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes
     return apply_edits(sheet.xml, edits), lost
 
 
-def _formulas(sheet: SheetXml, name: str, moves: Moves) -> Iterator[tuple[Cell, str, bool]]:
-    """Each cell whose formula changes, or fills a range; the formula; whether it leaves those that share it."""
+def _formulas(sheet: SheetXml, name: str, moves: Moves) -> Iterator[tuple[Cell, str, str, bool]]:
+    """Each cell whose formula changes, or fills a range; it before and after; whether it leaves those that share it."""
     groups: dict[str, list[Cell]] = defaultdict(list)
     for cell in sheet.cells.values():
         if cell.kind == "shared":
             groups[cell.shared].append(cell)
-        elif cell.kind and (cell.kind != "normal" or moves.formula(cell.formula or "", name) != cell.formula):
-            yield cell, cell.formula or "", False
+        elif cell.kind:
+            formula = cell.formula or ""
+            new = moves.formula(formula, name)
+            if cell.kind != "normal" or new != formula:
+                yield cell, formula, new, False
     for cells in groups.values():
         texts = [sheet.formula_of(cell) or "" for cell in cells]
-        if any(moves.formula(text, name) != text for text in texts):
-            yield from ((cell, text, True) for cell, text in zip(cells, texts, strict=True))
+        moved = [moves.formula(text, name) for text in texts]
+        if moved != texts:
+            yield from ((*each, True) for each in zip(cells, texts, moved, strict=True))
 
 
 def with_moved_cells(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes, list[Lost]]:

@@ -59,13 +59,13 @@ class _Walk:
 
     def cell(self, _element: Element, text: str) -> str:
         """A cell; of a deleted one its address stays, so that nothing typed is lost."""
-        at = _first_of(text)
-        return address(*self.track.cell(*at)) if at else text
+        area = Area.tried(text)
+        return address(*self.track.cell(area.top, area.left)) if area else text
 
     def cell_there(self, element: Element, text: str) -> str | None:
         """A cell; what is for one that is gone goes too."""
-        at = _first_of(text)
-        return self.cell(element, text) if at is None or self.track.has(*at) else None
+        area = Area.tried(text)
+        return self.cell(element, text) if area is None or self.track.has(area.top, area.left) else None
 
     def area_elsewhere(self, element: Element, text: str) -> str:
         """A range of the sheet that another attribute names."""
@@ -165,24 +165,22 @@ def move(package: Package, moves: Moves, sheets_done: Collection[str]) -> list[L
                 lost += _followed(package, link.target, name, moves, _HANGING[link.kind])
     for part in charts_of(package):
         lost += _followed(package, part, "", moves, _Kind(_CHART, lambda _element, part=part: f"the chart in {part}"))  # type: ignore[misc]
-    for link in package.relationships(workbook):
-        if link.kind == "pivotCacheDefinition" and link.target in package.parts:
-            lost += _followed(package, link.target, "", moves, _Kind(_PIVOT_SOURCE, lambda _element: "a pivot table"))
+    for part in package.linked(workbook, "pivotCacheDefinition"):
+        lost += _followed(package, part, "", moves, _Kind(_PIVOT_SOURCE, lambda _element: "a pivot table"))
     return lost
 
 
 def _followed(package: Package, part: str, sheet: str, moves: Moves, kind: _Kind) -> list[Lost]:
-    root = package.tree(part)
-    before = {name: name.text for name in every(root, "definedName")}
     walk = _Walk(sheet, moves, kind.said)
-    for anchor in every(root, *ANCHORS):
-        move_anchor(anchor, walk.track)
-    move_boxes(root, walk.track)
-    walk.follow(root, kind.references)
-    for name, text in before.items():
-        if name.text != text and BROKEN in name.text and name.get("name", "").startswith(_BUILT_IN):
-            take_out(name)
-    package.put_tree(part, root)
+    with package.edited(part) as root:
+        before = {name: name.text for name in every(root, "definedName")}
+        for anchor in every(root, *ANCHORS):
+            move_anchor(anchor, walk.track)
+        move_boxes(root, walk.track)
+        walk.follow(root, kind.references)
+        for name, text in before.items():
+            if name.text != text and BROKEN in name.text and name.get("name", "").startswith(_BUILT_IN):
+                take_out(name)
     return walk.lost
 
 
@@ -195,13 +193,12 @@ def drop_series(package: Package, moves: Moves) -> list[Lost]:
     """Take out of every chart the series whose values are gone; returns what these read. `move` does all else."""
     lost: list[Lost] = []
     for part in charts_of(package):
-        root = package.tree(part)
-        for series in list(every(root, "ser")):
-            drawn = (found.text or "" for values in every(series, "val", "yVal") for found in every(values, "f"))
-            if gone := [read for text in drawn for read in moves.lost(text, "")]:
-                lost += (Lost("", f"a series of the chart in {part}", read) for read in gone)
-                take_out(series)
-        package.put_tree(part, root)
+        with package.edited(part) as root:
+            for series in every(root, "ser"):
+                drawn = (found.text or "" for values in every(series, "val", "yVal") for found in every(values, "f"))
+                if gone := [read for text in drawn for read in moves.lost(text, "")]:
+                    lost += (Lost("", f"a series of the chart in {part}", read) for read in gone)
+                    take_out(series)
     return lost
 
 
@@ -236,14 +233,6 @@ def _place(element: Element) -> str:
             return str(areas or texts[0])
         element = element.getparent()
     return "a control"
-
-
-def _first_of(ref: str) -> Position | None:
-    """The first cell of a range; None of a text that is none."""
-    try:
-        return Area.parse(ref)[:2]
-    except ValueError:
-        return None
 
 
 def _rebase(rule: Element, track: SheetMoves) -> None:

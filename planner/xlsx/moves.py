@@ -113,11 +113,9 @@ class SheetMoves:
         return " ".join(moved for part in ref.split() if (moved := self._one(part)))
 
     def _one(self, ref: str) -> str:
-        try:
-            moved = self.area(Area.parse(ref))
-        except ValueError:
+        if (area := Area.tried(ref)) is None:
             return ref
-        if moved is None:
+        if (moved := self.area(area)) is None:
             return ""
         return str(moved) if ":" in ref else address(moved.top, moved.left)
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area
 from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package
-from planner.xlsx.references import Corner, Reference, rewritten
+from planner.xlsx.references import Reference, rewritten
 from planner.xlsx.sheet_rules import reshape
-from planner.xlsx.xmltree import Element, child, every, like, put_in_order, take_out
+from planner.xlsx.xmltree import Element, child_in_order, every, like, take_out
 
 BEFORE = ("fileVersion", "fileSharing", "workbookPr", "workbookProtection", "bookViews", "sheets", "functionGroups",
           "externalReferences", "definedNames", "calcPr")  # fmt: skip
@@ -23,33 +23,32 @@ def take_names(package: Package, fresh: Package, moves: Moves, new_sheets: Colle
 
     `moves` says where the fresh workbook's cells stand in this one.
     """
-    root, theirs = package.tree(package.workbook_part()), fresh.tree(fresh.workbook_part())
-    mine = {name.get("name"): name for name in every(root, "definedName") if _scope(name) is None}
-    order, fresh_order = ([sheet.get("name") for sheet in every(each, "sheet")] for each in (root, theirs))
-    for name in every(theirs, "definedName"):
-        text, scope = moves.formula(name.text or "", ""), _scope(name)
-        if scope is None and name.get("name") in mine:
-            mine[name.get("name")].text = text
-            continue
-        sheet = moves.of(fresh_order[scope]).name if scope is not None else ""
-        if sheet and sheet not in new_sheets:
-            continue
-        added = like(root, "definedName", name=name.get("name"))
-        if sheet:
-            added.set("localSheetId", str(order.index(sheet)))
-        added.text = text
-        _list_of(root).append(added)
-    package.put_tree(package.workbook_part(), root)
+    theirs = fresh.tree(fresh.workbook_part())
+    with package.edited(package.workbook_part()) as root:
+        mine = {name.get("name"): name for name in every(root, "definedName") if _scope(name) is None}
+        order, fresh_order = ([sheet.get("name") for sheet in every(each, "sheet")] for each in (root, theirs))
+        for name in every(theirs, "definedName"):
+            text, scope = moves.formula(name.text or "", ""), _scope(name)
+            if scope is None and name.get("name") in mine:
+                mine[name.get("name")].text = text
+                continue
+            sheet = moves.of(fresh_order[scope]).name if scope is not None else ""
+            if sheet and sheet not in new_sheets:
+                continue
+            added = like(root, "definedName", name=name.get("name"))
+            if sheet:
+                added.set("localSheetId", str(order.index(sheet)))
+            added.text = text
+            child_in_order(root, "definedNames", BEFORE).append(added)
 
 
 def drop_names(package: Package, sheet: str) -> None:
     """Take out what a sheet prints and filters; names that a person gave stay."""
-    root = package.tree(package.workbook_part())
-    order = [one.get("name") for one in every(root, "sheet")]
-    for name in list(every(root, "definedName")):
-        if name.get("name", "").startswith("_xlnm.") and _scope(name) == order.index(sheet):
-            take_out(name)
-    package.put_tree(package.workbook_part(), root)
+    with package.edited(package.workbook_part()) as root:
+        order = [one.get("name") for one in every(root, "sheet")]
+        for name in every(root, "definedName"):
+            if name.get("name", "").startswith("_xlnm.") and _scope(name) == order.index(sheet):
+                take_out(name)
 
 
 def _scope(name: Element) -> int | None:
@@ -57,21 +56,12 @@ def _scope(name: Element) -> int | None:
     return int(name.get("localSheetId")) if "localSheetId" in name.attrib else None
 
 
-def _list_of(root: Element) -> Element:
-    found = child(root, "definedNames")
-    if found is None:
-        found = like(root, "definedNames")
-        put_in_order(root, found, BEFORE)
-    return found
-
-
 def reshape_names(package: Package, reshaped: Callable[[str, str, Area], Area]) -> None:
     """Give ranges in the names other corners: `reshaped` takes name, sheet and area, and gives the new area."""
-    root = package.tree(package.workbook_part())
-    for name in every(root, "definedName"):
-        called = name.get("name", "")
-        name.text = rewritten(name.text or "", lambda found, called=called: _reshaped(found, called, reshaped))  # type: ignore[misc]
-    package.put_tree(package.workbook_part(), root)
+    with package.edited(package.workbook_part()) as root:
+        for name in every(root, "definedName"):
+            called = name.get("name", "")
+            name.text = rewritten(name.text or "", lambda found, called=called: _reshaped(found, called, reshaped))  # type: ignore[misc]
 
 
 def _reshaped(found: Reference, called: str, reshaped: Callable[[str, str, Area], Area]) -> Reference:
@@ -79,10 +69,7 @@ def _reshaped(found: Reference, called: str, reshaped: Callable[[str, str, Area]
     if found.is_foreign or not found.sheet or area.bottom == MAX_ROW or area.right == MAX_COLUMN:
         return found
     new = reshaped(called, found.sheet, area)
-    if new == area:
-        return found
-    ends = Corner(new.top, new.left, True, True), Corner(new.bottom, new.right, True, True)
-    return found._replace(first=ends[0], last=ends[1], is_range=True)
+    return found if new == area else found.over(new)
 
 
 class Table(NamedTuple):
@@ -99,18 +86,16 @@ class Table(NamedTuple):
 def tables(package: Package) -> list[Table]:
     """The tables of every worksheet."""
     return [
-        _table(sheet, package.tree(link.target))
+        _table(sheet, package.tree(table))
         for sheet, part in package.sheets().items()
-        for link in package.relationships(part)
-        if link.kind == "table"
+        for table in package.linked(part, "table")
     ]
 
 
 def reshape_table(package: Package, part: str, reshaped: Callable[[Area], Area]) -> None:
     """Give a table, and its filter, the range that `reshaped` says."""
-    root = package.tree(part)
-    reshape(root, reshaped, "table", "autoFilter")
-    package.put_tree(part, root)
+    with package.edited(part) as root:
+        reshape(root, reshaped, "table", "autoFilter")
 
 
 def _table(sheet: str, root: Element) -> Table:

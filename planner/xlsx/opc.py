@@ -10,8 +10,8 @@ import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -119,6 +119,10 @@ class Package:
             if element.get("TargetMode") != "External"
         ]
 
+    def linked(self, part: str, *kinds: str) -> list[str]:
+        """The parts that a part links to by relationships of these kinds, as far as they are there."""
+        return [link.target for link in self.relationships(part) if link.kind in kinds and link.target in self.parts]
+
     def sheets(self) -> dict[str, str]:
         """Each worksheet's name and its part, in the order of the tabs; chart sheets are left out."""
         workbook = self.workbook_part()
@@ -141,10 +145,13 @@ class Package:
         except SyntaxError as error:
             raise refusal(self.name, f"its part {part} is not valid XML ({error.msg})") from error
 
-    def put_tree(self, part: str, root: Element) -> None:
-        """Write a part anew from its tree; one that says what it said keeps its bytes."""
-        new = written(root)
-        if new != written(parse(self.parts[part])):
+    @contextmanager
+    def edited(self, part: str) -> Iterator[Element]:
+        """The root of a part's XML, to be changed within it; one that says what it said keeps its bytes."""
+        root = self.tree(part)
+        before = written(root)
+        yield root
+        if (new := written(root)) != before:
             self.replace(part, new)
 
     def replace(self, part: str, data: bytes) -> None:

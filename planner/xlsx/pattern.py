@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, Position, column_letters, unquoted
@@ -36,14 +36,18 @@ class RelativeCorner(NamedTuple):
 
     def written(self, row: int, column: int) -> str:
         """The corner as the formula in this row and column has it: `$B5`, or `#REF!` beyond the sheet's edges."""
-        at_row, at_column = self.seen_from(row, column)
-        if not (0 < at_row <= MAX_ROW and 0 < at_column <= MAX_COLUMN):
-            return BROKEN
-        return f"{'$' * self.column_fixed}{column_letters(at_column)}{'$' * self.row_fixed}{at_row}"
+        return _spelt(*self.seen_from(row, column), self.row_fixed, self.column_fixed)
 
     def __str__(self) -> str:
         row = f"R{self.row}" if self.row_fixed else f"R[{self.row}]"
         return row + (f"C{self.column}" if self.column_fixed else f"C[{self.column}]")
+
+
+@lru_cache(maxsize=1 << 16)  # most cells are read by several others
+def _spelt(row: int, column: int, row_fixed: bool, column_fixed: bool) -> str:
+    if not (0 < row <= MAX_ROW and 0 < column <= MAX_COLUMN):
+        return BROKEN
+    return f"{'$' * column_fixed}{column_letters(column)}{'$' * row_fixed}{row}"
 
 
 class RelativeReference(NamedTuple):
@@ -82,15 +86,35 @@ Parts = tuple[str | RelativeReference, ...]
 class Pattern:
     """A formula relative to its cell, and what it is made of. Patterns of one text are one object.
 
-    `parts` are its references and what stands between them; `references` are those whose cells it reads.
+    `parts` are its references and what stands between them; `formula` is spelt as in one of its cells.
     """
 
     text: str
     parts: Parts
-    references: tuple[RelativeReference, ...]
-    functions: frozenset[str]
-    names: frozenset[str]
-    is_broken: bool
+    formula: str
+
+    @cached_property
+    def references(self) -> tuple[RelativeReference, ...]:
+        """The references whose cells it reads, and does not only ask for their place."""
+        found = tuple(part for part in self.parts if not isinstance(part, str))
+        if not any(call in self.text for call in _PLACE_OF):
+            return found
+        return tuple(part for part, counts in zip(found, _read(pieces(self.formula)), strict=True) if counts)
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        """The functions that it calls, in capitals."""
+        return frozenset(piece.text[:-1].upper() for piece in pieces(self.formula) if piece.kind == "function")
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names that it reads."""
+        return frozenset(piece.text.rpartition("!")[2] for piece in pieces(self.formula) if piece.kind == "name")
+
+    @cached_property
+    def is_broken(self) -> bool:
+        """Whether a reference in it has lost its cells."""
+        return any(piece.text.endswith(BROKEN) for piece in pieces(self.formula))
 
     @property
     def is_pasted(self) -> bool:
@@ -110,7 +134,7 @@ def pattern(formula: str, row: int, column: int) -> Pattern:
     """The pattern of a formula that stands in this row and column."""
     parts = _parts(formula, row, column)
     text = "".join(map(str, parts))
-    return _known.get(text) or _known.setdefault(text, _made(text, parts, formula))
+    return _known.get(text) or _known.setdefault(text, Pattern(text, parts, formula))
 
 
 def _parts(formula: str, row: int, column: int) -> Parts:
@@ -143,17 +167,6 @@ def _plainly(text: str) -> str:
     return _LOOSE.sub(lambda found: repr(float(found[0])).removesuffix(".0") if found[0].strip() else "", text)
 
 
-def _made(text: str, parts: Parts, formula: str) -> Pattern:
-    """The pattern of these parts, which `formula` is one of."""
-    found = pieces(formula)
-    functions = frozenset(piece.text[:-1].upper() for piece in found if piece.kind == "function")
-    names = frozenset(piece.text.rpartition("!")[2] for piece in found if piece.kind == "name")
-    is_read = _read(found)
-    references = [part for part in parts if not isinstance(part, str)]
-    reading = tuple(part for part, counts in zip(references, is_read, strict=True) if counts)
-    return Pattern(text, parts, reading, functions, names, any(piece.text.endswith(BROKEN) for piece in found))
-
-
 def _read(formula: tuple[Piece, ...]) -> list[bool]:
     """Of each reference whether its cells are read, and not only asked for their place."""
     found: list[bool] = []
@@ -172,15 +185,14 @@ Ends = Callable[[str, RelativeCorner, RelativeCorner], tuple[RelativeCorner, Rel
 
 def rewritten(formula: Pattern, ends: Ends) -> Pattern:
     """A formula with other corners in its references; each keeps its sheet."""
-    changed = {part: part._replace(first=first, last=last)
-               for part in formula.parts if not isinstance(part, str)
-               for first, last in [ends(part.sheet, part.first, part.last)]}  # fmt: skip
-    parts = tuple(part if isinstance(part, str) else changed[part] for part in formula.parts)
+
+    def changed(part: RelativeReference) -> RelativeReference:
+        first, last = ends(part.sheet, part.first, part.last)
+        return part._replace(first=first, last=last)
+
+    parts = tuple(part if isinstance(part, str) else changed(part) for part in formula.parts)
     text = "".join(map(str, parts))
-    if text not in _known:
-        reading = tuple(changed[part] for part in formula.references)
-        _known[text] = Pattern(text, parts, reading, formula.functions, formula.names, formula.is_broken)
-    return _known[text]
+    return _known.get(text) or _known.setdefault(text, Pattern(text, parts, formula.formula))
 
 
 def renamed(formula: Pattern, told: Callable[[RelativeReference], str]) -> str:

@@ -104,6 +104,10 @@ class Reference(NamedTuple):
         prefix = self.prefix if sheet is None else f"{quoted(sheet)}!" if sheet else ""
         return Reference(prefix, first, last, self.is_range)
 
+    def over(self, area: Area) -> Reference:
+        """A range with these corners, which `$` fixes, on the same sheet."""
+        return Reference(self.prefix, Corner(*area[:2], True, True), Corner(*area[2:], True, True), True)
+
     def __str__(self) -> str:
         return self.prefix + (f"{self.first}:{self.last}" if self.is_range else str(self.first))
 

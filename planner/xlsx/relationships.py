@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
+from itertools import count
 
 from planner.xlsx.opc import Package
-from planner.xlsx.xmltree import every, like, parse
+from planner.xlsx.xmltree import every, like
 
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _TYPES = "[Content_Types].xml"
@@ -24,22 +25,21 @@ def add_part(package: Package, beside: str, data: bytes, kind: str) -> str:
     part = _free_name(package, beside)
     package.add(part, data)
     if kind:
-        root = package.tree(_TYPES)
-        root.append(like(root, "Override", PartName=f"/{part}", ContentType=kind))
-        package.put_tree(_TYPES, root)
+        with package.edited(_TYPES) as root:
+            root.append(like(root, "Override", PartName=f"/{part}", ContentType=kind))
     return part
 
 
 def drop_part(package: Package, source: str, part: str) -> None:
     """Take a part out that only `source` links to, with its content type."""
-    rels = _rels(source)
-    for name, element, attribute in ((rels, "Relationship", "Target"), (_TYPES, "Override", "PartName")):
-        root = package.tree(name)
-        ids = {link.id for link in package.relationships(source) if link.target == part}
-        for one in every(root, element):
-            if one.get("Id") in ids if element == "Relationship" else one.get(attribute) == f"/{part}":
+    ids = {link.id for link in package.relationships(source) if link.target == part}
+    for name, is_its_own in (
+        (_rels(source), lambda one: one.get("Id") in ids),
+        (_TYPES, lambda one: one.get("PartName") == f"/{part}"),
+    ):
+        with package.edited(name) as root:
+            for one in filter(is_its_own, every(root, "Relationship", "Override")):
                 root.remove(one)
-        package.put_tree(name, root)
     package.remove(part)
 
 
@@ -61,12 +61,11 @@ def link(package: Package, source: str, kind: str, target: str, family: str = OF
     rels = _rels(source)
     if rels not in package.parts:
         package.add(rels, _NONE)
-    root = package.tree(rels)
-    used = {one.get("Id") for one in every(root, "Relationship")}
-    number = next(number for number in range(1, len(used) + 2) if f"rId{number}" not in used)
-    root.append(like(root, "Relationship", Id=f"rId{number}", Type=f"{family}/{kind}", Target=_way(source, target)))
-    package.put_tree(rels, root)
-    return f"rId{number}"
+    with package.edited(rels) as root:
+        used = {one.get("Id") for one in every(root, "Relationship")}
+        new = next(name for number in count(1) if (name := f"rId{number}") not in used)
+        root.append(like(root, "Relationship", Id=new, Type=f"{family}/{kind}", Target=_way(source, target)))
+    return new
 
 
 def copy_part(
@@ -81,13 +80,12 @@ def copy_part(
         return done[part]
     target = done[part] = add_part(package, part, changed(source.parts[part]), content_type(source, part))
     if _rels(part) in source.parts:
-        root = parse(source.parts[_rels(part)])
         targets = {found.id: found.target for found in source.relationships(part)}
-        for one in every(root, "Relationship"):
-            if targets.get(one.get("Id")) in source.parts:
-                one.set("Target", _way(target, copy_part(package, source, targets[one.get("Id")], changed, done)))
         package.add(_rels(target), source.parts[_rels(part)])
-        package.put_tree(_rels(target), root)
+        with package.edited(_rels(target)) as root:
+            for one in every(root, "Relationship"):
+                if targets.get(one.get("Id")) in source.parts:
+                    one.set("Target", _way(target, copy_part(package, source, targets[one.get("Id")], changed, done)))
     return target
 
 
@@ -95,11 +93,10 @@ def shorten_ways(package: Package, source: str) -> None:
     """Write a part's links as paths relative to its own folder."""
     rels, targets = _rels(source), {link.id: link.target for link in package.relationships(source)}
     if rels in package.parts:
-        root = package.tree(rels)
-        for one in every(root, "Relationship"):
-            if one.get("Target", "").startswith("/"):
-                one.set("Target", _way(source, targets[one.get("Id")]))
-        package.put_tree(rels, root)
+        with package.edited(rels) as root:
+            for one in every(root, "Relationship"):
+                if one.get("Target", "").startswith("/"):
+                    one.set("Target", _way(source, targets[one.get("Id")]))
 
 
 def _way(source: str, target: str) -> str:
@@ -115,8 +112,5 @@ def _rels(part: str) -> str:
 def _free_name(package: Package, part: str) -> str:
     """A name like this one that no part has."""
     base, dot, extension = part.rpartition(".")
-    stem, number = base.rstrip("0123456789"), 1
-    lowered = {name.lower() for name in package.parts}
-    while f"{stem}{number}{dot}{extension}".lower() in lowered:
-        number += 1
-    return f"{stem}{number}{dot}{extension}"
+    stem, taken = base.rstrip("0123456789"), {name.lower() for name in package.parts}
+    return next(name for number in count(1) if (name := f"{stem}{number}{dot}{extension}").lower() not in taken)

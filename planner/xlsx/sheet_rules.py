@@ -46,13 +46,7 @@ def formulas(rule: Element) -> list[str]:
 
 def areas(rule: Element) -> list[Area]:
     """The areas that a rule is for."""
-    found: list[Area] = []
-    for part in rule.get("sqref", "").split():
-        try:
-            found.append(Area.parse(part))
-        except ValueError:
-            continue
-    return found
+    return [area for part in rule.get("sqref", "").split() if (area := Area.tried(part))]
 
 
 def renew_rules(sheet: Worksheet, fresh: Worksheet, own: Collection[Element], dxfs: Mapping[int, int]) -> int:
@@ -139,11 +133,8 @@ def reshape(root: Element, reshaped: Callable[[Area], Area], *names: str) -> Non
     """Give the ranges of elements of these names other corners, as `reshaped` says; what is no range stays."""
 
     def one(text: str) -> str:
-        try:
-            area = Area.parse(text)
-        except ValueError:
-            return text
-        new = reshaped(area)
+        area = Area.tried(text)
+        new = area and reshaped(area)
         return text if new == area else str(new)
 
     for element in every(root, *names):

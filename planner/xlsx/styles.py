@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from functools import cached_property
 from typing import NamedTuple
 
 from planner.xlsx.opc import Package
-from planner.xlsx.xmltree import Element, child, like, local_name, put_in_order
+from planner.xlsx.xmltree import Element, child, child_in_order, like, local_name
 
 LISTS = ("numFmts", "fonts", "fills", "borders", "cellStyleXfs", "cellXfs", "cellStyles", "dxfs")
 _IDS = {"fonts": "fontId", "fills": "fillId", "borders": "borderId"}
@@ -67,10 +67,8 @@ class Stylesheet:
     @classmethod
     def of(cls, package: Package) -> tuple[str, Stylesheet] | None:
         """The name of a workbook's styles part and what is in it; None where it has none. Raises as `tree` does."""
-        for link in package.relationships(package.workbook_part()):
-            if link.kind == "styles" and link.target in package.parts:
-                return link.target, cls(package.tree(link.target))
-        return None
+        parts = package.linked(package.workbook_part(), "styles")
+        return (parts[0], cls(package.tree(parts[0]))) if parts else None
 
     def all(self, tag: str) -> list[Element]:
         """The elements of a list."""
@@ -87,10 +85,7 @@ class Stylesheet:
 
     def add(self, tag: str, element: Element) -> None:
         """Put an element at the end of a list, which is made if need be."""
-        found = child(self.root, tag)
-        if found is None:
-            found = like(self.root, tag)
-            put_in_order(self.root, found, LISTS)
+        found = child_in_order(self.root, tag, LISTS)
         found.append(element)
         found.set("count", str(len(self.all(tag))))
 
@@ -137,29 +132,17 @@ def _truth(value: str) -> str:
     return {"true": "1", "false": "0"}.get(value, value)
 
 
-class Taken(NamedTuple):
-    """The new number of each of another workbook's cell formats and differential ones."""
-
-    formats: Mapping[int, int]
-    differential: Mapping[int, int]
-
-
-def taken_in(own: Stylesheet, other: Stylesheet, used: Iterable[int], differential: Iterable[int]) -> Taken:
-    """Put the cell formats `used` of `other` and its `differential` ones into `own`; what is there serves again."""
-    merger = _Merger(own, other)
-    formats = {number: merger.format(number) for number in sorted(set(used))}
-    dxfs = {number: merger.append("dxfs", other.all("dxfs")[number]) for number in sorted(set(differential))}
-    return Taken(formats, dxfs)
-
-
-def take_all(package: Package, fresh: Package) -> Taken:
-    """Put all cell formats and differential ones of a fresh workbook into a package's styles."""
+def take_all(package: Package, fresh: Package) -> tuple[dict[int, int], dict[int, int]]:
+    """Put all cell formats and differential ones of a fresh workbook into a package's styles; what is there serves
+    again. Returns the numbers that they have there, by those that they had.
+    """  # fmt: skip
     own, other = Stylesheet.of(package), Stylesheet.of(fresh)
     assert own is not None, "a workbook of planner's has styles"
     assert other is not None, "a new one has"
-    taken = taken_in(own[1], other[1], range(len(other[1].looks)), range(len(other[1].all("dxfs"))))
-    package.put_tree(own[0], own[1].root)
-    return taken
+    with package.edited(own[0]) as root:
+        merger, dxfs = _Merger(Stylesheet(root), other[1]), other[1].all("dxfs")
+        formats = {number: merger.format(number) for number in range(len(other[1].all("cellXfs")))}
+        return formats, {number: merger.append("dxfs", one) for number, one in enumerate(dxfs)}
 
 
 class _Merger:

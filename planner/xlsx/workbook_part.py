@@ -9,7 +9,7 @@ from planner.xlsx.named_ranges import BEFORE
 from planner.xlsx.opc import Package
 from planner.xlsx.relationships import OFFICE, add_part, drop_part, link
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.xmltree import Element, child, every, like, local_name, put_in_order
+from planner.xlsx.xmltree import Element, child, child_in_order, every, local_name
 
 _WORKSHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"
 
@@ -50,21 +50,15 @@ def counts_from_1904(package: Package) -> bool:
 
 def compute_on_load(package: Package) -> None:
     """Ask the program that opens the workbook to compute every formula, as Excel then does."""
-    root = package.tree(package.workbook_part())
-    found = child(root, "calcPr")
-    if found is None:
-        found = like(root, "calcPr")
-        put_in_order(root, found, BEFORE)
-    found.set("fullCalcOnLoad", "1")
-    package.put_tree(package.workbook_part(), root)
+    with package.edited(package.workbook_part()) as root:
+        child_in_order(root, "calcPr", BEFORE).set("fullCalcOnLoad", "1")
 
 
 def drop_calculation_chain(package: Package) -> None:
     """Take out the order of calculation that Excel keeps, which would name cells that hold no formula now."""
     workbook = package.workbook_part()
-    for found in package.relationships(workbook):
-        if found.kind == "calcChain" and found.target in package.parts:
-            drop_part(package, workbook, found.target)
+    for chain in package.linked(workbook, "calcChain"):
+        drop_part(package, workbook, chain)
 
 
 def add_sheet(package: Package, name: str, xml: bytes, behind: str | None) -> str:
@@ -73,17 +67,16 @@ def add_sheet(package: Package, name: str, xml: bytes, behind: str | None) -> st
     beside = posixpath.join(posixpath.dirname(workbook), "worksheets/sheet1.xml")
     part = add_part(package, beside, xml, _WORKSHEET)
     identifier = link(package, workbook, "worksheet", part)
-    root = package.tree(workbook)
-    sheets = child(root, "sheets")
-    names = [sheet.get("name") for sheet in sheets]
-    at = names.index(behind) if behind in names else -1 if behind == "" else len(names) - 1
-    number = max(int(sheet.get("sheetId", "0")) for sheet in sheets) + 1
-    new = sheets.makeelement(sheets[at].tag, {"name": name, "sheetId": str(number)}, {"r": OFFICE})
-    new.set(f"{{{OFFICE}}}id", identifier)
-    sheets.insert(at + 1, new)
-    for element in every(root, "definedName", "workbookView"):
-        for place in ("localSheetId", "activeTab", "firstSheet"):
-            if place in element.attrib and int(element.get(place)) > at:
-                element.set(place, str(int(element.get(place)) + 1))
-    package.put_tree(workbook, root)
+    with package.edited(workbook) as root:
+        sheets = child(root, "sheets")
+        names = [sheet.get("name") for sheet in sheets]
+        at = names.index(behind) if behind in names else -1 if behind == "" else len(names) - 1
+        number = max(int(sheet.get("sheetId", "0")) for sheet in sheets) + 1
+        new = sheets.makeelement(sheets[at].tag, {"name": name, "sheetId": str(number)}, {"r": OFFICE})
+        new.set(f"{{{OFFICE}}}id", identifier)
+        sheets.insert(at + 1, new)
+        for element in every(root, "definedName", "workbookView"):
+            for place in ("localSheetId", "activeTab", "firstSheet"):
+                if place in element.attrib and int(element.get(place)) > at:
+                    element.set(place, str(int(element.get(place)) + 1))
     return part

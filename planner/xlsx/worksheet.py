@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from copy import deepcopy
-from typing import NamedTuple
 
 from planner.xlsx.address import MAX_COLUMN, Area
 from planner.xlsx.moves import Track
@@ -26,33 +25,22 @@ MOST = 400  # columns told one by one; a span beyond is that of all that nobody 
 _START = re.compile(rb"<((?:[\w.-]+:)?)sheetData\s*(/?)>")
 
 
-class Sections(NamedTuple):
-    """A sheet's XML in three: up to its rows, the element that holds them, and what stands behind it."""
-
-    head: bytes
-    rows: bytes
-    tail: bytes
-
-    @classmethod
-    def of(cls, xml: bytes) -> Sections:
-        """Those of a sheet."""
-        start = _START.search(xml)
-        assert start is not None, "a sheet has rows"
-        end = start.end()
-        if not start[2]:
-            end = xml.index(b">", xml.rindex(b"</%bsheetData" % start[1])) + 1
-        return cls(xml[: start.start()], xml[start.start() : end], xml[end:])
+def _sections(xml: bytes) -> tuple[bytes, bytes, bytes, bytes]:
+    """A sheet's XML up to its rows, the element that holds them, what stands behind it; and its elements' prefix."""
+    start = _START.search(xml)
+    assert start is not None, "a sheet has rows"
+    end = start.end()
+    if not start[2]:
+        end = xml.index(b">", xml.rindex(b"</%bsheetData" % start[1])) + 1
+    return xml[: start.start()], xml[start.start() : end], xml[end:], start[1]
 
 
 class Worksheet:
     """A worksheet to be edited: `root` is all of it but for its rows, which are bytes."""
 
     def __init__(self, xml: bytes) -> None:
-        head, self.rows, tail = Sections.of(xml)
+        head, self.rows, tail, self.prefix = _sections(xml)
         self._old = xml
-        found = _START.search(self.rows)
-        assert found is not None, "it begins so"
-        self.prefix = found[1]  # of the sheet's elements, with its colon
         self.root = parse(head + b"<%bsheetData/>" % self.prefix + tail)
         self._untouched = written(self.root), self.rows
 
@@ -61,7 +49,7 @@ class Worksheet:
         new = written(self.root)
         if (new, self.rows) == self._untouched:
             return self._old
-        head, _, tail = Sections.of(new)
+        head, _, tail, _ = _sections(new)
         return head + self.rows + tail
 
     def fill(self, rows: bytes, area: Area) -> None:

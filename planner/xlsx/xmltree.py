@@ -69,6 +69,15 @@ def put_in_order(parent: Element, new: Element, order: tuple[str, ...]) -> None:
     parent.insert(before[-1] + 1 if before else 0, new)
 
 
+def child_in_order(parent: Element, name: str, order: tuple[str, ...]) -> Element:
+    """An element's first child of a local name, put where a schema wants it if there is none."""
+    found = child(parent, name)
+    if found is None:
+        found = like(parent, name)
+        put_in_order(parent, found, order)
+    return found
+
+
 def take_out(element: Element) -> None:
     """Remove an element, and each list around it that holds nothing then; a list that counts its elements is told."""
     parent = element.getparent()
