@@ -48,9 +48,9 @@ def edited(tmp_path: Path, sheet: str, **cells: object) -> Path:
     return path
 
 
-def overwritten(tmp_path: Path, cell: str, content: str, sheet: str = "Dashboard") -> Path:
-    """The default workbook with something else in a formula's cell."""
-    package = Package.read(default_workbook())
+def overwritten(tmp_path: Path, cell: str, content: str, sheet: str = "Dashboard", of: Path | None = None) -> Path:
+    """The default workbook, or another one, with something else in a formula's cell."""
+    package = Package.read(of or default_workbook())
     part = package.sheets()[sheet]
     xml, count = re.subn(
         rf'(<c r="{cell}"[^>]*>).*?(</c>)', rf"\g<1>{content}\2", package.parts[part].decode(), count=1
