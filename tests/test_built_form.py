@@ -16,8 +16,8 @@ from planner.xlsx.address import address
 from planner.xlsx.opc import Package
 from tests.book_problems import BOOK, text
 from tests.built_form import FORM
+from tests.seeded import Seeded, fixture_built, fixture_plan, fixture_rows
 from tests.test_cases import read
-from tests.test_lint import Seeded, fixture_built, fixture_plan, fixture_rows
 from tests.workbooks import built, small
 
 __all__ = ["fixture_built", "fixture_plan", "fixture_rows"]  # fixtures that pytest finds here
