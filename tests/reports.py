@@ -14,7 +14,7 @@ from planner.report.gather import gather
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from tests.folders import shared_folder
-from tests.workbooks import write_plan, write_small
+from tests.workbooks import few_rows, smaller, write_plan, write_small
 
 HOSTILE = "<script>alert('x')</script> & \"q\" | `x` **b** [l](http://evil.example/)"
 FORMULA = "=cmd|' /C calc'!A0"
@@ -48,7 +48,8 @@ def hostile_workbook() -> Path:
     with scenarios.open("w", newline="", encoding="utf-8") as stream:
         csv.writer(stream).writerows(rows)
     path = folder / "hostile.xlsx"
-    path.write_bytes(build(plan_of((), (), ("transformer", "inference"), scenarios, ())))
+    few = few_rows(("llama3-70b", "gemma2-27b"), ("tpu-v5e", "h100-sxm", "h20"))
+    path.write_bytes(build(smaller(plan_of((), (), ("transformer", "inference"), scenarios, (), few))))
     return path
 
 

@@ -17,7 +17,7 @@ from planner.formulas.following import with_followers
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared
 from tests.pages import run
-from tests.workbooks import write_plan
+from tests.workbooks import write_small
 
 PLAN = {"model": "llama3.1-405b", "hardware": "h100-sxm"}
 
@@ -208,12 +208,12 @@ def test_a_workbook_there_and_back(tmp_path: Path) -> None:
     import pandas as pd  # here, since each process that collects tests would load it
 
     path = tmp_path / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["tpu-v5e", "h100-sxm"], batch=16)
+    write_small(path, ["llama3-8b"], ["tpu-v5e", "h100-sxm"], ["inference"], batch=16)
     book = planner.read(path)
     assert list(book.scenarios.hardware) == ["tpu-v5e", "h100-sxm"]
     assert list(book.scenarios.batch) == [16, 16]
     assert book.scenarios.attrs["units"]["context_len"] == "1"
-    again = planner.build(book.scenarios, tmp_path / "again.xlsx")
+    again = planner.build(book.scenarios, tmp_path / "again.xlsx", templates=["inference"])
     pd.testing.assert_frame_equal(planner.read(again).headlines, book.headlines)
     assert book.headlines.attrs["units"]["time_per_output_token_expected"] == "s"
     assert {"scenario", "check", "label", "holds", "compared"} == set(book.checks.columns)

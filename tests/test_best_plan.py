@@ -6,11 +6,12 @@ from pathlib import Path
 
 import openpyxl
 
-from planner.catalog.databases import Databases
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
+from tests.workbooks import few_rows, smaller
 
 HEAD = "id,model,hardware,n_chips,batch,request_rate,prompt_len,generate_len,target_first_token_time,target_token_time"
+FEW = few_rows(("llama3-70b", "llama3-8b"), ("h100-sxm", "h200-sxm", "tpu-v6e", "h20"))
 FLEET = {
     "h100": "llama3-70b,h100-sxm,8,64,100,2000,500,1,0.04",
     "h200": "llama3-70b,h200-sxm,4,64,100,2000,500,1,0.04",
@@ -23,7 +24,7 @@ def dashboard(tmp_path: Path, **others: str) -> dict[str, list[object]]:
     scenarios, path = tmp_path / "fleet.csv", tmp_path / "fleet.xlsx"
     lines = (f"{name},{cells}" for name, cells in {**FLEET, **others}.items())
     scenarios.write_text("\n".join([HEAD, *lines]), encoding="utf-8")
-    path.write_bytes(build(plan_of((), (), ["fleet"], scenarios, (), Databases())))
+    path.write_bytes(build(smaller(plan_of((), (), ["fleet"], scenarios, (), FEW))))
     sheet = openpyxl.load_workbook(path, data_only=True)["Dashboard"]
     found = {
         str(row[2].value): [cell.value for cell in row[5:9] if cell.value is not None] for row in sheet.iter_rows()

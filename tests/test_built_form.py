@@ -16,9 +16,9 @@ from planner.xlsx.address import address
 from planner.xlsx.opc import Package
 from tests.book_problems import BOOK, text
 from tests.built_form import FORM
+from tests.seeded import Seeded, fixture_built, fixture_plan, fixture_rows
 from tests.test_cases import read
-from tests.test_lint import Seeded, fixture_built, fixture_plan, fixture_rows
-from tests.workbooks import built
+from tests.workbooks import built, small
 
 __all__ = ["fixture_built", "fixture_plan", "fixture_rows"]  # fixtures that pytest finds here
 
@@ -46,7 +46,7 @@ def many_scenarios(folder: Path) -> bytes:
         ("llama3-8b", "llama3-70b", "mixtral-8x7b"),
         ("tpu-v5e", "tpu-v5p", "tpu-v6e", "h100-sxm", "h200-sxm"),
     )
-    return built(models, chips, (), ("inference", "training"))[1]
+    return small(models, chips, (), ("inference", "training"))[1]
 
 
 def own_template(folder: Path) -> bytes:

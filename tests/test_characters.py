@@ -57,6 +57,6 @@ def test_scenarios_on_the_screen_are_utf_8_wherever_they_go(tmp_path: Path) -> N
     """What `export-inputs -o -` prints is a CSV that `build` reads, of whatever encoding the pipe is."""
     listed = "scenario,name,model,hardware\na,ärger → 2×,llama3-8b,h100-sxm\n"
     (tmp_path / "mine.csv").write_text(listed, encoding="utf-8")
-    run("utf-8", "build", "--scenarios", "mine.csv", "-o", "plan.xlsx", cwd=tmp_path)
+    run("utf-8", "build", "--scenarios", "mine.csv", "--template", "transformer", "-o", "plan.xlsx", cwd=tmp_path)
     printed = run("cp1252", "export-inputs", "plan.xlsx", "-o", "-", cwd=tmp_path)
     assert "ärger → 2×" in printed.decode("utf-8")

@@ -9,7 +9,8 @@ from typing import Any
 from click.testing import CliRunner
 
 from planner.cli import group
-from tests.test_lint import ALL, Seeded, fixture_built, fixture_plan, fixture_rows  # noqa: F401
+from tests.seeded import ALL, Seeded
+from tests.test_lint import fixture_built, fixture_plan, fixture_rows  # noqa: F401
 
 KEYS = {"kind", "severity", "rule", "sheet", "cell", "cells", "name", "scenario", "what", "remedy", "before", "after"}
 
@@ -57,7 +58,7 @@ def test_an_override_in_its_cell_is_listed_and_no_finding(plan: Seeded, tmp_path
     code, found = told(plan, tmp_path)
     (entry,) = found["overrides"]
     assert (code, found["clean"], entry["severity"], entry["name"]) == (0, True, "note", "hbm_bytes")
-    plan.type("Inference", plan.at("Inference", "decode_flops", "G"), 5)
+    plan.type("Serve", plan.at("Serve", "decode_flops", "G"), 5)
     plan.recalculated()
     code, found = told(plan, tmp_path)
     assert (code, {entry["severity"] for entry in found["overrides"]}) == (1, {"note", "override"})
@@ -108,11 +109,9 @@ def test_a_column_of_notes_is_held_to_no_limits(plan: Seeded, tmp_path: Path) ->
 def test_the_odd_formula_is_the_override(plan: Seeded, tmp_path: Path) -> None:
     """Where most scenarios were changed the row's text in names tells which formula is the row's own."""
     for column in ALL[:2]:
-        plan.formula(
-            "Inference", plan.at("Inference", "decode_flops", column), f"{plan.at('Inference', 'batch', column)}*7"
-        )
+        plan.formula("Serve", plan.at("Serve", "decode_flops", column), f"{plan.at('Serve', 'batch', column)}*7")
     plan.recalculated()
     found = told(plan, tmp_path)[1]
     assert {entry["cell"] for entry in found["overrides"]} == {
-        plan.at("Inference", "decode_flops", column) for column in ALL[:2]
+        plan.at("Serve", "decode_flops", column) for column in ALL[:2]
     }

@@ -22,7 +22,8 @@ from planner.workbook.memory import is_packed
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.opc import Package
-from tests.test_lint import Seeded, fixture_built, fixture_plan, fixture_rows  # noqa: F401
+from tests.seeded import Seeded
+from tests.test_lint import fixture_built, fixture_plan, fixture_rows  # noqa: F401
 from tests.workbooks import write_small
 from tests.xlsx_samples import package, sheet
 
@@ -96,10 +97,8 @@ def test_one_input(plan: Seeded, pair: tuple[Path, Path]) -> None:
     (change,) = found["inputs"]
     assert (change["scenario"], change["name"], change["new"]) == ("llama3_70b_on_h100_sxm", "prompt_len", 100)
     assert {one["scenario"] for one in found["headlines"]} == {"llama3_70b_on_h100_sxm"}
-    assert "time_to_first_token_expected" in {one["name"] for one in found["headlines"]}
-    assert not {"n_params_total", "weight_bytes", "decode_step_time_expected"} & {
-        one["name"] for one in found["headlines"]
-    }
+    assert "prefill_flops" in {one["name"] for one in found["headlines"]}
+    assert not {"n_params_total", "weight_bytes", "decode_step_time"} & {one["name"] for one in found["headlines"]}
     assert [key for key in ("formulas", "structure", "cells", "notes", "formats") if found[key]] == []
 
 
@@ -107,7 +106,7 @@ def test_a_stale_workbook_is_recalculated(plan: Seeded, pair: tuple[Path, Path])
     """The edited file still has the old cached values, and its headlines move all the same; it is not touched."""
     plan.type("Inputs", plan.at("Inputs", "batch", "F"), 5)
     found = told(pair, plan)
-    assert any(one["name"] == "output_tokens_per_second_expected" for one in found["headlines"])
+    assert any(one["name"] == "decode_step_time" for one in found["headlines"])
     assert pair[1].read_bytes() == plan.package.to_bytes()
 
 
@@ -125,14 +124,14 @@ def test_the_largest_comes_first(plan: Seeded, pair: tuple[Path, Path]) -> None:
 
 def test_formulas_are_told_apart(plan: Seeded, pair: tuple[Path, Path]) -> None:
     """One is overridden by a number, one edited, one emptied: each in its scenario."""
-    cells = {name: plan.at("Inference", name, "G") for name in ("decode_flops", "param_time", "kv_time")}
-    plan.type("Inference", cells["decode_flops"], 5)
-    plan.formula("Inference", cells["param_time"], "G20*2")
-    plan.type("Inference", cells["kv_time"], None)
+    cells = {name: plan.at("Serve", name, "G") for name in ("decode_flops", "param_time", "kv_time")}
+    plan.type("Serve", cells["decode_flops"], 5)
+    plan.formula("Serve", cells["param_time"], "G20*2")
+    plan.type("Serve", cells["kv_time"], None)
     found = {str(one["name"]): (one["how"], one["cell"]) for one in told(pair, plan)["formulas"]}
-    assert found == {"decode_flops": ("overridden", f"Inference!{cells['decode_flops']}"),
-                     "param_time": ("edited", f"Inference!{cells['param_time']}"),
-                     "kv_time": ("removed", f"Inference!{cells['kv_time']}")}  # fmt: skip
+    assert found == {"decode_flops": ("overridden", f"Serve!{cells['decode_flops']}"),
+                     "param_time": ("edited", f"Serve!{cells['param_time']}"),
+                     "kv_time": ("removed", f"Serve!{cells['kv_time']}")}  # fmt: skip
 
 
 def test_a_database(plan: Seeded, pair: tuple[Path, Path]) -> None:
@@ -261,19 +260,17 @@ def test_show_names_rows_and_scenarios(plan: Seeded, pair: tuple[Path, Path]) ->
     plan.package.write(pair[1])
     after = invoked("show", pair[1], "--sheet", "Inputs")[1]
     assert "  llama3_70b_on_h100_sxm: 48\n" in after
-    assert "# Inference" not in after
+    assert "# Serve" not in after
 
 
 def test_show_formulas_or_values(pair: tuple[Path, Path]) -> None:
     """Either alone; a sheet that is not there is one line."""
-    formulas, values = (
-        invoked("show", pair[0], f"--{what}", "--sheet", "Inference")[1] for what in ("formulas", "values")
-    )
+    formulas, values = (invoked("show", pair[0], f"--{what}", "--sheet", "Serve")[1] for what in ("formulas", "values"))
     assert "  =batch*forward_flops_per_token\n" in formulas
     assert "=batch*" not in values
     assert "llama3_70b_on_h100_sxm: " in values
-    code, output = invoked("show", pair[0], "--sheet", "Inferrence")
-    assert (code, "did you mean Inference?" in output) == (2, True)
+    code, output = invoked("show", pair[0], "--sheet", "Servee")
+    assert (code, "did you mean Serve?" in output) == (2, True)
 
 
 def test_show_of_a_workbook_that_is_not_ours(tmp_path: Path) -> None:
@@ -316,15 +313,14 @@ def test_reading_a_plan(plan: Seeded) -> None:
     assert read.value("hbm_bandwidth", "llama3_70b_on_tpu_v5e") == 1e12
     filled = [(row.name, key) for row in read.overrides for key, entry in row.cells.items() if not entry.is_blank]
     assert ("hbm_bandwidth", "llama3_70b_on_tpu_v5e") in filled
-    step = next(row for row in read.headlines if row.name == "decode_step_time_bound")
-    names = ("param_time", "kv_time", "matmul_time", "decode_comm_time")
-    param, kv, matmul, comm = (read.value(name, "mixtral") for name in names)
+    step = next(row for row in read.headlines if row.name == "decode_step_time")
+    names = ("param_time", "kv_time", "matmul_time")
+    param, kv, matmul = (read.value(name, "mixtral") for name in names)
     assert isinstance(param, float)
     assert isinstance(kv, float)
     assert isinstance(matmul, float)
-    assert isinstance(comm, float)
-    assert step.value("mixtral") == pytest.approx(max(kv + max(param, matmul), comm), rel=1e-12)
-    assert {stale.spot.sheet for stale in read.stale} >= {"Inference", "Dashboard"}
+    assert step.value("mixtral") == pytest.approx(kv + max(param, matmul), rel=1e-12)
+    assert {stale.spot.sheet for stale in read.stale} >= {"Serve", "Dashboard"}
     assert all(
         check.holds(key) or check.failed(key) or check.value(key) for check in read.checks for key in read.by_key
     )

@@ -12,7 +12,7 @@ from planner.xlsx.opc import Package
 from tests.edits import programs
 from tests.edits.catalogue import MOVED, TYPED, a_note
 from tests.edits.running import ALL, fixture_base, fixture_plan_before, run_by_hand, run_openpyxl  # noqa: F401 a fixture is found by its name
-from tests.test_lint import fixture_built  # noqa: F401 likewise
+from tests.seeded import fixture_built  # noqa: F401 likewise
 
 
 def test_openpyxl(base: Path, plan_before: Plan, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from planner.book.plan import Plan
 from tests.edits import programs
 from tests.edits.running import ALL, fixture_base, fixture_plan_before, run_by_hand  # noqa: F401 a fixture is found by its name
-from tests.test_lint import fixture_built  # noqa: F401 likewise
+from tests.seeded import fixture_built  # noqa: F401 likewise
 
 
 @pytest.mark.slow

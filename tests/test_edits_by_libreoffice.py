@@ -11,7 +11,7 @@ from tests.edits.catalogue import Edit, Expected
 from tests.edits.holding import invoked
 from tests.edits.programs import by_office, needs_office
 from tests.edits.running import ALL, fixture_base, fixture_plan_before, run_office  # noqa: F401 a fixture is found by its name
-from tests.test_lint import fixture_built  # noqa: F401 likewise
+from tests.seeded import fixture_built  # noqa: F401 likewise
 
 
 @pytest.mark.slow

@@ -27,6 +27,7 @@ from planner.ingest.operation_rows import Peaks, peaks_of
 from planner.profiles.profile import Device, Operation, Parts, Profile, Shape, Step
 from planner.profiles.reading import read as read_profile
 from planner.report.gather import gather
+from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from tests import sample_profile
 from tests.backfills import rows
@@ -49,6 +50,14 @@ def plan(tmp_path: Path) -> Path:
     """The plan of its run."""
     path = tmp_path / "plan.xlsx"
     write_small(path, ["llama3-8b"], ["tpu-v5p"], ["training"], n_chips=8, batch_tokens=65536, seq_len=8192)
+    return path
+
+
+@pytest.fixture
+def light(tmp_path: Path) -> Path:
+    """The smallest plan that a run may be of: a matmul on its chip."""
+    path = tmp_path / "light.xlsx"
+    write_small(path, [], ["tpu-v5p"], ["matmul"], tokens=8192, d_in=4096, d_out=14336)
     return path
 
 
@@ -278,13 +287,19 @@ def test_what_is_printed_of_the_sheet_is_what_a_page_can_hold(landed: Path) -> N
     assert chips[3].value == 8
 
 
-def test_the_sheet_survives_an_update(landed: Path) -> None:
-    """Sheets of another workload come by a merge; the sheet Profile, the run and the measured rows stay."""
-    before = lines(landed), [row.number_in("measured_time") for row in rows(landed)]
-    assert command("scenario", "add", landed, "serving", "--workload", "inference").exit_code == 0
-    assert (lines(landed), [row.number_in("measured_time") for row in rows(landed)]) == before
-    assert len(read_runs(find(Package.read(landed)))) == 1
-    assert command("check", landed).exit_code == 0
+@pytest.mark.parametrize("is_merge", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_sheet_survives_an_update(profile: Path, light: Path, is_merge: bool) -> None:
+    """All is laid out anew, or sheets of a workload come: the sheet Profile, the run and the measured rows stay."""
+    assert ingest(profile, light, "--device", "tpu-v5p").exit_code == 0
+    before = lines(light), [row.number_in("measured_time") for row in rows(light)]
+    if is_merge:
+        assert command("scenario", "add", light, "serving", "--workload", "inference").exit_code == 0
+    else:
+        updated, _ = update_file(light)
+        assert updated.is_needed
+    assert (lines(light), [row.number_in("measured_time") for row in rows(light)]) == before
+    assert len(read_runs(find(Package.read(light)))) == 1
+    assert command("check", light).exit_code == 0
 
 
 def test_a_device_goes_by_its_name_in_the_file() -> None:
@@ -444,14 +459,14 @@ def test_many_operations_are_told_by_what_they_share() -> None:
     assert len(operation_rows.rows(of(*many[:3]), Peaks(None, None))) == 3
 
 
-def test_each_scenario_has_a_sheet_of_its_own(profile: Path, plan: Path) -> None:
+def test_each_scenario_has_a_sheet_of_its_own(profile: Path, light: Path) -> None:
     """The second scenario's profile leaves the first one's; a newer one of either replaces its own."""
-    assert command("scenario", "add", plan, "again").exit_code == 0
-    assert "any of 2 scenarios" in ingest(profile, plan, "--device", "tpu-v5p").output
-    for scenario in (ID, "again", ID, "again"):
-        ingest(profile, plan, "--device", "tpu-v5p", "--scenario", scenario)
-    assert [name for name in Package.read(plan).sheets() if name.startswith("Profile")] == ["Profile", "Profile_again"]
-    assert [table.title for table in gather(plan).own] == ["Your runs", "Profile", "Profile of again"]
+    assert command("scenario", "add", light, "again").exit_code == 0
+    assert "any of 2 scenarios" in ingest(profile, light, "--device", "tpu-v5p").output
+    for scenario in ("tpu_v5p", "again", "tpu_v5p", "again"):
+        ingest(profile, light, "--device", "tpu-v5p", "--scenario", scenario)
+    assert [name for name in Package.read(light).sheets() if name.startswith("Profile")] == ["Profile", "Profile_again"]
+    assert [table.title for table in gather(light).own] == ["Your runs", "Profile", "Profile of again"]
 
 
 def test_a_kernel_whose_flops_nobody_told_has_no_roofline() -> None:

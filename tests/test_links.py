@@ -11,12 +11,14 @@ from click.testing import CliRunner
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
 
+from planner.catalog.databases import Databases
 from planner.catalog.table import TABLES
 from planner.cli import group
 from planner.compare.runs_table import TITLE
 from planner.measure.records import case_key
+from planner.update.update import update_file
 from tests.backfills import backfill, measurement
-from tests.workbooks import write_plan, write_small
+from tests.workbooks import write_small
 
 CALLED = re.compile(r"(?:override or )?(models|hardware|dtypes|\w+)\[(\w+)\](?:\.(\w+))?")
 DATABASES = {table: table.capitalize() for table in TABLES.values()}
@@ -27,7 +29,8 @@ HEADER = 5  # of a database
 def book(tmp_path_factory: pytest.TempPathFactory) -> Workbook:
     """A workbook with every kind of sheet."""
     path: Path = tmp_path_factory.mktemp("links") / "plan.xlsx"
-    write_plan(path, ["llama3-70b"], ["tpu-v5e"], n_chips=16, workload="all")
+    templates = ["transformer", "training", "inference", "collectives"]
+    write_small(path, ["llama3-70b"], ["tpu-v5e"], templates, n_chips=16, workload="all")
     return openpyxl.load_workbook(path)
 
 
@@ -82,21 +85,21 @@ def test_a_run_leads_to_the_table_that_the_first_one_brings(tmp_path: Path, is_g
     So it is where new cases came before the first run, and where they come after it: an update moves neither.
     """
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    databases = write_small(path, [], ["tpu-v5e"], ["matmul"], tokens=64, d_in=4096, d_out=4096).databases
     if is_grown:
-        grown(path, 520, 528)
+        grown(path, databases, 520, 528)
     assert not titles_of_runs(path)
-    command("record", str(path), "--scenario", "llama3_8b_on_tpu_v5e", "--time", "9ms")
+    command("record", str(path), "--scenario", "tpu_v5e", "--time", "9ms")
     assert titles_of_runs(path) == [TITLE]
-    grown(path, 536)
+    grown(path, databases, 536)
     assert titles_of_runs(path) == [TITLE]
 
 
-def grown(path: Path, *sizes: int) -> None:
+def grown(path: Path, databases: Databases, *sizes: int) -> None:
     """Measured matmuls of these sizes as new rows of Comparison, and the workbook updated."""
     done = backfill(path, *(measurement(case_key("matmul", {"tokens": 8, "d_in": 8, "d_out": each})) for each in sizes))
     assert f"{len(sizes)} appended" in done.output
-    command("update", str(path))
+    update_file(path, databases=databases)
 
 
 def command(*words: str) -> None:

@@ -2,113 +2,81 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from xml.sax.saxutils import escape
 
 import pytest
 
 from planner.book.workbook import Book
 from planner.check.findings import RULES, Fault
-from planner.check.run import check
-from planner.workbook.book import build
-from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import address
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import with_values
-from planner.xlsx.sheetxml import SheetXml
-from tests.read_once import recalculate_once
-from tests.workbooks import few_rows, smaller
+from tests.folders import shared_folder
+from tests.seeded import ALL, Seeded, rows_of, serving, three_scenarios
 
-ROOT = Path(__file__).parent.parent
-ALL = "FGH"  # the columns of the three scenarios
-
-
-class Seeded:
-    """A built workbook in which a test breaks something, cell by cell and without losing the cached values."""
-
-    def __init__(self, package: Package, rows: dict[str, dict[str, int]]) -> None:
-        self.package, self._rows = package, rows
-
-    def at(self, sheet: str, name: str, column: str = "F") -> str:
-        """The cell of a machine name in a column."""
-        return f"{column}{self._rows[sheet][name]}"
-
-    def formula(self, sheet: str, ref: str, text: str, cached: str = "0") -> None:
-        """Put a formula into a cell."""
-        self._put(sheet, ref, "", f"<f>{escape(text)}</f><v>{cached}</v>")
-
-    def formulas(self, sheet: str, name: str, text: str) -> None:
-        """Put a formula into all scenarios of a row; `{0}` is the column, `{name}` the row of another name."""
-        for column in ALL:
-            self.formula(sheet, self.at(sheet, name, column), text.format(column, **self._rows[sheet]))
-
-    def type(self, sheet: str, ref: str, value: str | float | None) -> None:
-        """Type a value into a cell, over a formula too; None empties it."""
-        if isinstance(value, str):
-            kind = "e" if value.startswith("#") else "inlineStr"
-            text = escape(value)
-            self._put(sheet, ref, f' t="{kind}"', f"<v>{text}</v>" if kind == "e" else f"<is><t>{text}</t></is>")
-        else:
-            self._put(sheet, ref, "", "" if value is None else f"<v>{value}</v>")
-
-    def edit(self, part: str, old: str, new: str) -> None:
-        """Replace a piece of a part's XML, once."""
-        xml = self.package.parts[part].decode()
-        assert old in xml
-        self.package.replace(part, xml.replace(old, new, 1).encode())
-
-    def part(self, sheet: str) -> str:
-        """The part that holds a sheet."""
-        return self.package.sheets()[sheet]
-
-    def _put(self, sheet: str, ref: str, kind: str, content: str) -> None:
-        part = self.part(sheet)
-        cell = re.compile(rf'<c r="{ref}"( s="\d+")?[^>]*?(?:/>|>.*?</c>)')
-        xml = self.package.parts[part]
-        if not cell.search(xml.decode()):
-            xml = with_values(SheetXml(xml), {ref: 0})
-        new = cell.sub(lambda match: f'<c r="{ref}"{match[1] or ""}{kind}>{content}</c>', xml.decode(), count=1)
-        self.package.replace(part, new.encode())
-
-    def found(self) -> list[Fault]:
-        """What check says of the workbook as it is."""
-        return list(check(self.package).found)
-
-    def recalculated(self) -> list[Fault]:
-        """What check says when a program has recalculated the workbook."""
-        recalculate_once(self.package)
-        return self.found()
+SERVE = """name,label,unit,kind,formula,source,note
+n_chips,Chips,chip,input,1,,
+batch,Sequences decoded together,1,input,1,,
+prompt_len,Prompt length,1,input,8192,,
+activation_dtype,Activation dtype,text,input,bf16,,
+compute_dtype,Compute dtype,text,input,bf16,,
+memory_efficiency,Achieved share of the HBM bandwidth,1,input,1,,
+hbm_bandwidth,HBM bandwidth,byte/s/chip,hardware,hbm_bandwidth,accelerators.csv,
+hbm_bytes,HBM capacity,byte/chip,hardware,hbm_bytes,accelerators.csv,
+peak_flops,Peak of the compute dtype,FLOP/s/chip,hardware,peak[compute_dtype],accelerators.csv,
+price_per_chip_hour,Price of a chip,USD/h/chip,hardware,price_per_chip_hour,accelerators.csv,
+.,Model,,include,transformer(),,
+activation_element_bytes,Bytes of an activation,byte,dtype,activation_dtype,dtypes.csv,
+total_peak,Peak of all chips,FLOP/s,calc,n_chips*peak_flops,test,
+total_bandwidth,Bandwidth of all chips,byte/s,calc,n_chips*hbm_bandwidth,test,
+step_activation_bytes,Activations entering a layer,byte,output,batch*d_model*activation_element_bytes,test,
+max_batch,Largest batch in memory,1,output,(n_chips*hbm_bytes-weight_bytes)/kv_bytes_per_sequence,test,
+critical_batch,Compute-bound from here,1,calc,peak_flops/hbm_bandwidth*weight_element_bytes/flop_per_mac,test,
+param_time,Time to read the weights,s,calc,weight_bytes/total_bandwidth,test,
+kv_time,Time to read the cache,s,calc,batch*kv_bytes_per_sequence/total_bandwidth,test,
+decode_flops,Matmul work of a decode step,FLOP,calc,batch*forward_flops_per_token,test,
+matmul_time,Time of the matmuls,s,calc,decode_flops/total_peak,test,
+decode_step_time,Decode step,s,output,"kv_time+MAX(matmul_time,param_time)",test,
+decode_step_time_calibrated,Decode step with efficiencies,s,calc,decode_step_time/memory_efficiency,test,
+decode_attention_flops,Attention work of a decode step,FLOP,calc,batch*absorbed_attention_flops_per_token,test,
+prefill_flops,Work of a prefill,FLOP,output,prompt_len*forward_flops_per_token,test,
+memory_bytes_per_chip,Memory in use,byte/chip,calc,(weight_bytes+batch*kv_bytes_per_sequence)/n_chips,test,
+step_cost_per_hour,Price of all chips,USD/h,calc,n_chips*price_per_chip_hour,test,
+check_cost,It has a price,1,check,"IF(step_cost_per_hour>0,1,0)",test,
+check_max_batch,A batch fits,1,check,"IF(max_batch>0,1,0)",test,
+check_fits_memory,Weights and caches fit,1,check,"IF(memory_bytes_per_chip<=hbm_bytes,1,0)",test,
+"""  # a few rows of serving, under their names
 
 
 @cache
-def small_workbook() -> bytes:
-    """The file of a small workbook: one template, three scenarios, short databases, one sweep, and a few cases."""
-    models, chips = ("llama3-70b", "mixtral-8x7b"), ("tpu-v5e", "h100-sxm")
-    plan = plan_of(models[:1], chips, ["inference"], None, ["n_chips=16"], few_rows(models, chips))
-    third = replace(plan.scenarios[0], id="mixtral", model=models[1], values={"n_chips": 16.0})
-    return build(smaller(replace(plan, scenarios=[*plan.scenarios, third])))
+def serve() -> bytes:
+    """The workbook of that template, in which most faults are seeded."""
+    path = shared_folder() / "serve.csv"
+    path.write_text(SERVE, encoding="utf-8")
+    return three_scenarios(str(path))
 
 
 @pytest.fixture(name="built", scope="session")
 def fixture_built() -> bytes:
-    """That file, which is built once for all files of tests that have this fixture."""
-    return small_workbook()
+    """That workbook, for all files of tests that have this fixture."""
+    return serve()
 
 
 @pytest.fixture(name="rows", scope="session")
 def fixture_rows(built: bytes) -> dict[str, dict[str, int]]:
-    """The row of each machine name on each sheet of line items."""
-    tables = Book(Package.from_bytes(built, "plan.xlsx")).tables
-    return {table.sheet.name: {name: line.row for name, line in table.by_name.items()} for table in tables}
+    """The row of each machine name on each of its sheets of line items."""
+    return rows_of(built)
 
 
 @pytest.fixture(name="plan")
 def fixture_plan(built: bytes, rows: dict[str, dict[str, int]]) -> Seeded:
-    """A built workbook of one's own to break."""
+    """One's own of it to break."""
     return Seeded(Package.from_bytes(built, "plan.xlsx"), rows)
+
+
+@pytest.fixture(name="whole")
+def fixture_whole() -> Seeded:
+    """A workbook of serving, with all its sheets, to break."""
+    return Seeded(Package.from_bytes(serving(), "plan.xlsx"), rows_of(serving()))
 
 
 def rules(findings: list[Fault], severity: str = "fault") -> set[int]:
@@ -121,18 +89,18 @@ def places(findings: list[Fault]) -> set[str]:
     return {finding.place for finding in findings if finding.severity != "note"}
 
 
-def test_a_built_workbook_is_clean(plan: Seeded) -> None:
+def test_a_built_workbook_is_clean(plan: Seeded, whole: Seeded) -> None:
     """A freshly built workbook has no finding, no override and no note, by any of the rules."""
-    assert plan.found() == []
+    assert plan.found() == whole.found() == []
     assert set(RULES) >= {6, 9, 10, 12, 14, 15, 17, 18, 19, 20, 21, 22, 23, 24, 27}
 
 
 def test_a_header_that_is_gone(plan: Seeded) -> None:
     """A calculation sheet whose titles were changed is missed, and not passed over."""
-    plan.type("Inference", "D3", "Formulas")
+    plan.type("Serve", "D3", "Formulas")
     found = plan.found()
     assert 6 in rules(found) <= {6, 21}  # Operations reads names of the sheet
-    assert "Inference!A3" in places(found)
+    assert "Serve!A3" in places(found)
 
 
 def test_a_scenario_that_a_sheet_lacks(plan: Seeded) -> None:
@@ -147,28 +115,28 @@ def test_a_scenario_that_a_sheet_lacks(plan: Seeded) -> None:
 def test_a_header_of_another_column(plan: Seeded) -> None:
     """Scenarios that don't keep their columns."""
     for column, next_column in zip(ALL, "GHI", strict=True):
-        plan.formula("Inference", f"{column}5", f'IF(Inputs!{next_column}5="","",Inputs!{next_column}5)')
+        plan.formula("Serve", f"{column}5", f'IF(Inputs!{next_column}5="","",Inputs!{next_column}5)')
     assert rules(plan.recalculated()) == {6}
 
 
 @pytest.mark.parametrize("label", [None, "Weights"])
 def test_labels(plan: Seeded, label: str | None) -> None:
     """A label that is missing, or that is another row's."""
-    ref = plan.at("Inference", "n_layers", "A")
-    plan.type("Inference", ref, label)
+    ref = plan.at("Serve", "n_layers", "A")
+    plan.type("Serve", ref, label)
     found = plan.found()
     assert rules(found) == {9}
-    assert f"Inference!{ref}" in places(found) or label is not None
+    assert f"Serve!{ref}" in places(found) or label is not None
 
 
 def test_units_of_rows(plan: Seeded) -> None:
     """A row's unit that is missing, or that is none of the closed list."""
     wrong = {"weight_bytes": "GB", "total_peak": "FLOPs/s", "decode_flops": None}
     for name, unit in wrong.items():
-        plan.type("Inference", plan.at("Inference", name, "B"), unit)
+        plan.type("Serve", plan.at("Serve", name, "B"), unit)
     found = plan.found()
     assert rules(found) == {10}
-    assert places(found) == {f"Inference!{plan.at('Inference', name, 'B')}" for name in wrong}
+    assert places(found) == {f"Serve!{plan.at('Serve', name, 'B')}" for name in wrong}
 
 
 def test_units_of_columns(plan: Seeded) -> None:
@@ -181,32 +149,32 @@ def test_a_formula_that_is_not_its_rows(plan: Seeded) -> None:
     """One scenario's formula edited: the odd one out is named, the first column too."""
     for column in "GF":
         seeded = Seeded(Package.from_bytes(plan.package.to_bytes(), "plan.xlsx"), plan._rows)
-        ref = seeded.at("Inference", "decode_flops", column)
-        seeded.formula("Inference", ref, f"{seeded.at('Inference', 'batch', column)}*7")
+        ref = seeded.at("Serve", "decode_flops", column)
+        seeded.formula("Serve", ref, f"{seeded.at('Serve', 'batch', column)}*7")
         found = seeded.recalculated()
         assert (rules(found) - {32}, rules(found, "override")) == (set(), {12})
-        assert f"Inference!{ref}" in places(found)
+        assert f"Serve!{ref}" in places(found)
 
 
 def test_a_blank_that_is_its_rows_formula(plan: Seeded) -> None:
     """A formula deleted in one scenario."""
-    ref = plan.at("Inference", "step_activation_bytes", "H")
-    plan.type("Inference", ref, None)
+    ref = plan.at("Serve", "step_activation_bytes", "H")
+    plan.type("Serve", ref, None)
     found = plan.recalculated()
     assert rules(found) == {12}
-    assert places(found) == {f"Inference!{ref}"}
+    assert places(found) == {f"Serve!{ref}"}
 
 
-def test_a_formula_that_is_not_its_columns(plan: Seeded) -> None:
+def test_a_formula_that_is_not_its_columns(whole: Seeded) -> None:
     """One case's formula edited, on Comparison and on Operations."""
-    cases = {table.sheet.name: table for table in Book(plan.package).cases if len(table.rows) > 5}
+    cases = {table.sheet.name: table for table in Book(whole.package).cases if len(table.rows) > 5}
     for sheet, title in (("Comparison", "flops"), ("Operations", "flops")):
         table = cases[sheet]
         column = next(column for column, name in table.columns.items() if name == title)
         row = table.groups[0][2]
         ref = address(row, column)
-        plan.formula(sheet, ref, f"{table.sheet.patterns[row, column].at(row, column)}*1")
-        found = plan.recalculated()
+        whole.formula(sheet, ref, f"{table.sheet.patterns[row, column].at(row, column)}*1")
+        found = whole.recalculated()
         assert (rules(found), rules(found, "override")) == (set(), {12})
         assert f"{sheet}!{ref}" in places(found)
 
@@ -223,21 +191,21 @@ def test_a_formula_among_the_inputs(plan: Seeded) -> None:
 @pytest.mark.parametrize("columns", ["G", ALL])
 def test_an_override_is_told_from_a_fault(plan: Seeded, columns: str) -> None:
     """A number typed over a formula is listed apart, in one scenario or in all."""
-    refs = [plan.at("Inference", "decode_flops", column) for column in columns]
+    refs = [plan.at("Serve", "decode_flops", column) for column in columns]
     for ref in refs:
-        plan.type("Inference", ref, 1e12)
+        plan.type("Serve", ref, 1e12)
     found = plan.recalculated()
     assert (rules(found), rules(found, "override")) == (set(), {14})
-    assert places(found) == {f"Inference!{ref}" for ref in refs}
+    assert places(found) == {f"Serve!{ref}" for ref in refs}
 
 
 @pytest.mark.parametrize("sheet", ["Comparison", "Operations", "Roofline"])
-def test_an_override_in_a_table_of_cases(plan: Seeded, sheet: str) -> None:
+def test_an_override_in_a_table_of_cases(whole: Seeded, sheet: str) -> None:
     """A number typed over a case's formula."""
-    table = next(table for table in Book(plan.package).cases if table.sheet.name == sheet and len(table.rows) > 5)
+    table = next(table for table in Book(whole.package).cases if table.sheet.name == sheet and len(table.rows) > 5)
     row, column = table.groups[0][1], 5
     ref = table.sheet.cells[row, column].ref
-    plan.type(sheet, ref, 3)
-    found = plan.recalculated()
+    whole.type(sheet, ref, 3)
+    found = whole.recalculated()
     assert (rules(found), rules(found, "override")) == (set(), {14})
     assert places(found) == {f"{sheet}!{ref}"}

@@ -25,7 +25,8 @@ from planner.xlsx.moves import Moves, SheetMoves
 from planner.xlsx.opc import Package
 from planner.xlsx.pattern import pattern
 from tests.libreoffice import needs_libreoffice
-from tests.test_lint import ALL, Seeded, fixture_built, fixture_plan, fixture_rows, places  # noqa: F401
+from tests.seeded import ALL, Seeded, serving
+from tests.test_lint import fixture_built, fixture_plan, fixture_rows, places  # noqa: F401
 from tests.workbooks import copy_scenario_of, write_plan
 
 
@@ -58,10 +59,10 @@ def test_patterns(formula: str, relative: str) -> None:
     assert found.is_broken == ("#REF!" in formula)
 
 
-def test_what_an_analyst_adds_is_no_breach(built: bytes, tmp_path: Path) -> None:
+def test_what_an_analyst_adds_is_no_breach(tmp_path: Path) -> None:
     """Sheets, a scenario, rows, columns, names, notes, a chart, a copied sheet: none is a finding or an override."""
     path = tmp_path / "plan.xlsx"
-    path.write_bytes(built)
+    path.write_bytes(serving())
     book = openpyxl.load_workbook(path)
     copy_scenario_of(book, 8, 9, {"scenario_id": "mine", "hardware_id": "h100-sxm", "n_chips": 4})
     own, sheet = book.create_sheet("My sheet", 2), book["Inference"]
@@ -91,7 +92,7 @@ def test_what_an_analyst_adds_is_no_breach(built: bytes, tmp_path: Path) -> None
 def test_a_sheet_may_be_renamed(built: bytes, tmp_path: Path, name: str) -> None:
     """A name with a blank or a quote that an analyst gave is no breach; that of Inputs is noted."""
     package = Package.from_bytes(built, "plan.xlsx")
-    sheet = "Inputs" if name == "My inputs" else "Inference"
+    sheet = "Inputs" if name == "My inputs" else "Serve"
     quoted = name.replace("'", "''")
     moves = Moves({each: SheetMoves(name if each == sheet else each) for each in package.sheets()})
     for each, part in package.sheets().items():
@@ -147,8 +148,8 @@ def test_a_blank_input_is_noted(plan: Seeded) -> None:
 
 def test_shared_formulas(plan: Seeded) -> None:
     """A row that Excel has saved as one shared formula is the same row; one of another master is not."""
-    part = plan.part("Inference")
-    cells = {column: plan.at("Inference", "decode_flops", column) for column in ALL}
+    part = plan.part("Serve")
+    cells = {column: plan.at("Serve", "decode_flops", column) for column in ALL}
     span = f"{cells['F']}:{cells['H']}"
     for column, ref in cells.items():
         old = plan.package.parts[part].decode().split(f'r="{ref}"')[1].split("<f>")[1].split("</f>")[0]
@@ -158,7 +159,7 @@ def test_shared_formulas(plan: Seeded) -> None:
         plan.package.replace(part, (head + f'r="{ref}"' + tail.replace(f"<f>{old}</f>", shared, 1)).encode())
     assert plan.found() == []
     plan.edit(part, '<f t="shared" si="3"/>', "<f>1*1</f>")
-    assert f"Inference!{cells['G']}" in places(plan.found())
+    assert f"Serve!{cells['G']}" in places(plan.found())
 
 
 @pytest.mark.slow
@@ -184,8 +185,8 @@ def test_the_command_groups_by_rule(plan: Seeded, tmp_path: Path) -> None:
     path = tmp_path / "plan.xlsx"
     plan.package.write(path)
     assert command(path)[0] == 0
-    plan.type("Inference", plan.at("Inference", "decode_flops", "G"), 5)
-    plan.type("Inference", plan.at("Inference", "n_layers", "A"), None)
+    plan.type("Serve", plan.at("Serve", "decode_flops", "G"), 5)
+    plan.type("Serve", plan.at("Serve", "n_layers", "A"), None)
     recalculate(plan.package)
     plan.package.write(path)
     code, output = command(path)
@@ -197,8 +198,8 @@ def test_the_command_groups_by_rule(plan: Seeded, tmp_path: Path) -> None:
 
 def test_the_command_writes_json(plan: Seeded, tmp_path: Path) -> None:
     """One object: the file, findings, overrides, and the rules that were checked."""
-    path, ref = tmp_path / "plan.xlsx", plan.at("Inference", "decode_flops", "G")
-    plan.type("Inference", ref, 5)
+    path, ref = tmp_path / "plan.xlsx", plan.at("Serve", "decode_flops", "G")
+    plan.type("Serve", ref, 5)
     recalculate(plan.package)
     plan.package.write(path)
     code, output = command(path, "--json")
@@ -208,7 +209,7 @@ def test_the_command_writes_json(plan: Seeded, tmp_path: Path) -> None:
     (override,) = told["overrides"]
     assert (override["rule"], override["sheet"], override["cell"], override["severity"]) == (
         14,
-        "Inference",
+        "Serve",
         ref,
         "override",
     )
@@ -217,8 +218,8 @@ def test_the_command_writes_json(plan: Seeded, tmp_path: Path) -> None:
 
 def test_a_long_list_is_cut(plan: Seeded, tmp_path: Path) -> None:
     """Of many findings of one rule the first are shown, and the rest are counted."""
-    for name in list(plan._rows["Inference"])[:30]:
-        plan.type("Inference", plan.at("Inference", name, "A"), None)
+    for name in list(plan._rows["Serve"])[:30]:
+        plan.type("Serve", plan.at("Serve", name, "A"), None)
     plan.package.write(tmp_path / "plan.xlsx")
     output = command(tmp_path / "plan.xlsx")[1]
     assert "and 10 more; --json lists them all" in output
@@ -242,15 +243,16 @@ def test_formulas_without_values_are_one_line(plan: Seeded, tmp_path: Path) -> N
 
 def test_values_over_many_formulas_are_one_line(plan: Seeded, tmp_path: Path) -> None:
     """A dozen overrides are told with their values; of more the first cells are named and the others counted."""
-    names = sorted(plan._rows["Inference"], key=plan._rows["Inference"].__getitem__)[10:23]
+    calculated = (name for name in plan._rows["Serve"] if name.startswith("n_params_"))
+    names = sorted(calculated, key=plan._rows["Serve"].__getitem__)[1:14]
     for count, lines in ((12, 12), (13, 1)):
         for name in names[:count]:
-            plan.type("Inference", plan.at("Inference", name, "G"), 5)
+            plan.type("Serve", plan.at("Serve", name, "G"), 5)
         plan.package.write(tmp_path / "plan.xlsx")
         told = command(tmp_path / "plan.xlsx")[1].partition("Overrides: values")[2].partition("\n\n")[0]
         assert told.count(" typed over ") == lines
-    first, second, third = (plan.at("Inference", name, "G") for name in names[:3])
-    assert f"Inference!{first}, {second}, {third} and 10 more: a value is typed over the row's formula; " in told
+    first, second, third = (plan.at("Serve", name, "G") for name in names[:3])
+    assert f"Serve!{first}, {second}, {third} and 10 more: a value is typed over the row's formula; " in told
 
 
 def test_what_cannot_be_checked_is_one_line(tmp_path: Path) -> None:
@@ -268,7 +270,7 @@ def test_what_cannot_be_checked_is_one_line(tmp_path: Path) -> None:
 def test_any_terminal_can_show_the_findings(plan: Seeded, tmp_path: Path) -> None:
     """Texts of the workbook that a Windows console has no letters for."""
     path = tmp_path / "plan.xlsx"
-    plan.type("Inference", plan.at("Inference", "decode_flops", "B"), "秒 → \u0394")
+    plan.type("Serve", plan.at("Serve", "decode_flops", "B"), "秒 → \u0394")
     plan.package.write(path)
     for option in ([], ["--json"]):
         done = subprocess.run(

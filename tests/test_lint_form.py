@@ -8,9 +8,10 @@ import pytest
 
 from planner.check.findings import RULES
 from tests.built_form import FORM
-from tests.test_lint import Seeded, fixture_built, fixture_plan, fixture_rows, places, rules
+from tests.seeded import Seeded
+from tests.test_lint import fixture_built, fixture_plan, fixture_rows, fixture_whole, places, rules
 
-__all__ = ["fixture_built", "fixture_plan", "fixture_rows"]  # fixtures that pytest finds here
+__all__ = ["fixture_built", "fixture_plan", "fixture_rows", "fixture_whole"]  # fixtures that pytest finds here
 
 
 def change(plan: Seeded, part: str, pattern: str, new: str) -> None:
@@ -41,26 +42,26 @@ def test_sheets_in_another_order(plan: Seeded) -> None:
 def test_a_hidden_sheet_and_a_hidden_row(plan: Seeded) -> None:
     """Rule 4: a hidden sheet, and a hidden row; a collapsed group is fine."""
     change(plan, plan.package.workbook_part(), r'(<sheet [^>]*name="Models"[^>]*?)state="visible"', r'\1state="hidden"')
-    row = plan.at("Inference", "kv_time", "")
-    change(plan, plan.part("Inference"), rf'<row r="{row}"', f'<row hidden="1" r="{row}"')
-    grouped = plan.at("Inference", "decode_step_time", "")
-    change(plan, plan.part("Inference"), rf'<row r="{grouped}"', f'<row hidden="1" outlineLevel="1" r="{grouped}"')
+    row = plan.at("Serve", "kv_time", "")
+    change(plan, plan.part("Serve"), rf'<row r="{row}"', f'<row hidden="1" r="{row}"')
+    grouped = plan.at("Serve", "decode_step_time", "")
+    change(plan, plan.part("Serve"), rf'<row r="{grouped}"', f'<row hidden="1" outlineLevel="1" r="{grouped}"')
     found = plan.found()
     assert rules(found) == {4}
-    assert places(found) == {"Models", f"Inference!A{row}"}
+    assert places(found) == {"Models", f"Serve!A{row}"}
 
 
 def test_merged_cells(plan: Seeded) -> None:
     """Rule 8: two cells of a table merged into one."""
     change(
         plan,
-        plan.part("Inference"),
+        plan.part("Serve"),
         "</sheetData>",
         '</sheetData><mergeCells count="1"><mergeCell ref="A12:B12"/></mergeCells>',
     )
     found = plan.found()
     assert rules(found) == {8}
-    assert places(found) == {"Inference!A12"}
+    assert places(found) == {"Serve!A12"}
 
 
 def test_a_constant_without_a_source(plan: Seeded) -> None:
@@ -105,15 +106,15 @@ def test_a_part_of_another_content_type(plan: Seeded, kind: str) -> None:
     assert "not application/vnd.openxmlformats-officedocument." in found.what
 
 
-def test_a_relationship_to_nowhere(plan: Seeded) -> None:
+def test_a_relationship_to_nowhere(whole: Seeded) -> None:
     """Rule 33: a sheet whose drawing is gone; a shape's link to a cell is no part."""
-    owner = plan.part("Dashboard")
-    (drawing,) = (link.target for link in plan.package.relationships(owner) if link.kind == "drawing")
+    owner = whole.part("Dashboard")
+    (drawing,) = (link.target for link in whole.package.relationships(owner) if link.kind == "drawing")
     kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/hyperlink"
     rels = owner.replace("worksheets/", "worksheets/_rels/") + ".rels"
-    change(plan, rels, "</Relationships>", f'<Relationship Id="x" Type="{kind}" Target="#Inputs!A1"/></Relationships>')
-    assert plan.found() == []
-    plan.package.remove(drawing)
-    found = plan.found()
+    change(whole, rels, "</Relationships>", f'<Relationship Id="x" Type="{kind}" Target="#Inputs!A1"/></Relationships>')
+    assert whole.found() == []
+    whole.package.remove(drawing)
+    found = whole.found()
     assert rules(found) == {33}
     assert f"{owner} has a relationship (drawing) to {drawing}, which is missing" in [each.what for each in found]

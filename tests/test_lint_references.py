@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from tests.test_lint import Seeded, fixture_built, fixture_plan, fixture_rows, places, rules  # noqa: F401
+from tests.seeded import Seeded
+from tests.test_lint import fixture_built, fixture_plan, fixture_rows, fixture_whole, places, rules  # noqa: F401
 
 RELATIONSHIPS = "xl/_rels/workbook.xml.rels"
 
 
 def test_a_reference_that_points_down(plan: Seeded) -> None:
     """A row that reads one below it."""
-    plan.formulas("Inference", "decode_attention_flops", "{0}{batch}*{0}{prefill_flops}")
-    plan.type("Inference", plan.at("Inference", "decode_attention_flops", "D"), "batch*prefill_flops")
+    plan.formulas("Serve", "decode_attention_flops", "{0}{batch}*{0}{prefill_flops}")
+    plan.type("Serve", plan.at("Serve", "decode_attention_flops", "D"), "batch*prefill_flops")
     found = plan.recalculated()
     assert rules(found) == {15}
-    assert places(found) == {f"Inference!{plan.at('Inference', 'decode_attention_flops')}"}
+    assert places(found) == {f"Serve!{plan.at('Serve', 'decode_attention_flops')}"}
 
 
-def test_a_reference_to_a_later_sheet(plan: Seeded) -> None:
+def test_a_reference_to_a_later_sheet(whole: Seeded) -> None:
     """A case that reads Checks."""
-    plan.formula("Roofline", "B9", "Checks!F10")
-    assert rules(plan.recalculated()) == {15}
+    whole.formula("Roofline", "B9", "Checks!F10")
+    assert rules(whole.recalculated()) == {15}
 
 
 def test_a_circle(plan: Seeded) -> None:
@@ -39,12 +40,12 @@ def test_a_broken_reference(plan: Seeded) -> None:
     assert places(found) == {"Log!A30"}
 
 
-def test_functions(plan: Seeded) -> None:
+def test_functions(whole: Seeded) -> None:
     """A function that is volatile, new, or not on the list, where planner writes formulas."""
     calls = ("TODAY()", "AVERAGE(I9)", "_xlfn.XLOOKUP(I9,I9,I9)")
     for row, call in enumerate(calls, start=30):
-        plan.formula("Roofline", f"B{row}", call)
-    found = plan.recalculated()
+        whole.formula("Roofline", f"B{row}", call)
+    found = whole.recalculated()
     assert rules(found) == {17}
     assert places(found) == {"Roofline!B30", "Roofline!B31", "Roofline!B32"}
 
@@ -78,12 +79,12 @@ def test_defined_names(plan: Seeded) -> None:
     assert len(faults) == len(wrong) - 1  # of the two that are one name the second is reported
 
 
-def test_a_name_in_a_formula(plan: Seeded) -> None:
+def test_a_name_in_a_formula(whole: Seeded) -> None:
     """A formula of planner's that reads a defined name."""
     names = '<definedNames><definedName name="my_rate">Inputs!$F$14</definedName>'
-    plan.edit(plan.package.workbook_part(), "<definedNames>", names)
-    plan.formula("Roofline", "B30", "my_rate*1")
-    assert rules(plan.recalculated()) == {19}
+    whole.edit(whole.package.workbook_part(), "<definedNames>", names)
+    whole.formula("Roofline", "B30", "my_rate*1")
+    assert rules(whole.recalculated()) == {19}
 
 
 def test_a_dead_input(plan: Seeded) -> None:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from tests.test_lint import ALL, Seeded, fixture_built, fixture_plan, fixture_rows, places, rules  # noqa: F401
+from tests.seeded import ALL, Seeded
+from tests.test_lint import fixture_built, fixture_plan, fixture_rows, fixture_whole, places, rules  # noqa: F401
 
 SLOW = pytest.mark.slow
 
 
 def test_names_that_say_something_else(plan: Seeded) -> None:
     """A formula in names edited, its cells not."""
-    plan.type("Inference", plan.at("Inference", "decode_flops", "D"), "batch*prefill_flops/prompt_len")
+    plan.type("Serve", plan.at("Serve", "decode_flops", "D"), "batch*prefill_flops/prompt_len")
     found = plan.found()
     assert rules(found) == {21}
-    assert places(found) == {f"Inference!{plan.at('Inference', 'decode_flops')}"}
+    assert places(found) == {f"Serve!{plan.at('Serve', 'decode_flops')}"}
 
 
 def test_cells_that_say_something_else(plan: Seeded) -> None:
     """All scenarios' formulas edited alike, the names not."""
-    plan.formulas("Inference", "decode_flops", "{0}{batch}*{0}{flop_per_mac}")
+    plan.formulas("Serve", "decode_flops", "{0}{batch}*{0}{flop_per_mac}")
     found = plan.recalculated()
     assert rules(found) == {21}
     assert "batch*forward_flops_per_token" in found[0].what
@@ -40,38 +41,38 @@ def test_each_form_of_names(plan: Seeded) -> None:
         "prefill_flops": "prompt_len**",
     }
     for name, names in wrong.items():
-        plan.type("Inference", plan.at("Inference", name, "D"), names)
+        plan.type("Serve", plan.at("Serve", name, "D"), names)
     found = [finding for finding in plan.found() if finding.rule != 24]  # a check reads names that are none any more
     assert rules(found) == {21}
-    assert places(found) == {f"Inference!{plan.at('Inference', name)}" for name in wrong}
+    assert places(found) == {f"Serve!{plan.at('Serve', name)}" for name in wrong}
 
 
-def test_names_of_the_chosen_step(plan: Seeded) -> None:
+def test_names_of_the_chosen_step(whole: Seeded) -> None:
     """On Operations a name of another sheet is looked up in the chosen scenario's column."""
     for name, names in (("step_tokens", "step_sequences*step_kv_len"), ("gate_matrices", "n_layers-1")):
-        plan.type("Operations", plan.at("Operations", name, "E"), names)
-    found = plan.found()
+        whole.type("Operations", whole.at("Operations", name, "E"), names)
+    found = whole.found()
     assert rules(found) == {21}
     assert len(places(found)) == 2
 
 
 @pytest.mark.parametrize(
-    ("sheet", "name"), [("Dashboard", "max_batch"), pytest.param("Checks", "inference.check_cost", marks=SLOW)]
+    ("sheet", "name"), [("Dashboard", "max_batch"), pytest.param("Checks", "serve.check_cost", marks=SLOW)]
 )
 def test_a_link_to_another_row(plan: Seeded, sheet: str, name: str) -> None:
     """A headline and a check that are named for one row and read the next."""
-    row = plan._rows["Inference"][name.rpartition(".")[2]]
+    row = plan._rows["Serve"][name.rpartition(".")[2]]
     for column in ALL:
-        plan.formula(sheet, plan.at(sheet, name, column), f"Inference!{column}{row + 1}")
+        plan.formula(sheet, plan.at(sheet, name, column), f"Serve!{column}{row + 1}")
     assert 21 in rules(plan.recalculated()) <= {21, 24}  # another headline may be without a check
 
 
 def test_a_missing_cached_value(plan: Seeded) -> None:
     """A formula as a program writes it that does not calculate."""
-    plan.formula("Inference", plan.at("Inference", "decode_flops"), "F15*F105", cached="")
-    names = plan.at("Inference", "decode_flops")
+    plan.formula("Serve", plan.at("Serve", "decode_flops"), "F15*F105", cached="")
+    names = plan.at("Serve", "decode_flops")
     found = [finding for finding in plan.found() if finding.rule == 22]
-    assert places(found) == {f"Inference!{names}"}
+    assert places(found) == {f"Serve!{names}"}
 
 
 def test_an_error_is_traced_to_its_cause(plan: Seeded) -> None:
@@ -79,9 +80,9 @@ def test_an_error_is_traced_to_its_cause(plan: Seeded) -> None:
     plan.type("Inputs", plan.at("Inputs", "memory_efficiency", "G"), 0)
     found = plan.recalculated()
     assert rules(found) == {22, 27}  # 0 is out of range too
-    cause, typed = plan.at("Inference", "decode_step_time_calibrated", "G"), plan.at("Inputs", "memory_efficiency", "G")
+    cause, typed = plan.at("Serve", "decode_step_time_calibrated", "G"), plan.at("Inputs", "memory_efficiency", "G")
     again = {place for place in places(found) if place.startswith("Constraints!")}  # its parts divide by it too
-    assert places(found) - again == {f"Inference!{cause}", f"Inputs!{typed}"}
+    assert places(found) - again == {f"Serve!{cause}", f"Inputs!{typed}"}
 
 
 def test_an_unknown_id_is_no_missing_number(plan: Seeded) -> None:
@@ -89,7 +90,7 @@ def test_an_unknown_id_is_no_missing_number(plan: Seeded) -> None:
     plan.type("Inputs", plan.at("Inputs", "model_id", "H"), "no-such-model")
     found = plan.recalculated()
     assert rules(found) == {22, 27}
-    assert f"Inference!{plan.at('Inference', 'model_row', 'H')}" in places(found)
+    assert f"Serve!{plan.at('Serve', 'model_row', 'H')}" in places(found)
 
 
 def test_a_missing_number_is_no_fault(plan: Seeded) -> None:
@@ -104,19 +105,19 @@ def test_a_missing_number_is_no_fault(plan: Seeded) -> None:
 @pytest.mark.parametrize("wrong", ["1", pytest.param("139003428864.5", marks=SLOW), "139003428865"])
 def test_a_stale_value(plan: Seeded, wrong: str) -> None:
     """A cached value that its formula does not give, be it by little."""
-    ref, part = plan.at("Inference", "forward_flops_per_token"), plan.part("Inference")
+    ref, part = plan.at("Serve", "forward_flops_per_token"), plan.part("Serve")
     cell = plan.package.parts[part].decode().split(f'r="{ref}"')[1].split("</c>")[0]
     plan.edit(part, cell, cell.replace("<v>139003428864</v>", f"<v>{wrong}</v>"))
     found = plan.found()
     assert rules(found) == {23}
-    assert f"Inference!{ref}" in places(found)
+    assert f"Serve!{ref}" in places(found)
 
 
 def test_any_error_equals_any_other(plan: Seeded) -> None:
     """A saved #VALUE! where the recalculation gives #N/A is no stale value."""
     plan.type("Inputs", plan.at("Inputs", "batch"), "#N/A")
     plan.recalculated()
-    ref, part = plan.at("Inference", "decode_flops"), plan.part("Inference")
+    ref, part = plan.at("Serve", "decode_flops"), plan.part("Serve")
     cell = plan.package.parts[part].decode().split(f'r="{ref}"')[1].split("</c>")[0]
     plan.edit(part, cell, cell.replace("#N/A", "#VALUE!"))
     assert rules(plan.found()) == set()
@@ -127,9 +128,9 @@ def test_stale_values_are_told_from_the_start(plan: Seeded) -> None:
     plan.type("Inputs", plan.at("Inputs", "batch", "G"), 64)
     found = plan.found()
     assert rules(found) == {23}
-    assert places(found) == {f"Inference!{plan.at('Inference', 'batch', 'G')}"}
+    assert places(found) == {f"Serve!{plan.at('Serve', 'batch', 'G')}"}
     (note,) = [finding for finding in found if finding.severity == "note"]
-    assert "Inference" in note.what
+    assert "Serve" in note.what
 
 
 def test_what_the_engine_cannot_compute_is_counted(plan: Seeded) -> None:
@@ -150,8 +151,8 @@ def test_clocks_may_move(plan: Seeded) -> None:
 
 def test_a_headline_without_a_check(plan: Seeded) -> None:
     """A headline whose check reads something else."""
-    plan.formulas("Inference", "check_max_batch", "IF({0}{batch}>0,1,0)")
-    for sheet, name in (("Inference", "check_max_batch"), ("Checks", "inference.check_max_batch")):
+    plan.formulas("Serve", "check_max_batch", "IF({0}{batch}>0,1,0)")
+    for sheet, name in (("Serve", "check_max_batch"), ("Checks", "serve.check_max_batch")):
         plan.type(sheet, plan.at(sheet, name, "D"), "IF(batch>0,1,0)")
     found = plan.recalculated()
     assert rules(found) == {24}
@@ -160,7 +161,7 @@ def test_a_headline_without_a_check(plan: Seeded) -> None:
 
 @pytest.mark.parametrize(
     ("sheet", "ref"),
-    [("Inference", "C1"), *(pytest.param(sheet, "C1", marks=SLOW) for sheet in ("Comparison", "Hardware"))],
+    [("Serve", "C1"), *(pytest.param(sheet, "C1", marks=SLOW) for sheet in ("Comparison", "Hardware"))],
 )
 def test_a_header_without_the_master_check(plan: Seeded, sheet: str, ref: str) -> None:
     """A sheet that no longer says how many checks fail."""
@@ -223,13 +224,13 @@ def test_an_input_without_a_validation(plan: Seeded) -> None:
 
 def test_a_scenario_without_a_number(plan: Seeded) -> None:
     """A scenario all of whose headlines are N/A is a fault at the cell where that begins; one with a number isn't."""
-    for column, names in (("G", ("n_layers", "peak_flops")), ("H", ("hbm_bandwidth",))):
+    for column, names in (("G", ("n_layers", "d_model")), ("H", ("hbm_bandwidth",))):
         for name in names:
             plan.type("Inputs", plan.at("Inputs", name, column), "#N/A")
     (found,) = [finding for finding in plan.recalculated() if finding.kind == "missing_number"]
     assert (found.rule, found.severity, found.scenario) == (32, "fault", "llama3_70b_on_h100_sxm")
     assert found.place == f"Inputs!{plan.at('Inputs', found.name, 'G')}"
-    assert found.name in ("n_layers", "peak_flops")
+    assert found.name in ("n_layers", "d_model")
 
 
 def test_an_implausible_number_is_noted(plan: Seeded) -> None:

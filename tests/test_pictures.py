@@ -13,7 +13,7 @@ from planner.workbook.book import build
 from planner.workbook.page import PER_WIDTH, lines_of
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
-from tests.workbooks import write_small
+from tests.workbooks import few_rows, write_small
 
 SERIES = re.compile(rb"<(?:\w+:)?f>'?(\w+)'?!\$([A-Z]+)\$([0-9]+)(?::\$[A-Z]+\$([0-9]+))?</")
 
@@ -22,7 +22,8 @@ SERIES = re.compile(rb"<(?:\w+:)?f>'?(\w+)'?!\$([A-Z]+)\$([0-9]+)(?::\$[A-Z]+\$(
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workbook that trains and serves."""
     made = tmp_path_factory.mktemp("charts") / "plan.xlsx"
-    plan = plan_of(["llama3-70b"], ["tpu-v5p"], ("transformer", "training", "inference"), None, ["n_chips=64"])
+    few = few_rows(("llama3-70b",), ("tpu-v5p",))
+    plan = plan_of(["llama3-70b"], ["tpu-v5p"], ("transformer", "training", "inference"), None, ["n_chips=64"], few)
     made.write_bytes(build(plan))
     return made
 
@@ -149,7 +150,7 @@ def test_the_parts_make_what_is_expected(tmp_path: Path, workload: str, whole: s
     """The block shows the workload that the chosen scenario is meant for: a step, its bound, the parts that make it."""
     settings = {"n_chips": 64, "mesh_tensor": 4, "batch_tokens": 1048576, "workload": workload}
     made = tmp_path / "plan.xlsx"
-    write_small(made, ["llama3-70b"], ["tpu-v5p"], ["transformer", "training", "inference"], **settings)
+    write_small(made, ["llama3-70b"], ["tpu-v5p"], ["training", "inference"], **settings)
     book = openpyxl.load_workbook(made, data_only=True)
     (_, _, step, share), (_, _, bound, _), *parts = block(book)
     board = book["Dashboard"]

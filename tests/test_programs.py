@@ -19,7 +19,7 @@ from planner.xlsx.references import reference
 from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.xmltree import child, children, every, local_name
 from tests.judges import PROGRAMS, Judge, alike, deviations
-from tests.workbooks import built
+from tests.workbooks import built, small
 
 GOLDEN = Path(__file__).parent / "golden"
 LARGE = (
@@ -62,8 +62,10 @@ EVERY, LAST = slice(None), slice(-1, None)
 
 @cache
 def shown_last() -> list[Package]:
-    """The default workbook with its last scenario shown, made once for all programs."""
-    return shown(default(), LAST)
+    """A workbook with every sheet, its last scenario shown, made once for all programs."""
+    templates = ("transformer", "training", "inference", "collectives")
+    _, data = small(("llama3-70b",), ("tpu-v5e", "tpu-v5p"), ("n_chips=16", "workload=all"), templates)
+    return shown(Package.from_bytes(data, "every_sheet.xlsx"), LAST)
 
 
 @pytest.mark.slow
@@ -79,7 +81,7 @@ def test_a_program_computes_every_formula_alike(workbook, program: Judge, tmp_pa
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_computes_another_scenario_alike(program: Judge, tmp_path: Path) -> None:
-    """So is it in the default workbook with the last scenario shown, every day."""
+    """So is it in a small workbook with every sheet and the last scenario shown, every day."""
     (package,) = shown_last()
     (theirs,) = program([package], tmp_path)
     assert deviations(package, theirs) == []

@@ -17,13 +17,11 @@ from planner.report.documents import html, markdown
 from planner.report.exports import as_csv, as_json
 from planner.report.gather import gather
 from planner.spoken import shown
-from planner.workbook.book import build
-from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
-from tests.reports import Page, agrees, default_workbook, hostile_workbook, reported
-from tests.workbooks import cached, write_plan
+from tests.reports import Page, agrees, default_workbook, hostile_workbook, reported, small_workbook
+from tests.workbooks import cached, write_small
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +31,20 @@ def default() -> ReportData:
 
 
 @pytest.fixture(scope="module")
+def small() -> ReportData:
+    """The report of a small workbook."""
+    return reported(small_workbook())
+
+
+@pytest.fixture(scope="module")
 def hostile() -> ReportData:
     """The report of the workbook with names that try to break out."""
     return reported(hostile_workbook())
 
 
 def edited(tmp_path: Path, sheet: str, **cells: object) -> Path:
-    """The default workbook with cells of a sheet typed over; its cached values stay as they were."""
-    package = Package.read(default_workbook())
+    """A small workbook with cells of a sheet typed over; its cached values stay as they were."""
+    package = Package.read(small_workbook())
     xml = with_values(parse_sheets(package)[sheet], cells)  # type: ignore[arg-type]
     package.replace(package.sheets()[sheet], xml)
     path = tmp_path / "edited.xlsx"
@@ -48,9 +52,9 @@ def edited(tmp_path: Path, sheet: str, **cells: object) -> Path:
     return path
 
 
-def overwritten(tmp_path: Path, cell: str, content: str, sheet: str = "Dashboard") -> Path:
-    """The default workbook with something else in a formula's cell."""
-    package = Package.read(default_workbook())
+def overwritten(tmp_path: Path, cell: str, content: str, sheet: str = "Dashboard", of: Path | None = None) -> Path:
+    """The default workbook, or another one, with something else in a formula's cell."""
+    package = Package.read(of or default_workbook())
     part = package.sheets()[sheet]
     xml, count = re.subn(
         rf'(<c r="{cell}"[^>]*>).*?(</c>)', rf"\g<1>{content}\2", package.parts[part].decode(), count=1
@@ -161,16 +165,16 @@ def test_nothing_missing_is_shown_as_a_number(hostile: ReportData) -> None:
         assert "nan" not in text.replace("finance", "").split()
 
 
-def test_a_stale_workbook_is_recalculated_in_memory(tmp_path: Path, default: ReportData) -> None:
+def test_a_stale_workbook_is_recalculated_in_memory(tmp_path: Path, small: ReportData) -> None:
     """A typed input counts although the cached values don't know of it, the report says so, the file is unharmed."""
-    batch = next(line for line in default.assumptions[0].lines if line.name == "batch").figures[0]
+    batch = next(line for line in small.assumptions[0].lines if line.name == "batch").figures[0]
     path = edited(tmp_path, "Inputs", **{batch.cell.partition("!")[2]: 64.0})
     before = path.read_bytes()
     report = gather(path)
     assert "out of date" in report.warnings[0]
     throughput = [
         each.expected.value
-        for found in (default, report)
+        for found in (small, report)
         for each in found.scenarios[0].expected
         if each.name == "output_tokens_per_second_expected"
     ]
@@ -178,19 +182,19 @@ def test_a_stale_workbook_is_recalculated_in_memory(tmp_path: Path, default: Rep
     assert path.read_bytes() == before
 
 
-def test_a_workbook_without_cached_values_is_reported(tmp_path: Path, default: ReportData) -> None:
+def test_a_workbook_without_cached_values_is_reported(tmp_path: Path, small: ReportData) -> None:
     """A workbook that no program has computed gives the same numbers as the one with cached values."""
-    package = Package.read(default_workbook())
+    package = Package.read(small_workbook())
     path = tmp_path / "plan.xlsx"
     stripped(package, parse_sheets(package)).write(path)
-    assert gather(path).headlines == default.headlines
+    assert gather(path).headlines == small.headlines
 
 
-def test_what_can_not_be_computed_is_refused(tmp_path: Path, default: ReportData) -> None:
+def test_what_can_not_be_computed_is_refused(tmp_path: Path, small: ReportData) -> None:
     """A stale workbook with a formula that is unknown here is refused in one line that says what to do."""
-    line = next(line for s in default.headlines for line in s.lines if line.name == "max_batch")
+    line = next(line for s in small.headlines for line in s.lines if line.name == "max_batch")
     cell = line.figures[0].cell.partition("!")[2]
-    path = overwritten(tmp_path, cell, '<f>CUBEVALUE("a","b")</f>')
+    path = overwritten(tmp_path, cell, '<f>CUBEVALUE("a","b")</f>', of=small_workbook())
     with pytest.raises(UserError, match="open and save it in a spreadsheet program"):
         gather(path)
 
@@ -210,7 +214,7 @@ def test_a_number_typed_over_a_formula_is_named(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_measured_cases_and_their_error(tmp_path: Path) -> None:
     """A measured case has its ratio from the sheet and its error beside it; a flagged one is named."""
-    sheet = parse_sheets(Package.read(default_workbook()))["Comparison"]
+    sheet = parse_sheets(Package.read(small_workbook()))["Comparison"]
     names = {str(cell.value): ref.rstrip("0123456789") for ref, cell in sheet.cells.items() if ref.endswith("5")}
     column, flags = names["measured_time"], names["flags"]
     path = edited(tmp_path, "Comparison", **{f"{column}6": 2.4e-7, f"{column}7": 4.8e-7, f"{flags}7": "spread"})
@@ -229,7 +233,7 @@ def test_measured_cases_and_their_error(tmp_path: Path) -> None:
 
 def test_times_of_other_hardware_are_left_out(tmp_path: Path) -> None:
     """A time of a chip that the plan hasn't, or taken on another chip than predicted, is counted and not shown."""
-    sheet = parse_sheets(Package.read(default_workbook()))["Comparison"]
+    sheet = parse_sheets(Package.read(small_workbook()))["Comparison"]
     names = {str(cell.value): ref.rstrip("0123456789") for ref, cell in sheet.cells.items() if ref.endswith("5")}
     time, flags, chip = names["measured_time"], names["flags"], names["hardware_id"]
     cells = {f"{time}{row}": 2.4e-7 for row in (6, 7, 8)} | {f"{flags}7": "other_hardware", f"{chip}8": "tpu-v4"}
@@ -269,13 +273,13 @@ def test_numbers_as_people_read_them(value: float | str | None, unit: str, text:
 def test_one_scenario_is_one(tmp_path: Path) -> None:
     """The title of a plan of one scenario that names no model says so in the singular."""
     path = tmp_path / "one.xlsx"
-    write_plan(path, chips=["tpu-v5e"], templates=["matmul"])
+    write_small(path, [], ["tpu-v5e"], ["matmul"])
     assert gather(path).title == "A plan of 1 scenario"
 
 
 def test_a_scenario_of_both_workloads_says_what_binds_both(tmp_path: Path) -> None:
     """A scenario that is meant for training and for serving names what binds a step of each."""
     path = tmp_path / "both.xlsx"
-    path.write_bytes(build(plan_of(["llama3-8b"], ["h100-sxm"], ("training", "inference"), None, ["workload=all"])))
+    write_small(path, ["llama3-8b"], ["h100-sxm"], ["training", "inference"], workload="all")
     (scenario,) = gather(path).scenarios
     assert {"Lower bound of a step", "Least decode step"} <= {what for what, _ in scenario.binds}

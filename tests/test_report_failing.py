@@ -12,7 +12,7 @@ from planner.report.contents import CheckResult
 from planner.report.documents import html, markdown
 from planner.report.gather import gather
 from planner.spoken import apart
-from tests.workbooks import write_plan, write_small
+from tests.workbooks import write_small
 
 GIB = 2**30
 
@@ -22,7 +22,7 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CheckResult]:
     """The failed checks of a plan with a mesh that doesn't suit, by label."""
     path = tmp_path_factory.mktemp("failing") / "plan.xlsx"
     mesh = {"mesh_tensor": 3, "mesh_pipeline": 7, "slice_x": 5}
-    write_plan(
+    write_small(
         path, ["llama3-70b"], ["h100-sxm"], ["training", "inference"],
         workload="all", n_chips=1, batch=64, context_len=200_000, **mesh,
     )  # fmt: skip

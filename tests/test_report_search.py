@@ -19,6 +19,7 @@ from planner.report.gather import gather
 from planner.search.optimum import objective, optimum
 from planner.search.request import request
 from planner.search.search_sheet import listed
+from tests.workbooks import few_rows
 
 COST, TOKEN = "cost_per_million_tokens_expected", "time_per_output_token_expected"
 
@@ -33,9 +34,10 @@ def planner(*args: str) -> str:
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReportData]:
     """A workbook that a search of two objectives built, and its report."""
-    path = tmp_path_factory.mktemp("searched") / "plan.xlsx"
+    path, few = tmp_path_factory.mktemp("searched") / "plan.xlsx", few_rows(("llama3-8b",), ("h100-sxm", "tpu-v6e"))
     planner("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "tpu-v6e", "--minimize", COST, "--and", TOKEN,
-            "--top", "2", "--workbook", str(path))  # fmt: skip
+            "--top", "2", "--workbook", str(path), "--models", str(few.models_csv), "--hardware-csv",
+            str(few.hardware_csv), "--only")  # fmt: skip
     return path, gather(path)
 
 
@@ -102,8 +104,8 @@ def test_every_format_has_it(searched: tuple[Path, ReportData], tmp_path: Path) 
 def test_the_best_of_one_objective_are_bars_with_their_ranges(tmp_path: Path) -> None:
     """A search of one objective has a bar for each plan that is listed."""
     path = tmp_path / "plan.xlsx"
-    planner("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "--minimize", COST, "--top", "3",
-            "--workbook", str(path))  # fmt: skip
+    planner("optimize", "matmul", "-H", "h100-sxm", "--minimize", "expected_time", "--over", "tokens=1024..8192*2",
+            "--set", "d_in=8192", "d_out=8192", "--top", "3", "--workbook", str(path))  # fmt: skip
     report = gather(path)
     (picture,) = (each for each in report.pictures if each.id == "search-1")
     (found,) = report.searches

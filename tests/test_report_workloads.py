@@ -11,8 +11,7 @@ from planner.report.contents import ReportData
 from planner.report.gather import gather
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
-from tests.reports import default_workbook, reported
-from tests.workbooks import write_plan, write_small
+from tests.workbooks import few_rows, smaller, write_small
 
 TRAINING_ONLY, SERVING_ONLY = {"optimizer", "remat", "batch_tokens"}, {"batch", "generate_len", "prompt_len"}
 
@@ -25,7 +24,8 @@ def told(report: ReportData) -> set[str]:
 def test_a_serving_plan_has_nothing_of_training(tmp_path: Path) -> None:
     """A workbook that calculates both, whose scenarios all serve, is reported without training."""
     path = tmp_path / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["h100-sxm", "tpu-v5e"], n_chips=8)
+    chips, both = ["h100-sxm", "tpu-v5e"], ["training", "inference"]
+    write_small(path, ["llama3-8b"], chips, both, n_chips=8, workload="inference")
     report = gather(path)
     assert "Training" not in [section.title for section in report.headlines]
     assert report.sweeps
@@ -38,11 +38,7 @@ def test_a_serving_plan_has_nothing_of_training(tmp_path: Path) -> None:
 def test_a_training_plan_has_nothing_of_serving(tmp_path: Path) -> None:
     """And the reverse."""
     path = tmp_path / "plan.xlsx"
-    path.write_bytes(
-        build(
-            plan_of(["llama3-8b"], ["h100-sxm"], ("transformer", "training", "inference"), None, ["workload=training"])
-        )
-    )
+    write_small(path, ["llama3-8b"], ["h100-sxm"], ["training", "inference"], workload="training")
     report = gather(path)
     assert "Inference" not in [section.title for section in report.headlines]
     assert {sweep.title.partition(":")[0] for sweep in report.sweeps} == {"Training"}
@@ -50,30 +46,34 @@ def test_a_training_plan_has_nothing_of_serving(tmp_path: Path) -> None:
     assert told(report).isdisjoint(SERVING_ONLY)
 
 
-def test_a_mixed_plan_keeps_them_apart() -> None:
+def test_a_mixed_plan_keeps_them_apart(tmp_path: Path) -> None:
     """Each section and picture has its own scenarios alone; an input is blank where a scenario doesn't read it."""
-    report = reported(default_workbook())
+    path, scenarios, few = tmp_path / "plan.xlsx", tmp_path / "s.csv", few_rows(("llama3-8b",), ("tpu-v5e", "h100-sxm"))
+    rows = ("a,llama3-8b,tpu-v5e,inference", "b,llama3-8b,h100-sxm,inference", "c,llama3-8b,h100-sxm,training")
+    scenarios.write_text("\n".join(["id,model,hardware,workload", *rows]))
+    path.write_bytes(build(smaller(plan_of((), (), (), scenarios, (), few))))
+    report = gather(path)
     meant = {section.title: section.meant for section in report.headlines}
-    assert (meant["Inference"], meant["Training"], meant["Transformer"]) == ((0, 1, 2), (3,), (0, 1, 2, 3))
+    assert (meant["Inference"], meant["Training"], meant["Transformer"]) == ((0, 1), (2,), (0, 1, 2))
     for section in report.headlines:
         assert all(len(line.figures) == len(section.meant) for line in section.lines)
         assert all(len(numbers) == len(section.meant) for numbers in section.expected)
     (inputs,) = (section for section in report.assumptions if section.title == "Inputs")
     shown = {line.name: [bool(figure.text) for figure in line.figures] for line in inputs.lines}
-    assert shown["batch"] == [True, True, True, False]
-    assert shown["batch_tokens"] == [False, False, False, True]
+    assert shown["batch"] == [True, True, False]
+    assert shown["batch_tokens"] == [False, False, True]
     serving = next(picture for picture in report.pictures if picture.id == "memory-serving")
-    assert [row[0].value for row in serving.table.rows] == [scenario.id for scenario in report.scenarios[:3]]
+    assert [row[0].value for row in serving.table.rows] == [scenario.id for scenario in report.scenarios[:2]]
 
 
 @pytest.mark.parametrize("count", [2, 11])
 def test_scenarios_of_one_chip_share_a_roof(tmp_path: Path, count: int) -> None:
     """However many scenarios a chip has, the roofline has one line and one entry for it."""
     path = tmp_path / "plan.xlsx"
-    scenarios = tmp_path / "scenarios.csv"
+    scenarios, few = tmp_path / "scenarios.csv", few_rows(("llama3-8b",), ("h100-sxm",))
     rows = (f"s{at},S{at},llama3-8b,h100-sxm,{at}" for at in range(1, count + 1))
     scenarios.write_text("\n".join(["id,name,model,hardware,batch", *rows]) + "\n")
-    path.write_bytes(build(plan_of((), (), ("inference",), scenarios, ())))
+    path.write_bytes(build(smaller(plan_of((), (), ("inference",), scenarios, (), few))))
     picture = next(picture for picture in gather(path).pictures if picture.id == "roofline")
     assert re.search(r"Roofs: h100-sxm [\d.]+\sTFLOP/s/chip\.$", picture.alt)
     assert picture.svg.count(">h100-sxm</text>") == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import openpyxl
@@ -14,18 +13,30 @@ from planner.compare.comparison_sheet import find
 from planner.compare.runs_table import Run, read
 from planner.report.exports import as_csv
 from planner.report.gather import gather
+from planner.update.update import update_file
+from planner.workbook.book import build
+from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, measurement
 from tests.libreoffice import converted, needs_libreoffice, recalculated
-from tests.workbooks import write_small
+from tests.workbooks import few_rows, smaller, write_small
 
-ID = "llama3_8b_on_tpu_v5e"
+ID, SERVES = "tpu_v5e", "llama3_8b_on_tpu_v5e"
+SIZES = {"tokens": 8192, "d_in": 8192, "d_out": 11264}  # 8 ms of tpu-v5e
 
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Path:
-    """A small workbook that serves a model on a chip."""
+    """The smallest workbook that plans a time: a matmul on a chip."""
     path = tmp_path / "plan.xlsx"
+    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
+    return path
+
+
+@pytest.fixture
+def serves(tmp_path: Path) -> Path:
+    """A small workbook that serves a model on a chip."""
+    path = tmp_path / "serves.xlsx"
     write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
     return path
 
@@ -45,11 +56,12 @@ def runs(path: Path) -> list[Run]:
     return read(find(Package.read(path)))
 
 
-def test_a_run_lands_beside_what_was_expected_of_it(plan: Path) -> None:
+def test_a_run_lands_beside_what_was_expected_of_it(serves: Path) -> None:
     """Its row has the plan's expected time, range and bound of that day, inputs and chip, and a live ratio."""
-    done = record(plan, "--time", "9ms", "--note", "with our own kernel", "--device", "TPU v5 lite")
+    plan = serves
+    done = record(plan, "--time", "9ms", "--note", "with our own kernel", "--device", "TPU v5 lite", scenario=SERVES)
     (run,) = runs(plan)
-    assert (run.scenario, run.chip, run.row, run.unit) == (ID, "tpu-v5e", "decode_step_time_expected", "ms")
+    assert (run.scenario, run.chip, run.row, run.unit) == (SERVES, "tpu-v5e", "decode_step_time_expected", "ms")
     assert run.measured == pytest.approx(0.009, rel=1e-12)
     assert (run.note, run.device) == ("with our own kernel", "TPU v5 lite")
     assert run.inputs is not None
@@ -69,15 +81,15 @@ def test_later_edits_of_the_plan_leave_a_run_as_it_was(plan: Path) -> None:
     before = runs(plan)
     book = openpyxl.load_workbook(plan)
     inputs = book["Inputs"]
-    row = next(cell.row for cell in inputs["C"] if cell.value == "batch")
-    inputs.cell(row, 6).value = 7
+    row = next(cell.row for cell in inputs["C"] if cell.value == "tokens")
+    inputs.cell(row, 6).value = 7000
     book.save(plan)
     assert command("recalc", str(plan)).exit_code == 0
     record(plan, "--time", "9ms")
     after = runs(plan)
     assert after[0] == before[0]
     assert after[1].expected != before[0].expected
-    assert (after[1].inputs or {})["batch"] == 7
+    assert (after[1].inputs or {})["tokens"] == 7000
 
 
 @pytest.mark.parametrize(
@@ -90,11 +102,11 @@ def test_later_edits_of_the_plan_leave_a_run_as_it_was(plan: Path) -> None:
     ],
 )
 def test_a_run_is_told_in_the_units_of_the_headlines(
-    plan: Path, words: tuple[str, ...], row: str, number: float
+    serves: Path, words: tuple[str, ...], row: str, number: float
 ) -> None:
     """Tokens a second, or the time of what --of names by name or label."""
-    record(plan, *words)
-    (run,) = runs(plan)
+    record(serves, *words, scenario=SERVES)
+    (run,) = runs(serves)
     assert run.row == row
     assert run.measured == pytest.approx(number, rel=1e-12)
 
@@ -102,7 +114,7 @@ def test_a_run_is_told_in_the_units_of_the_headlines(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--scenario", "llama3_8b", "--time", "1s"), f"did you mean {ID}"),
+        (("--scenario", "tpu_v5", "--time", "1s"), f"did you mean {ID}"),
         (("--scenario", ID, "--mfu", "41%"), "plans no MFU"),
         (("--scenario", ID, "--mfu", "410%"), "is not a utilisation"),
         (
@@ -115,7 +127,7 @@ def test_a_run_is_told_in_the_units_of_the_headlines(
         (("--case", "Matmul", "--time", "1e30"), "1e+30 s is above a year"),
         (("--scenario", ID, "--time", "0"), "'0' is not a time"),
         (("--scenario", ID, "--time", "-1s"), "is not a time"),
-        (("--scenario", ID, "--time", "1s", "--of", "decode_stp_time"), "did you mean decode_step_time_expected"),
+        (("--scenario", ID, "--time", "1s", "--of", "expcted_time"), "did you mean expected_time"),
         (("--scenario", ID, "--time", "1s", "--mfu", "3%"), "give one measured value"),
         (("--scenario", ID, "--case", "Matmul", "--time", "1s"), "name what was run"),
         (("--time", "1s"), "name what was run"),
@@ -163,30 +175,40 @@ def test_rows_and_columns_that_an_analyst_moves_take_the_runs_along(plan: Path) 
     assert find(Package.read(plan)).run_rows == (last + 5, last + 6)
 
 
-def test_a_run_outlives_its_scenario_and_an_update(plan: Path) -> None:
-    """Sheets of another workload come by a merge, the scenario goes: its run stays as it was, without a remark."""
+def test_a_run_outlives_its_scenario_and_an_update(tmp_path: Path) -> None:
+    """The scenario goes, and rows of a newer template come by a merge: its run stays as it was, without a remark."""
+    own, plan, few = tmp_path / "mine.csv", tmp_path / "plan.xlsx", few_rows(("llama3-8b",), ("tpu-v5e",))
+    rows = "name,label,unit,kind,formula,source,note\n.,Matmul,,include,matmul(),,\n"
+    own.write_text(rows)
+    sizes = [f"{name}={size}" for name, size in SIZES.items()]
+    built = smaller(plan_of([], ["tpu-v5e"], [str(own)], None, sizes, few))
+    plan.write_bytes(build(built))
     record(plan, "--time", "9ms")
     before = runs(plan)
-    assert command("scenario", "add", str(plan), "big", "--workload", "training").exit_code == 0
+    assert command("scenario", "add", str(plan), "big", "--set", "tokens=16384").exit_code == 0
     done = command("scenario", "remove", str(plan), ID)
     assert done.exit_code == 0
     assert "Comparison!" not in done.output
+    own.write_text(rows + "twice,Twice the time,s,output,expected_time+expected_time,,\n")
+    updated, _ = update_file(plan, [str(own)], few)
+    assert "Mine: twice" in updated.new_rows
     assert runs(plan) == before
-    record(plan, "--mfu", "39%", scenario="big")
-    assert [run.row for run in runs(plan)] == ["decode_step_time_expected", "mfu_expected"]
-    assert runs(plan)[0] == replace(before[0])
+    record(plan, "--time", "16ms", scenario="big")
+    assert [(run.scenario, run.row) for run in runs(plan)] == [(ID, "expected_time"), ("big", "expected_time")]
+    assert runs(plan)[0] == before[0]
 
 
-def test_a_report_has_a_section_of_the_runs(plan: Path) -> None:
+def test_a_report_has_a_section_of_the_runs(serves: Path) -> None:
     """The run with its date, what was expected then and the ratio; without a run there is no section."""
-    assert gather(plan).own == ()
-    record(plan, "--time", "9ms", "--note", "a note")
-    (own,) = gather(plan).own
+    assert gather(serves).own == ()
+    record(serves, "--time", "9ms", "--note", "a note", scenario=SERVES)
+    report = gather(serves)
+    (own,) = report.own
     assert own.title == "Your runs"
     said = [figure.text for figure in own.rows[0]]
     assert "9.00 ms" in said
     assert said[-1].endswith("a note")
-    assert "your runs" in as_csv(gather(plan))
+    assert "your runs" in as_csv(report)
 
 
 def test_a_diff_tells_a_run_that_is_new(plan: Path, tmp_path: Path) -> None:
@@ -204,12 +226,12 @@ def test_a_rate_is_said_as_a_rate(tmp_path: Path) -> None:
     """Tokens a second of a training run, which its sheet has in millions, are no time in a line for a person."""
     path = tmp_path / "training.xlsx"
     write_small(path, ["llama3-8b"], ["tpu-v5e"], ["training"], n_chips=256)
-    done = record(path, "--tokens-per-second", "1000000")
+    done = record(path, "--tokens-per-second", "1000000", scenario=SERVES)
     assert "Tokens a second 1,000,000, " in done.output
     assert " h, " not in done.output
 
 
-def said_on_dashboard(path: Path, scenario: str = ID) -> list[str]:
+def said_on_dashboard(path: Path, scenario: str = SERVES) -> list[str]:
     """What Dashboard says of a scenario's latest run, of each workload that has a line for it, as the file has it."""
     sheet = openpyxl.load_workbook(path, data_only=True)["Dashboard"]
     column = next(cell.column for cell in sheet[4] if cell.value == scenario)
@@ -217,39 +239,39 @@ def said_on_dashboard(path: Path, scenario: str = ID) -> list[str]:
     return [str(row[column - 1].value or "") for row in lines]
 
 
-def test_dashboard_says_the_latest_run(plan: Path) -> None:
+def test_dashboard_says_the_latest_run(serves: Path) -> None:
     """Live from the table: how fast, of how many runs, over what was expected of it then; the step's before others'."""
-    assert said_on_dashboard(plan) == ["none recorded"]
-    record(plan, "--tokens-per-second", "100")
-    (rate,) = runs(plan)
+    assert said_on_dashboard(serves) == ["none recorded"]
+    record(serves, "--tokens-per-second", "100", scenario=SERVES)
+    (rate,) = runs(serves)
     assert rate.expected is not None
     told = f"Output tokens a second 100 tokens/s; {100 / rate.expected:.2f} x the {rate.expected:,.0f} expected"
-    assert said_on_dashboard(plan) == [told]
-    record(plan, "--time", "9ms")
-    record(plan, "--time", "8ms")
-    expected = 1e3 * (runs(plan)[1].expected or 0.0)
+    assert said_on_dashboard(serves) == [told]
+    record(serves, "--time", "9ms", scenario=SERVES)
+    record(serves, "--time", "8ms", scenario=SERVES)
+    expected = 1e3 * (runs(serves)[1].expected or 0.0)
     told = f"Decode step 8.00 ms, 2 runs; {8 / expected:.2f} x the {expected:.2f} expected"
-    assert said_on_dashboard(plan) == [told]
-    book = openpyxl.load_workbook(plan)
+    assert said_on_dashboard(serves) == [told]
+    book = openpyxl.load_workbook(serves)
     sheet = book["Comparison"]
     measured = next(cell for row in sheet.iter_rows() for cell in row if cell.value == "run_measured")
     sheet.cell(measured.row + 3, measured.column).value = 16.0  # as an analyst corrects it
-    book.save(plan)
-    assert command("recalc", str(plan)).exit_code == 0
+    book.save(serves)
+    assert command("recalc", str(serves)).exit_code == 0
     told = f"Decode step 16.0 ms, 2 runs; {16 / expected:.2f} x the {expected:.1f} expected"
-    assert said_on_dashboard(plan) == [told]
-    assert command("check", str(plan)).exit_code == 0
+    assert said_on_dashboard(serves) == [told]
+    assert command("check", str(serves)).exit_code == 0
 
 
 @pytest.mark.slow
 @needs_libreoffice
-def test_a_workbook_that_libreoffice_saved_takes_a_run(plan: Path, tmp_path: Path) -> None:
+def test_a_workbook_that_libreoffice_saved_takes_a_run(serves: Path, tmp_path: Path) -> None:
     """Its table goes on where it was, LibreOffice computes what Dashboard says of it, and an update keeps it."""
-    record(plan, "--time", "9ms")
-    before, told = runs(plan), said_on_dashboard(plan)
-    (saved,) = converted([plan], tmp_path / "saved")
+    record(serves, "--time", "9ms", scenario=SERVES)
+    before, told = runs(serves), said_on_dashboard(serves)
+    (saved,) = converted([serves], tmp_path / "saved")
     assert said_on_dashboard(saved) == told
-    done = record(saved, "--time", "8ms")
+    done = record(saved, "--time", "8ms", scenario=SERVES)
     assert done.exit_code == 0, done.output
     first, second = runs(saved)
     assert first.measured == pytest.approx(before[0].measured, rel=1e-14)
@@ -266,28 +288,28 @@ def test_a_report_draws_the_runs(plan: Path) -> None:
     record(plan, "--time", "9ms")
     record(plan, "--time", "9us")
     (picture,) = (each for each in gather(plan).pictures if each.id == "runs")
-    assert "Decode step 9.00 ms, expected " in picture.alt
+    assert "Matmul 9.00 ms, expected " in picture.alt
     assert "Hollow points are flagged." in picture.caption
     assert picture.svg.count("<circle") == 2
 
 
 @pytest.mark.slow
-def test_dashboard_finds_runs_whatever_is_put_above_them(plan: Path) -> None:
+def test_dashboard_finds_runs_whatever_is_put_above_them(serves: Path) -> None:
     """Cases that are appended, and sheets of another workload that are merged in, leave the table where it is."""
-    record(plan, "--time", "9ms")
-    told = said_on_dashboard(plan)
+    record(serves, "--time", "9ms", scenario=SERVES)
+    told = said_on_dashboard(serves)
     mesh = {"mesh": "data=8", "axis": "data", "device_order": "0 1 2 3 4 5 6 7"}
     gather = "collective|array_bytes={},axis_size=8,collective=all_gather"
     cases = [measurement(gather.format(1024 * size), **mesh) for size in range(1, 12)]
-    assert backfill(plan, *cases).exit_code == 0
-    assert said_on_dashboard(plan) == told
-    assert command("scenario", "add", str(plan), "big", "--workload", "training").exit_code == 0
-    assert told[0] in said_on_dashboard(plan)
-    record(plan, "--mfu", "39%", scenario="big")
-    assert any(line.startswith("MFU 39.0 %; ") for line in said_on_dashboard(plan, "big"))
-    drawn = openpyxl.load_workbook(plan, data_only=True)["Dashboard"]
+    assert backfill(serves, *cases).exit_code == 0
+    assert said_on_dashboard(serves) == told
+    assert command("scenario", "add", str(serves), "big", "--workload", "training").exit_code == 0
+    assert told[0] in said_on_dashboard(serves)
+    record(serves, "--mfu", "39%", scenario="big")
+    assert any(line.startswith("MFU 39.0 %; ") for line in said_on_dashboard(serves, "big"))
+    drawn = openpyxl.load_workbook(serves, data_only=True)["Dashboard"]
     block = {str(row[0].value): row[3].value for row in drawn.iter_rows() if str(row[0].value).startswith("Run ")}
     assert [block[f"Run {place} of the latest: its number"] for place in (1, 2, 3)] == [2, 1, 0]
-    first, second = runs(plan)
+    first, second = runs(serves)
     assert second.ratio == pytest.approx(block["Run 1 of the latest: measured"], rel=1e-12)
     assert first.ratio == pytest.approx(block["Run 2 of the latest: measured"], rel=1e-12)

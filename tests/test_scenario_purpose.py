@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 import openpyxl
@@ -10,17 +11,25 @@ from click.testing import CliRunner, Result
 from openpyxl.comments import Comment
 
 from planner.book.reading import read_plan
+from planner.book.workbook import Book
+from planner.catalog.databases import Databases
 from planner.check.run import check
 from planner.cli import group
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
+from planner.scenario.new_column import Request
+from planner.scenario.purpose import completed, lacks, source_of, workload_of
+from planner.scenario.which import ID
+from planner.workbook.book import build
+from planner.workbook.build_plan import WORKLOAD
+from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from tests.libreoffice import needs_libreoffice, saved
 from tests.test_scenario_add import edit, row_of
-from tests.workbooks import agree, write_plan
+from tests.workbooks import agree
 
-SERVES, TRAINS = "llama3_8b_on_tpu_v5e", "trained"
+SERVES, TRAINS = "mine_on_tpu_v5e", "trained"
 EXPECTED = ("decode_step_time_expected", "step_time_expected", "train_cost_expected")
 ROOT = Path(__file__).parent.parent
 
@@ -32,25 +41,44 @@ def add(path: Path, *words: str) -> Result:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A workbook that serves, and nothing else."""
-    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_plan(path, ["llama3-8b"], ["tpu-v5e"], ["transformer", "inference"], n_chips=4, batch=8)
+    """A workbook that serves, and nothing else, with a model of a person's own."""
+    folder = tmp_path_factory.mktemp("built")
+    titles, *lines = (ROOT / "model_db" / "models.csv").read_text(encoding="utf-8").splitlines()
+    mine = next(line for line in lines if line.startswith("llama3-8b,")).replace("llama3-8b", "mine", 1)
+    (folder / "my_models.csv").write_text(f"{titles}\n{mine}\n", encoding="utf-8")
+    plan = plan_of(["mine"], ["tpu-v5e"], ["inference"], None, ["n_chips=4", "batch=8"],
+                   Databases(folder / "my_models.csv"))  # fmt: skip
+    return build(plan)
+
+
+@pytest.fixture(scope="module")
+def edited(built: bytes, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The same after a person's work."""
+    path = tmp_path_factory.mktemp("edited") / "plan.xlsx"
+    path.write_bytes(built)
+    edit(path, work)
     return path.read_bytes()
 
 
 @pytest.fixture(scope="module")
-def mixed(built: bytes, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The same after a person's work and with a scenario that trains."""
+def mixed(edited: bytes, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The same with a scenario that trains."""
     path = tmp_path_factory.mktemp("mixed") / "plan.xlsx"
-    path.write_bytes(built)
-    edit(path, work)
+    path.write_bytes(edited)
     done = add(path, "Trained", "--workload", "Training", "-H", "tpu-v5p", "--set", "n_chips=512", "seq_len=8192")
     assert done.exit_code == 0, done.output
     assert "added trained in column G of Inputs" in done.output
     assert f"like {SERVES}, for training." in done.output
     assert "New sheets: Training" in done.output
+    assert "It was made from my_models.csv too" in done.output
     assert (path.parent / "plan.bak.xlsx").exists()
     return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def drawn(mixed: bytes) -> openpyxl.Workbook:
+    """What openpyxl reads of it, for those that only look."""
+    return openpyxl.load_workbook(BytesIO(mixed))
 
 
 @pytest.fixture(name="plan")
@@ -59,6 +87,12 @@ def fixture_plan(mixed: bytes, tmp_path: Path) -> Path:
     path = tmp_path / "plan.xlsx"
     path.write_bytes(mixed)
     return path
+
+
+@pytest.fixture(scope="module")
+def book(mixed: bytes) -> Book:
+    """What planner reads of it."""
+    return Book(Package.from_bytes(mixed, "plan.xlsx"))
 
 
 def work(book: openpyxl.Workbook) -> None:
@@ -70,11 +104,10 @@ def work(book: openpyxl.Workbook) -> None:
     book.create_sheet("Mine")["A1"] = f"=2*Inference!F{row}"
 
 
-def test_the_sheets_of_the_workload_are_added_and_nothing_is_lost(plan: Path, built: bytes, tmp_path: Path) -> None:
+def test_the_sheets_of_the_workload_are_added_and_nothing_is_lost(plan: Path, edited: bytes, tmp_path: Path) -> None:
     """What a person did is there, the scenario of before is for serving, and says what it said."""
     before = tmp_path / "before.xlsx"
-    before.write_bytes(built)
-    edit(before, work)
+    before.write_bytes(edited)
     old, new = read_plan(before), read_plan(plan)
     assert [new.value("workload", key) for key in (SERVES, TRAINS)] == ["inference", "training"]
     results = {row.name: row.value(SERVES) for row in new.tables["Inference"]}
@@ -84,16 +117,14 @@ def test_the_sheets_of_the_workload_are_added_and_nothing_is_lost(plan: Path, bu
     assert [(note.ref, note.text) for note in new.notes] == [(note.ref, "ask Ann") for note in new.notes]
     assert len(new.notes) == 1
     assert new.at("Mine", 1, 1) == 2 * results["decode_step_time"]  # type: ignore[operator]
-    assert list(new.tables) == ["Transformer", "Training", "Inference"]
+    assert list(new.tables) == ["Training", "Inference"]
     assert not new.stale
     assert {each.kind for each in check(Package.read(plan)).found} <= {"failed_check", "override"}
 
 
-def test_its_charts_stand_below_those_that_were_there(plan: Path, built: bytes, tmp_path: Path) -> None:
+def test_its_charts_stand_below_those_that_were_there(drawn: openpyxl.Workbook, built: bytes) -> None:
     """Dashboard draws the sweeps of the new workload: below the other charts, which stay, and within what prints."""
-    before = tmp_path / "before.xlsx"
-    before.write_bytes(built)
-    old, new = (openpyxl.load_workbook(path)["Dashboard"] for path in (before, plan))
+    old, new = openpyxl.load_workbook(BytesIO(built))["Dashboard"], drawn["Dashboard"]
     n_old = len(old._charts)
     rows = [chart.anchor._from.row for chart in new._charts]
     titles = ["".join(run.t for run in chart.title.tx.rich.p[0].r) for chart in new._charts]
@@ -111,7 +142,7 @@ def test_the_new_scenario_computes_what_its_template_does(plan: Path) -> None:
     after, template = read_plan(plan), library.load("training")
     typed = {row.name: row.value(TRAINS) for row in after.inputs if row.name in template.by_name}
     assert (typed["n_chips"], typed["seq_len"], typed["mesh_fsdp"]) == (512, 8192, 512)
-    results = evaluate(template, facts(template, "llama3-8b", "tpu-v5p"), typed)
+    results = evaluate(template, facts(template, "llama3-8b", "tpu-v5p"), typed)  # mine is its row
     for row in after.tables["Training"]:
         if row.name in template.by_name:
             assert agree(row.value(TRAINS), results.value(row.name)), row.name
@@ -119,14 +150,7 @@ def test_the_new_scenario_computes_what_its_template_does(plan: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "like", "meant"),
-    [
-        ((), TRAINS, "training"),
-        (("--workload", "inference"), SERVES, "inference"),
-        (("--set", "batch=16"), SERVES, "inference"),
-        pytest.param(("--set", "seq_len=4096"), TRAINS, "training", marks=pytest.mark.slow),
-        pytest.param(("--like", SERVES), SERVES, "inference", marks=pytest.mark.slow),
-        (("--like", SERVES, "--workload", "training"), SERVES, "training"),
-    ],
+    [((), TRAINS, "training"), (("--like", SERVES, "--workload", "training"), SERVES, "training")],
 )
 def test_a_scenario_of_the_same_workload_is_copied(plan: Path, words: tuple[str, ...], like: str, meant: str) -> None:
     """The one that is named, else the last of the workload that is named or whose own inputs are set, else the last."""
@@ -135,9 +159,29 @@ def test_a_scenario_of_the_same_workload_is_copied(plan: Path, words: tuple[str,
     assert f"like {like}, for {meant}." in done.output
     after = read_plan(plan)
     new = after.scenarios[-1]
-    assert (new.id, new.name) == ("llama3_8b_on_tpu_v6e", "llama3-8b on tpu-v6e")
+    assert (new.id, new.name) == ("mine_on_tpu_v6e", "mine on tpu-v6e")
     assert after.value("workload", new.key) == meant
     assert not (plan.parent / "plan.bak.xlsx").exists()
+
+
+@pytest.mark.parametrize(
+    ("request_", "like", "meant"),
+    [
+        (Request(None), TRAINS, "training"),
+        (Request(None, workload="inference"), SERVES, "inference"),
+        (Request(None, settings={"batch": "16"}), SERVES, "inference"),
+        (Request(None, settings={"seq_len": "4096"}), TRAINS, "training"),
+        (Request(None, like=SERVES), SERVES, "inference"),
+        (Request(None, like=SERVES, workload="training"), SERVES, "training"),
+    ],
+)
+def test_whose_column_is_copied_and_what_for(book: Book, request_: Request, like: str, meant: str) -> None:
+    """So it is found for every way to ask: the source, and the workload of the new scenario."""
+    workload = workload_of(book, request_)
+    assert not lacks(book, workload)
+    source = source_of(book, request_.like, workload)
+    assert book.said(ID, source) == like
+    assert completed(book, source, request_, workload).settings.get(WORKLOAD, book.said(WORKLOAD, source)) == meant
 
 
 @pytest.mark.slow
@@ -145,7 +189,7 @@ def test_a_second_one_without_a_name_has_an_id_of_its_own(plan: Path) -> None:
     """Ids that are made of the model and the chip are told apart by a number."""
     add(plan)
     add(plan)
-    assert [each.id for each in read_plan(plan).scenarios][2:] == ["llama3_8b_on_tpu_v5p", "llama3_8b_on_tpu_v5p_2"]
+    assert [each.id for each in read_plan(plan).scenarios][2:] == ["mine_on_tpu_v5p", "mine_on_tpu_v5p_2"]
 
 
 @pytest.mark.parametrize(
@@ -178,24 +222,13 @@ def test_a_workbook_that_another_program_saved(built: bytes, tmp_path: Path) -> 
     assert [each for each in check(Package.read(path)).found if each.kind not in ("failed_check", "override")] == []
 
 
-def test_what_is_added_is_shown_as_in_a_new_workbook(tmp_path: Path) -> None:
+def test_what_is_added_is_shown_as_in_a_new_workbook(drawn: openpyxl.Workbook) -> None:
     """With a person's own models, Cover still names their CSV and hides its memory; the new section is open."""
-    titles, *lines = (ROOT / "model_db" / "models.csv").read_text(encoding="utf-8").splitlines()
-    mine = next(line for line in lines if line.startswith("llama3-8b,")).replace("llama3-8b", "mine", 1)
-    (tmp_path / "my_models.csv").write_text(f"{titles}\n{mine}\n", encoding="utf-8")
-    (tmp_path / "plans.csv").write_text("id,model,hardware,n_chips,workload\na,mine,h100-sxm,8,inference\n")
-    plan = tmp_path / "plan.xlsx"
-    built = ["build", "--scenarios", str(tmp_path / "plans.csv"), "--models", str(tmp_path / "my_models.csv")]
-    done = CliRunner().invoke(group, [*built, "-o", str(plan)])
-    assert done.exit_code == 0, done.output
-    done = add(plan, "Trained", "--workload", "training")
-    assert done.exit_code == 0, done.output
-    assert "It was made from my_models.csv too" in done.output
-    book = openpyxl.load_workbook(plan)
-    cover, board = book["Cover"], book["Dashboard"]
+    cover, board = drawn["Cover"], drawn["Dashboard"]
     texts = {cover.cell(row, 1).value: row for row in range(1, cover.max_row + 1)}
     assert cover.cell(texts["my_models.csv"], 2).value
     memory = range(texts["What planner wrote, for planner update"] + 1, cover.max_row + 1)
     assert all(cover.row_dimensions[row].hidden for row in memory)
-    shown = {name: board.row_dimensions[row_of(book, "Dashboard", name)].hidden for name in ("mfu_expected", *EXPECTED)}
+    names = ("mfu_expected", *EXPECTED)
+    shown = {name: board.row_dimensions[row_of(drawn, "Dashboard", name)].hidden for name in names}
     assert not any(shown.values()), shown

@@ -21,7 +21,7 @@ IDS = ["llama3_8b_on_tpu_v5e", "llama3_8b_on_tpu_v5p"]
 def fixture_plan(tmp_path: Path) -> Path:
     """A workbook of two scenarios without a name."""
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e", "tpu-v5p"], ["inference"], n_chips=4)
+    write_small(path, ["llama3-8b"], ["tpu-v5e", "tpu-v5p"], ["transformer"])
     return path
 
 
@@ -49,7 +49,7 @@ def test_a_name_follows_until_one_is_given(plan: Path) -> None:
     """The shown name is that of the model on the chip of now; a person's stays; "" lets it follow again; ids stay."""
     assert shown(plan) == ["llama3-8b on tpu-v5e", "llama3-8b on tpu-v5p"]
     choose(plan, "h100-sxm")
-    assert shown(plan) == shown(plan, "Inference") == ["llama3-8b on h100-sxm", "llama3-8b on tpu-v5p"]
+    assert shown(plan) == shown(plan, "Transformer") == ["llama3-8b on h100-sxm", "llama3-8b on tpu-v5p"]
     done = run("rename", plan, IDS[0], "The cheap one")
     assert f"{IDS[0]} is shown as The cheap one." in done.output
     choose(plan, "h200-sxm")

@@ -423,7 +423,19 @@ def test_every_layout_of_a_search_makes_the_chips_and_keeps_the_rules():
     assert set(sensible.space(more, more.subjects[0], alone=False).axes[0].columns["mesh_tensor"]) == {16}
 
 
-def test_the_best_plans_are_live_scenarios_whose_cells_compute_the_same_numbers(tmp_path):
+MATMUL = ["matmul", "-H", "h100-sxm", "tpu-v6e", "--minimize", "expected_time", "--set", "d_out=8192",
+          "--maximize", "tokens", "--over", "tokens=1024..8192*2"]  # fmt: skip
+SERVING = ["inference", "-m", "llama3-70b", "-H", "h100-sxm", "tpu-v6e", "--minimize", COST, "--and", TOKEN]
+
+
+@pytest.mark.parametrize(
+    ("question", "moved", "names"),
+    [
+        (MATMUL, "d_in", ("expected_time", "tokens")),
+        pytest.param(SERVING, "context_len", (COST, TOKEN, "memory_bytes_per_chip", "batch"), marks=pytest.mark.slow),
+    ],
+)
+def test_the_best_plans_are_live_scenarios_whose_cells_compute_the_same_numbers(tmp_path, question, moved, names):
     """In a new workbook, and added to it a second time, its cells give what the search told to 1e-9.
 
     A third search, of plans that are there, adds nothing and says so.
@@ -431,41 +443,41 @@ def test_the_best_plans_are_live_scenarios_whose_cells_compute_the_same_numbers(
     from planner.book.reading import read_plan
 
     book, table = tmp_path / "plan.xlsx", tmp_path / "plans.csv"
-    search = ["optimize", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "tpu-v6e", "--minimize", COST,
-              "--and", TOKEN, "--top", "2", "--workbook", str(book), "-o", str(table), "--force"]  # fmt: skip
-    for context, count in (("8192", 2), ("4096", 4), ("8192", 4)):
-        said, code = planner(*search, "--set", f"context_len={context}")
+    search = ["optimize", *question, "--top", "2", "--workbook", str(book), "-o", str(table), "--force"]
+    for size, count in (("8192", 2), ("4096", 4), ("8192", 4)):
+        said, code = planner(*search, "--set", f"{moved}={size}")
         assert code == 0, said
         plan = read_plan(book)
         assert len(plan.scenarios) == count
-        there = context == "8192" and count == 4
+        there = size == "8192" and count == 4
         assert ("there already" in said) == there
         assert "Warning" not in said  # the cells compute what the search told
-        rows = {row.name: row for row in plan.tables["Inference"]}
+        rows = {row.name: row for row in plan.tables[question[0].capitalize()]}
         lines = list(csv.DictReader(table.open()))
         for scenario in plan.scenarios[:2] if there else plan.scenarios[-2:]:
-            line = min(lines, key=lambda each: abs(float(each[COST]) - rows[COST].value(scenario.key)))
-            for name in (COST, TOKEN, "memory_bytes_per_chip", "batch"):
+            line = min(lines, key=lambda each: abs(float(each[names[0]]) - rows[names[0]].value(scenario.key)))
+            for name in names:
                 assert rows[name].value(scenario.key) == pytest.approx(float(line[name]), rel=1e-9)
 
 
 def test_a_workbook_with_numbers_of_its_own_is_told(tmp_path):
-    """Where an analyst has another price on Hardware, the scenarios come to other costs: a warning has both."""
+    """Where an analyst has another bandwidth on Hardware, the scenarios take other times: a warning has both."""
     import openpyxl
 
     path = tmp_path / "plan.xlsx"
-    assert planner("build", "llama3-8b", "inference", "-H", "h100-sxm", "-o", str(path))[1] == 0
-    search = ["optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "--minimize", COST, "--top", "1",
-              "--workbook", str(path), "--set", "n_chips=1"]  # fmt: skip
+    sizes = ["--set", "tokens=64", "d_in=8192"]
+    assert planner("build", "matmul", "-H", "h100-sxm", *sizes, "d_out=8192", "-o", str(path))[1] == 0
+    search = ["optimize", "matmul", "-H", "h100-sxm", "--minimize", "expected_time", "--top", "1",
+              "--workbook", str(path), "--over", "d_out=1024,2048", *sizes]  # fmt: skip
     book = openpyxl.load_workbook(path)
-    (price,) = (cell for row in book["Hardware"].iter_rows() for cell in row if cell.value == "price_per_chip_hour")
-    for (chip,) in book["Hardware"].iter_rows(max_col=1, min_row=price.row + 1):
+    (speed,) = (cell for row in book["Hardware"].iter_rows() for cell in row if cell.value == "hbm_bandwidth")
+    for (chip,) in book["Hardware"].iter_rows(max_col=1, min_row=speed.row + 1):
         if chip.value == "h100-sxm":
-            book["Hardware"].cell(chip.row, price.column).value = 2.0
+            book["Hardware"].cell(chip.row, speed.column).value = 2e12
     book.save(path)
     said, code = planner(*search)
     assert code == 0
-    assert f"Warning: {COST} of" in said
+    assert "Warning: expected_time of" in said
     assert "in it is another than the search has read" in said
 
 
@@ -567,7 +579,7 @@ def test_a_workbook_that_takes_no_plans_is_refused_before_the_search(tmp_path):
     planner("sweep", "inference", "-m", "gpt2", "-H", "h100-sxm", "--over", "batch=1,2", "-o", str(other))
     own, built = tmp_path / "own.csv", tmp_path / "plan.xlsx"
     own.write_text("id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab\nmine,2,256,1024,4,2,64,32000\n")
-    planner("build", "gpt2", "-H", "h100-sxm", "-o", str(built))
+    planner("build", "gpt2", "-H", "h100-sxm", "--template", "inference", "-o", str(built))
     table = tmp_path / "table.xlsx"
     for path, said in ((text, "not an .xlsx"), (other, "header of Inputs"), (built, "below the last one"),
                        (table, "name the same file")):  # fmt: skip

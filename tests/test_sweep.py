@@ -28,7 +28,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
-from tests.workbooks import Grid, agree, by_name, cached
+from tests.workbooks import Grid, agree, by_name, cached, few_rows
 
 TEMPLATES = ("transformer", "training", "inference")
 AXES = {"inference": ("batch", "context_len", "n_chips"), "training": ("batch_tokens", "seq_len", "n_chips")}
@@ -45,7 +45,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BuildPlan]:
         "switch,llama3-70b,h100-sxm,16,32,8,1048576,\n"
         "typed,mixtral-8x7b,tpu-v5e,16,32,1,1048576,7e10\n"
     )
-    plan = plan_of([], [], TEMPLATES, scenarios, [])
+    few = few_rows(("gemma3-27b", "llama3-70b", "mixtral-8x7b"), ("tpu-v5p", "h100-sxm", "tpu-v5e"))
+    plan = plan_of([], [], TEMPLATES, scenarios, [], few)
     path = folder / "plan.xlsx"
     path.write_bytes(build(plan))
     return path, plan
@@ -227,7 +228,9 @@ def test_a_template_that_includes_serving_is_swept(tmp_path: Path) -> None:
         "name,label,unit,kind,formula,source,note\n.,Serving,,include,inference(),,\n"
         "half_batch,Half of the batch,1,output,batch/doubling,mine,\n"
     )
-    plan = plan_of(["llama3-70b"], ["tpu-v5e"], [str(mine)], None, ["n_chips=16"])
+    plan = plan_of(
+        ["llama3-70b"], ["tpu-v5e"], [str(mine)], None, ["n_chips=16"], few_rows(("llama3-70b",), ("tpu-v5e",))
+    )
     path = tmp_path / "plan.xlsx"
     path.write_bytes(build(plan))
     assert [sweep.template.name for sweep in plan.sweeps] == ["mine"]

@@ -16,9 +16,11 @@ from planner.cli import group
 from planner.errors import UserError
 from planner.update.outcome import Updated
 from planner.update.update import update_file
+from planner.workbook.book import build
+from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from tests.read_once import recalculate_once
-from tests.workbooks import built
+from tests.workbooks import few_rows
 
 GOLDEN = Path(__file__).parent / "golden"
 Edit = Callable[[openpyxl.Workbook], None]
@@ -186,5 +188,7 @@ def test_what_has_no_inputs_is_refused(tmp_path: Path, edited: Callable[..., Pat
 def test_a_fresh_workbook_has_nothing_to_update(tmp_path: Path) -> None:
     """Of training and serving together: also the parts of a step, which follow the scenario shown, are known again."""
     path = tmp_path / "plan.xlsx"
-    path.write_bytes(built(("llama3-8b",), ("h100-sxm",), ("n_chips=8",), ("training", "inference"))[1])
-    assert not update_file(path)[0].is_needed
+    few = few_rows(("llama3-8b",), ("h100-sxm",))
+    plan = plan_of(["llama3-8b"], ["h100-sxm"], ["training", "inference"], None, ["n_chips=8"], few)
+    path.write_bytes(build(plan))
+    assert not update_file(path, databases=few)[0].is_needed
