@@ -23,6 +23,39 @@ from tests.workbooks import few_rows, smaller
 ALL = "FGH"  # the columns of the three scenarios
 MODELS, CHIPS = ("llama3-70b", "mixtral-8x7b"), ("tpu-v5e", "h100-sxm")
 
+SERVE = """name,label,unit,kind,formula,source,note
+n_chips,Chips,chip,input,1,,
+batch,Sequences decoded together,1,input,1,,
+prompt_len,Prompt length,1,input,8192,,
+activation_dtype,Activation dtype,text,input,bf16,,
+compute_dtype,Compute dtype,text,input,bf16,,
+memory_efficiency,Achieved share of the HBM bandwidth,1,input,1,,
+hbm_bandwidth,HBM bandwidth,byte/s/chip,hardware,hbm_bandwidth,accelerators.csv,
+hbm_bytes,HBM capacity,byte/chip,hardware,hbm_bytes,accelerators.csv,
+peak_flops,Peak of the compute dtype,FLOP/s/chip,hardware,peak[compute_dtype],accelerators.csv,
+price_per_chip_hour,Price of a chip,USD/h/chip,hardware,price_per_chip_hour,accelerators.csv,
+.,Model,,include,transformer(),,
+activation_element_bytes,Bytes of an activation,byte,dtype,activation_dtype,dtypes.csv,
+total_peak,Peak of all chips,FLOP/s,calc,n_chips*peak_flops,test,
+total_bandwidth,Bandwidth of all chips,byte/s,calc,n_chips*hbm_bandwidth,test,
+step_activation_bytes,Activations entering a layer,byte,output,batch*d_model*activation_element_bytes,test,
+max_batch,Largest batch in memory,1,output,(n_chips*hbm_bytes-weight_bytes)/kv_bytes_per_sequence,test,
+critical_batch,Compute-bound from here,1,calc,peak_flops/hbm_bandwidth*weight_element_bytes/flop_per_mac,test,
+param_time,Time to read the weights,s,calc,weight_bytes/total_bandwidth,test,
+kv_time,Time to read the cache,s,calc,batch*kv_bytes_per_sequence/total_bandwidth,test,
+decode_flops,Matmul work of a decode step,FLOP,calc,batch*forward_flops_per_token,test,
+matmul_time,Time of the matmuls,s,calc,decode_flops/total_peak,test,
+decode_step_time,Decode step,s,output,"kv_time+MAX(matmul_time,param_time)",test,
+decode_step_time_calibrated,Decode step with efficiencies,s,calc,decode_step_time/memory_efficiency,test,
+decode_attention_flops,Attention work of a decode step,FLOP,calc,batch*absorbed_attention_flops_per_token,test,
+prefill_flops,Work of a prefill,FLOP,output,prompt_len*forward_flops_per_token,test,
+memory_bytes_per_chip,Memory in use,byte/chip,calc,(weight_bytes+batch*kv_bytes_per_sequence)/n_chips,test,
+step_cost_per_hour,Price of all chips,USD/h,calc,n_chips*price_per_chip_hour,test,
+check_cost,It has a price,1,check,"IF(step_cost_per_hour>0,1,0)",test,
+check_max_batch,A batch fits,1,check,"IF(max_batch>0,1,0)",test,
+check_fits_memory,Weights and caches fit,1,check,"IF(memory_bytes_per_chip<=hbm_bytes,1,0)",test,
+"""  # a few rows of serving, under their names
+
 
 class Seeded:
     """A built workbook in which a test breaks something, cell by cell and without losing the cached values."""

@@ -46,7 +46,7 @@ def many_scenarios(folder: Path) -> bytes:
         ("llama3-8b", "llama3-70b", "mixtral-8x7b"),
         ("tpu-v5e", "tpu-v5p", "tpu-v6e", "h100-sxm", "h200-sxm"),
     )
-    return small(models, chips, (), ("inference", "training"))[1]
+    return small(models, chips, (), ("transformer", "inference"))[1]
 
 
 def own_template(folder: Path) -> bytes:

@@ -18,13 +18,16 @@ from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
 from planner.scenario.add import comparing
+from planner.workbook.book import build
+from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import coordinates
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.worksheet import as_wide
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.read_once import recalculate_once
-from tests.workbooks import agree, write_small
+from tests.seeded import SERVE
+from tests.workbooks import CHIPS, MODELS, agree, few_rows, smaller, write_small
 
 NEW = 7  # the column of the new scenario, right of the one that was built
 Edit = Callable[[openpyxl.Workbook], None]
@@ -32,10 +35,11 @@ Edit = Callable[[openpyxl.Workbook], None]
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A workbook of one scenario and one template."""
-    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], batch=8, n_chips=4, hbm_bandwidth=7e11)
-    return path.read_bytes()
+    """A workbook of one scenario and one template, of a few rows of serving."""
+    own = tmp_path_factory.mktemp("built") / "serve.csv"
+    own.write_text(SERVE, encoding="utf-8")
+    typed, few = ["batch=8", "n_chips=4", "hbm_bandwidth=7e11"], few_rows(MODELS, CHIPS)
+    return build(smaller(plan_of(["llama3-8b"], ["tpu-v5e"], [str(own)], None, typed, few)))
 
 
 def add(path: Path, *words: str) -> Result:
@@ -116,9 +120,9 @@ def test_what_is_typed_over_is_not_copied(plan: Path) -> None:
     """Overrides stay behind, a formula that was overtyped or changed comes as its row says, and each is named."""
 
     def change(book: openpyxl.Workbook) -> None:
-        sheet = book["Inference"]
-        sheet.cell(row_of(book, "Inference", "kv_time"), 6).value = 9.5
-        sheet.cell(row_of(book, "Inference", "param_time"), 6).value = "=1/4"
+        sheet = book["Serve"]
+        sheet.cell(row_of(book, "Serve", "kv_time"), 6).value = 9.5
+        sheet.cell(row_of(book, "Serve", "param_time"), 6).value = "=1/4"
 
     edit(plan, change)
     done = add(plan, "mine")
@@ -127,7 +131,7 @@ def test_what_is_typed_over_is_not_copied(plan: Path) -> None:
     assert after.value("kv_time", "llama3_8b_on_tpu_v5e") == 9.5
     assert after.value("hbm_bandwidth", "mine") == catalog.load_hardware().row("tpu-v5e")["hbm_bandwidth"]
     for name in ("kv_time", "param_time"):
-        row = next(row for row in after.tables["Inference"] if row.name == name)
+        row = next(row for row in after.tables["Serve"] if row.name == name)
         assert row.cells["mine"].formula not in (None, "1/4")
         assert isinstance(row.value("mine"), float)
         assert row.value("mine") != row.value("llama3_8b_on_tpu_v5e")
@@ -142,6 +146,7 @@ def test_overrides_come_along_where_that_is_asked(plan: Path) -> None:
 @pytest.mark.slow
 def test_it_is_chosen_like_any_other(plan: Path) -> None:
     """Roofline follows the selector to the new scenario."""
+    write_small(plan, ["llama3-8b"], ["tpu-v5e"], ["inference"])
     add(plan, "mine", "-m", "llama3-70b")
 
     def change(book: openpyxl.Workbook) -> None:
