@@ -14,8 +14,9 @@ import pytest
 from planner import data
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
+from planner.formulas.following import followed
 from planner.formulas.lookups import facts
-from planner.formulas.sweeps import followed, sweeps
+from planner.formulas.sweeps import sweeps
 from planner.formulas.template import Row
 from planner.recalc import recalculate
 from planner.scaled_units import factor
