@@ -9,9 +9,8 @@ from xml.etree.ElementTree import canonicalize
 
 import pytest
 
-from planner import recalc
 from planner.errors import UserError
-from planner.recalc import evidence, recalculate
+from planner.recalc import recalculate
 from planner.recalc.inmemory import stripped
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import NA, CellError, Value, same_value
@@ -83,12 +82,6 @@ A3=0 | A3<1 | A8 | A8=A8 | A8+1 | A4+1 | D3+D4 | D2*1E10 | 10^308 | 1E300*1E300 
 IF(SUM(C1:C2)>25,1,0)
 """
 FORMULAS = [formula.strip() for formula in AGREED.replace("\n", "|").split("|") if formula.strip()]
-
-
-@pytest.fixture(autouse=True)
-def computes_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `recalculate` itself does is tested here: a value that was saved decides whether an error is trusted."""
-    monkeypatch.setattr(recalc, "computed", evidence.computed)
 
 
 def agree(one: Value, other: Value) -> bool:
