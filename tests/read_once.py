@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from planner import catalog, data, recalc
 from planner.book import sheet, workbook
 from planner.catalog.databases import Databases
@@ -92,6 +94,16 @@ def _size(package: Package) -> int:
     return sum(map(len, package.parts.values()))
 
 
+def recalculate_once(package: Package) -> None:
+    """Save a workbook as a program that recalculates it does; who asks for the values then need not compute them again.
+
+    This is for tests of what is done with such a workbook. Those of `recalculate` itself call that.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recalc, "computed", _computed_once)
+        recalc.recalculate(package)
+
+
 def _load_once(kind: str, path: Path, *columns: Any, **laws: Any) -> catalog.Table:
     """A table; a shipped one stays as it is."""
     if path.parent not in SHIPPED:
@@ -128,7 +140,7 @@ def _published_judged_once(templates: frozenset[str] | None) -> tuple[list[Run],
 def install() -> None:
     """Let the application read so from here on."""
     workbook_part.SheetXml = _parsed_once  # type: ignore[assignment, misc]
-    workbook.in_memory = recalc.computed = _computed_once
+    workbook.in_memory = _computed_once
     workbook.Sheet = ReadOnceSheet  # type: ignore[misc]
     catalog._load = _load_once
     catalog.load_calibrations = _calibrations_once

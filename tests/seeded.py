@@ -12,12 +12,12 @@ import pytest
 from planner.book.workbook import Book
 from planner.check.findings import Fault
 from planner.check.run import check
-from planner.recalc import recalculate
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
+from tests.read_once import recalculate_once
 from tests.workbooks import few_rows, smaller
 
 ALL = "FGH"  # the columns of the three scenarios
@@ -110,7 +110,7 @@ class Seeded:
 
     def recalculated(self) -> list[Fault]:
         """What check says when a program has recalculated the workbook."""
-        recalculate(self.package)
+        recalculate_once(self.package)
         return self.found()
 
 

@@ -51,9 +51,12 @@ def op(name, seconds, flops=None, moved=None, count=1):
 
 def test_unknown_work_is_not_called_lost():
     """Without FLOPs and bytes nothing is said to be lost, nor without peaks; with one of them the other is none."""
-    known = lost_by(op("a", 2.0, 1e12, 0.0), Peaks(1e12, 1e12))
+    known = lost_by(op("a", 2.0, 1e12), Peaks(1e12, 1e12))
     assert known
     assert (known.name, known.efficiency, known.wasted, known.bound) == ("a", 0.5, 1.0, "compute")
+    moved = lost_by(op("c", 4.0, None, 1e12), Peaks(1e12, 1e12))
+    assert moved
+    assert (moved.efficiency, moved.wasted, moved.bound) == (0.25, 3.0, "memory")
     assert lost_by(op("b", 3.0), Peaks(1e12, 1e12)) is None
     assert lost_by(op("a", 2.0, 1e12), Peaks(None, None)) is None
 

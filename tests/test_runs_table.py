@@ -229,6 +229,8 @@ def test_a_rate_is_said_as_a_rate(tmp_path: Path) -> None:
     done = record(path, "--tokens-per-second", "1000000", scenario=SERVES)
     assert "Tokens a second 1,000,000, " in done.output
     assert " h, " not in done.output
+    record(path, "--mfu", "39%", scenario=SERVES)
+    assert runs(path)[-1].row == "mfu_expected"
 
 
 def said_on_dashboard(path: Path, scenario: str = SERVES) -> list[str]:

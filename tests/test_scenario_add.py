@@ -17,7 +17,6 @@ from planner.cli import group
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
-from planner.recalc import recalculate
 from planner.scenario.add import comparing
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
@@ -26,6 +25,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.worksheet import as_wide
 from tests.libreoffice import needs_libreoffice, recalculated
+from tests.read_once import recalculate_once
 from tests.seeded import SERVE
 from tests.workbooks import CHIPS, MODELS, agree, few_rows, smaller, write_small
 
@@ -53,7 +53,7 @@ def edit(path: Path, change: Edit) -> None:
     change(book)
     book.save(path)
     package = Package.read(path)
-    recalculate(package)
+    recalculate_once(package)
     package.write(path)
 
 

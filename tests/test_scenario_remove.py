@@ -124,12 +124,15 @@ def test_the_rest_is_as_a_build_without_it(plan: Path, tmp_path: Path, gone: int
     assert [each for each in check(Package.read(plan)).found if each.kind not in ("failed_check", "override")] == []
 
 
-@pytest.mark.parametrize("is_served", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_there_is_nothing_to_update_then(plan: Path, is_served: bool) -> None:
+@pytest.mark.parametrize(
+    ("gone", "is_served"),
+    [(0, False), (1, False), (2, False), *(pytest.param(gone, True, marks=pytest.mark.slow) for gone in range(3))],
+)
+def test_there_is_nothing_to_update_then(plan: Path, gone: int, is_served: bool) -> None:
     """What is left is what an update makes of it: of one template, and of one with all its charts and sweeps."""
     if is_served:
         write_plan(plan, ["llama3-8b"], CHIPS, ["inference"], n_chips=4)
-    assert run("scenario", "remove", plan, (SERVING if is_served else IDS)[1]).exit_code == 0
+    assert run("scenario", "remove", plan, (SERVING if is_served else IDS)[gone]).exit_code == 0
     databases = None if is_served else few_rows(MODELS, (*workbooks.CHIPS, "h200-sxm"))
     assert not update(Package.read(plan), databases=databases).is_needed
 

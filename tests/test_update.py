@@ -14,12 +14,12 @@ from planner.book.reading import read_plan
 from planner.check.run import check
 from planner.cli import group
 from planner.errors import UserError
-from planner.recalc import recalculate
 from planner.update.outcome import Updated
 from planner.update.update import update_file
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
+from tests.read_once import recalculate_once
 from tests.workbooks import few_rows
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -38,7 +38,7 @@ def edited(tmp_path: Path) -> Callable[..., Path]:
             edit(book)
             book.save(path)
             package = Package.read(path)
-            recalculate(package)
+            recalculate_once(package)
             package.write(path)
         return path
 

@@ -134,10 +134,10 @@ def test_a_number_for_a_blank_is_named(tmp_path: Path) -> None:
     models.write_text(MODELS)
     chips.write_text(CHIPS)
     words = ["build", "tiny", "-H", "next", "--models", str(models), "--hardware-csv", str(chips),
-             "--only", "--template", "transformer", "-o", str(path)]  # fmt: skip
+             "--template", "transformer", "-o", str(path)]  # fmt: skip
     assert CliRunner().invoke(group, words).exit_code == 0
-    assert not update_file(path, (), Databases(models, chips, only=True))[0].is_needed
+    assert not update_file(path, (), Databases(models, chips))[0].is_needed
     chips.write_text(CHIPS.replace("kind,", "kind,tdp_watts,").replace(",gpu,", ",gpu,900,"))
-    done, _ = update_file(path, (), Databases(models, chips, only=True))
+    done, _ = update_file(path, (), Databases(models, chips))
     assert done.is_needed
     assert done.numbers == ["next tdp_watts: blank is now 900"]

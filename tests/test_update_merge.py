@@ -15,12 +15,12 @@ from planner.book.plan import Plan
 from planner.book.reading import read_plan
 from planner.check.run import check
 from planner.cli import group
-from planner.recalc import recalculate
 from planner.update.outcome import Updated
 from planner.update.update import update_file
 from planner.workbook.memory import HEADING
 from planner.xlsx.opc import Package
 from tests.edits.programs import computed, needs_office
+from tests.read_once import recalculate_once
 from tests.test_update import row_of
 from tests.workbooks import few_rows
 
@@ -90,7 +90,7 @@ def saved(book: openpyxl.Workbook, path: Path) -> None:
     """Save a workbook with the values of its formulas."""
     book.save(path)
     package = Package.read(path)
-    recalculate(package)
+    recalculate_once(package)
     package.write(path)
 
 

@@ -11,11 +11,11 @@ from openpyxl.comments import Comment
 
 from planner.book.plan import Plan
 from planner.book.reading import read_plan
-from planner.recalc import recalculate
 from planner.update.update import update_file
 from planner.xlsx.address import coordinates
 from planner.xlsx.opc import Package
 from tests.edits.programs import HAND
+from tests.read_once import recalculate_once
 from tests.test_update import GOLDEN
 
 
@@ -42,7 +42,7 @@ def test_a_note_follows_its_row(old: Plan, tmp_path: Path) -> None:
     book["Transformer"][cell(old, "n_layers", "Transformer")].comment = Comment("deep", "Bob & co.")
     book.save(path)
     package = Package.read(path)
-    recalculate(package)
+    recalculate_once(package)
     package.write(path)
     done, _ = update_file(path, output=new)
     after = read_plan(new)

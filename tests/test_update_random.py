@@ -10,11 +10,11 @@ import pytest
 from planner.book.reading import read_plan
 from planner.catalog.databases import Databases
 from planner.check.run import check
-from planner.recalc import recalculate
 from planner.update.outcome import lines
 from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from tests.edits.marks import ALL, Desk, losses
+from tests.read_once import recalculate_once
 from tests.test_update_merge import SMALL, planner
 
 SEQUENCES = 300
@@ -71,7 +71,7 @@ def is_kept(built: tuple[Path, Path], seed: int, folder: Path) -> list[str]:
     steps = [random.choice(ALL) for _ in range(random.randint(1, 8))]
     for step in steps:
         step(desk)
-    recalculate(package)
+    recalculate_once(package)
     package.write(path)
     before = {found.kind for found in check(package).of("fault")}
     own.write_text(another(WIDE, random))

@@ -95,8 +95,8 @@ def csv_page(path: Path) -> Row:
     with unpacked(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="") as text:
         listed = csv.reader(text)
         names = [_id(each) for each in next(listed, [])]
-        cells = [[{"v": _value(name, cell)} for name, cell in zip(names, row, strict=False)] for row in listed]
-    return {"cols": [{"id": name} for name in names], "rows": [{"c": row} for row in cells]}
+        rows = [{"c": [{"v": _value(name, cell)} for name, cell in zip(names, row, strict=False)]} for row in listed]
+    return {"cols": [{"id": name} for name in names], "rows": rows}
 
 
 def _id(head: str) -> str:
