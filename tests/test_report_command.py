@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,10 @@ def test_a_house_style(tmp_path: Path, default: ReportData) -> None:
     text = html(default, page)
     assert f"House of {default.title}" in text
     assert "What to change" in text
+    before = page.stat()
+    page.write_text(page.read_text().replace("House of", "Another house of"))
+    os.utime(page, ns=(before.st_atime_ns, before.st_mtime_ns))  # as a copy that keeps its date
+    assert f"Another house of {default.title}" in html(default, page)
     style = tmp_path / "house.typ"
     style.write_text('#import sys.inputs.page: *\n#show: style.with(accent: rgb("#b00020"))\nHouse rules\n#body\n')
     write(default_workbook(), tmp_path / "house.pdf", style)

@@ -49,22 +49,24 @@ def origins(book: Book, cells: Collection[Spot]) -> list[Spot]:
     return [cell for cell in cells if next(among.read_by(book, cell), cell) == cell]
 
 
-def reached(book: Book, cells: Collection[Spot], causes: Iterable[Spot]) -> dict[Spot, set[Spot]]:
-    """Those of `cells` that each cause reaches along formulas, the cause among them."""
-    among = CellSet(cells)
-    readers: dict[Spot, list[Spot]] = defaultdict(list)
-    for cell in cells:
-        for read in among.read_by(book, cell):
-            readers[read].append(cell)
-    found: dict[Spot, set[Spot]] = {}
-    for cause in causes:
-        waiting, seen = [cause], {cause}
+class Readers:
+    """Which of some cells read which of them."""
+
+    def __init__(self, book: Book, cells: Collection[Spot]) -> None:
+        among = CellSet(cells)
+        self._of: dict[Spot, list[Spot]] = defaultdict(list)
+        for cell in cells:
+            for read in among.read_by(book, cell):
+                self._of[read].append(cell)
+
+    def reached(self, *causes: Spot) -> set[Spot]:
+        """Those of the cells that the causes reach along formulas, the causes among them."""
+        waiting, seen = list(causes), set(causes)
         while waiting:
-            ahead = [cell for cell in readers[waiting.pop()] if cell not in seen]
+            ahead = [cell for cell in self._of.get(waiting.pop(), ()) if cell not in seen]
             seen.update(ahead)
             waiting += ahead
-        found[cause] = seen
-    return found
+        return seen
 
 
 def circles(book: Book) -> Iterator[list[Spot]]:

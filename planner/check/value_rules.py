@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule, shown
-from planner.check.precedents import origins, reached
+from planner.check.precedents import Readers, origins
 from planner.recalc.engine import EngineError
 from planner.recalc.evidence import CLOCK_OR_DICE
 from planner.xlsx.address import Spot, address
@@ -34,11 +34,11 @@ def cached_values(book: Book) -> Iterator[Fault]:
             yield Fault(sheet.name, cells[0], what, RECALCULATE, kind="stale_value", after=after, cells=cells)
     errors = _errors(book)
     told = [cell for cell in origins(book, errors) if not _is_explained(book, cell, errors[cell])]
-    reaches = reached(book, errors, told)
+    readers = Readers(book, errors)
     for cell in told:
         formula, error = book.formula(cell), errors[cell]
         what = f"{error} comes from here: ={formula.at(cell.row, cell.column)}" if formula else f"{error} is typed"
-        if others := len(reaches[cell]) - 1:
+        if others := len(readers.reached(cell)) - 1:
             what += f", and reaches {others:,} more cell{'s' * (others > 1)}"
         remedy = "is what it looks up there?" if error == NA else "correct the formula, or what it reads"
         alike = f"{error} {'comes from here' if formula else 'is typed'}"
@@ -94,7 +94,7 @@ def recalculated(book: Book) -> Iterator[Fault]:
     fresh = book.fresh
     saved = [cell for cell, value in fresh.items() if not _is_current(book, cell, value)]
     clocks = [cell for cell in saved if _has_clock(book, cell)]
-    moving = set[Spot]().union(*reached(book, saved, clocks).values())  # by a clock or dice
+    moving = Readers(book, saved).reached(*clocks)  # by a clock or dice
     stale = [cell for cell in saved if cell not in moving]
     first = origins(book, stale)
     rest = Counter(name for name, *_ in stale) - Counter(name for name, *_ in first)

@@ -54,7 +54,7 @@ def rendered(
     import jinja2
 
     data = b"" if template is None else read_bytes(template, "a Jinja page", SMALL)
-    environment = _environment(None if template is None else template.resolve().parent, escapes=escapes)
+    environment = _shipped(escapes) if template is None else _environment(template.resolve().parent, escapes)
     environment.filters |= dict(filters)
     wanted = template.name if template is not None else name
     try:
@@ -74,8 +74,13 @@ def rendered(
 
 
 @cache
-def _environment(folder: Path | None, *, escapes: bool) -> Environment:
-    """Where pages are found, those of a folder before ours, and kept as they were compiled."""
+def _shipped(escapes: bool) -> Environment:
+    """Our own pages, which are kept as they were compiled: they stay as they are, as a person's don't."""
+    return _environment(None, escapes)
+
+
+def _environment(folder: Path | None, escapes: bool) -> Environment:
+    """Where pages are found, those of a folder before ours."""
     import jinja2
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 

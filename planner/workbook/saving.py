@@ -23,7 +23,7 @@ from planner.workbook.page import Page
 from planner.xlsx.address import Area, Position, address
 from planner.xlsx.chart_caches import make_room
 from planner.xlsx.drawings import charts_of
-from planner.xlsx.grid import Block, Grid
+from planner.xlsx.grid import SHORT, Block, Grid
 from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
 from planner.xlsx.relationships import OFFICE, shorten_ways
@@ -178,7 +178,7 @@ def ignored(page: Page) -> bytes:
 def _numbers(page: Page) -> Iterator[Position]:
     """The cells whose text is a number."""
     for at, (_, _, _, value) in page.filled.items():
-        if type(value) is str and _is_number(value):
+        if type(value) is str and (_is_number if len(value) <= SHORT else _is_number.__wrapped__)(value):
             yield at
 
 

@@ -86,7 +86,8 @@ Parts = tuple[str | RelativeReference, ...]
 class Pattern:
     """A formula relative to its cell, and what it is made of. Patterns of one text are one object.
 
-    `parts` are its references and what stands between them; `formula` is spelt as in one of its cells.
+    `parts` are its references and what stands between them; `formula` is spelt as in one of its cells; that
+    of a rewritten one has the references of before.
     """
 
     text: str
