@@ -9,16 +9,17 @@ from xdist.scheduler import LoadFileScheduling
 # Files that take 4 s and more, the longest first; most have few tests. By the number of tests, as xdist has it, those
 # would come last, and the other workers would wait for the last of them.
 LONG = (
-    "test_style", "test_scenario_purpose", "test_runs_table", "test_scenario_remove", "test_report_changes",
-    "test_ingest", "test_programs", "test_update_merge", "test_search", "test_lint_values", "test_report",
-    "test_report_workloads",
-    "test_diff", "test_built_form", "test_pictures", "test_lint_edited", "test_scenario_add", "test_export_inputs",
-    "test_lint", "test_update_databases", "test_fit", "test_check", "test_search_sheet", "test_report_search",
-    "test_cli", "test_report_command", "test_update_notes", "test_search_devices", "test_update", "test_sweep",
-    "test_what_if", "test_report_drawing", "test_lint_form", "test_api", "test_edits", "test_validation",
-    "test_update_worked", "test_scenario_rename", "test_added_sheet", "test_best_plan", "test_report_failing",
-    "test_workbook", "test_report_expected", "test_lint_references", "test_scenarios", "test_dependents",
-    "test_sensitivity", "test_safe_files", "test_unit_proof", "test_scenario_reach", "test_fit_host", "test_solve",
+    "test_style", "test_programs", "test_scenario_purpose", "test_report_workloads", "test_update_merge",
+    "test_runs_table", "test_report", "test_search", "test_workbook", "test_cli", "test_ingest",
+    "test_update_databases", "test_built_form", "test_export_inputs", "test_report_changes", "test_sweep",
+    "test_pictures", "test_report_search", "test_scenario_remove", "test_update_notes", "test_update",
+    "test_lint_values", "test_edits", "test_lint", "test_api", "test_search_sheet", "test_lint_edited",
+    "test_search_devices", "test_fit", "test_diff", "test_solve", "test_added_sheet", "test_sensitivity",
+    "test_validation", "test_report_command", "test_unit_proof", "test_find", "test_safe_files", "test_measure_clock",
+    "test_links", "test_update_worked", "test_profiles_facts", "test_report_failing", "test_best_plan",
+    "test_scenario_reach", "test_fit_host", "test_evaluate", "test_backfill_naming", "test_scenario_add",
+    "test_workloads", "test_backfill", "test_measure_cases", "test_update_random", "test_lint_references",
+    "test_what_if", "test_scenarios", "test_measure_flops", "test_lint_form",
 )  # fmt: skip
 PARTED = (
     "test_workbook", "test_edits_by_libreoffice", "test_edits_update", "test_update_random", "test_edits",
