@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gc
 import os
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,7 +69,6 @@ def _load_shipped_once(path: Path, including: tuple[Path, ...]) -> Template:
 
 
 library._load = _load_shipped_once
-zlib.Z_DEFAULT_COMPRESSION = zlib.Z_BEST_SPEED  # type: ignore[misc] # none of the hundreds of workbooks is kept
 read_once.install()
 
 

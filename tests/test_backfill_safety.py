@@ -33,7 +33,7 @@ def with_member(data: bytes, name: str, content: bytes) -> bytes:
     """A zip with one more member."""
     buffer = io.BytesIO(data)
     with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(name, content, compresslevel=9)
+        archive.writestr(name, content)
     return buffer.getvalue()
 
 
