@@ -11,7 +11,16 @@ from planner.check.findings import RULES, Fault
 from planner.xlsx.address import address
 from planner.xlsx.opc import Package
 from tests.folders import shared_folder
-from tests.seeded import ALL, SERVE, Seeded, rows_of, serving, three_scenarios
+from tests.seeded import (  # noqa: F401 # the fixtures are used by name
+    ALL,
+    SERVE,
+    Seeded,
+    fixture_plan,
+    fixture_rows,
+    rows_of,
+    serving,
+    three_scenarios,
+)
 
 
 @cache
@@ -24,20 +33,8 @@ def serve() -> bytes:
 
 @pytest.fixture(name="built", scope="session")
 def fixture_built() -> bytes:
-    """That workbook, for all files of tests that have this fixture."""
+    """That workbook, of which `rows` and `plan` are then."""
     return serve()
-
-
-@pytest.fixture(name="rows", scope="session")
-def fixture_rows(built: bytes) -> dict[str, dict[str, int]]:
-    """The row of each machine name on each of its sheets of line items."""
-    return rows_of(built)
-
-
-@pytest.fixture(name="plan")
-def fixture_plan(built: bytes, rows: dict[str, dict[str, int]]) -> Seeded:
-    """One's own of it to break."""
-    return Seeded(Package.from_bytes(built, "plan.xlsx"), rows)
 
 
 @pytest.fixture(name="whole")

@@ -206,9 +206,10 @@ def _breach(validation: Validation, value: Value, allowed: set[str] | None) -> s
         return ""
     number = len(str(value)) if validation.type == "textLength" else value
     limits, is_within = _OPERATORS[validation.operator]
-    holds = isinstance(number, (int, float)) and is_within(number, low, high)
-    if holds and (validation.type != "whole" or number == round(number)):  # type: ignore[arg-type]
-        return ""
+    if isinstance(number, (int, float)):
+        is_of_kind = validation.type != "whole" or number == round(number)
+        if is_of_kind and is_within(number, low, high):
+            return ""
     return f"{_KINDS[validation.type]} {limits.format(validation.first, validation.second)} is wanted"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import NamedTuple
 
 from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area
@@ -61,7 +62,7 @@ def reshape_names(package: Package, reshaped: Callable[[str, str, Area], Area]) 
     with package.edited(package.workbook_part()) as root:
         for name in every(root, "definedName"):
             called = name.get("name", "")
-            name.text = rewritten(name.text or "", lambda found, called=called: _reshaped(found, called, reshaped))  # type: ignore[misc]
+            name.text = rewritten(name.text or "", partial(_reshaped, called=called, reshaped=reshaped))
 
 
 def _reshaped(found: Reference, called: str, reshaped: Callable[[str, str, Area], Area]) -> Reference:
