@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.template import COLUMNS, Template
 from tests import read_once
+from tests.short_data import of_few_rows
 from tests.workbooks import write_comparison
 
 Write = Callable[..., Path]
@@ -114,6 +115,17 @@ def fault(load: Callable[..., Template], tmp_path: Path) -> Callable[..., str]:
         return str(caught.value).replace(f"{tmp_path}{os.sep}", "")
 
     return fault_of
+
+
+@pytest.fixture(scope="module")
+def short_data() -> Iterator[None]:
+    """While a file's tests run the shipped databases have a few rows, and sweeps one axis: workbooks have half the cells.
+
+    For `pytestmark = pytest.mark.usefixtures("short_data")`. What `tests.workbooks` keeps of whole databases is not for
+    such a file.
+    """
+    with of_few_rows():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,38 @@
+"""Shipped databases of a few rows and sweeps along one axis: half of the cells of a workbook, which commands read too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from planner import data
+from planner.formulas import sweeps
+from planner.formulas.sweeps import Drawn
+from tests import read_once
+from tests.workbooks import CHIPS, MODELS, few_rows
+
+_rows = sweeps._rows
+
+
+def _first_axes(name: str, columns: tuple[str, ...]) -> dict[str, list[Drawn]]:
+    """The rows of a CSV of sweeps with one axis of a template: the first that others follow, if there is one."""
+    found = {}
+    for template, rows in _rows(name, columns).items():
+        axes = sorted((drawn for drawn in rows if drawn[0].kind == "axis"), key=lambda drawn: not drawn[0].formula)
+        found[template] = [drawn for drawn in rows if drawn not in axes[1:]]
+    return found
+
+
+@contextmanager
+def of_few_rows(models: tuple[str, ...] = MODELS, chips: tuple[str, ...] = CHIPS) -> Iterator[None]:
+    """Meanwhile the shipped models and accelerators are these alone, and a template is swept along one axis."""
+    few = few_rows(models, chips)
+    with pytest.MonkeyPatch.context() as patch:
+        for folder, path in (("model_db", few.models_csv), ("hardware_db", few.hardware_csv)):
+            assert isinstance(path, Path)
+            patch.setitem(read_once.short, data.folder(folder) / path.name, path)
+        patch.setattr(sweeps, "_rows", _first_axes)
+        yield
