@@ -119,7 +119,7 @@ def fault(load: Callable[..., Template], tmp_path: Path) -> Callable[..., str]:
 
 @pytest.fixture(scope="module")
 def short_data() -> Iterator[None]:
-    """While a file's tests run the shipped databases have a few rows, and sweeps one axis: workbooks have half the cells.
+    """While a file's tests run the shipped databases have a few rows, and sweeps one axis: half of a workbook's cells.
 
     For `pytestmark = pytest.mark.usefixtures("short_data")`. What `tests.workbooks` keeps of whole databases is not for
     such a file.

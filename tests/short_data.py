@@ -1,4 +1,4 @@
-"""Shipped databases of a few rows and sweeps along one axis: half of the cells of a workbook, which commands read too."""
+"""Shipped databases of a few rows, and sweeps along one axis: half of the cells of a workbook that a command writes."""
 
 from __future__ import annotations
 
