@@ -17,7 +17,7 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.template import COLUMNS, Template
 from tests import read_once
-from tests.short_data import of_few_rows
+from tests.short_data import of_few_cases, of_few_rows
 from tests.workbooks import write_comparison
 
 Write = Callable[..., Path]
@@ -125,6 +125,13 @@ def short_data() -> Iterator[None]:
     such a file.
     """
     with of_few_rows():
+        yield
+
+
+@pytest.fixture(scope="module")
+def few_cases() -> Iterator[None]:
+    """While a file's tests run a Comparison begins with few cases."""
+    with of_few_cases():
         yield
 
 

@@ -1,4 +1,4 @@
-"""Shipped databases of a few rows, and sweeps along one axis: half of the cells of a workbook that a command writes."""
+"""Shipped databases of a few rows, sweeps along one axis, few cases: most cells of a workbook that a command writes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from planner import data
+from planner.compare import comparison_cases
 from planner.formulas import sweeps
 from planner.formulas.sweeps import Drawn
 from tests import read_once
@@ -35,4 +36,13 @@ def of_few_rows(models: tuple[str, ...] = MODELS, chips: tuple[str, ...] = CHIPS
             assert isinstance(path, Path)
             patch.setitem(read_once.short, data.folder(folder) / path.name, path)
         patch.setattr(sweeps, "_rows", _first_axes)
+        yield
+
+
+@contextmanager
+def of_few_cases() -> Iterator[None]:
+    """Meanwhile a Comparison begins with few cases: of the workbook of a small template they are the most."""
+    load = comparison_cases.load
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparison_cases, "load", lambda *only: load(*only)[:6])
         yield

@@ -20,8 +20,9 @@ from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from tests.read_once import recalculate_once
-from tests.workbooks import few_rows
+from tests.workbooks import few_rows, write_comparison
 
+pytestmark = pytest.mark.usefixtures("few_cases")
 GOLDEN = Path(__file__).parent / "golden"
 Edit = Callable[[openpyxl.Workbook], None]
 
@@ -171,13 +172,13 @@ def test_a_template_without_a_sheet_is_named(tmp_path: Path, content: str) -> No
     assert path.read_bytes() == before
 
 
-def test_what_has_no_inputs_is_refused(tmp_path: Path, edited: Callable[..., Path]) -> None:
+def test_what_has_no_inputs_is_refused(tmp_path: Path) -> None:
     """A workbook without Checks can't be told apart; it is refused in one line and left as it was."""
-
-    def edit(book: openpyxl.Workbook) -> None:
-        del book["Checks"]
-
-    path = edited(edit)
+    path = tmp_path / "plan.xlsx"
+    write_comparison(path)
+    book = openpyxl.load_workbook(path)
+    del book["Checks"]
+    book.save(path)
     before = path.read_bytes()
     with pytest.raises(UserError, match="Checks is missing"):
         update_file(path)
@@ -185,6 +186,7 @@ def test_what_has_no_inputs_is_refused(tmp_path: Path, edited: Callable[..., Pat
     assert sorted(file.name for file in tmp_path.iterdir()) == ["plan.xlsx"]
 
 
+@pytest.mark.usefixtures("short_data")
 def test_a_fresh_workbook_has_nothing_to_update(tmp_path: Path) -> None:
     """Of training and serving together: also the parts of a step, which follow the scenario shown, are known again."""
     path = tmp_path / "plan.xlsx"

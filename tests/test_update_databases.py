@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-import openpyxl
 import pytest
 from click.testing import CliRunner
 
@@ -23,6 +23,7 @@ from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.workbooks import by_name, cached
 
+pytestmark = pytest.mark.usefixtures("short_data", "few_cases")
 MODELS = """id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,source
 tiny,2,256,1024,4,2,64,32000,true,true,Our own sketch
 """
@@ -67,7 +68,9 @@ def before_ours(own: str, shipped: Path) -> str:
 @pytest.fixture(
     scope="module", params=["their rows alone", pytest.param("their row above ours", marks=pytest.mark.slow)]
 )
-def workbook(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Brought:
+def workbook(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, short_data: None, few_cases: None
+) -> Brought:
     """One built with tables of a person's rows alone, or with theirs above a copy of ours."""
     folder = tmp_path_factory.mktemp("own")
     if request.param == "their rows alone":
@@ -89,11 +92,12 @@ def test_nothing_is_taken_for_a_persons_change(workbook: Brought) -> None:
 
 def test_every_row_is_in_the_dropdowns(workbook: Brought) -> None:
     """The lists of models and chips on Inputs begin at the first id and end below the last."""
-    book = openpyxl.load_workbook(workbook.path)
-    lists = {rule.formula1 for rule in book["Inputs"].data_validations.dataValidation if rule.type == "list"}
+    package = Package.read(workbook.path)
+    inputs, grid = package.parts[package.sheets()["Inputs"]].decode(), cached(workbook.path)
+    lists = set(re.findall(r'<dataValidation [^>]*type="list"[^>]*>\s*<formula1>([^<]*)<', inputs))
     for sheet in ("Models", "Hardware"):
         areas = [Area.parse(text.partition("!")[2].replace("$", "")) for text in lists if text.startswith(f"{sheet}!")]
-        ids = [row for row in range(6, 400) if book[sheet].cell(row, 1).value]
+        ids = [row for row in range(6, 400) if grid[sheet].get(f"A{row}")]
         assert areas
         assert all(area.top == ids[0] and area.bottom > ids[-1] for area in areas), sheet
 
@@ -130,14 +134,12 @@ def test_a_shipped_model_and_chip_can_be_chosen(workbook: Brought, tmp_path: Pat
 
 def test_a_number_for_a_blank_is_named(tmp_path: Path) -> None:
     """A cell that was blank and has a number in the tables of today is told with both, and is a reason to update."""
-    path, models, chips = tmp_path / "small.xlsx", tmp_path / "mine.csv", tmp_path / "chips.csv"
-    models.write_text(MODELS)
+    path, chips = tmp_path / "small.xlsx", tmp_path / "chips.csv"
     chips.write_text(CHIPS)
-    words = ["build", "tiny", "-H", "next", "--models", str(models), "--hardware-csv", str(chips),
-             "--template", "transformer", "-o", str(path)]  # fmt: skip
+    words = ["build", "-H", "next", "--hardware-csv", str(chips), "--template", "matmul", "-o", str(path)]
     assert CliRunner().invoke(group, words).exit_code == 0
-    assert not update_file(path, (), Databases(models, chips))[0].is_needed
+    assert not update_file(path, (), Databases(hardware_csv=chips))[0].is_needed
     chips.write_text(CHIPS.replace("kind,", "kind,tdp_watts,").replace(",gpu,", ",gpu,900,"))
-    done, _ = update_file(path, (), Databases(models, chips))
+    done, _ = update_file(path, (), Databases(hardware_csv=chips))
     assert done.is_needed
     assert done.numbers == ["next tdp_watts: blank is now 900"]

@@ -18,12 +18,16 @@ from planner.cli import group
 from planner.update.outcome import Updated
 from planner.update.update import update_file
 from planner.workbook.memory import HEADING
+from planner.xlsx.address import address
 from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_values
+from planner.xlsx.sheetxml import SheetXml
 from tests.edits.programs import computed, needs_office
 from tests.read_once import recalculate_once
 from tests.test_update import row_of
-from tests.workbooks import few_rows
+from tests.workbooks import by_name, cached, few_rows
 
+pytestmark = pytest.mark.usefixtures("few_cases")
 HEAD = "name,label,unit,kind,formula,source,note\n"
 BUDGET = (
     HEAD
@@ -78,12 +82,14 @@ def fixture_small(built: bytes, tmp_path: Path) -> tuple[Path, Path]:
     return path, own
 
 
-def edit(path: Path, *changes: tuple[str, str, int, object]) -> None:
+def edit(path: Path, *changes: tuple[str, str, int, float]) -> None:
     """Type into cells (sheet, machine name, column, value) in a program that saves the values of all formulas."""
-    book = openpyxl.load_workbook(path)
+    package, grid = Package.read(path), cached(path)
     for sheet, name, column, value in changes:
-        book[sheet].cell(row_of(book, sheet, name), column).value = value
-    saved(book, path)
+        part, ref = package.sheets()[sheet], address(by_name(grid, sheet)[name], column)
+        package.replace(part, with_values(SheetXml(package.parts[part]), {ref: value}))
+    recalculate_once(package)
+    package.write(path)
 
 
 def saved(book: openpyxl.Workbook, path: Path) -> None:
@@ -102,7 +108,7 @@ def brought(path: Path, own: Path) -> tuple[Updated, Plan]:
     return done, read_plan(path)
 
 
-def is_as_built(path: Path, own: Path, folder: Path, *changes: tuple[str, str, int, object]) -> None:
+def is_as_built(path: Path, own: Path, folder: Path, *changes: tuple[str, str, int, float]) -> None:
     """The workbook is what a fresh build with a person's changes is, but for the Log and the notes."""
     fresh = folder / "fresh.xlsx"
     planner("build", "--template", own, *TABLES, "-o", fresh)
@@ -194,6 +200,7 @@ def test_a_row_that_is_gone_stays_where_a_person_typed_over_it(small: tuple[Path
     assert found[5].value == 99
 
 
+@pytest.mark.usefixtures("short_data")
 def test_nothing_is_done_where_only_inputs_were_edited(tmp_path: Path) -> None:
     """Inputs move the values of sweeps, which are the person's own then; not a byte of the file is changed."""
     own, path = tmp_path / "budget.csv", tmp_path / "plan.xlsx"

@@ -27,6 +27,7 @@ from tests.libreoffice import needs_libreoffice, recalculated
 from tests.test_update import GOLDEN, row_of, typed
 from tests.workbooks import agree
 
+pytestmark = pytest.mark.usefixtures("short_data")
 V5E, V6E, H100 = "llama3_70b_on_tpu_v5e", "llama3_70b_on_tpu_v6e", "llama3_70b_on_h100_sxm"
 
 
@@ -139,7 +140,7 @@ def times(book: openpyxl.Workbook) -> None:
 
 
 @pytest.fixture(scope="module")
-def worked(tmp_path_factory: pytest.TempPathFactory) -> Worked:
+def worked(tmp_path_factory: pytest.TempPathFactory, short_data: None) -> Worked:
     """All of it in one workbook, the golden one that was edited already; and its update."""
     path = tmp_path_factory.mktemp("worked") / "plan.xlsx"
     book = openpyxl.load_workbook(GOLDEN / "edited.xlsx")
