@@ -14,14 +14,23 @@ from planner.book.added import added
 from planner.book.workbook import Book
 from planner.check.run import check
 from planner.cli import group
-from planner.recalc import recalculate
 from planner.workbook.added_sheet import FIRST_ROW, put
+from planner.workbook.book import build
 from planner.workbook.page import Live, Page
+from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, saved
+from tests.read_once import recalculate_once
+from tests.workbooks import CHIPS, MODELS, few_rows, smaller
 
 KIND = "Found"
+
+
+@pytest.fixture(name="built", scope="module")
+def fixture_built() -> bytes:
+    """A small workbook, of which `plan` is a copy; its Comparison has few cases."""
+    return build(smaller(plan_of((), ["tpu-v5e"], ["matmul"], None, (), few_rows(MODELS[:1], CHIPS))))
 
 
 def found(page: Page, *values: float, live: str = "") -> None:
@@ -51,7 +60,7 @@ def edit(path: Path, change) -> None:  # type: ignore[no-untyped-def]
     change(book)
     book.save(path)
     package = Package.read(path)
-    recalculate(package)
+    recalculate_once(package)
     package.write(path)
 
 

@@ -20,12 +20,12 @@ from openpyxl.workbook.defined_name import DefinedName
 
 from planner.check.run import check
 from planner.cli import group
-from planner.recalc import recalculate
 from planner.xlsx.moves import Moves, SheetMoves
 from planner.xlsx.opc import Package
 from planner.xlsx.pattern import pattern
 from tests.libreoffice import needs_libreoffice
-from tests.seeded import ALL, Seeded, serving
+from tests.read_once import recalculate_once
+from tests.seeded import ALL, Seeded
 from tests.test_lint import fixture_built, fixture_plan, fixture_rows, places  # noqa: F401
 from tests.workbooks import copy_scenario_of, write_plan
 
@@ -33,7 +33,7 @@ from tests.workbooks import copy_scenario_of, write_plan
 def saved(path: Path) -> Package:
     """The workbook as a program that calculates saves it."""
     package = Package.read(path)
-    recalculate(package)
+    recalculate_once(package)
     package.write(path)
     return package
 
@@ -59,15 +59,16 @@ def test_patterns(formula: str, relative: str) -> None:
     assert found.is_broken == ("#REF!" in formula)
 
 
-def test_what_an_analyst_adds_is_no_breach(tmp_path: Path) -> None:
+def test_what_an_analyst_adds_is_no_breach(built: bytes, tmp_path: Path) -> None:
     """Sheets, a scenario, rows, columns, names, notes, a chart, a copied sheet: none is a finding or an override."""
     path = tmp_path / "plan.xlsx"
-    path.write_bytes(serving())
+    path.write_bytes(built)
     book = openpyxl.load_workbook(path)
-    copy_scenario_of(book, 8, 9, {"scenario_id": "mine", "hardware_id": "h100-sxm", "n_chips": 4})
-    own, sheet = book.create_sheet("My sheet", 2), book["Inference"]
+    typed = {"scenario_id": "mine", "hardware_id": "h100-sxm", "n_chips": 4}
+    copy_scenario_of(book, 8, 9, typed, calculated=["Serve"])
+    own, sheet = book.create_sheet("My sheet", 2), book["Serve"]
     row = next(row for row in range(1, sheet.max_row) if sheet.cell(row, 3).value == "batch")
-    own["A1"], own["B1"] = 12.5, f"=AVERAGE(Inference!F{row}:I{row})*my_rate+NOW()*0"
+    own["A1"], own["B1"] = 12.5, f"=AVERAGE(Serve!F{row}:I{row})*my_rate+NOW()*0"
     own["B2"] = "=1.07*Inputs!F14"
     book.defined_names["my_rate"] = DefinedName("my_rate", attr_text="'My sheet'!$A$1")
     below, right = sheet.max_row + 3, 12
@@ -187,7 +188,7 @@ def test_the_command_groups_by_rule(plan: Seeded, tmp_path: Path) -> None:
     assert command(path)[0] == 0
     plan.type("Serve", plan.at("Serve", "decode_flops", "G"), 5)
     plan.type("Serve", plan.at("Serve", "n_layers", "A"), None)
-    recalculate(plan.package)
+    recalculate_once(plan.package)
     plan.package.write(path)
     code, output = command(path)
     assert code == 1
@@ -200,7 +201,7 @@ def test_the_command_writes_json(plan: Seeded, tmp_path: Path) -> None:
     """One object: the file, findings, overrides, and the rules that were checked."""
     path, ref = tmp_path / "plan.xlsx", plan.at("Serve", "decode_flops", "G")
     plan.type("Serve", ref, 5)
-    recalculate(plan.package)
+    recalculate_once(plan.package)
     plan.package.write(path)
     code, output = command(path, "--json")
     told = json.loads(output)

@@ -19,11 +19,11 @@ from planner.book.plan import Plan, Quantity
 from planner.book.reading import read_plan
 from planner.compare import comparison_sheet as comparison
 from planner.compare.comparison_sheet import CaseRow
-from planner.recalc import recalculate
 from planner.update.outcome import Updated
 from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from tests.libreoffice import needs_libreoffice, recalculated
+from tests.read_once import recalculate_once
 from tests.test_update import GOLDEN, row_of, typed
 from tests.workbooks import agree
 
@@ -149,7 +149,7 @@ def worked(tmp_path_factory: pytest.TempPathFactory, short_data: None) -> Worked
     book.save(path)
     package = Package.read(path)
     package.add("customXml/item1.xml", b"<mine/>")
-    recalculate(package)
+    recalculate_once(package)
     package.write(path)
     before, cases = read_plan(path), {row.text("case_key"): row for row in comparison.find(package).rows}
     done, _ = update_file(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cache
@@ -172,9 +172,12 @@ def copy_scenario(path: Path, source: int, target: int, values: Mapping[str, obj
     book.save(path)
 
 
-def copy_scenario_of(book: openpyxl.Workbook, source: int, target: int, values: Mapping[str, object]) -> None:
+def copy_scenario_of(
+    book: openpyxl.Workbook, source: int, target: int, values: Mapping[str, object],
+    calculated: Iterable[str] = CALCULATION_SHEETS,
+) -> None:  # fmt: skip
     """The same in a workbook that is open."""
-    for name in ("Inputs", *CALCULATION_SHEETS, "Constraints", "Checks", "Dashboard"):
+    for name in ("Inputs", *calculated, "Constraints", "Checks", "Dashboard"):
         if name not in book.sheetnames:
             continue
         sheet = book[name]
