@@ -9,9 +9,9 @@ import pytest
 from planner.check.findings import RULES
 from tests.built_form import FORM
 from tests.seeded import Seeded
-from tests.test_lint import fixture_built, fixture_plan, fixture_rows, fixture_whole, places, rules
+from tests.test_lint import fixture_built, fixture_plan, fixture_rows, places, rules
 
-__all__ = ["fixture_built", "fixture_plan", "fixture_rows", "fixture_whole"]  # fixtures that pytest finds here
+__all__ = ["fixture_built", "fixture_plan", "fixture_rows"]  # fixtures that pytest finds here
 
 
 def change(plan: Seeded, part: str, pattern: str, new: str) -> None:
@@ -106,15 +106,15 @@ def test_a_part_of_another_content_type(plan: Seeded, kind: str) -> None:
     assert "not application/vnd.openxmlformats-officedocument." in found.what
 
 
-def test_a_relationship_to_nowhere(whole: Seeded) -> None:
+def test_a_relationship_to_nowhere(plan: Seeded) -> None:
     """Rule 33: a sheet whose drawing is gone; a shape's link to a cell is no part."""
-    owner = whole.part("Dashboard")
-    (drawing,) = (link.target for link in whole.package.relationships(owner) if link.kind == "drawing")
+    owner = plan.part("Comparison")
+    (drawing,) = (link.target for link in plan.package.relationships(owner) if link.kind == "drawing")
     kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/hyperlink"
     rels = owner.replace("worksheets/", "worksheets/_rels/") + ".rels"
-    change(whole, rels, "</Relationships>", f'<Relationship Id="x" Type="{kind}" Target="#Inputs!A1"/></Relationships>')
-    assert whole.found() == []
-    whole.package.remove(drawing)
-    found = whole.found()
+    change(plan, rels, "</Relationships>", f'<Relationship Id="x" Type="{kind}" Target="#Inputs!A1"/></Relationships>')
+    assert plan.found() == []
+    plan.package.remove(drawing)
+    found = plan.found()
     assert rules(found) == {33}
     assert f"{owner} has a relationship (drawing) to {drawing}, which is missing" in [each.what for each in found]

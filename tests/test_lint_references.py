@@ -17,12 +17,6 @@ def test_a_reference_that_points_down(plan: Seeded) -> None:
     assert places(found) == {f"Serve!{plan.at('Serve', 'decode_attention_flops')}"}
 
 
-def test_a_reference_to_a_later_sheet(whole: Seeded) -> None:
-    """A case that reads Checks."""
-    whole.formula("Roofline", "B9", "Checks!F10")
-    assert rules(whole.recalculated()) == {15}
-
-
 def test_a_circle(plan: Seeded) -> None:
     """Cells that read each other, on a sheet where formulas are free; the way round is told."""
     for ref, read in (("A30", "A31"), ("A31", "A32"), ("A32", "A30")):
@@ -40,14 +34,23 @@ def test_a_broken_reference(plan: Seeded) -> None:
     assert places(found) == {"Log!A30"}
 
 
-def test_functions(whole: Seeded) -> None:
-    """A function that is volatile, new, or not on the list, where planner writes formulas."""
-    calls = ("TODAY()", "AVERAGE(I9)", "_xlfn.XLOOKUP(I9,I9,I9)")
-    for row, call in enumerate(calls, start=30):
-        whole.formula("Roofline", f"B{row}", call)
-    found = whole.recalculated()
-    assert rules(found) == {17}
-    assert places(found) == {"Roofline!B30", "Roofline!B31", "Roofline!B32"}
+def test_what_a_table_of_cases_reads_and_calls(whole: Seeded) -> None:
+    """A case that reads Checks, a defined name, or a function that is volatile, new, or not on the list."""
+    names = '<definedNames><definedName name="my_rate">Inputs!$F$14</definedName>'
+    whole.edit(whole.package.workbook_part(), "<definedNames>", names)
+    wrong = {
+        "B9": ("Checks!F10", 15),
+        "B30": ("TODAY()", 17),
+        "B31": ("AVERAGE(I9)", 17),
+        "B32": ("_xlfn.XLOOKUP(I9,I9,I9)", 17),
+        "B33": ("my_rate*1", 19),
+    }
+    for ref, (formula, _) in wrong.items():
+        whole.formula("Roofline", ref, formula)
+    found = [each for each in whole.recalculated() if each.severity == "fault"]
+    assert {(each.place, each.rule) for each in found} == {
+        (f"Roofline!{ref}", rule) for ref, (_, rule) in wrong.items()
+    }
 
 
 def test_foreign_parts(plan: Seeded) -> None:
@@ -77,14 +80,6 @@ def test_defined_names(plan: Seeded) -> None:
     assert rules(found) == {19}
     faults = [finding for finding in found if finding.severity == "fault"]
     assert len(faults) == len(wrong) - 1  # of the two that are one name the second is reported
-
-
-def test_a_name_in_a_formula(whole: Seeded) -> None:
-    """A formula of planner's that reads a defined name."""
-    names = '<definedNames><definedName name="my_rate">Inputs!$F$14</definedName>'
-    whole.edit(whole.package.workbook_part(), "<definedNames>", names)
-    whole.formula("Roofline", "B30", "my_rate*1")
-    assert rules(whole.recalculated()) == {19}
 
 
 def test_a_dead_input(plan: Seeded) -> None:
