@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from planner.characters import LIKE_IT, plain
+from planner.workbook.book import build
+from planner.workbook.scenarios import plan_of
 from tests.pages import environment
+from tests.workbooks import CHIPS, MODELS, few_rows
 
 
 def run(encoding: str, *words: str, cwd: Path) -> bytes:
@@ -55,8 +58,8 @@ def test_the_bars_of_a_sensitivity_keep_their_meaning(tmp_path: Path) -> None:
 
 def test_scenarios_on_the_screen_are_utf_8_wherever_they_go(tmp_path: Path) -> None:
     """What `export-inputs -o -` prints is a CSV that `build` reads, of whatever encoding the pipe is."""
-    listed = "scenario,name,model,hardware\na,ärger → 2×,llama3-8b,h100-sxm\n"
-    (tmp_path / "mine.csv").write_text(listed, encoding="utf-8")
-    run("utf-8", "build", "--scenarios", "mine.csv", "--template", "transformer", "-o", "plan.xlsx", cwd=tmp_path)
+    (tmp_path / "mine.csv").write_text("scenario,name,hardware\na,ärger → 2×,h100-sxm\n", encoding="utf-8")
+    plan = plan_of((), (), ["matmul"], tmp_path / "mine.csv", (), few_rows(MODELS[:1], CHIPS))
+    (tmp_path / "plan.xlsx").write_bytes(build(plan))
     printed = run("cp1252", "export-inputs", "plan.xlsx", "-o", "-", cwd=tmp_path)
     assert "ärger → 2×" in printed.decode("utf-8")

@@ -18,13 +18,15 @@ from planner.diff.as_text import as_text, both, percent
 from planner.diff.as_text import check as said_of_check
 from planner.diff.differences import CheckChange, OutcomeChange
 from planner.diff.two_workbooks import compare
+from planner.workbook.book import build
 from planner.workbook.memory import is_packed
+from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.opc import Package
 from tests.seeded import Seeded
 from tests.test_lint import fixture_built, fixture_plan, fixture_rows  # noqa: F401
-from tests.workbooks import write_small
+from tests.workbooks import few_rows, write_small
 from tests.xlsx_samples import package, sheet
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -62,9 +64,18 @@ def test_a_workbook_and_itself(pair: tuple[Path, Path]) -> None:
 
 
 def test_a_headline_of_two_sheets(tmp_path: Path) -> None:
-    """Training and Inference both show the memory of a chip: each is compared with its own."""
-    path = tmp_path / "both.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["transformer", "training", "inference"])
+    """Two sheets both show the memory of a chip: each is compared with its own."""
+    path, templates = tmp_path / "both.xlsx", []
+    for name, formula in (("train", "n_chips+n_chips"), ("serve", "n_chips+n_chips+n_chips")):
+        templates.append(str(tmp_path / f"{name}.csv"))
+        Path(templates[-1]).write_text(
+            "name,label,unit,kind,formula,source,note\nn_chips,Chips,chip,input,4,test,\n"
+            f"memory_chips,Memory,chip,output,{formula},test,\n",
+            encoding="utf-8",
+        )
+    path.write_bytes(build(plan_of((), (), templates, None, (), few_rows(("llama3-8b",), ("tpu-v5e",)))))
+    headlines = [row for row in read_plan(path).headlines if row.name == "memory_chips"]
+    assert [[cell.value for cell in row.cells.values()] for row in headlines] == [[8], [12]]
     assert invoked("diff", path, path) == (0, f"{path} and {path}: no differences\n")
 
 

@@ -161,8 +161,9 @@ main()
 )
 def test_what_was_written_is_said(tmp_path: Path, pressed: str, why: str) -> None:
     """Ctrl-C, or a fault of the system, right behind the replacement: the line says that the file was written."""
-    program = [sys.executable, "-c", INTERRUPTED.format(pressed=pressed), "templates", "page", "--to", "pages"]
-    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    program = [sys.executable, "-c", INTERRUPTED.format(pressed=pressed)]
+    words = ["templates", "page", "matmul", "mlp", "--to", "pages"]
+    done = subprocess.run([*program, *words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
     (first,) = (tmp_path / "pages").iterdir()
     assert done.returncode == 2
     assert why in done.stderr
@@ -249,13 +250,13 @@ def _heard() -> None:
 def test_ctrl_c_that_is_ignored_stays_so(tmp_path: Path) -> None:
     """A program in the background, which its shell told to ignore Ctrl-C, goes on."""
     program = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n" + BEGUN
-    command = [sys.executable, "-c", program, "templates", "list"]
+    command = [sys.executable, "-c", program, "models", "list"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as begun:
         assert begun.stdout is not None
         assert begun.stderr is not None
         begun.stdout.readline()
         begun.send_signal(signal.SIGINT)
-        assert "transformer" in begun.stdout.read()
+        assert "llama3-8b" in begun.stdout.read()
         assert begun.stderr.read() == ""
     assert begun.returncode == 0
 
