@@ -64,8 +64,8 @@ def test_a_workbook_and_itself(pair: tuple[Path, Path]) -> None:
 
 
 def test_a_headline_of_two_sheets(tmp_path: Path) -> None:
-    """Two sheets both show the memory of a chip: each is compared with its own."""
-    path, templates = tmp_path / "both.xlsx", []
+    """Two sheets both show the memory of the chips: each is compared with its own."""
+    old, new, templates = tmp_path / "old.xlsx", tmp_path / "new.xlsx", []
     for name, formula in (("train", "n_chips+n_chips"), ("serve", "n_chips+n_chips+n_chips")):
         templates.append(str(tmp_path / f"{name}.csv"))
         Path(templates[-1]).write_text(
@@ -73,10 +73,15 @@ def test_a_headline_of_two_sheets(tmp_path: Path) -> None:
             f"memory_chips,Memory,chip,output,{formula},test,\n",
             encoding="utf-8",
         )
-    path.write_bytes(build(plan_of((), (), templates, None, (), few_rows(("llama3-8b",), ("tpu-v5e",)))))
-    headlines = [row for row in read_plan(path).headlines if row.name == "memory_chips"]
-    assert [[cell.value for cell in row.cells.values()] for row in headlines] == [[8], [12]]
-    assert invoked("diff", path, path) == (0, f"{path} and {path}: no differences\n")
+    for path, chips in ((old, 4), (new, 5)):
+        plan = plan_of((), (), templates, None, [f"n_chips={chips}"], few_rows(("llama3-8b",), ("tpu-v5e",)))
+        path.write_bytes(build(plan))
+    assert invoked("diff", old, old) == (0, f"{old} and {old}: no differences\n")
+    moved = json.loads(invoked("diff", "--json", old, new)[1])["headlines"]
+    assert [(one["name"], one["sheet"], one["old"], one["new"]) for one in moved] == [
+        ("memory_chips", "Train", 8, 10),
+        ("memory_chips", "Serve", 12, 15),
+    ]
 
 
 @pytest.mark.slow
