@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from click.testing import CliRunner
 
 from planner.cli import group
 from planner.formulas import finding, library
-from planner.formulas.finding import about, aliases, everything, found, meant
+from planner.formulas.finding import Named, about, aliases, everything, found, meant
 
 SOME = 5  # of each kind that are asked for
+
+
+@pytest.fixture(scope="module", autouse=True)
+def things() -> Iterator[list[Named]]:
+    """All that can be found, put together once."""
+    with pytest.MonkeyPatch.context() as patch:
+        found = list(everything())
+        patch.setattr(finding, "everything", lambda: found)
+        yield found
 
 
 def run(*words: str) -> list[str]:
@@ -49,13 +60,12 @@ def test_the_kind_of_the_likest_stands_first() -> None:
     assert next(iter(found("matmul"))) == "template"
 
 
-def test_everything_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_is_found_by_its_name() -> None:
     """Each row of each template, each template, model and chip is there once, and its name leads to it first."""
     things = list(everything())
     assert len({(each.kind, each.name) for each in things}) == len(things)
     rows = {row.name for template in library.shelf() for row in template.rows}
     assert {each.name for each in things if each.kind == "row"} == rows
-    monkeypatch.setattr(finding, "everything", lambda: things)  # once for all
     for kind in ("row", "template", "model", "chip"):
         those = [each for each in things if each.kind == kind]
         for each in those[:: -(-len(those) // SOME)]:

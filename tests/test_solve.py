@@ -36,7 +36,7 @@ def answer(template: Template, name: str, target: str, **values: float) -> float
 
 
 @given(seconds=st.floats(0.006, 0.5))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=settings().max_examples // 8, deadline=None)
 def test_the_largest_batch_is_the_last_that_meets_the_target(seconds: float) -> None:
     """At the answer the step is within the target and one sequence more is not, as the template itself says."""
     template = library.load("inference")
