@@ -41,7 +41,7 @@ def fault_of(tmp_path: Path, *rows: Measurement) -> str:
 
 
 @given(st.sampled_from(sorted(CASES)), st.floats(1e-9, LONGEST, exclude_max=True))
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 def test_every_case_of_ours_is_taken(tmp_path_factory: pytest.TempPathFactory, key: str, seconds: float) -> None:
     """Each shipped case with its inputs, over a mesh too, whatever it took."""
     case = CASES[key]
@@ -56,7 +56,7 @@ def test_every_case_of_ours_is_taken(tmp_path_factory: pytest.TempPathFactory, k
         st.floats(min_value=1e31),
     ),
 )  # fmt: skip
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 def test_a_size_that_cannot_be_run_is_refused(
     tmp_path_factory: pytest.TempPathFactory, name: str, value: float
 ) -> None:
@@ -71,7 +71,7 @@ def test_a_size_that_cannot_be_run_is_refused(
 
 
 @given(st.one_of(st.floats(max_value=0), st.floats(min_value=LONGEST, exclude_min=True), st.sampled_from([1e308, inf])))
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 def test_a_time_that_nothing_takes_is_refused(tmp_path_factory: pytest.TempPathFactory, seconds: float) -> None:
     """0, negative, infinite, or above a year."""
     path = tmp_path_factory.mktemp("time") / "m.csv"

@@ -78,6 +78,14 @@ def matmuls(path: Path, times: Sequence[float], stack: str = "default") -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def slower(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The stack that six matmuls tell, each 1.3 times as slow as expected, as a CSV; and what was said of them."""
+    path = matmuls(tmp_path_factory.mktemp("slower") / "runs.csv", [1.3] * 6)
+    said = command("fit", path)
+    return path.with_name("runs-calibrations.csv"), said
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "truth"),
@@ -139,14 +147,14 @@ def test_three_runs_of_an_unseen_source_help() -> None:
     assert np.median(after) < np.median(before)
 
 
-def test_each_group_of_runs_has_an_error_of_its_own(tmp_path: Path) -> None:
-    """Matmuls 1.5 times as slow as expected beside a training step: a line for each; one line where they are alone."""
-    path, mine = matmuls(tmp_path / "runs.csv", [1.5] * 3), tmp_path / "mine.csv"
-    assert re.findall("median error of (.*) 33.3 %", command("fit", path, "-o", mine)) == ["the runs"]
+def test_each_group_of_runs_has_an_error_of_its_own(slower: tuple[Path, str], tmp_path: Path) -> None:
+    """Matmuls slower than expected beside a training step: a line for each; one line where they are alone."""
+    assert re.findall("median error of (.*) 23.1 %", slower[1]) == ["the runs"]
+    path = matmuls(tmp_path / "runs.csv", [1.5] * 3)
     step = "s,train,training,h100-sxm,n_chips=64 batch_tokens=1048576 seq_len=8192,step_time_expected,2.9,s,lab"
     path.write_text(f"{path.read_text(encoding='utf-8')}{step},llama3-8b\n", encoding="utf-8")
-    told = re.findall(r"median error of ([\w ]+) [\d.]+ % ->", command("fit", path, "-o", tmp_path / "both.csv"))
-    assert told == ["3 runs of matmuls", "1 run of training"]
+    lines = re.findall(r"median error of ([\w ]+) [\d.]+ % ->", command("fit", path, "-o", tmp_path / "both.csv"))
+    assert lines == ["3 runs of matmuls", "1 run of training"]
 
 
 def test_runs_as_expected_move_nothing(tmp_path: Path) -> None:
@@ -233,12 +241,11 @@ def test_each_parameter_stays_within_its_bounds() -> None:
         assert BY_NAME[each.name].lower <= each.value <= BY_NAME[each.name].upper
 
 
-def test_a_stack_of_ones_own_is_taken_by_name(tmp_path: Path) -> None:
+def test_a_stack_of_ones_own_is_taken_by_name(slower: tuple[Path, str]) -> None:
     """`--calibrations` brings the stack: on its chip it has its own calibration, on others and by other stacks nothing
     changes; its lines carry day and versions."""
-    path = matmuls(tmp_path / "runs.csv", [1.3] * 12)
-    assert "12 runs used" in command("fit", path)
-    mine = tmp_path / "runs-calibrations.csv"
+    mine, said = slower
+    assert "6 runs used" in said
     sizes = [word for name in ("tokens", "d_in", "d_out") for word in ("--set", f"{name}=4096")]
 
     def expected(chip: str, *more: object) -> str:
@@ -256,25 +263,23 @@ def test_a_stack_of_ones_own_is_taken_by_name(tmp_path: Path) -> None:
     assert {line["sources"] for line in lines if line["rows"]} == {"lab"}
 
 
-def test_older_software_is_said(tmp_path: Path) -> None:
+def test_older_software_is_said(slower: tuple[Path, str], tmp_path: Path) -> None:
     """Calibrations that were fitted under another version of planner say so."""
-    command("fit", matmuls(tmp_path / "runs.csv", [1.3] * 6))
     mine = tmp_path / "runs-calibrations.csv"
-    lines = mine.read_text(encoding="utf-8").splitlines()
+    lines = slower[0].read_text(encoding="utf-8").splitlines()
     old = [lines[0], *(line.rsplit(",", 2)[0] + ",0.0.1," for line in lines[1:])]
     mine.write_text("\n".join(old), encoding="utf-8")
     said = command("calc", "training", "-m", "gpt2", "-H", CHIP, "--calibrations", mine, "--set", "stack=mine")
     assert "was fitted under planner 0.0.1" in said
 
 
-def test_fitted_and_unseen_sources_stand_apart(tmp_path: Path) -> None:
+def test_fitted_and_unseen_sources_stand_apart(slower: tuple[Path, str], tmp_path: Path) -> None:
     """`planner validate --calibrations` has a line for sources that were fitted to, and one for those that weren't."""
-    path = matmuls(tmp_path / "runs.csv", [1.3] * 8)
-    command("fit", path)
-    text = matmuls(tmp_path / "runs.csv", [1.3] * 8, "mine").read_text(encoding="utf-8").splitlines()
+    path = matmuls(tmp_path / "runs.csv", [1.3] * 6, "mine")
+    text = path.read_text(encoding="utf-8").splitlines()
     others = [line.replace("matmul ", "other ", 1).replace(",lab,", ",elsewhere,") for line in text[1:5]]
     path.write_text("\n".join([*text, *others, ""]), encoding="utf-8")
-    said = command("validate", path, "--calibrations", tmp_path / "runs-calibrations.csv")
+    said = command("validate", path, "--calibrations", slower[0])
     for name in ("matmul, fitted to", "matmul, not fitted to", "lab, fitted to", "elsewhere, not fitted to"):
         assert name in said
 
@@ -349,11 +354,10 @@ def test_absurd_numbers_are_refused_by_line(tmp_path: Path, number: str) -> None
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_version_of_jax_is_that_of_the_measurements(tmp_path: Path) -> None:
+def test_the_version_of_jax_is_that_of_the_measurements(slower: tuple[Path, str], tmp_path: Path) -> None:
     """The column `jax` has the versions that measured the runs, and not the one that fits them:
     none of a CSV of runs, which names none; several are said."""
-    command("fit", matmuls(tmp_path / "runs.csv", [1.3] * 6))
-    assert _versions(tmp_path / "runs-calibrations.csv") == {""}
+    assert _versions(slower[0]) == {""}
     read = checked_measurements(DATA / "this_host" / "quick.csv")
     rows = [row for row in read if row.template == "matmul"]  # few parameters are fitted quickly
     where = ("--hardware-csv", DATA / "this_host" / "chip.csv", "-H", "laptop")

@@ -50,7 +50,7 @@ timings = st.builds(
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @given(st.sampled_from(CASES), timings, st.none() | timings)
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 def test_a_row_of_any_timing_is_taken_or_has_failed(
     tmp_path_factory: pytest.TempPathFactory, case: run.Case, timing: Timing, flat: Timing | None
 ) -> None:

@@ -128,9 +128,9 @@ def test_a_case_that_cannot_run_says_why(template, inputs, reason):
 
 def test_random_arrays_are_never_zeros():
     """Scaled normals that differ from each other; int8 over its full range."""
-    left, right = random_arrays(workload("matmul", SQUARE | {"d_in": 1024, "tokens": 256}).operands)
+    left, right = random_arrays(workload("matmul", dict.fromkeys(SQUARE, 512)).operands)
     assert float(jnp.std(left.astype(jnp.float32))) == pytest.approx(1, rel=0.05)
-    assert float(jnp.std(right.astype(jnp.float32))) == pytest.approx(1024**-0.5, rel=0.05)
+    assert float(jnp.std(right.astype(jnp.float32))) == pytest.approx(512**-0.5, rel=0.05)
     (bytes_, _) = random_arrays(workload("elementwise", {"n_elements": 4096, "element_bytes": 1}).operands)
     assert (int(bytes_.min()), int(bytes_.max())) == (-128, 127)
     assert (left.dtype, right.dtype, bytes_.dtype) == (jnp.bfloat16, jnp.bfloat16, jnp.int8)

@@ -45,11 +45,18 @@ def test_a_causal_mask_halves_the_prediction_alone() -> None:
     assert masked == predict("attention", ATTENTION | {"is_causal": 0}, "").value("flops") / 2  # type: ignore[operator]
 
 
+def kind_of(case: cases.ComparisonCase) -> tuple[object, ...]:
+    """What a case computes, whatever its sizes are: its texts, and which of its numbers are 0, 1 or more."""
+    return case.template.name, *(
+        value if isinstance(value, str) else min(value, 2.0) for value in case.inputs.values() if value is not None
+    )
+
+
 def test_every_shipped_case_computes_what_is_predicted() -> None:
-    """The full suite, a step of many layers by those that are run: within 1 %, attention alone within 2 %."""
-    for case in cases.load("full"):
-        if case.template.name == "host_copy":
-            continue
+    """The full suite, one of each kind, a step of many layers by those that are run: within 1 %, attention alone within
+    2 %."""
+    suite = [case for case in cases.load("full") if case.template.name != "host_copy"]
+    for case in {kind_of(case): case for case in suite}.values():
         made = workload(case.template.name, case.inputs)
         predicted = dict(case.inputs) | ({"is_causal": 0.0} if case.inputs.get("is_causal") else {})
         if made.shallow is not None:

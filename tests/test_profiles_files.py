@@ -109,7 +109,9 @@ def test_the_newest_capture_of_a_worker(tmp_path):
     ]  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=3 * settings().max_examples, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.data())
 def test_any_damage_is_one_line(tmp_path, data):
     """Bytes cut off, changed, put in or left out anywhere: a profile or one line, never another error."""
@@ -145,7 +147,9 @@ WHOLE = {
 }  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=3 * settings().max_examples, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.sampled_from(sorted(WHOLE)), st.data())
 def test_any_value_of_an_event_is_a_profile_or_one_line(tmp_path, kind, data):
     """Numbers without end, lists, objects and texts wherever an event has a number or a name."""

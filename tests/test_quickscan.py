@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from planner.xlsx import sheetxml
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml, plain_rows
 from planner.xlsx.workbook_part import shared_strings
-from tests.workbooks import write_plan
+from tests.workbooks import write_comparison, write_plan
 from tests.xlsx_samples import sheet
 
 FIELDS = (
@@ -79,11 +80,13 @@ def test_unusual_xml_is_left_to_expat(kind: str) -> None:
     assert plain_rows(sheet(UNUSUAL[kind]).encode()) is None
 
 
-@pytest.mark.parametrize("templates", [["matmul"], pytest.param([], marks=pytest.mark.slow)])
-def test_a_built_workbook_is_read_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, templates: list[str]) -> None:
+@pytest.mark.parametrize("write", [write_comparison, pytest.param(write_plan, marks=pytest.mark.slow)])
+def test_a_built_workbook_is_read_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]
+) -> None:
     """Every sheet of a small one, and of the default one."""
     path = tmp_path / "plan.xlsx"
-    write_plan(path, chips=["tpu-v5e"] if templates else [], templates=templates)
+    write(path)
     package = Package.read(path)
     strings = shared_strings(package)
     for part in package.sheets().values():

@@ -22,6 +22,7 @@ SAME = 1e-14
 SERVING = (
     "inference -m deepseek-v3 -H h200-sxm --over serve_data=1,2,8,16 batch=1..97 prompt_len=100,8192 --set n_chips=16"
 )
+MATMUL = "matmul -H h100-sxm a100-sxm-80 --over tokens=1..20 compute_dtype=bf16,fp8 d_in=100,8192 --set d_out=4096"
 TRAINING = "training -m llama3-8b -H tpu-v5p --over n_chips=4..512*2 remat=block,none,minimal n_microbatches=1,3,8"
 
 
@@ -37,7 +38,14 @@ def swept(question: str, folder: Path, devices: int, *options: str) -> str:
     return output.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("question", [SERVING, TRAINING], ids=["serving", "training"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        pytest.param(MATMUL, id="matmul"),
+        pytest.param(SERVING, id="serving", marks=pytest.mark.slow),
+        pytest.param(TRAINING, id="training", marks=pytest.mark.slow),
+    ],
+)
 def test_jax_gives_what_numpy_gives(question: str, tmp_path: Path) -> None:
     """Every number of a sweep by JAX is numpy's within 1e-14, and N/A where that is."""
     plain = tmp_path / "numpy.csv"

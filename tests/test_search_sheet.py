@@ -22,13 +22,15 @@ from planner.search.search_sheet import listed
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
-from tests.workbooks import few_rows
 
+pytestmark = pytest.mark.usefixtures("short_data")
 TIME = "expected_time"
 COST, TOKEN = "cost_per_million_tokens_expected", "time_per_output_token_expected"
-FEW = few_rows(("llama3-8b",), ("h100-sxm", "tpu-v6e"))
-FRONT = ["optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "tpu-v6e", "--minimize", COST, "--and", TOKEN,
-         "--models", str(FEW.models_csv), "--hardware-csv", str(FEW.hardware_csv), "--only"]  # fmt: skip
+CHIPS = ["-H", "h100-sxm", "tpu-v6e"]
+FRONT = ["optimize", "inference", "-m", "llama3-8b", *CHIPS, "--minimize", COST, "--and", TOKEN]
+MATMUL = ["optimize", "matmul", *CHIPS, "--minimize", TIME, "--over", "tokens=1024..8192*2",
+          "--set", "d_in=8192", "d_out=8192"]  # fmt: skip
+Written = tuple[Path, tuple[str, ...]]
 
 
 def planner(*args: str) -> str:
@@ -48,18 +50,34 @@ def table(sheet: Worksheet) -> tuple[int, dict[str, list[object]]]:
 
 
 @pytest.fixture(scope="module")
-def front(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workbook that a search of two objectives built, with the two ends of its front as scenarios."""
-    path = tmp_path_factory.mktemp("front") / "plan.xlsx"
+def matmul(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """A workbook that a search of two objectives built, with the two ends of its front as scenarios; and those."""
+    path = tmp_path_factory.mktemp("matmul") / "plan.xlsx"
+    planner(*MATMUL, "--maximize", "flops", "--top", "2", "--workbook", str(path))
+    return path, (TIME, "flops")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """The same of plans that serve."""
+    path = tmp_path_factory.mktemp("served") / "plan.xlsx"
     planner(*FRONT, "--top", "2", "--workbook", str(path))
-    return path
+    return path, (COST, TOKEN)
+
+
+@pytest.fixture(params=["matmul", pytest.param("served", marks=pytest.mark.slow)])
+def front(request: pytest.FixtureRequest) -> Written:
+    """Either of them."""
+    found: Written = request.getfixturevalue(request.param)
+    return found
 
 
 def test_a_front_is_written_whole_and_drawn(tmp_path: Path) -> None:
     """The workbook of a front has each of its plans on the sheet Search, none of which another beats, and a chart."""
     path = tmp_path / "front.xlsx"
     said = planner(*FRONT, "--top", "2", "-o", str(path))
-    sheet = openpyxl.load_workbook(path)["Search"]
+    book = openpyxl.load_workbook(path)
+    sheet = book["Search"]
     _, columns = table(sheet)
     points = np.array([columns[COST], columns[TOKEN]], dtype=float)
     assert f"{points.shape[1]:,} of the front" in said
@@ -70,7 +88,7 @@ def test_a_front_is_written_whole_and_drawn(tmp_path: Path) -> None:
     assert [each.tx.v for each in drawn.series] == list(
         dict.fromkeys(f"llama3-8b on {each}" for each in columns["hardware"])
     )
-    assumed = {row[3].value: row[4].value for row in openpyxl.load_workbook(path)["Assumptions"].iter_rows()}
+    assumed = {row[3].value: row[4].value for row in book["Assumptions"].iter_rows()}
     assert (assumed["batch"], assumed["context_len"]) == ("a column of the table", "default of inference")
 
 
@@ -87,28 +105,27 @@ def test_every_row_of_a_listed_plan_is_that_of_the_plan_alone() -> None:
         assert all(plan.results.value(name) == alone.value(name) for name in alone)
 
 
-def test_scenarios_stand_beside_what_was_found(front: Path) -> None:
+def test_scenarios_stand_beside_what_was_found(front: Written) -> None:
     """A plan that became a scenario has its id; what it comes to now is what was found, and follows an edit."""
-    cells = parse_sheets(Package.read(front))["Search"]
-    _, columns = table(openpyxl.load_workbook(front, data_only=True)["Search"])
+    path, names = front
+    cells = parse_sheets(Package.read(path))["Search"]
+    _, columns = table(openpyxl.load_workbook(path, data_only=True)["Search"])
     ids = [at for at, each in enumerate(columns["scenario_id"]) if each]
     assert ids == [0, len(columns["plan"]) - 1]
-    for name in (COST, TOKEN):
+    for name in names:
         now = columns[f"{name} now"]
         assert [now[at] for at in ids] == pytest.approx([columns[name][at] for at in ids], rel=1e-12)
         assert [columns[f"{name} off"][at] for at in ids] == pytest.approx([0, 0], abs=1e-12)
         assert {now[at] or "" for at in range(len(now)) if at not in ids} == {""}
     assert all(len(cell.formula or "") <= 200 for cell in cells.cells.values())
-    assert not [each for each in check(Package.read(front)).found if each.sheet == "Search"]
+    assert not [each for each in check(Package.read(path)).found if each.sheet == "Search"]
 
 
-def test_a_second_search_takes_the_place_of_the_first(tmp_path: Path) -> None:
+def test_a_second_search_takes_the_place_of_the_first(matmul: Written, tmp_path: Path) -> None:
     """Its sheet has the newer question and plans; the scenarios of the first stay, and are not its own."""
     path = tmp_path / "plan.xlsx"
-    search = ["optimize", "matmul", "-H", "h100-sxm", "tpu-v6e", "--minimize", TIME, "--over", "tokens=1024..8192*2",
-              "--set", "d_in=8192", "d_out=8192", "--workbook", str(path)]  # fmt: skip
-    planner(*search, "--maximize", "flops", "--top", "2")
-    said = planner(*search, "--top", "3")
+    path.write_bytes(matmul[0].read_bytes())
+    said = planner(*MATMUL, "--top", "3", "--workbook", str(path))
     assert "the sheet Search" in said
     book = openpyxl.load_workbook(path, data_only=True)
     assert [name for name in book.sheetnames if name.startswith("Search")] == ["Search"]
@@ -129,11 +146,12 @@ def test_a_second_search_takes_the_place_of_the_first(tmp_path: Path) -> None:
 
 @needs_libreoffice
 @pytest.mark.slow
-def test_libreoffice_computes_what_was_found(front: Path, tmp_path: Path) -> None:
+def test_libreoffice_computes_what_was_found(front: Written, tmp_path: Path) -> None:
     """What a scenario comes to now is in LibreOffice, too, what the search found, to 1e-9."""
-    found = recalculated(front, tmp_path)["Search"]
-    first, columns = table(openpyxl.load_workbook(front, data_only=True)["Search"])
-    letters = {cell.value: cell.column_letter for cell in openpyxl.load_workbook(front)["Search"][first - 1]}
-    for name in (COST, TOKEN):
+    path, names = front
+    found = recalculated(path, tmp_path)["Search"]
+    first, columns = table(openpyxl.load_workbook(path, data_only=True)["Search"])
+    letters = {cell.value: cell.column_letter for cell in openpyxl.load_workbook(path)["Search"][first - 1]}
+    for name in names:
         assert found[f"{letters[f'{name} now']}{first}"] == pytest.approx(columns[name][0], rel=1e-9)
         assert found[f"{letters[f'{name} off']}{first}"] == pytest.approx(0, abs=1e-9)

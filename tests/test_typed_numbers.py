@@ -72,7 +72,7 @@ def test_what_is_no_number_is_told(text: str, unit: str, says: str) -> None:
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(UNITS))
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 def test_a_plain_number_keeps_its_bits(number: float, unit: str) -> None:
     """What Python writes for a float is read as that float, bit for bit and without a look at the unit."""
     assert struct.pack("d", read(repr(number), unit)) == struct.pack("d", number)
@@ -96,7 +96,7 @@ def test_arithmetic_is_exact(one: int, other: int, op: str) -> None:
 
 
 @given(st.text("0123456789.eE+-*/^()% kMGBmsFLOPb$,_\u00b5\u0664;", max_size=24), st.sampled_from(UNITS))
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=15 * settings().max_examples, deadline=None)
 def test_no_text_crashes(text: str, unit: str) -> None:
     """Whatever is typed, it is a number or a fault in words."""
     with suppress(UserError):

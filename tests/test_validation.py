@@ -141,51 +141,58 @@ def test_the_error_of_a_rate_is_on_its_inverse(planner: Planner, fitted: dict[st
     assert row["low"] < row["expected"] < row["high"] <= row["bound"]
 
 
-@pytest.mark.parametrize(
-    ("unit", "factor"), [("ms", 1e3), ("us", 1e6), ("min", 1 / 60), ("h", 1 / 3600), ("", 1), ("s", 1)]
-)
-def test_rows_have_units_of_their_own(planner: Planner, unit: str, factor: float) -> None:
+UNITS = {"ms": 1e3, "us": 1e6, "min": 1 / 60, "h": 1 / 3600, "": 1, "s": 1}
+
+
+def test_rows_have_units_of_their_own(planner: Planner) -> None:
     """Values are in the row's own unit, and its errors those of the same time in seconds."""
-    seconds, other = planner(line(), options=("--json",)), planner(line(measured=repr(3 * factor), unit=unit),
-                                                                   options=("--json",))  # fmt: skip
-    (row,), (own,) = rows_of(seconds), rows_of(other)
-    for name in ("expected", "low", "high", "bound", "measured"):
-        assert own[name] == pytest.approx(row[name] * factor, rel=1e-12), name
-    kinds = [json.loads(each.stdout)["kinds"]["training"] for each in (seconds, other)]
-    assert kinds[0]["median_error"] == pytest.approx(kinds[1]["median_error"], rel=1e-9)
+    seconds = line(name="seconds").replace(",mine", ",seconds")
+    runs = [
+        line(measured=repr(3 * factor), unit=unit, name=f"in {unit}").replace(",mine", f",in {unit}")
+        for unit, factor in UNITS.items()
+    ]
+    result = planner(seconds, *runs, options=("--json",))
+    row, *others = rows_of(result)
+    sources = json.loads(result.stdout)["sources"]
+    for (unit, factor), own in zip(UNITS.items(), others, strict=True):
+        for name in ("expected", "low", "high", "bound", "measured"):
+            assert own[name] == pytest.approx(row[name] * factor, rel=1e-12), (unit, name)
+        errors = [sources[source]["median_error"] for source in ("seconds", f"in {unit}".strip())]
+        assert errors[0] == pytest.approx(errors[1], rel=1e-9), unit
 
 
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        (line(unit="parsec"), "unknown unit 'parsec'"), (line(unit="byte"), "byte is no unit of"),
-        (line().replace("llama3-8b", "llama9"), 'no model "llama9"'),
-        (line().replace("h100-sxm", "h999"), 'no accelerator "h999"'),
-        (line(TRAINED.replace("mesh_fsdp", "mesh_fdsp")), "training has no row 'mesh_fdsp'"),
-        (line(TRAINED.replace("mesh_fsdp=8", "mesh_fsdp")), "'mesh_fsdp' is not name=value"),
-        (line(TRAINED + " step_flops=1"), "step_flops is calculated: no run sets it"),
-        (line(output="step_tme"), "training has no row 'step_tme'"), (line(output="seq_len"), "seq_len is no number"),
-        (line().replace(",training,training,", ",training,trainings,"), "no template 'trainings'"),
-        (line().replace("llama3-8b", ""), "it names no model"),
-        (line().replace("h100-sxm", ""), "it names no hardware"),
-        (line(TRAINED + " stack=magic"), 'no stack "magic"'),
-        (line(TRAINED.replace("h100-sxm", "groq-lpu-v1")), "is not in the hardware table"),
-    ],
-)  # fmt: skip
-def test_a_row_that_cannot_be_expected_says_why(planner: Planner, changed: str, says: str) -> None:
+FAULTS = [
+    (line(unit="parsec"), "unknown unit 'parsec'"), (line(unit="byte"), "byte is no unit of"),
+    (line().replace("llama3-8b", "llama9"), 'no model "llama9"'),
+    (line().replace("h100-sxm", "h999"), 'no accelerator "h999"'),
+    (line(TRAINED.replace("mesh_fsdp", "mesh_fdsp")), "training has no row 'mesh_fdsp'"),
+    (line(TRAINED.replace("mesh_fsdp=8", "mesh_fsdp")), "'mesh_fsdp' is not name=value"),
+    (line(TRAINED + " step_flops=1"), "step_flops is calculated: no run sets it"),
+    (line(output="step_tme"), "training has no row 'step_tme'"), (line(output="seq_len"), "seq_len is no number"),
+    (line().replace(",training,training,", ",training,trainings,"), "no template 'trainings'"),
+    (line().replace("llama3-8b", ""), "it names no model"),
+    (line().replace("h100-sxm", ""), "it names no hardware"),
+    (line(TRAINED + " stack=magic"), 'no stack "magic"'),
+    (line(TRAINED.replace("h100-sxm", "groq-lpu-v1")), "is not in the hardware table"),
+]  # fmt: skip
+
+
+def test_a_row_that_cannot_be_expected_says_why(planner: Planner) -> None:
     """It has nulls and its fault, counts as one without an answer, and the other rows have theirs."""
-    result = planner(changed, line(name="b"), options=("--json",))
-    bad, good = rows_of(result)
-    assert bad["expected"] is None
-    assert bad["low"] is None
-    assert says in bad["fault"]
+    lines = [changed.replace("a,", f"{at},", 1) for at, (changed, _) in enumerate(FAULTS)]
+    result = planner(*lines, line(name="b"), options=("--json",))
+    *bad, good = rows_of(result)
+    for row, (changed, says) in zip(bad, FAULTS, strict=True):
+        assert row["expected"] is None, changed
+        assert row["low"] is None, changed
+        assert says in row["fault"], changed
     assert good["expected"] > 0
     assert "fault" not in good
     kind = json.loads(result.stdout)["kinds"]["training"]
-    assert (kind["n"], kind["n_na"]) == (2, 1)
-    told = planner(changed, line(name="b")).stdout
-    assert "Nothing is expected of 1 run:" in told
-    assert says in told
+    assert (kind["n"], kind["n_na"]) == (1 + len(FAULTS), len(FAULTS))
+    told = planner(*lines, line(name="b")).stdout
+    assert f"Nothing is expected of {len(FAULTS)} runs:" in told
+    assert [says for _, says in FAULTS if says not in told] == []
 
 
 @pytest.mark.parametrize(
