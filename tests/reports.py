@@ -14,7 +14,8 @@ from planner.report.gather import gather
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from tests.folders import shared_folder
-from tests.workbooks import few_rows, smaller, write_plan, write_small
+from tests.short_data import of_few_rows
+from tests.workbooks import few_rows, smaller, write_small
 
 HOSTILE = "<script>alert('x')</script> & \"q\" | `x` **b** [l](http://evil.example/)"
 FORMULA = "=cmd|' /C calc'!A0"
@@ -55,9 +56,10 @@ def hostile_workbook() -> Path:
 
 @functools.cache
 def default_workbook() -> Path:
-    """The workbook of `planner build`."""
+    """The workbook of `planner build`, had the databases but the rows that it plans with."""
     path = shared_folder() / "plan.xlsx"
-    write_plan(path)
+    with of_few_rows(("llama3-70b",), ("tpu-v5e", "tpu-v6e", "h100-sxm", "tpu-v5p")):
+        path.write_bytes(build(plan_of((), (), (), None, ())))
     return path
 
 

@@ -28,7 +28,8 @@ from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
-from tests.workbooks import smaller, write_small
+from tests.short_data import of_few_rows
+from tests.workbooks import few_rows, smaller, write_small
 
 TEMPLATES = [word for name in DEFAULT_TEMPLATES for word in ("--template", name)]
 
@@ -95,10 +96,11 @@ def test_there_and_back(tmp_path: Path, seed: int, templates: Sequence[str]) -> 
     """A workbook built of what was exported says the same of every scenario: inputs, overrides and every result."""
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
     one, other = tmp_path / "one.xlsx", tmp_path / "other.xlsx"
-    first.write_text(random_csv(seed, templates), encoding="utf-8")
-    one.write_bytes(build(smaller(plan_of((), (), templates, first, ()))))
-    assert run("export-inputs", one, "-o", second).exit_code == 0
-    other.write_bytes(build(smaller(plan_of((), (), templates, second, ()))))
+    with of_few_rows():
+        first.write_text(random_csv(seed, templates), encoding="utf-8")
+        one.write_bytes(build(smaller(plan_of((), (), templates, first, ()))))
+        assert run("export-inputs", one, "-o", second).exit_code == 0
+        other.write_bytes(build(smaller(plan_of((), (), templates, second, ()))))
     before, after = said(read_plan(one)), said(read_plan(other))
     assert {key: (before.get(key), after.get(key)) for key in before.keys() | after.keys()
             if before.get(key) != after.get(key)} == {}  # fmt: skip
@@ -163,7 +165,9 @@ def test_changes_to_the_databases_and_constants(tmp_path: Path) -> None:
 def test_the_command_says_how_to_build(tmp_path: Path) -> None:
     """The line for building names the templates where they are not the default ones, and - prints the CSV alone."""
     path = tmp_path / "plan.xlsx"
-    path.write_bytes(build(plan_of(["gpt2"], (), ["transformer"], None, ())))
+    path.write_bytes(
+        build(plan_of(["llama3-8b"], (), ["transformer"], None, (), few_rows(("llama3-8b",), ("tpu-v5e",))))
+    )
     done = run("export-inputs", path, "-o", tmp_path / "s.csv")
     assert (
         f"planner build --scenarios {tmp_path / 's.csv'} --template transformer makes a workbook of it." in done.output
@@ -188,11 +192,12 @@ def test_the_printed_command_builds_what_has_models_of_its_own(tmp_path: Path) -
                       "marten,2,256,1024,4,2,64,32000,true,true,\"Ours, a sketch\"\n")  # fmt: skip
     chips.write_text("id,kind,peak_bf16,hbm_bytes,hbm_bandwidth\nnext,gpu,4e15,288e9,1.25e13\n")
     words = ("--models", models, "--hardware-csv", chips, "--template", "inference")
-    assert run("build", "marten", "-H", "next", *words, "-o", book).exit_code == 0
-    done = run("export-inputs", book, "-o", tmp_path / "mine.csv")
-    command = next(line for line in done.output.splitlines() if line.startswith("planner build"))
-    again = tmp_path / "again.xlsx"
-    built = run(*shlex.split(command.partition(" makes a workbook")[0])[1:], "-o", again)
+    with of_few_rows():
+        assert run("build", "marten", "-H", "next", *words, "-o", book).exit_code == 0
+        done = run("export-inputs", book, "-o", tmp_path / "mine.csv")
+        command = next(line for line in done.output.splitlines() if line.startswith("planner build"))
+        again = tmp_path / "again.xlsx"
+        built = run(*shlex.split(command.partition(" makes a workbook")[0])[1:], "-o", again)
     assert built.exit_code == 0, built.output
     assert said(read_plan(again)) == said(read_plan(book))
     refused = run("export-inputs", book, "-o", tmp_path / "mine.csv")

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pytest
 from openpyxl.utils import column_index_from_string
 
+from planner.recalc import recalculate
 from planner.workbook.book import build
 from planner.workbook.page import PER_WIDTH, lines_of
 from planner.workbook.scenarios import plan_of
+from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
-from tests.workbooks import few_rows, write_small
+from tests.workbooks import by_name, cached, few_rows, retype
 
 SERIES = re.compile(rb"<(?:\w+:)?f>'?(\w+)'?!\$([A-Z]+)\$([0-9]+)(?::\$[A-Z]+\$([0-9]+))?</")
 
@@ -120,21 +124,20 @@ def test_charts_compare_all_scenarios(path: Path) -> None:
     assert sum(b'grouping val="stacked"' in xml for xml in compared) == 2
 
 
-def block(book: openpyxl.Workbook) -> list[tuple[str, float, float, float]]:
+def block(board: Mapping[str, Value]) -> list[tuple[Any, Any, Any, Any]]:
     """The rows below the head of Dashboard's block: label, where its bar begins, time and share."""
-    board = book["Dashboard"]
-    head = next(row for row in range(1, board.max_row) if board.cell(row, 1).value == "Of the expected step")
-    rows = []
-    while board.cell(head + 1 + len(rows), 4).value is not None:
-        at = head + 1 + len(rows)
-        rows.append(tuple(board.cell(at, column).value for column in (1, 3, 4, 5)))
+    head = next(int(ref[1:]) for ref, value in board.items() if value == "Of the expected step")
+    rows: list[tuple[Any, Any, Any, Any]] = []
+    while board.get(f"D{head + 1 + len(rows)}") is not None:
+        label, begins, time, share = (board.get(f"{column}{head + 1 + len(rows)}") for column in "ACDE")
+        rows.append((label, begins, time, share))
     return rows
 
 
-def test_the_waterfall_draws_the_block(path: Path) -> None:
+def test_the_waterfall_draws_the_block(path: Path, book: openpyxl.Workbook) -> None:
     """Its bars are the times of the block, each on an unseen one that ends where the part before it does."""
     xml = next(each for each in charts(path) if b"From bound to expected" in each)
-    rows = block(openpyxl.load_workbook(path))
+    rows = block({cell.coordinate: cell.value for row in book["Dashboard"]["A:E"] for cell in row})
     drawn = [(letters.decode(), int(last) - int(first) + 1) for _, letters, first, last in SERIES.findall(xml)]
     assert drawn == [("A", len(rows)), ("C", len(rows)), ("A", len(rows)), ("D", len(rows))]
     unseen, seen = re.findall(rb"<(?:\w+:)?ser>.*?</(?:\w+:)?ser>", xml, re.DOTALL)
@@ -146,16 +149,17 @@ def test_the_waterfall_draws_the_block(path: Path) -> None:
 @pytest.mark.parametrize(
     ("workload", "whole"), [("inference", "decode_step_time_expected"), ("training", "step_time_expected")]
 )
-def test_the_parts_make_what_is_expected(tmp_path: Path, workload: str, whole: str) -> None:
+def test_the_parts_make_what_is_expected(path: Path, tmp_path: Path, workload: str, whole: str) -> None:
     """The block shows the workload that the chosen scenario is meant for: a step, its bound, the parts that make it."""
-    settings = {"n_chips": 64, "mesh_tensor": 4, "batch_tokens": 1048576, "workload": workload}
     made = tmp_path / "plan.xlsx"
-    write_small(made, ["llama3-70b"], ["tpu-v5p"], ["training", "inference"], **settings)
-    book = openpyxl.load_workbook(made, data_only=True)
-    (_, _, step, share), (_, _, bound, _), *parts = block(book)
-    board = book["Dashboard"]
-    row = next(at for at in range(9, board.max_row) if board.cell(at, 3).value == whole)
-    assert step == board.cell(row, 6).value
+    made.write_bytes(path.read_bytes())
+    retype(made, mesh_tensor=4.0, batch_tokens=1048576.0, workload=workload)
+    package = Package.read(made)
+    recalculate(package)
+    package.write(made)
+    grid = cached(made)
+    (_, _, step, share), (_, _, bound, _), *parts = block(grid["Dashboard"])
+    assert step == grid["Dashboard"][f"F{by_name(grid, 'Dashboard')[whole]}"]
     assert share == 1
     assert bound <= step
     assert sum(time for _, _, time, _ in parts) == pytest.approx(step, rel=1e-12)
@@ -169,7 +173,7 @@ def test_heads_of_sweeps_stay_whole(book: openpyxl.Workbook) -> None:
     """A head above an open column of Sweep has room on the lines of its row."""
     sheet = book["Sweep"]
     wide = {letters: each.width for letters, each in sheet.column_dimensions.items() if not each.hidden}
-    heads = [cell for row in sheet.iter_rows() for cell in row if cell.style.startswith("plan_column") and cell.value]
+    heads = [cell for row in sheet.iter_rows() for cell in row if cell.value and cell.style.startswith("plan_column")]
     shown = [cell for cell in heads if cell.column_letter in wide and not sheet.row_dimensions[cell.row].hidden]
     assert len(shown) > 20
     for cell in shown:

@@ -13,17 +13,38 @@ from planner.formulas.following import with_followers
 from planner.formulas.lookups import facts
 from planner.report.contents import ScenarioSummary
 from planner.report.gather import gather
+from planner.workbook.book import build
+from planner.workbook.scenarios import plan_of
 from tests.test_report import overwritten
-from tests.workbooks import write_small
+from tests.workbooks import few_rows, smaller, write_small
 
 MOVED = re.compile(r"(.+) ([\d,]+) → ([\d,]+): (.+)")
 
 
-def planned(path: Path, model: str, template: str, **inputs: object) -> ScenarioSummary:
-    """The one scenario of a plan on H100s."""
-    write_small(path, [model], ["h100-sxm"], [template], **inputs)
-    (scenario,) = gather(path).scenarios
-    return scenario
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workbook of plans that serve on eight chips: two that fail, one that fits, one on a chip without a price."""
+    folder, few = tmp_path_factory.mktemp("serving"), few_rows(("llama3-70b", "deepseek-v3"), ("h100-sxm", "gb300"))
+    path, scenarios = folder / "plan.xlsx", folder / "scenarios.csv"
+    rows = ("a,llama3-70b,h100-sxm,8,2048", "b,deepseek-v3,h100-sxm,8,", "c,llama3-70b,h100-sxm,8,1",
+            "d,llama3-70b,gb300,8,")  # fmt: skip
+    scenarios.write_text("\n".join(["id,model,hardware,n_chips,batch", *rows]))
+    path.write_bytes(build(smaller(plan_of((), (), ["inference"], scenarios, (), few))))
+    return path
+
+
+@pytest.fixture(scope="module")
+def served(serving: Path) -> tuple[ScenarioSummary, ...]:
+    """What its report says of each."""
+    return gather(serving).scenarios
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[ScenarioSummary, ...]:
+    """What a report says of a plan that trains."""
+    path: Path = tmp_path_factory.mktemp("training") / "plan.xlsx"
+    write_small(path, ["llama3-70b"], ["h100-sxm"], ["training"], n_chips=2048)
+    return gather(path).scenarios
 
 
 def computed(model: str, template: str, **inputs: float) -> Results:
@@ -39,19 +60,20 @@ def failed(model: str, template: str, **inputs: float) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("model", "template", "names", "inputs"),
+    ("told", "at", "template", "names", "inputs"),
     [
-        ("llama3-70b", "inference", {"Chips": "n_chips", "Sequences decoded together": "batch"},
+        ("served", 0, "inference", {"Chips": "n_chips", "Sequences decoded together": "batch"},
          {"n_chips": 8, "batch": 2048}),
-        ("deepseek-v3", "inference", {"Chips": "n_chips"}, {"n_chips": 8}),
-        ("llama3-70b", "training", {"Chips": "n_chips", "Tokens of a step": "batch_tokens"}, {"n_chips": 2048}),
+        ("served", 1, "inference", {"Chips": "n_chips"}, {"n_chips": 8}),
+        ("trained", 0, "training", {"Chips": "n_chips", "Tokens of a step": "batch_tokens"}, {"n_chips": 2048}),
     ],
 )  # fmt: skip
 def test_the_change_makes_the_checks_hold(
-    tmp_path: Path, model: str, template: str, names: dict[str, str], inputs: dict[str, int]
+    told: str, at: int, template: str, names: dict[str, str], inputs: dict[str, int], request: pytest.FixtureRequest
 ) -> None:
     """A plan that fails gets a change of each lever that helps, and built with it no check fails."""
-    before = planned(tmp_path / "before.xlsx", model, template, **inputs)
+    before: ScenarioSummary = request.getfixturevalue(told)[at]
+    model = str(before.model)
     assert before.failed
     assert failed(model, template, **inputs)
     found = [MOVED.fullmatch(change) for change in before.changes]
@@ -63,9 +85,9 @@ def test_the_change_makes_the_checks_hold(
         assert not failed(model, template, **changed)
 
 
-def test_the_change_saves_what_it_says(tmp_path: Path) -> None:
+def test_the_change_saves_what_it_says(served: tuple[ScenarioSummary, ...]) -> None:
     """A plan that fits is told what makes it cheaper: built with it, it costs so much less and takes so much longer."""
-    before = planned(tmp_path / "before.xlsx", "llama3-70b", "inference", n_chips=8, batch=1)
+    before = served[2]
     one, two = (computed("llama3-70b", "inference", n_chips=8, batch=batch) for batch in (1, 2))
     ratio = {each.label.lower(): two.value(each.name) / one.value(each.name) for each in before.expected}
     match = MOVED.fullmatch(before.changes[0])
@@ -77,22 +99,21 @@ def test_the_change_saves_what_it_says(tmp_path: Path) -> None:
         assert ratio[label] == pytest.approx(1 + int(percent) / 100, abs=0.006)
 
 
-def test_a_chip_without_a_price_is_told_what_it_saves(tmp_path: Path) -> None:
+def test_a_chip_without_a_price_is_told_what_it_saves(served: tuple[ScenarioSummary, ...]) -> None:
     """The share of a cost that is saved doesn't need the price."""
-    write_small(tmp_path / "plan.xlsx", ["llama3-70b"], ["gb300"], ["inference"], n_chips=8)
-    (scenario,) = gather(tmp_path / "plan.xlsx").scenarios
+    scenario = served[3]
     assert scenario.expected[-1].expected.is_missing
     assert "cost per million output tokens -" in scenario.changes[0]
 
 
-def test_an_edited_formula_is_not_told_a_change(tmp_path: Path) -> None:
+def test_an_edited_formula_is_not_told_a_change(
+    serving: Path, served: tuple[ScenarioSummary, ...], tmp_path: Path
+) -> None:
     """Where the workbook isn't what its template says, nothing is said of what the template would give."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-70b"], ["h100-sxm", "tpu-v5e"], ["inference"], n_chips=8)
-    before = gather(path).scenarios[1]
+    before = served[2]
     assert before.changes
     sheet, _, ref = before.expected[0].expected.cell.partition("!")
-    report = gather(overwritten(tmp_path, ref, "<v>0.5</v>", sheet, path))
+    report = gather(overwritten(tmp_path, ref, "<v>0.5</v>", sheet, serving))
     assert [each.cell for each in report.typed] == [f"{sheet}!{ref}"]
-    assert report.scenarios[1].changes == ()
+    assert report.scenarios[2].changes == ()
     assert report.scenarios[0].changes

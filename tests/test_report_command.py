@@ -17,7 +17,7 @@ from planner.report.gather import gather
 from planner.report.write import FORMATS, made, write
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
-from tests.reports import FOREIGN, default_workbook, hostile_workbook, reported
+from tests.reports import FOREIGN, default_workbook, hostile_workbook, reported, small_workbook
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_bad_input_gets_one_line(
     (tmp_path / "broken.typ").write_text("#let = nothing\n")
     (tmp_path / "text.xlsx").write_text("no workbook")
     (tmp_path / "mm.csv").write_text("id,n_layers\ntiny,2 {# a remark #}\n")
-    given = [text.format(book=hostile_workbook(), tmp=tmp_path) for text in arguments]
+    given = [text.format(book=small_workbook(), tmp=tmp_path) for text in arguments]
     result = CliRunner().invoke(group, ["report", *given])
     assert result.exit_code == 2, result.output
     assert said in result.output
@@ -112,7 +112,7 @@ def test_an_older_report_is_replaced_where_one_says_so(tmp_path: Path) -> None:
     """What stands at the report's name stays as it is without --force, before the workbook is read."""
     page = tmp_path / "report.csv"
     page.write_text("mine")
-    given = ["report", str(hostile_workbook()), "-o", str(page)]
+    given = ["report", str(small_workbook()), "-o", str(page)]
     refused = CliRunner().invoke(group, given)
     assert (refused.exit_code, len(refused.output.strip().splitlines())) == (2, 1)
     assert "--force" in refused.output
@@ -128,7 +128,7 @@ def test_the_command_loads_no_large_library(tmp_path: Path) -> None:
         "write(Path(sys.argv[1]), Path(sys.argv[2])); "
         "print([m for m in ('pandas', 'openpyxl', 'jax', 'matplotlib', 'typst') if m in sys.modules])"
     )
-    command = [sys.executable, "-c", code, str(hostile_workbook()), str(tmp_path / "report.html")]
+    command = [sys.executable, "-c", code, str(small_workbook()), str(tmp_path / "report.html")]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == "[]"
 
 

@@ -15,16 +15,36 @@ from planner.formulas.lookups import facts
 from planner.report.contents import ReportData
 from planner.report.documents import html, markdown
 from planner.report.exports import as_csv
-from planner.report.gather import gather
-from planner.workbook.book import build
-from planner.workbook.scenarios import plan_of
-from tests.reports import default_workbook, hostile_workbook, reported
+from tests.reports import default_workbook, reported
 
 
 @pytest.fixture(scope="module")
 def default() -> ReportData:
     """The report of the default workbook."""
     return reported(default_workbook())
+
+
+def test_what_the_report_has(default: ReportData) -> None:
+    """Title, date, hashes, sources, what fits and binds, sweeps, cases and pictures of the default workbook."""
+    assert default.title == "llama3-70b on tpu-v5e, tpu-v6e, h100-sxm and tpu-v5p"
+    assert [scenario.fits for scenario in default.scenarios] == [True] * 4
+    assert all(scenario.binds for scenario in default.scenarios)
+    (served,) = default.scenarios[0].memory
+    assert (served.what, served.needed.cell.partition("!")[0]) == ("serving", "Inference")
+    assert served.needed.value < served.room.value
+    assert {picture.id for picture in default.pictures} >= {
+        "expected-inference", "expected-training", "memory-serving", "memory-training",
+        "latency-throughput", "roofline",
+    }  # fmt: skip
+    assert len(default.file_digest) == 64
+    digests = {source.what: source.detail for source in default.sources if source.kind == "file"}
+    assert {"models.csv", "accelerators.csv"} <= digests.keys()
+    assert {len(digest) for digest in digests.values()} == {64}  # and nothing else that Cover has below them
+    assert any(source.what.startswith("tpu-v5e") for source in default.sources)
+    assert default.sweeps
+    assert "Nothing is measured" in default.accuracy
+    assert not default.warnings
+    assert not default.typed
 
 
 def test_cards_lead_with_the_expected(default: ReportData) -> None:
@@ -101,27 +121,9 @@ def test_a_chip_without_runs_is_told(default: ReportData) -> None:
     ]
 
 
-def test_ideal_is_told(tmp_path) -> None:
-    """A scenario that asks for its bounds says so, and has no waterfall."""
-    path = tmp_path / "ideal.xlsx"
-    path.write_bytes(build(plan_of(["llama3-8b"], ["h100-sxm"], ("inference",), None, ["stack=ideal"])))
-    report = gather(path)
-    assert "these are the bounds" in report.scenarios[0].notes[0]
-    assert not [picture for picture in report.pictures if picture.id.startswith("expected")]
-
-
 def test_what_is_expected_has_its_sources(default: ReportData) -> None:
     """Provenance names the calibration of each chip and the stack, with what they are fitted on."""
     fitted = {source.what: source.detail for source in default.sources if source.kind == "calibration"}
     assert set(fitted) == {"tpu-v5e", "tpu-v6e", "h100", "tpu-v5p"}
     assert re.search(r"fitted on \d+ runs", fitted["h100"])
     assert "default" in {source.what for source in default.sources if source.kind == "stacks"}
-
-
-def test_a_workbook_without_prices_still_expects() -> None:
-    """A missing price leaves the cost N/A with its reason, and the times as they are."""
-    found = {each.name: each for each in reported(hostile_workbook()).scenarios[2].expected}
-    cost, time = found["cost_per_million_tokens_expected"], found["decode_step_time_expected"]
-    assert cost.expected.is_missing
-    assert "price_per_chip_hour" in cost.expected.why
-    assert time.expected.is_number

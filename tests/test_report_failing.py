@@ -5,28 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from planner.cli import group
-from planner.report.contents import CheckResult
+from planner.report.contents import CheckResult, ReportData
 from planner.report.documents import html, markdown
 from planner.report.gather import gather
 from planner.spoken import apart
-from tests.workbooks import write_small
+from planner.workbook.book import build
+from planner.workbook.scenarios import plan_of
+from tests.workbooks import few_rows, write_small
 
 GIB = 2**30
 
 
 @pytest.fixture(scope="module")
-def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CheckResult]:
-    """The failed checks of a plan with a mesh that doesn't suit, by label."""
+def report(tmp_path_factory: pytest.TempPathFactory) -> ReportData:
+    """The report of a plan with a mesh that doesn't suit."""
     path = tmp_path_factory.mktemp("failing") / "plan.xlsx"
     mesh = {"mesh_tensor": 3, "mesh_pipeline": 7, "slice_x": 5}
     write_small(
         path, ["llama3-70b"], ["h100-sxm"], ["training", "inference"],
         workload="all", n_chips=1, batch=64, context_len=200_000, **mesh,
     )  # fmt: skip
-    return {check.label: check for check in gather(path).failed}
+    return gather(path)
+
+
+@pytest.fixture(scope="module")
+def failed(report: ReportData) -> dict[str, CheckResult]:
+    """Its failed checks by label."""
+    return {check.label: check for check in report.failed}
 
 
 def said(check: CheckResult) -> str:
@@ -99,8 +105,7 @@ def test_sides_that_are_nearly_equal_are_told_apart(tmp_path: Path) -> None:
         'check_parts,Parts are whole,1,check,"IF(ABS(part_count-ROUND(part_count,0))<=relative_tolerance,1,0)",test,x\n'
         "all_bytes,All,byte,output,need_bytes+have_bytes,test,\n"
     )
-    done = CliRunner().invoke(group, ["build", "--template", str(own), "-o", str(path)])
-    assert done.exit_code == 0, done.output
+    path.write_bytes(build(plan_of((), (), [str(own)], None, (), few_rows(("llama3-8b",), ("tpu-v5e",)))))
     assert [said(check) for check in gather(path).failed] == [
         "Need = 17.1801 GB > 17.1799 GB = Room",
         "Parts = 4.00001, which is no whole number",
@@ -113,12 +118,10 @@ def test_every_failed_check_has_its_numbers(failed: dict[str, CheckResult]) -> N
     assert all(check.numbers for check in failed.values())
 
 
-def test_pages_show_the_numbers(tmp_path: Path) -> None:
+def test_pages_show_the_numbers(report: ReportData, failed: dict[str, CheckResult]) -> None:
     """The page and the Markdown have them beside the check, before what it asks for."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-70b"], ["h100-sxm"], ["inference"], batch=64, n_chips=1)
-    report = gather(path)
-    (check,) = report.failed
+    check = failed["Inference: Weights and caches fit"]
     page, text = html(report), markdown(report)
-    assert page.index(check.numbers.partition(" >")[0]) < page.index("memory_bytes_per_chip&lt;=")
+    at = page.index(check.numbers.partition(" >")[0])
+    assert page.index("memory_bytes_per_chip&lt;=", at) < page.index("Chips of the slice", at)  # which fails, too
     assert "HBM capacity" in text

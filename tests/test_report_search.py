@@ -7,19 +7,19 @@ import io
 import json
 from pathlib import Path
 
-import openpyxl
 import pytest
 from click.testing import CliRunner
 
 from planner.catalog.databases import Databases
 from planner.cli import group
-from planner.report import exports
+from planner.report import documents, exports
 from planner.report.contents import ReportData
 from planner.report.gather import gather
 from planner.search.optimum import objective, optimum
 from planner.search.request import request
 from planner.search.search_sheet import listed
-from tests.workbooks import few_rows
+from tests.short_data import of_few_rows
+from tests.workbooks import by_name, cached, retype
 
 COST, TOKEN = "cost_per_million_tokens_expected", "time_per_output_token_expected"
 
@@ -34,10 +34,10 @@ def planner(*args: str) -> str:
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReportData]:
     """A workbook that a search of two objectives built, and its report."""
-    path, few = tmp_path_factory.mktemp("searched") / "plan.xlsx", few_rows(("llama3-8b",), ("h100-sxm", "tpu-v6e"))
-    planner("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "tpu-v6e", "--minimize", COST, "--and", TOKEN,
-            "--top", "2", "--workbook", str(path), "--models", str(few.models_csv), "--hardware-csv",
-            str(few.hardware_csv), "--only")  # fmt: skip
+    path: Path = tmp_path_factory.mktemp("searched") / "plan.xlsx"
+    with of_few_rows(("llama3-8b",), ("h100-sxm", "tpu-v6e")):
+        planner("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "tpu-v6e", "--minimize", COST, "--and",
+                TOKEN, "--top", "2", "--workbook", str(path))  # fmt: skip
     return path, gather(path)
 
 
@@ -71,25 +71,22 @@ def test_a_reader_has_ranges_scenarios_and_the_question_in_words(searched: tuple
 def test_an_edit_shows_what_a_scenario_comes_to_now(searched: tuple[Path, ReportData], tmp_path: Path) -> None:
     """Where a scenario isn't as found any more, the table has what it comes to now beside what was found."""
     path = tmp_path / "edited.xlsx"
-    book = openpyxl.load_workbook(searched[0])
-    sheet = book["Inputs"]
-    row = next(row for row in range(1, 400) if sheet.cell(row, 3).value == "batch")
-    sheet.cell(row, 6).value = float(sheet.cell(row, 6).value) / 2
-    book.save(path)
+    path.write_bytes(searched[0].read_bytes())
+    sheet = cached(path)["Inputs"]
+    retype(path, batch=float(str(sheet[f"F{by_name({'Inputs': sheet}, 'Inputs')['batch']}"])) / 2)
     (found,) = gather(path).searches
     now = next(at for at, column in enumerate(found.table.columns) if column.name == f"{COST} now")
     assert found.table.rows[0][now].number > 1.01 * found.table.rows[0][now - 2].number
 
 
-def test_every_format_has_it(searched: tuple[Path, ReportData], tmp_path: Path) -> None:
+def test_every_format_has_it(searched: tuple[Path, ReportData]) -> None:
     """HTML and Markdown have the section and the picture, CSV and JSON each number of each plan."""
-    path, report = searched
-    for ending in ("html", "md"):
-        planner("report", str(path), "-o", str(tmp_path / f"plan.{ending}"))
-        text = (tmp_path / f"plan.{ending}").read_text(encoding="utf-8")
+    _, report = searched
+    page = documents.html(report)
+    for text in (page, documents.markdown(report)):
         assert "Which plan" in text
         assert "What the search found" in text
-    assert '<a href="#search">Which plan</a>' in (tmp_path / "plan.html").read_text(encoding="utf-8")
+    assert '<a href="#search">Which plan</a>' in page
     (picture,) = (each for each in report.pictures if each.id == "search-1")
     (found,) = report.searches
     assert picture.svg.count("point") >= len(found.numbers.rows)
@@ -104,8 +101,9 @@ def test_every_format_has_it(searched: tuple[Path, ReportData], tmp_path: Path) 
 def test_the_best_of_one_objective_are_bars_with_their_ranges(tmp_path: Path) -> None:
     """A search of one objective has a bar for each plan that is listed."""
     path = tmp_path / "plan.xlsx"
-    planner("optimize", "matmul", "-H", "h100-sxm", "--minimize", "expected_time", "--over", "tokens=1024..8192*2",
-            "--set", "d_in=8192", "d_out=8192", "--top", "3", "--workbook", str(path))  # fmt: skip
+    with of_few_rows():
+        planner("optimize", "matmul", "-H", "h100-sxm", "--minimize", "expected_time", "--over", "tokens=1024..8192*2",
+                "--set", "d_in=8192", "d_out=8192", "--top", "3", "--workbook", str(path))  # fmt: skip
     report = gather(path)
     (picture,) = (each for each in report.pictures if each.id == "search-1")
     (found,) = report.searches

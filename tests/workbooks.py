@@ -23,6 +23,9 @@ from planner.workbook.build_plan import BuildPlan
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import CellError, Value
+from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
 from tests.folders import shared_folder
 
 CALCULATION_SHEETS = {
@@ -130,9 +133,6 @@ def by_name(grid: Grid, sheet: str) -> dict[str, int]:
 
 def cached(path: Path) -> dict[str, dict[str, Value]]:
     """Every cell's value as the file has it."""
-    from planner.xlsx.opc import Package
-    from planner.xlsx.workbook_part import parse_sheets
-
     sheets = parse_sheets(Package.read(path))
     return {name: {ref: cell.value for ref, cell in sheet.cells.items()} for name, sheet in sheets.items()}
 
@@ -163,6 +163,15 @@ def agree(found: Value, expected: Value, tolerance: float = 1e-9) -> bool:
     if isinstance(expected, str) or isinstance(found, str):
         return found == expected
     return found is not None and math.isclose(float(found), float(expected), rel_tol=tolerance)
+
+
+def retype(path: Path, columns: str = "F", **values: Value) -> None:
+    """Type inputs by name into the scenarios of these columns, one letter each; cached values stay as they were."""
+    package = Package.read(path)
+    sheet, rows = parse_sheets(package)["Inputs"], by_name(cached(path), "Inputs")
+    typed = {f"{column}{rows[name]}": value for column in columns for name, value in values.items()}
+    package.replace(package.sheets()["Inputs"], with_values(sheet, typed))
+    package.write(path)
 
 
 def copy_scenario(path: Path, source: int, target: int, values: Mapping[str, object]) -> None:
