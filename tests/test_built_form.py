@@ -18,7 +18,7 @@ from tests.book_problems import BOOK, text
 from tests.built_form import FORM
 from tests.seeded import Seeded, fixture_built, fixture_plan, fixture_rows
 from tests.test_cases import read
-from tests.workbooks import built, small
+from tests.workbooks import built, few_rows, small, smaller
 
 __all__ = ["fixture_built", "fixture_plan", "fixture_rows"]  # fixtures that pytest finds here
 
@@ -41,19 +41,17 @@ def problems(folder: Path) -> bytes:
 
 
 def many_scenarios(folder: Path) -> bytes:
-    """Fifteen scenarios of two templates."""
-    models, chips = (
-        ("llama3-8b", "llama3-70b", "mixtral-8x7b"),
-        ("tpu-v5e", "tpu-v5p", "tpu-v6e", "h100-sxm", "h200-sxm"),
-    )
-    return small(models, chips, (), ("transformer", "inference"))[1]
+    """Eight scenarios."""
+    models, chips = ("llama3-70b", "mixtral-8x7b"), ("tpu-v5e", "tpu-v5p", "tpu-v6e", "h100-sxm")
+    return small(models, chips, (), ("inference",))[1]
 
 
 def own_template(folder: Path) -> bytes:
     """A template of a person's own."""
     path = folder / "own.csv"
     path.write_text(OWN, encoding="utf-8")
-    return build(plan_of(["llama3-70b"], ["tpu-v5p"], [str(path)], None, ["n_chips=64"]))
+    few = few_rows(("llama3-70b",), ("tpu-v5p",))
+    return build(smaller(plan_of(["llama3-70b"], ["tpu-v5p"], [str(path)], None, ["n_chips=64"], few)))
 
 
 def default(folder: Path) -> bytes:
@@ -61,7 +59,15 @@ def default(folder: Path) -> bytes:
     return built()[1]
 
 
-@pytest.mark.parametrize("make", [default, problems, many_scenarios, own_template])
+def short(folder: Path) -> bytes:
+    """Its sheets with short databases, one axis of each sweep and a few cases."""
+    templates = ("transformer", "training", "inference", "collectives")
+    return small(("llama3-70b",), ("tpu-v5e", "tpu-v5p"), ("n_chips=16", "workload=all"), templates)[1]
+
+
+@pytest.mark.parametrize(
+    "make", [pytest.param(default, marks=pytest.mark.slow), short, problems, many_scenarios, own_template]
+)
 def test_a_built_workbook_has_its_form(make: object, tmp_path: Path) -> None:
     """None of the rules of form finds anything."""
     assert callable(make)

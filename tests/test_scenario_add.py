@@ -78,22 +78,24 @@ def test_it_computes_what_its_template_does(plan: Path) -> None:
     assert [found for found in check(Package.read(plan)).found if found.kind != "override"] == []
 
 
-@pytest.mark.parametrize("templates", [["inference"], pytest.param([], marks=pytest.mark.slow)])
-def test_the_new_column_agrees_with_the_array_functions(tmp_path: Path, templates: list[str]) -> None:
+@pytest.mark.parametrize("has_all", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_new_column_agrees_with_the_array_functions(plan: Path, tmp_path: Path, has_all: bool) -> None:
     """So do all rows of every calculation sheet: of one, and of those that `planner build` makes."""
-    plan = tmp_path / "plan.xlsx"
-    write_small(plan, ["llama3-8b"], ["tpu-v5e"], templates, batch=8, n_chips=4, hbm_bandwidth=7e11)
+    if has_all:
+        write_small(plan, ["llama3-8b"], ["tpu-v5e"], [], batch=8, n_chips=4, hbm_bandwidth=7e11)
+    own = tmp_path / "serve.csv"
+    own.write_text(SERVE, encoding="utf-8")
     add(plan, "mine", "-m", "llama3-70b", "--set", "batch=16")
     after = read_plan(plan)
     typed = {row.name: row.value("mine") for row in after.inputs}
     assert typed["batch"] == 16
     for sheet, rows in after.tables.items():
-        template = library.load(sheet.lower())
-        own = {row.name for row in template.of_kind("input")}
+        template = library.load(sheet.lower() if has_all else own)
+        typeable = {row.name for row in template.of_kind("input")}
         results = evaluate(
             template,
             facts(template, "llama3-70b", "tpu-v5e"),
-            {name: value for name, value in typed.items() if name in own},
+            {name: value for name, value in typed.items() if name in typeable},
         )
         for row in rows:
             if row.name in template.by_name:
@@ -135,6 +137,15 @@ def test_what_is_typed_over_is_not_copied(plan: Path) -> None:
         assert row.cells["mine"].formula not in (None, "1/4")
         assert isinstance(row.value("mine"), float)
         assert row.value("mine") != row.value("llama3_8b_on_tpu_v5e")
+
+
+def test_without_a_name_it_is_called_after_its_model_and_chip(plan: Path) -> None:
+    """So is its id; a sheet isn't added for it, and no copy of the file is kept."""
+    done = add(plan, "-H", "tpu-v6e")
+    assert "like llama3_8b_on_tpu_v5e" in done.output
+    new = read_plan(plan).scenarios[-1]
+    assert (new.id, new.name) == ("llama3_8b_on_tpu_v6e", "llama3-8b on tpu-v6e")
+    assert [file.name for file in plan.parent.iterdir()] == ["plan.xlsx"]
 
 
 def test_overrides_come_along_where_that_is_asked(plan: Path) -> None:

@@ -27,7 +27,7 @@ from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from tests.libreoffice import needs_libreoffice, saved
 from tests.test_scenario_add import edit, row_of
-from tests.workbooks import agree
+from tests.workbooks import agree, smaller
 
 SERVES, TRAINS = "mine_on_tpu_v5e", "trained"
 EXPECTED = ("decode_step_time_expected", "step_time_expected", "train_cost_expected")
@@ -49,7 +49,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     (folder / "my_models.csv").write_text(f"{titles}\n{mine}\n", encoding="utf-8")
     plan = plan_of(["mine"], ["tpu-v5e"], ["inference"], None, ["n_chips=4", "batch=8"],
                    Databases(folder / "my_models.csv"))  # fmt: skip
-    return build(plan)
+    return build(smaller(plan))
 
 
 @pytest.fixture(scope="module")
@@ -125,8 +125,9 @@ def test_the_sheets_of_the_workload_are_added_and_nothing_is_lost(plan: Path, ed
 
 def test_its_charts_stand_below_those_that_were_there(drawn: openpyxl.Workbook, built: bytes) -> None:
     """Dashboard draws the sweeps of the new workload: below the other charts, which stay, and within what prints."""
-    old, new = openpyxl.load_workbook(BytesIO(built))["Dashboard"], drawn["Dashboard"]
-    n_old = len(old._charts)
+    before = Package.from_bytes(built, "plan.xlsx")
+    (drawing,) = before.linked(before.sheets()["Dashboard"], "drawing")
+    n_old, new = len(before.linked(drawing, "chart")), drawn["Dashboard"]
     rows = [chart.anchor._from.row for chart in new._charts]
     titles = ["".join(run.t for run in chart.title.tx.rich.p[0].r) for chart in new._charts]
     assert titles[n_old:] == [
@@ -149,9 +150,13 @@ def test_the_new_scenario_computes_what_its_template_does(plan: Path) -> None:
             assert agree(row.value(TRAINS), results.value(row.name)), row.name
 
 
+@pytest.mark.slow  # every day the next test and one of tests/test_scenario_add.py say so
 @pytest.mark.parametrize(
     ("words", "like", "meant"),
-    [((), TRAINS, "training"), (("--like", SERVES, "--workload", "training"), SERVES, "training")],
+    [
+        ((), TRAINS, "training"),
+        (("--like", SERVES, "--workload", "training"), SERVES, "training"),
+    ],
 )
 def test_a_scenario_of_the_same_workload_is_copied(plan: Path, words: tuple[str, ...], like: str, meant: str) -> None:
     """The one that is named, else the last of the workload that is named or whose own inputs are set, else the last."""

@@ -40,11 +40,16 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> Added:
     """One more scenario where a person has set areas, rules and views over those of before."""
     path = tmp_path_factory.mktemp("reach") / "plan.xlsx"
     write_small(path, ["llama3-8b", "gemma-7b"], ["tpu-v5e", "tpu-v5p"], ["inference"], n_chips=8)
-    edit(path, work)
-    before = openpyxl.load_workbook(path)
+    books: list[openpyxl.Workbook] = []
+
+    def change(book: openpyxl.Workbook) -> None:
+        work(book)
+        books.append(book)
+
+    edit(path, change)
     done = CliRunner().invoke(group, ["scenario", "add", str(path), "mine"])
     assert done.exit_code == 0, done.output
-    return Added(done.output, before, openpyxl.load_workbook(path))
+    return Added(done.output, *books, openpyxl.load_workbook(path))
 
 
 def work(book: openpyxl.Workbook) -> None:

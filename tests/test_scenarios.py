@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from planner.cli import group
 from planner.errors import UserError
 from planner.workbook.scenarios import plan_of
+from tests.seeded import SERVE
 from tests.workbooks import few_rows
 
 HEADER = "scenario,name,model,hardware,n_chips,batch,weight_dtype\n"
@@ -94,7 +95,8 @@ def test_scenarios_without_a_chip_or_a_model_are_named(tmp_path: Path) -> None:
     A template that looks up no chip wants none.
     """
     path, book = tmp_path / "scenarios.csv", tmp_path / "plan.xlsx"
-    rows = few_rows(("gpt2",), ("tpu-v5e",))
+    rows, own = few_rows(("gpt2",), ("tpu-v5e",)), tmp_path / "serve.csv"
+    own.write_text(SERVE, encoding="utf-8")
     few = ("--models", str(rows.models_csv), "--hardware-csv", str(rows.hardware_csv), "--only")
 
     def run(text: str, *words: str) -> tuple[str, str]:
@@ -103,7 +105,7 @@ def test_scenarios_without_a_chip_or_a_model_are_named(tmp_path: Path) -> None:
         assert done.exit_code == 0, done.output
         return done.stderr, CliRunner().invoke(group, ["check", str(book)]).output
 
-    said, checked = run("scenario,model,hardware\na,gpt2,\nb,,tpu-v5e\nc,gpt2,tpu-v5e\n", "--template", "inference")
+    said, checked = run("scenario,model,hardware\na,gpt2,\nb,,tpu-v5e\nc,gpt2,tpu-v5e\n", "--template", str(own))
     assert "Warning: no model for the scenario b: what needs one is N/A there; choose it on Inputs\n" in said
     assert "Warning: no chip for the scenario a: " in said
     assert "Inputs!F7: scenario a has no chip" in checked

@@ -157,8 +157,8 @@ def test_a_workbooks_scenarios_are_the_templates_plans(tmp_path: Path) -> None:
     """The elasticities of a scenario are those of its template at the scenario's values; an edited one is not told."""
     path = tmp_path / "plan.xlsx"
     write_small(path, ["llama3-8b"], ["tpu-v5e", "h100-sxm"], ["inference"], batch=16)
-    frame = planner.sensitivity(path)
-    keys = dict(zip(planner.read(path).scenarios.hardware, planner.read(path).scenarios.index, strict=True))
+    frame, scenarios = planner.sensitivity(path), planner.read(path).scenarios
+    keys = dict(zip(scenarios.hardware, scenarios.index, strict=True))
     for chip, key in keys.items():
         mine = frame[frame.scenario == key]
         alone = planner.sensitivity("inference", model="llama3-8b", hardware=chip, batch=16)
@@ -185,8 +185,9 @@ def test_the_command_prints_and_writes(tmp_path: Path) -> None:
 def test_elasticities_are_written_into_the_workbook(tmp_path: Path) -> None:
     """With --write a workbook has a sheet of them with a tornado for each scenario, and the next takes its place."""
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["h100-sxm", "tpu-v6e"], ["inference"], batch=16, n_chips=4)
+    write_small(path, ["llama3-8b"], ["tpu-v5e", "h100-sxm"], ["inference"], batch=16)
     told = of_scenarios(path, "decode_step_time_expected")
+    assert len(told) == 2
     for _ in range(2):
         done = CliRunner().invoke(group, ["sensitivity", str(path), "--write", "--of", "decode_step_time_expected"])
         assert done.output == f"{path}: wrote the sheet Elasticities, 2 scenarios.\n"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from string import ascii_uppercase
 
-import openpyxl
 import pytest
 from click.testing import CliRunner
 
@@ -30,11 +30,14 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def table(path: Path) -> tuple[list[float], dict[float, dict[str | float, float]]]:
     """The price factors, and by efficiency factor each number: by its title, or by factor of the price."""
-    sheet = openpyxl.load_workbook(path, data_only=True)["Sensitivity"]
-    top = next(row for row in range(1, sheet.max_row) if sheet.cell(row, 1).value == TITLE)
-    titles = [cell.value for cell in sheet[top] if cell.value]
-    heads = [sheet.cell(top + 1, at).value or title for at, title in enumerate(titles, start=1)]
-    rows = ([sheet.cell(row, at).value for at in range(1, len(heads) + 1)] for row in range(top + 2, sheet.max_row + 1))
+    cells = cached(path)["Sensitivity"]
+    top = next(int(ref[1:]) for ref, value in cells.items() if ref[0] == "A" and value == TITLE)
+    columns = [
+        ref.rstrip("0123456789") for ref, value in cells.items() if ref.lstrip(ascii_uppercase) == str(top) and value
+    ]
+    heads = [cells.get(f"{column}{top + 1}") or cells[f"{column}{top}"] for column in columns]
+    last = max(int(ref.lstrip(ascii_uppercase)) for ref in cells)
+    rows = ([cells.get(f"{column}{row}") for column in columns] for row in range(top + 2, last + 1))
     found = {row[0]: dict(zip(heads[1:], row[1:], strict=True)) for row in rows if row[0]}
     return [head for head in heads if isinstance(head, (int, float))], found
 

@@ -102,19 +102,20 @@ def hold_all(edits: Sequence[Edited], numbers: Sequence[int], folder: Path, *, j
 def only_excel(plan: Plan, edit: Edit, number: int) -> tuple[list[Step], Expected]:
     """Something that only Excel writes, put into the workbook before the edit."""
     (touched,) = {int("".join(filter(str.isdigit, step["cell"]))) for step in edit.steps}
-    row = next(row for row in plan.tables["Inference"] if row.name == "decode_step_time" and row.row != touched)
+    sheet, row = next((sheet, row) for sheet, rows in plan.tables.items() for row in rows
+                      if row.name == "decode_step_time" and row.row != touched)  # fmt: skip
     expected = edit.expected
     match number % 4:
         case 0:
-            return [{"do": "sparklines", "sheet": "Inference", "cell": f"J{row.row}", "row": row.row}], expected
+            return [{"do": "sparklines", "sheet": sheet, "cell": f"J{row.row}", "row": row.row}], expected
         case 1:
-            return [{"do": "shared", "sheet": "Inference", "row": row.row, "columns": ["F", "G", "H"]}], expected
+            return [{"do": "shared", "sheet": sheet, "row": row.row, "columns": ["F", "G", "H"]}], expected
         case 2:
             step = {"do": "dynamic", "sheet": "Log", "cell": "A40", "formula": "_xlfn.SEQUENCE(1)"}
             return [step], replace(expected, structure={("row", "added", "")})
         case _:
-            step = {"do": "threaded", "sheet": "Inference", "cell": f"F{row.row}", "text": "is this right?"}
-            return [step], replace(expected, notes={f"Inference!F{row.row}"})
+            step = {"do": "threaded", "sheet": sheet, "cell": f"F{row.row}", "text": "is this right?"}
+            return [step], replace(expected, notes={f"{sheet}!F{row.row}"})
 
 
 def run_office(base: Path, plan: Plan, numbers: Sequence[int], folder: Path) -> None:
