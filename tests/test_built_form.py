@@ -59,15 +59,7 @@ def default(folder: Path) -> bytes:
     return built()[1]
 
 
-def short(folder: Path) -> bytes:
-    """Its sheets with short databases, one axis of each sweep and a few cases."""
-    templates = ("transformer", "training", "inference", "collectives")
-    return small(("llama3-70b",), ("tpu-v5e", "tpu-v5p"), ("n_chips=16", "workload=all"), templates)[1]
-
-
-@pytest.mark.parametrize(
-    "make", [pytest.param(default, marks=pytest.mark.slow), short, problems, many_scenarios, own_template]
-)
+@pytest.mark.parametrize("make", [default, problems, many_scenarios, own_template])
 def test_a_built_workbook_has_its_form(make: object, tmp_path: Path) -> None:
     """None of the rules of form finds anything."""
     assert callable(make)
