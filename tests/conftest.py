@@ -121,8 +121,7 @@ def fault(load: Callable[..., Template], tmp_path: Path) -> Callable[..., str]:
 def short_data() -> Iterator[None]:
     """While a file's tests run the shipped databases have a few rows, and sweeps one axis: half of a workbook's cells.
 
-    For `pytestmark = pytest.mark.usefixtures("short_data")`. What `tests.workbooks` keeps of whole databases is not for
-    such a file.
+    For `pytestmark = pytest.mark.usefixtures("short_data")`. For some tests of a file: `of_few_rows()`.
     """
     with of_few_rows():
         yield

@@ -15,7 +15,7 @@ from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from tests.folders import shared_folder
 from tests.short_data import of_few_rows
-from tests.workbooks import few_rows, smaller, write_small
+from tests.workbooks import few_rows, smaller, write_plan, write_small
 
 HOSTILE = "<script>alert('x')</script> & \"q\" | `x` **b** [l](http://evil.example/)"
 FORMULA = "=cmd|' /C calc'!A0"
@@ -56,10 +56,18 @@ def hostile_workbook() -> Path:
 
 @functools.cache
 def default_workbook() -> Path:
-    """The workbook of `planner build`, had the databases but the rows that it plans with."""
+    """What `planner build` writes, with databases of only the rows that it plans with and one axis of each sweep."""
     path = shared_folder() / "plan.xlsx"
     with of_few_rows(("llama3-70b",), ("tpu-v5e", "tpu-v6e", "h100-sxm", "tpu-v5p")):
         path.write_bytes(build(plan_of((), (), (), None, ())))
+    return path
+
+
+@functools.cache
+def whole_workbook() -> Path:
+    """What `planner build` writes."""
+    path = shared_folder() / "plan.xlsx"
+    write_plan(path)
     return path
 
 

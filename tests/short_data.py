@@ -9,13 +9,35 @@ from pathlib import Path
 import pytest
 
 from planner import data
-from planner.compare import comparison_cases
+from planner.api import calc
+from planner.compare import comparison_cases, prediction
 from planner.formulas import sweeps
 from planner.formulas.sweeps import Drawn
+from planner.search import told
 from tests import read_once
 from tests.workbooks import CHIPS, MODELS, few_rows
 
 _rows = sweeps._rows
+_KEPT = (calc.databases_of, calc._plan, told._most, comparison_cases._listed, prediction._databases)
+"""What the application computes once in a process from the shipped tables or cases."""
+
+
+@contextmanager
+def _told(what: str) -> Iterator[pytest.MonkeyPatch]:
+    """Patches that end with the block; nothing that the application keeps outlives its beginning or its end."""
+    with pytest.MonkeyPatch.context() as patch:
+        read_once.meanwhile.append(what)
+        _forget()
+        try:
+            yield patch
+        finally:
+            read_once.meanwhile.remove(what)
+            _forget()
+
+
+def _forget() -> None:
+    for kept in _KEPT:
+        kept.cache_clear()
 
 
 def _first_axes(name: str, columns: tuple[str, ...]) -> dict[str, list[Drawn]]:
@@ -31,7 +53,7 @@ def _first_axes(name: str, columns: tuple[str, ...]) -> dict[str, list[Drawn]]:
 def of_few_rows(models: tuple[str, ...] = MODELS, chips: tuple[str, ...] = CHIPS) -> Iterator[None]:
     """Meanwhile the shipped models and accelerators are these alone, and a template is swept along one axis."""
     few = few_rows(models, chips)
-    with pytest.MonkeyPatch.context() as patch:
+    with _told(f"{models} {chips}") as patch:
         for folder, path in (("model_db", few.models_csv), ("hardware_db", few.hardware_csv)):
             assert isinstance(path, Path)
             patch.setitem(read_once.short, data.folder(folder) / path.name, path)
@@ -43,6 +65,6 @@ def of_few_rows(models: tuple[str, ...] = MODELS, chips: tuple[str, ...] = CHIPS
 def of_few_cases() -> Iterator[None]:
     """Meanwhile a Comparison begins with few cases: of the workbook of a small template they are the most."""
     load = comparison_cases.load
-    with pytest.MonkeyPatch.context() as patch:
+    with _told("cases") as patch:
         patch.setattr(comparison_cases, "load", lambda *only: load(*only)[:6])
         yield

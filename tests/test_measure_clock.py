@@ -56,7 +56,8 @@ def test_a_loop_that_xla_emptied_is_caught():
     assert "loop_elided" in timing.flags
 
 
-@pytest.mark.parametrize(("n_operands", "element_bytes"), [(1, 1), (1, 2), (2, 2), (2, 4)])
+@pytest.mark.parametrize("element_bytes", [1, 2, 4])
+@pytest.mark.parametrize("n_operands", [1, 2])
 def test_feeding_an_iteration_passes_over_no_array(n_operands, element_bytes):
     """The loop's body computes the relu or the add, and nothing else as long as an operand is: it copies none."""
     add = workload("elementwise", {"n_elements": 4096, "n_operands": n_operands, "element_bytes": element_bytes})

@@ -112,28 +112,34 @@ def test_a_deviation_is_told() -> None:
     assert not alike(CellError("#N/A"), 0.0)
 
 
-def test_one_row_is_told_its_row() -> None:
+OF_SHEETS = pytest.mark.parametrize("workbook", [every_sheet, pytest.param(default, marks=pytest.mark.slow)])
+
+
+@OF_SHEETS
+def test_one_row_is_told_its_row(workbook: Callable[[], Package]) -> None:
     """No formula reads INDEX(one row, place), which Gnumeric and HyperFormula take for the place's row."""
     one_row = re.compile(r"INDEX\(([\w!]*\$?[A-Z]+\$?(\d+):\$?[A-Z]+\$?\2),(?!1,)")
     formulas = [
-        cell.formula for sheet in parse_sheets(every_sheet()).values() for cell in sheet.cells.values() if cell.formula
+        cell.formula for sheet in parse_sheets(workbook()).values() for cell in sheet.cells.values() if cell.formula
     ]
     assert [text for text in formulas if one_row.search(text)] == []
     assert one_row.search("INDEX(Inputs!$F$4:$AG$4,$D$5)")
 
 
-def test_conditional_formats_read_their_own_sheet() -> None:
+@OF_SHEETS
+def test_conditional_formats_read_their_own_sheet(workbook: Callable[[], Package]) -> None:
     """Google Sheets drops a conditional format that reads another."""
-    package = every_sheet()
+    package = workbook()
     formulas = [rule.text for part in package.sheets().values()
                 for held in every(package.tree(part), "cfRule") for rule in children(held, "formula")]  # fmt: skip
     assert len(formulas) > 100
     assert not [text for text in formulas if "!" in text]
 
 
-def test_excel_marks_nothing() -> None:
+@OF_SHEETS
+def test_excel_marks_nothing(workbook: Callable[[], Package]) -> None:
     """Cells that give #N/A, and texts of planner's that are numbers, are among the ignored errors of their sheet."""
-    package = every_sheet()
+    package = workbook()
     for name, sheet in parse_sheets(package).items():
         ignored = list(every(package.tree(package.sheets()[name]), "ignoredError"))
         texts = {ref for each in ignored if each.get("numberStoredAsText") for ref in cells_of(each)}
@@ -183,9 +189,10 @@ def is_drawn(value: object) -> bool:
     return is_number(value) or (isinstance(value, str) and value != "")
 
 
-def test_charts_keep_what_they_draw() -> None:
+@OF_SHEETS
+def test_charts_keep_what_they_draw(workbook: Callable[[], Package]) -> None:
     """Every reference of every chart keeps the values of its cells, but for #N/A; a phone shows them."""
-    found = kept(every_sheet())
+    found = kept(workbook())
     assert len(found) > 50
     assert all(held == wanted for held, wanted in found.values())
     assert sum(bool(held) for held, _ in found.values()) > len(found) / 2
@@ -207,12 +214,13 @@ def test_an_older_workbook_gets_the_form_that_programs_want(workbook: Callable[[
     check_parts(package)
 
 
-def test_programs_want_the_form_of_parts() -> None:
+@OF_SHEETS
+def test_programs_want_the_form_of_parts(workbook: Callable[[], Package]) -> None:
     """What exceljs, Gnumeric and Microsoft's validator stumble over is not there."""
-    package = every_sheet()
+    package = workbook()
     check_parts(package)
-    (workbook,) = (package.tree(part) for part in [package.workbook_part()])
-    titles = [name.text for name in every(workbook, "definedName") if name.get("name") == "_xlnm.Print_Titles"]
+    (book,) = (package.tree(part) for part in [package.workbook_part()])
+    titles = [name.text for name in every(book, "definedName") if name.get("name") == "_xlnm.Print_Titles"]
     assert [text for text in titles if "," in text] == ["'Comparison'!$B:$B,'Comparison'!$5:$5"]
     views = [view for part in package.sheets().values() for view in every(package.tree(part), "sheetView")]
     assert [view.get("tabSelected") for view in views] == ["1"] + [None] * (len(views) - 1)
@@ -229,9 +237,10 @@ def check_parts(package: Package) -> None:
         assert places == sorted(places)
 
 
-def test_titles_of_validations_are_whole() -> None:
+@OF_SHEETS
+def test_titles_of_validations_are_whole(workbook: Callable[[], Package]) -> None:
     """The title of a message is a row's label, or its machine name where the label is longer than Excel takes."""
-    package = every_sheet()
+    package = workbook()
     book = Book(package)
     lines = book.inputs.lines
     said = {line.label for line in lines} | {line.name for line in lines} | {"Model", "Chip"}

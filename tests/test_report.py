@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from planner.spoken import shown
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
-from tests.reports import Page, agrees, default_workbook, hostile_workbook, reported, small_workbook
+from tests.reports import Page, agrees, default_workbook, hostile_workbook, reported, small_workbook, whole_workbook
 from tests.workbooks import cached, retype, write_comparison
 
 
@@ -66,11 +67,11 @@ def overwritten(tmp_path: Path, cell: str, content: str, sheet: str = "Dashboard
     return path
 
 
-@pytest.mark.parametrize("name", [pytest.param("default", marks=pytest.mark.slow), "hostile"])
-def test_every_number_of_the_page_is_its_cell(name: str, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("workbook", [pytest.param(whole_workbook, marks=pytest.mark.slow), hostile_workbook])
+def test_every_number_of_the_page_is_its_cell(workbook: Callable[[], Path]) -> None:
     """The value behind a number is its cell's to the last bit, and what is shown is that to the digits shown."""
-    values = cached(default_workbook() if name == "default" else hostile_workbook())
-    figures = Page(html(request.getfixturevalue(name))).figures()
+    values = cached(workbook())
+    figures = Page(html(reported(workbook()))).figures()
     assert len(figures) > 300
     for cell, exact, text in figures:
         sheet, _, ref = cell.rpartition("!")

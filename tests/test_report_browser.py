@@ -13,7 +13,7 @@ import pytest
 from planner.report.documents import html, pdf
 from planner.report.gather import gather
 from tests.libreoffice import needs_libreoffice, recalculated
-from tests.reports import Page, agrees, default_workbook, hostile_workbook
+from tests.reports import Page, agrees, hostile_workbook, whole_workbook
 
 BROWSER = next((name for name in ("chromium", "chromium-browser", "google-chrome") if shutil.which(name)), None)
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="chromium is not installed")
@@ -111,7 +111,7 @@ def test_the_page_works(tmp_path: Path, width: int) -> None:
 def test_four_scenarios_fit_beside_their_notes(tmp_path: Path, width: int) -> None:
     """On a laptop no table of headlines, and no table of a sweep, is cut at the right."""
     page, frame = tmp_path / "report.html", tmp_path / "frame.html"
-    page.write_text(html(gather(default_workbook())), encoding="utf-8")
+    page.write_text(html(gather(whole_workbook())), encoding="utf-8")
     frame.write_text(CUT.format(width=width))
     framed = browse(frame, tmp_path, "--dump-dom")
     match = re.search(r'<pre id="said">(.*?)</pre>', framed.stdout, re.S)
@@ -155,7 +155,7 @@ def test_a_pdf_keeps_its_drawings() -> None:
 
     from pypdf import PdfReader
 
-    data, remark = pdf(gather(default_workbook()))
+    data, remark = pdf(gather(whole_workbook()))
     reader = PdfReader(io.BytesIO(data))
     assert remark == ""
     assert len(reader.pages) < 14  # a waterfall and runs alike for each of four scenarios

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from lxml import etree
 
 from planner.xlsx.opc import Package
-from tests.workbooks import write_small
+from tests.workbooks import write_plan, write_small
 
 SCHEMAS = Path(os.environ.get("PLANNER_SCHEMAS") or Path(__file__).parents[2] / "shared" / "schemas")
+OVERRIDES = {"hbm_bandwidth": 1e12, "weight_bytes": 1e9}
 OF_PART = {
     "xl/charts/chart": "dml-chart.xsd",
     "xl/drawings/drawing": "dml-spreadsheetDrawing.xsd",
@@ -45,9 +46,18 @@ def loaded(name: str) -> etree.XMLSchema:
 
 
 @pytest.mark.skipif(not SCHEMAS.is_dir(), reason="the ISO schemas are not beside the checkout (PLANNER_SCHEMAS)")
-def test_every_part_is_valid(tmp_path: Path) -> None:
-    """A workbook with the sheets of the default one, of several models with overrides, validates part by part."""
+@pytest.mark.parametrize(
+    ("write", "models", "chips", "settings"),
+    [
+        (write_small, ["gemma-7b", "mixtral-8x7b"], ["tpu-v5e"], OVERRIDES | {"workload": "all"}),
+        pytest.param(write_plan, [], [], {}, marks=pytest.mark.slow),
+        pytest.param(write_plan, ["gpt2", "deepseek-v3"], ["tpu-v5e"], OVERRIDES, marks=pytest.mark.slow),
+    ],
+)
+def test_every_part_is_valid(
+    tmp_path: Path, write: Callable[..., object], models: list[str], chips: list[str], settings: dict[str, object]
+) -> None:
+    """The sheets of the default workbook, and several models with overrides, validate part by part."""
     path = tmp_path / "plan.xlsx"
-    overrides = {"hbm_bandwidth": 1e12, "weight_bytes": 1e9}
-    write_small(path, ["gemma-7b", "mixtral-8x7b"], ["tpu-v5e"], [], workload="all", **overrides)
+    write(path, models, chips, [], **settings)
     assert list(invalid_parts(Package.read(path))) == []

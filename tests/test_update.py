@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import openpyxl
@@ -20,11 +21,18 @@ from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from tests.read_once import recalculate_once
+from tests.short_data import of_few_cases, of_few_rows
 from tests.workbooks import few_rows, write_comparison
 
-pytestmark = pytest.mark.usefixtures("few_cases")
 GOLDEN = Path(__file__).parent / "golden"
 Edit = Callable[[openpyxl.Workbook], None]
+
+
+@pytest.fixture(autouse=True)
+def _few_cases_everyday(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Slow tests hold golden workbooks against all cases."""
+    with nullcontext() if request.node.get_closest_marker("slow") else of_few_cases():
+        yield
 
 
 @pytest.fixture
@@ -186,7 +194,7 @@ def test_what_has_no_inputs_is_refused(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["plan.xlsx"]
 
 
-@pytest.mark.usefixtures("short_data")
+@of_few_rows()
 def test_a_fresh_workbook_has_nothing_to_update(tmp_path: Path) -> None:
     """Of training and serving together: also the parts of a step, which follow the scenario shown, are known again."""
     path = tmp_path / "plan.xlsx"

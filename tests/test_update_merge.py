@@ -24,6 +24,7 @@ from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
 from tests.edits.programs import computed, needs_office
 from tests.read_once import recalculate_once
+from tests.short_data import of_few_rows
 from tests.test_update import row_of
 from tests.workbooks import by_name, cached, few_rows
 
@@ -200,7 +201,7 @@ def test_a_row_that_is_gone_stays_where_a_person_typed_over_it(small: tuple[Path
     assert found[5].value == 99
 
 
-@pytest.mark.usefixtures("short_data")
+@of_few_rows()
 def test_nothing_is_done_where_only_inputs_were_edited(tmp_path: Path) -> None:
     """Inputs move the values of sweeps, which are the person's own then; not a byte of the file is changed."""
     own, path = tmp_path / "budget.csv", tmp_path / "plan.xlsx"

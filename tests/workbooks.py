@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import openpyxl
 from openpyxl.formula.translate import Translator
@@ -26,6 +27,7 @@ from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
+from tests import read_once
 from tests.folders import shared_folder
 
 CALCULATION_SHEETS = {
@@ -35,6 +37,19 @@ ROOT = Path(__file__).parent.parent
 MODELS = ("llama3-8b", "llama3-70b", "gemma-7b", "mixtral-8x7b")  # of the small workbooks
 CHIPS = ("tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "h100-sxm", "a100-sxm-80")
 Grid = Mapping[str, Mapping[str, Value]]
+P, T = ParamSpec("P"), TypeVar("T")
+
+
+def once(make: Callable[P, T]) -> Callable[P, T]:
+    """Made once for all tests of a process; what is made while `tests.short_data` makes it smaller is kept apart."""
+    kept = cache(lambda _meanwhile, *words: make(*words))  # type: ignore[call-arg]  # none has keywords
+
+    @wraps(make)
+    def made(*words: P.args, **_none: P.kwargs) -> T:
+        found: T = kept(tuple(read_once.meanwhile), *words)
+        return found
+
+    return made
 
 
 def write_plan(
@@ -57,7 +72,7 @@ def write_small(
     return plan
 
 
-@cache
+@once
 def small(
     models: tuple[str, ...], chips: tuple[str, ...], settings: tuple[str, ...], templates: tuple[str, ...]
 ) -> tuple[BuildPlan, bytes]:
@@ -85,7 +100,7 @@ def write_comparison(path: Path) -> BuildPlan:
     return plan
 
 
-@cache
+@once
 def comparison() -> tuple[BuildPlan, bytes]:
     """Its plan and its bytes; its databases have a few rows."""
     plan = plan_of((), ["tpu-v5e"], ["matmul"], None, (), few_rows(("llama3-8b",), CHIPS))
@@ -103,7 +118,7 @@ def few_rows(models: tuple[str, ...], chips: tuple[str, ...]) -> Databases:
     return Databases(folder / "models.csv", folder / "accelerators.csv", only=True)
 
 
-@cache
+@once
 def built(
     models: tuple[str, ...] = (), chips: tuple[str, ...] = (), settings: tuple[str, ...] = (),
     templates: tuple[str, ...] = (),
