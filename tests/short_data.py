@@ -1,4 +1,4 @@
-"""Shipped databases of a few rows, sweeps along one axis, few cases: most cells of a workbook that a command writes."""
+"""Shipped databases of a few rows, sweeps along one axis, few cases: commands that read them write small workbooks."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def landed(once: tuple[bytes, Result], tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def read_once() -> Iterator[None]:
+def profiles_read_once() -> Iterator[None]:
     """The sample profile is read once: what is asserted is what is made of it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "read", cache(read_profile))

@@ -153,10 +153,7 @@ def test_the_new_scenario_computes_what_its_template_does(plan: Path) -> None:
 @pytest.mark.slow  # every day the next test and one of tests/test_scenario_add.py say so
 @pytest.mark.parametrize(
     ("words", "like", "meant"),
-    [
-        ((), TRAINS, "training"),
-        (("--like", SERVES, "--workload", "training"), SERVES, "training"),
-    ],
+    [((), TRAINS, "training"), (("--like", SERVES, "--workload", "training"), SERVES, "training")],
 )
 def test_a_scenario_of_the_same_workload_is_copied(plan: Path, words: tuple[str, ...], like: str, meant: str) -> None:
     """The one that is named, else the last of the workload that is named or whose own inputs are set, else the last."""

@@ -137,12 +137,7 @@ def test_the_rest_is_as_a_build_without_it(plan: Path, tmp_path: Path, chips: li
 
 @pytest.mark.parametrize(
     ("gone", "is_served"),
-    [
-        (0, False),
-        (1, False),
-        (2, False),
-        *(pytest.param(each, True, marks=pytest.mark.slow) for each in range(3)),
-    ],
+    [(0, False), (1, False), (2, False), *(pytest.param(gone, True, marks=pytest.mark.slow) for gone in range(3))],
 )
 def test_there_is_nothing_to_update_then(plan: Path, gone: int, is_served: bool) -> None:
     """What is left is what an update makes of it: of one template, and of one with all its charts and sweeps."""
