@@ -109,9 +109,7 @@ class Buffers:
     def fill(self) -> None:
         """Make them anew, as where a program that failed has consumed them."""
         self.arrays = jax.block_until_ready(random_arrays(self._workload.operands, self._workload.mesh))
-        self.output = jax.tree.map(
-            lambda spec: jnp.zeros(spec.shape, spec.dtype, device=spec.sharding), self._output
-        )  # fmt: skip
+        self.output = jax.tree.map(lambda spec: jnp.zeros(spec.shape, spec.dtype, device=spec.sharding), self._output)
 
 
 class Call:

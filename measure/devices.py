@@ -105,9 +105,10 @@ class _MemoryStatus(ctypes.Structure):
     """Windows' MEMORYSTATUSEX."""
 
     _fields_ = (
-        ("length", ctypes.c_uint32), ("load", ctypes.c_uint32),
+        ("length", ctypes.c_uint32),
+        ("load", ctypes.c_uint32),
         *((name, ctypes.c_uint64) for name in ("total", "free", "_page", "_page_free", "_own", "_own_free", "_more")),
-    )  # fmt: skip
+    )
 
 
 def _windows_memory() -> list[float]:

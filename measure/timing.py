@@ -104,9 +104,7 @@ def summarize(samples: Sequence[float]) -> Summary:
 def sample(take: Timer, rules: Rules, now: Timer = time.perf_counter) -> list[float]:
     """Timings from `take`, as many as settle their median, between the bounds of `rules`."""
     samples: list[float] = []
-    repeat(
-        lambda: samples.append(take()), rules, lambda: summarize(samples).half_width < rules.half_width, now=now
-    )  # fmt: skip
+    repeat(lambda: samples.append(take()), rules, lambda: summarize(samples).half_width < rules.half_width, now=now)
     return samples
 
 

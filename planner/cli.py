@@ -60,7 +60,7 @@ class Lazy(click.Group):
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:  # fmt: skip
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is called; of an unknown one the nearest is named."""
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             raise UserError(f"no command {args[0]!r}", remedy=nearest(args[0], COMMANDS))

@@ -44,9 +44,10 @@ _BINARY: _Scales = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2*
 _WORDS: _Scales = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _SCALES = _LARGE | _BINARY | _WORDS  # which may stand alone: 8k, 8Ki, 2 million
 _BEARERS = (  # the symbols that may bear each prefix
-    ("B bytes byte Bps b bits bit bps tokens token tok", _LARGE | _BINARY), ("FLOPs FLOP FLOPS OPS Hz", _LARGE),
+    ("B bytes byte Bps b bits bit bps tokens token tok", _LARGE | _BINARY),
+    ("FLOPs FLOP FLOPS OPS Hz", _LARGE),
     ("s W J Wh USD $", _LARGE | _SMALL),
-)  # fmt: skip
+)
 _KNOWN: dict[str, tuple[dict[str, int], Fraction]] = (
     _SYMBOLS
     | {scale: ({}, Fraction(size)) for scale, size in _SCALES.items()}

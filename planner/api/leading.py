@@ -25,7 +25,7 @@ TITLES = ["", "expected", "80 % of published runs", "bound"]
 
 def lines(
     results: Results, model: str | None, hardware: str | None, databases: Databases, *, in_full: bool
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """The first screen of a plan as lines of text; `in_full`: every row is printed below it."""
     found = leading(results.template.name, results.template.by_name)
     more = ["", "All rows:"] if in_full else _more(results)

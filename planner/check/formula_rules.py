@@ -49,8 +49,9 @@ def headers(book: Book) -> Iterator[Fault]:
 def _scenarios_lacking(book: Book, table: LineTable) -> Iterator[Fault]:
     """The columns of Inputs without one in another table, and the reverse."""
     inputs = book.inputs
-    here, there = ({book.numbers.standard(each.sheet.name, column): column for column in each.columns}
-                   for each in (inputs, table))  # fmt: skip
+    here, there = (
+        {book.numbers.standard(each.sheet.name, column): column for column in each.columns} for each in (inputs, table)
+    )
     for number in sorted(here.keys() ^ there.keys()):
         one, other = (inputs, table) if number in here else (table, inputs)
         column = here[number] if number in here else there[number]

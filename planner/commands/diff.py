@@ -24,7 +24,7 @@ from planner.commands.options import PATH, refuse_existing
 @click.pass_context
 def command(
     ctx: click.Context, old: Path, new: Path, as_json: bool, page: Path | None, force: bool, whole: bool
-) -> None:  # fmt: skip
+) -> None:
     """Show what changed from OLD to NEW: inputs, formulas, sheets, rows, notes, formats, and the headlines.
 
     Rows are matched by name and scenarios by id, wherever they are. Both workbooks are recalculated in memory; the

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
 def command(
     file: Path, databases: Databases, output: Path | None, name: str, chip: str, device: str, force: bool
-) -> None:  # fmt: skip
+) -> None:
     """Fit the runs of FILE, and write them as a stack of your own for --calibrations and the dropdown of stack.
 
     FILE is a workbook with measured cases or a table of runs on Comparison; a CSV of runs, with the columns of

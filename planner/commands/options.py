@@ -74,10 +74,11 @@ class Greedy(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         repeatable = {name for option in self.params if getattr(option, "multiple", False) for name in option.opts}
         single = {
-            name for option in self.params
+            name
+            for option in self.params
             if isinstance(option, click.Option) and not option.is_flag and not option.multiple
             for name in option.opts
-        }  # fmt: skip
+        }
         return super().parse_args(ctx, _spread(args, repeatable, single))
 
 

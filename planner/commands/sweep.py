@@ -59,9 +59,10 @@ def command(
             said = "\n".join(first_lines(sweep)) if among.is_first else ""
         else:
             count = (
-                shares.write(output, among, sweep.columns, sweep.parts()) if is_shared
+                shares.write(output, among, sweep.columns, sweep.parts())
+                if is_shared
                 else tables.write(output, asked, sweep.columns, sweep.parts())
-            )  # fmt: skip
+            )
             of = f" of {sweep.count:,}" if wheres else ""
             parts = f", in {among.count} parts" if is_shared else ""
             said = f"Wrote {output}: {count:,}{of} plans, {len(sweep.columns)} columns{parts}."

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 @options.databases
 @click.option("-o", "--output", type=PATH, help="Write the updated workbook here and leave FILE as it is.")
 @click.option("--all", "in_full", is_flag=True, help="List every row, cell and number instead of the first few.")
-def command(
-    file: Path, templates: tuple[str, ...], databases: Databases, output: Path | None, in_full: bool
-) -> None:  # fmt: skip
+def command(file: Path, templates: tuple[str, ...], databases: Databases, output: Path | None, in_full: bool) -> None:
     """Update the workbook FILE to the templates and databases of this version, and keep your edits.
 
     Your inputs, overrides, notes, formats and sheets stay; what is kept and what is not is listed. Your models and

@@ -91,9 +91,7 @@ def _of_row(place: Place, row: CaseRow) -> Case:
     return case if has_floor else replace(case, floor_s=nan)
 
 
-def _case(
-    key: str, label: str, template: str, inputs: Inputs, axis: str, figure: Callable[[str], float]
-) -> Case:  # fmt: skip
+def _case(key: str, label: str, template: str, inputs: Inputs, axis: str, figure: Callable[[str], float]) -> Case:
     """A case, whose predictions `figure` has by their names; work over all chips is told of one."""
     count = figure("n_chips")
     chips = 1.0 if isnan(count) else count

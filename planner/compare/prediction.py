@@ -55,8 +55,9 @@ def judge(case: Results, measured_time: float) -> dict[str, Value]:
     times = kept | {"measured_time": measured_time}
     shown = {
         row.name + SHOWN: value / factor(row.display, row.unit)
-        for row in template.rows if row.display and isinstance(value := times.get(row.name), float)
-    }  # fmt: skip
+        for row in template.rows
+        if row.display and isinstance(value := times.get(row.name), float)
+    }
     return kept | shown | {"bound": _bound(case)}
 
 

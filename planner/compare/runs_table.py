@@ -60,7 +60,7 @@ COLUMNS = {
     "run_number": RunColumn("Number of the run", "compiler_flags"),
     "run_stack": RunColumn("Stack", "bound"),
     "run_note": RunColumn("Your note", "note"),
-}  # fmt: skip
+}
 RATIOS = {"run_ratio": "run_expected", "run_bound_ratio": "run_bound"}  # what the measured number is divided by
 # what Dashboard looks for stands under texts of the cases: its ranges reach over these, and their numbers are no runs
 PART = "|"  # between the parts of a key that Dashboard looks a run up by: scenario|row|how many of them so far

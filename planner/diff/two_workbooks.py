@@ -237,8 +237,9 @@ def _lines_of(side: Matched, other: Matched, how: Literal["added", "removed"]) -
     for column in side.filled_columns:
         if column not in side.scenarios and side.columns.get(column) not in known:
             said = (sheet.text(row, column) for row in side.filled_rows)
-            yield Structure("column", how, sheet.name, next((text for text in said if text), ""),
-                            at=column_letters(column))  # fmt: skip
+            yield Structure(
+                "column", how, sheet.name, next((text for text in said if text), ""), at=column_letters(column)
+            )
 
 
 def _named(

@@ -232,9 +232,10 @@ def _student(squares: Numbers, n: int) -> Numbers:
     of_runs = squares[:n]
     found = _normal(squares)
     found[:, :n] = (
-        (FREEDOM + 1) * np.log1p(of_runs / FREEDOM), (FREEDOM + 1) / (FREEDOM + of_runs),
+        (FREEDOM + 1) * np.log1p(of_runs / FREEDOM),
+        (FREEDOM + 1) / (FREEDOM + of_runs),
         -(FREEDOM + 1) / (FREEDOM + of_runs) ** 2,
-    )  # fmt: skip
+    )
     return found
 
 

@@ -107,7 +107,8 @@ def _of_workbook(
     for kind, text in own.items():
         files[kind].write_text(text, encoding="utf-8")
     given = replace(
-        databases, models_csv=databases.models_csv or files.get("models"),
+        databases,
+        models_csv=databases.models_csv or files.get("models"),
         hardware_csv=databases.hardware_csv or files.get("hardware"),
-    )  # fmt: skip
+    )
     return given, find(package, plan.book.parsed), sheet.set_aside(plan.book.sheets.values())

@@ -11,9 +11,7 @@ from planner.formulas.evaluation import Facts
 from planner.formulas.template import BY_ID, Row, Template
 
 
-def facts(
-    template: Template, model: str | None, hardware: str | None, databases: Databases | None = None
-) -> Facts:  # fmt: skip
+def facts(template: Template, model: str | None, hardware: str | None, databases: Databases | None = None) -> Facts:
     """The facts of one plan, by default out of the shipped databases; a table that isn't read is not even opened.
 
     Raises UserError for an id that a table hasn't (with the nearest), or a fault in a table's file.

@@ -21,9 +21,10 @@ _HEAD = re.compile("(ForCausalLM|LMHeadModel|ForConditionalGeneration)$")
 FAMILIES: Mapping[str, Family] = {
     name: family
     for module in (dense, moe, latent, hybrid, gemma)
-    for family in vars(module).values() if isinstance(family, Family)
+    for family in vars(module).values()
+    if isinstance(family, Family)
     for name in family.types
-}  # fmt: skip
+}
 
 # Families that are known and have no row in columns of one attention layer for all.
 _UNREADABLE = {
@@ -33,7 +34,8 @@ _UNREADABLE = {
         "its layers share latent caches and indexers of another form, which have no columns",
     ),
     **dict.fromkeys(
-        ("qwen4_exp", "qwen4_exp_text"), "its several residual streams and n-gram tables have no columns",
+        ("qwen4_exp", "qwen4_exp_text"),
+        "its several residual streams and n-gram tables have no columns",
     ),
     **dict.fromkeys(("diffusion_gemma", "diffusion_gemma_text"), "it fills in whole blocks of tokens"),
     **dict.fromkeys(("t5gemma", "t5gemma2"), "it is an encoder with a decoder"),
@@ -42,7 +44,7 @@ _UNREADABLE = {
     "nemotron_h": "its layers are attention, feed-forward block or state space, not all in one",
     "nemotron-nas": "its layers differ in attention and feed-forward block",
     **dict.fromkeys(("falcon_mamba", "mamba", "mamba2"), "it has no attention"),
-}  # fmt: skip
+}
 
 # The language model's type where a nested config leaves it out, as the outer class has it.
 _INNER = {

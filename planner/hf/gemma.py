@@ -98,8 +98,9 @@ def by_layer(
 
     return {
         **attention(kinds, window, linear_params, whole=True),
-        "extra_params_per_layer": each, "extra_params_total": rest,
-    }  # fmt: skip
+        "extra_params_per_layer": each,
+        "extra_params_total": rest,
+    }
 
 
 def _tell(config: Config, usual: Layer, different: list[Layer], number: int) -> None:

@@ -161,9 +161,10 @@ def _kimi_delta(config: Config, row: ModelRow) -> ColumnValue:
     """Kimi delta attention: a convolution over queries, keys and values, gates of low rank, a decay of each channel."""
     part = config.part("linear_attn_config") if config.value("linear_attn_config") is not None else None
     source, names = (
-        (config, ("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim")) if part is None
+        (config, ("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim"))
+        if part is None
         else (part, ("num_heads", "head_dim", "short_conv_kernel_size"))
-    )  # fmt: skip
+    )
     heads, width, kernel = (source.said(name, least=1) for name in names)
     d_model, all_heads = row.count("d_model"), heads * width
     projections = 4 * d_model * all_heads + 2 * (d_model * width + width * all_heads) + d_model * heads

@@ -174,7 +174,7 @@ def n_routed(config: Config, _: ModelRow) -> ColumnValue:
 ROUTED: ColumnRules = {
     **experts(n_routed, _CHOSEN, size("moe_intermediate_size"), after_first_dense),
     "moe_shared_experts": where_experts(n_shared),
-}  # fmt: skip
+}
 DEEPSEEK = Family("deepseek", {**GENERAL, **ATTENTION_BIAS, **ROUTED})  # the first: DeepSeekMoE
 GLM4_MOE = Family("glm4_moe", {
     **GENERAL, **KV_SAID, **ROUTED, "qkv_bias": flag("attention_bias"), "router_score_bias": True,

@@ -131,9 +131,7 @@ def cases_of(profile: Profile, chip: Chip) -> Cases:
     return Cases(rows, told.share, f"{said}; {counted(len(rows), 'case')} of known sizes")
 
 
-def _row(
-    profile: Profile, chip: Chip, chips: Chips, template: str, key: str, same: Sequence[Operation]
-) -> Measurement:  # fmt: skip
+def _row(profile: Profile, chip: Chip, chips: Chips, template: str, key: str, same: Sequence[Operation]) -> Measurement:
     middle, deviation = _times(same)
     # what keeps the cases out of a fit: a chip that nobody has named, or a device that is a part of one
     flags = {UNKNOWN_DEVICE: not chip.id, PART_OF_CHIP: chips.cores_each > 1}

@@ -61,9 +61,7 @@ class Line:
         return percent(self.measured) if self.unit == PERCENT else spoken(self.measured, self.unit)
 
 
-def lines(
-    profile: Profile, plan: PlannedStep | None, peaks: Peaks, chips: Chips | None = None
-) -> list[Line]:  # fmt: skip
+def lines(profile: Profile, plan: PlannedStep | None, peaks: Peaks, chips: Chips | None = None) -> list[Line]:
     """The first lines of a profile, in the order in which they are asked for."""
     return [
         *_step(profile, plan),

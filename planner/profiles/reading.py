@@ -123,10 +123,11 @@ def _lacks(formats: Sequence[str], devices: Sequence[Device], device: str | None
         "steps": "no marker, and no program that repeats: all of it counts as one step (n = 1)",
         "programs": "no operation names its program",
         "shapes": "the operations come without their HLO text",
-        "flops": _CUSTOM if any(each.flops_from == "file" for each in computing) else
-        "the events have none: counted from the programs' HLO for matmuls and convolutions",
+        "flops": _CUSTOM
+        if any(each.flops_from == "file" for each in computing)
+        else "the events have none: counted from the programs' HLO for matmuls and convolutions",
         "bytes": _CUSTOM if any(each.flops_from == "file" for each in computing) else "the events have none",
-    } | sources.lacking(formats)  # fmt: skip
+    } | sources.lacking(formats)
     return {key: reason for key, reason in reasons.items() if not there.get(key, False)}
 
 

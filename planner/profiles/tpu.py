@@ -91,9 +91,7 @@ class _Table:
             numbers.append(self._number(line, key, name, stats, listed[pair % len(listed)], None))
         return np.array(numbers, np.int64)[which]
 
-    def _number(
-        self, line: AnyLine, key: int, name: str, stats: xla.Stats, program: str, program_id: object
-    ) -> int:  # fmt: skip
+    def _number(self, line: AnyLine, key: int, name: str, stats: xla.Stats, program: str, program_id: object) -> int:
         wanted = (id(line.kinds), key, program)
         if wanted not in self._numbers:
             shown = program or self._names.get(str(program_id), "" if program_id is None else str(program_id))

@@ -29,7 +29,7 @@ from planner.profiles.xspace_lines import (
     messages,
     read_stats,
     skip,
-)  # fmt: skip
+)
 
 REMEDY = "if it was copied as text or cut short, copy it again as binary"
 

@@ -94,8 +94,9 @@ def _bar(drawing: Drawing, bar: Bar, scale: Scale, top: float) -> None:
                 x + wide / 2, y + BAR / 2, part.label, "middle", fill="#ffffff", class_="on", pointer_events="none"
             )
     if bar.limit is not None:
-        drawing.line(scale(bar.limit), y - 4, scale(bar.limit), y + BAR + 1, stroke=svg.INK, stroke_width=2.0,
-                     class_="limit")  # fmt: skip
+        drawing.line(
+            scale(bar.limit), y - 4, scale(bar.limit), y + BAR + 1, stroke=svg.INK, stroke_width=2.0, class_="limit"
+        )
     if bar.range:
         _whisker(drawing, bar, scale, *bar.range, y + BAR + 4)
 
@@ -104,5 +105,6 @@ def _whisker(drawing: Drawing, bar: Bar, scale: Scale, low: float, high: float, 
     """From where to where a bar may end."""
     left, right, end = scale(low), scale(high), "m0 -3 v6"
     path = f"{svg.path([(left, middle)])} {end} {svg.path([(left, middle), (right, middle)])} {end}"
-    drawing.add("path", title=f"{bar.name}\n{said}", d=path, fill="none", stroke=svg.INK, stroke_width=1.8,
-                class_="limit point")  # fmt: skip
+    drawing.add(
+        "path", title=f"{bar.name}\n{said}", d=path, fill="none", stroke=svg.INK, stroke_width=1.8, class_="limit point"
+    )

@@ -172,8 +172,7 @@ def _near_table(plan: Planned) -> FigureTable | None:
 def _near_row(scenario: Scenario, near: NearRun) -> tuple[Figure, ...]:
     where = f"{RUNS}: {near.run.id}"
     figures = [
-        Figure(value, unit, text) if unit == "text"
-        else Figure(value, unit, text, where, is_derived=True)
+        Figure(value, unit, text) if unit == "text" else Figure(value, unit, text, where, is_derived=True)
         for value, unit, text in near.cells
-    ]  # fmt: skip
+    ]
     return Figure(scenario.id, "text", scenario.name or scenario.id), *figures

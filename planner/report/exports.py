@@ -137,8 +137,9 @@ def _search(title: str, table: FigureTable) -> Iterator[CsvRecord]:
         label, _, text = note.partition(": ")
         yield title, "", "", label, Figure.of_text(text.removesuffix(".")), ""
     for number, row in enumerate(table.rows, start=1):
-        scenario = next((each.text for column, each in zip(table.columns, row, strict=True)
-                         if column.name == "scenario_id"), "")  # fmt: skip
+        scenario = next(
+            (each.text for column, each in zip(table.columns, row, strict=True) if column.name == "scenario_id"), ""
+        )
         for column, figure in zip(table.columns, row, strict=True):
             if figure.text:
                 yield title, scenario, column.name, f"plan {number}: {column.label}", figure, ""

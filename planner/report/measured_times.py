@@ -125,8 +125,9 @@ def compared(cells: CellFigures) -> Compared | None:
     for row in sheet.rows:
         figures = {
             name: _figure(cells, sheet.name, row.number, sheet.columns[name], name, unit)
-            for name, _, unit in COLUMNS if name in sheet.columns
-        }  # fmt: skip
+            for name, _, unit in COLUMNS
+            if name in sheet.columns
+        }
         for name, _, unit in COLUMNS:
             figures.setdefault(name, Figure(None, unit, "N/A", "", f"the sheet has no column {name}"))
         cases.append(MeasuredCase(row.text("template"), figures))

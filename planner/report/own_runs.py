@@ -143,8 +143,9 @@ def _row(drawing: Drawing, run: Run, index: int, scale: Scale, top: float) -> No
         drawing.add("rect", title=said, x=scale(low), y=middle - BAR / 2, width=max(scale(high) - scale(low), 0.5),
                     height=BAR, rx=2, fill=svg.MUTED, fill_opacity=0.3)  # fmt: skip
     if bound:
-        drawing.line(scale(bound), middle - 7, scale(bound), middle + 7, stroke=svg.MUTED, stroke_width=2.0,
-                     class_="axis")  # fmt: skip
+        drawing.line(
+            scale(bound), middle - 7, scale(bound), middle + 7, stroke=svg.MUTED, stroke_width=2.0, class_="axis"
+        )
     hollow = {"fill_opacity": 0.15, "stroke": svg.colour(index), "class_": f"{svg.kind('h', index)} point"}
     svg.mark(drawing, index, scale(measured or 1.0), middle, 5.0, said, **hollow if run.flags else {})
     numbers = f"{run.quantity} {_number(run, run.measured)}, {run.ratio or 0:.3g} x"

@@ -60,7 +60,7 @@ class Plans:
         known = with_followers(self.template, self.given)
         return {
             name: encoded(self.template.row(name), value, {}) for name, value in known.items() if name not in moving
-        }  # fmt: skip
+        }
 
     @cached_property
     def left(self) -> Partial:

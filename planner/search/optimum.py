@@ -285,7 +285,7 @@ def _ties(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space]) ->
 
 def _grouped(
     asked: Request, pool: _Pool, spaces: Sequence[Space], places: np.ndarray, tied: Container[int]
-) -> list[Chosen]:  # fmt: skip
+) -> list[Chosen]:
     """Some candidates in their order, by subject."""
     found = []
     for at, (subject, space) in enumerate(zip(asked.subjects, spaces, strict=True)):

@@ -166,9 +166,10 @@ def _names(plans: Sequence[Plan]) -> list[str]:
     found: list[str] = []
     for plan in plans:
         ways = [
-            f"{name.partition('_')[2]} {value:g}" for name in KINDS
+            f"{name.partition('_')[2]} {value:g}"
+            for name in KINDS
             if isinstance(value := plan.moved.get(name), float) and value > 1
-        ]  # fmt: skip
+        ]
         chips = plan.results.value("n_chips") if "n_chips" in plan.results else None
         on = f"{chips:g} {plan.subject.hardware}" if isinstance(chips, float) and plan.subject.hardware else ""
         name = (

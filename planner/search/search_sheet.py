@@ -1,6 +1,6 @@
 """The sheet Search: what was asked of a search and what it found, as a table and a chart, in a workbook of its own or
 beside the scenarios that its plans became.
-"""  # fmt: skip
+"""
 
 from __future__ import annotations
 

@@ -92,5 +92,6 @@ def _values(
     known = [name for name in names if name in template.by_name]
     typed = {name: encoded(template.row(name), value, {}) for name, value in given.items()}
     found = partial(template, subject.facts, typed, (), known)({})
-    return {name: text_of(float(found[name])) if template.row(name).unit == "text" else float(found[name])
-            for name in known}  # fmt: skip
+    return {
+        name: text_of(float(found[name])) if template.row(name).unit == "text" else float(found[name]) for name in known
+    }

@@ -39,9 +39,10 @@ def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequenc
     Beside each, where nobody says how many chips there are, others that prefill alone, and none.
     """
     each = (
-        (*layout, *split) for layout in dict.fromkeys(_all(values, fixed, chips))
+        (*layout, *split)
+        for layout in dict.fromkeys(_all(values, fixed, chips))
         for split in dict.fromkeys(_splits(values, fixed, *layout))
-    )  # fmt: skip
+    )
     return Axis.of((*NAMES, *SPLIT), each)
 
 

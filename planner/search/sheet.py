@@ -162,7 +162,7 @@ def _runs(page: Page, heads: Sequence[Head], beside: Sequence[int], last: int) -
         said = (
             f"{heads[at].label} {value:g}" if isinstance(value, float) else str(value)
             for at, value in zip(beside, values, strict=True)
-        )  # fmt: skip
+        )
         yield lines[0], lines[-1], ", ".join(said)
 
 

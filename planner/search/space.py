@@ -111,6 +111,7 @@ class Space:
         """The values of some plans by name."""
         places = np.unravel_index(numbers, self.lengths)
         return {
-            name: column[place] for axis, place in zip(self.axes, places, strict=True)
+            name: column[place]
+            for axis, place in zip(self.axes, places, strict=True)
             for name, column in axis.columns.items()
-        }  # fmt: skip
+        }

@@ -41,7 +41,7 @@ def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[f
                     continue
                 numbers = fixed.get("n_microbatches") or rules.microbatches(
                     sequences, int(data * fsdp * expert * slices / joined), int(stages)
-                )  # fmt: skip
+                )
                 for number in numbers:
                     chunks = fixed.get("pipeline_interleave") or rules.chunks(layers, int(stages), int(number))
                     for chunk in chunks:
@@ -72,15 +72,16 @@ def _allowed(values: Values, axes: float) -> dict[str, Callable[[int], bool]]:
 
 def _shared_out(
     chips: int, fixed: Mapping[str, Sequence[float]], allowed: Mapping[str, Callable[[int], bool]]
-) -> Iterator[tuple[float, ...]]:  # fmt: skip
+) -> Iterator[tuple[float, ...]]:
     """Every choice of ways whose product is so many chips; those of `fixed` among their values alone."""
     divisors = rules.divisors(chips)
     order = sorted(WAYS, key=lambda name: (name not in fixed, name in ("mesh_data", "mesh_fsdp")))
     choices = {
-        name: [int(each) for each in fixed[name]] if name in fixed
+        name: [int(each) for each in fixed[name]]
+        if name in fixed
         else [each for each in divisors if name not in allowed or allowed[name](each)]
         for name in WAYS
-    }  # fmt: skip
+    }
 
     def rest(at: int, left: int) -> Iterator[dict[str, int]]:
         name = order[at]

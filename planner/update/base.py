@@ -201,8 +201,9 @@ def _fresh_matched(memory: Memory, fresh: FreshSheet) -> Origins:
     rows |= {row: row for row in fresh.groups}
     known = built.column_of if built.columns else {}
     columns = {column: known.get(key, column) for column, key in fresh.columns.items()}
-    new = frozenset(column for column, key in fresh.columns.items() if known and key not in known
-                    and not key.startswith(SCENARIO))  # fmt: skip
+    new = frozenset(
+        column for column, key in fresh.columns.items() if known and key not in known and not key.startswith(SCENARIO)
+    )
     first = (fresh.row_of["above 0"] + 1, built.row_of["above 0"] + 1) if fresh.kind in DATABASES else (0, 0)
     reach = memory.last_scenario if is_by_scenario(fresh.kind) else 0
     new_rows = frozenset(fresh.rows.keys() - rows.keys())
@@ -213,8 +214,9 @@ def _fresh_matched(memory: Memory, fresh: FreshSheet) -> Origins:
 def _columns(keyed: KeyedSheet, built: BuiltSheet) -> dict[int, int]:
     if built.columns:
         scenarios = {column: int(key.split()[1]) for column, key in keyed.scenario_columns.items()}
-        return {column: built.column_of[key] for column, key in keyed.columns.items()
-                if key in built.column_of} | scenarios  # fmt: skip
+        return {
+            column: built.column_of[key] for column, key in keyed.columns.items() if key in built.column_of
+        } | scenarios
     return _plain_columns(keyed, built)
 
 
@@ -244,7 +246,7 @@ def _plain_columns(keyed: KeyedSheet, built: BuiltSheet) -> dict[int, int]:
 
 def _between(
     keyed: KeyedSheet, built: BuiltSheet, rows: Mapping[int, int], columns: Mapping[int, int]
-) -> dict[int, int]:  # fmt: skip
+) -> dict[int, int]:
     """Rows whose key a person changed: between the same neighbours, with at least half of what planner wrote there."""
     found: dict[int, int] = {}
     missing = sorted(built.rows.keys() - set(rows.values()))

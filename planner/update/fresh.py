@@ -216,8 +216,9 @@ class Fresh:
         package = draft.written().package
         parts, styles = package.sheets(), Stylesheet.of(package)
         assert styles is not None, "a built workbook has styles"
-        sheets = {kind: _sheet(draft, kind, page, package.parts[parts[page.name]])
-                  for kind, page in draft.pages.items()}  # fmt: skip
+        sheets = {
+            kind: _sheet(draft, kind, page, package.parts[parts[page.name]]) for kind, page in draft.pages.items()
+        }
         return cls(draft, package, sheets, styles[1].looks, Moves({}))
 
 

@@ -27,7 +27,7 @@ FOURTH = TEXTS[3]  # of a calculation sheet's columns: the formula in names
 def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> bytes:
     """The XML of a sheet that the file has: cells, rules, links, widths. `styles` and `dxfs` are the numbers that the
     fresh workbook's formats have in the file.
-    """  # fmt: skip
+    """
     old, fresh, places, moves = merge.ours.sheets[kind], merge.fresh.sheets[kind], merge.places[kind], merge.ours.moves
     rows, area = SheetMerge(merge, kind, styles, moved_in(merge, kind)).sheet_data()
     sheet, theirs = Worksheet(old.sheet.xml.xml), Worksheet(fresh.xml)

@@ -134,7 +134,7 @@ class FinalPlaces:
 
 def final_places(
     old: KeyedSheet, fresh: Keyed, before: Keyed, is_own: Callable[[int, int], bool], elsewhere: Container[str]
-) -> FinalPlaces:  # fmt: skip
+) -> FinalPlaces:
     """`is_own` says of a cell of the old sheet whether a person filled it; rows of `elsewhere` go to other sheets.
 
     `before` are the rows as built, against which blank rows are counted: those beyond them a person put in.
@@ -194,7 +194,7 @@ def _placed(matched: Mapping[int, int], own: list[int], last: int) -> tuple[dict
 
 def _columns(
     old: KeyedSheet, fresh: Keyed, is_own: Callable[[int, int], bool]
-) -> tuple[dict[int, int], dict[int, int], tuple[int, ...]]:  # fmt: skip
+) -> tuple[dict[int, int], dict[int, int], tuple[int, ...]]:
     """Final columns of the old sheet's and of the fresh one's, and those of a person's."""
     matched = {column: fresh.column_of[key] for column, key in old.columns.items() if key in fresh.column_of}
     filled = {column for row, column in old.sheet.cells

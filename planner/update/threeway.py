@@ -116,12 +116,10 @@ class ThreeWay:
         return is_filled(sheet, *at) and not self.base.is_ours(sheet, at)
 
 
-def merge_of(
-    book: Book, memory: Memory | None, fresh: Fresh, done: Updated, given: Container[str]
-) -> ThreeWay:  # fmt: skip
+def merge_of(book: Book, memory: Memory | None, fresh: Fresh, done: Updated, given: Container[str]) -> ThreeWay:
     """The three workbooks with all that moves in them. `given` are the kinds of databases that a person's tables are
     for: of another one, rows that planner hasn't stay. Raises UserError for a file without formats.
-    """  # fmt: skip
+    """
     styles = Stylesheet.of(book.package)
     if styles is None:
         raise UserError("the workbook has no styles", place=Place(book.package.name), remedy="save it once more")
@@ -170,8 +168,9 @@ def _final_places(merge: ThreeWay, kind: str) -> FinalPlaces:
     done.own_columns += [f"{name}!{column_letters(found.columns(column))}" for column in found.own_columns]
     if kind != COVER:
         done.new_rows += [f"{name}: {fresh.rows[row]}" for row in found.new_rows if not is_heading(fresh.rows[row])]
-        done.gone_rows += [f"{name}: {old.rows.get(row, row)}" for row in found.gone_rows
-                           if not is_heading(old.rows.get(row, ""))]  # fmt: skip
+        done.gone_rows += [
+            f"{name}: {old.rows.get(row, row)}" for row in found.gone_rows if not is_heading(old.rows.get(row, ""))
+        ]
     return found
 
 

@@ -55,7 +55,7 @@ _FIRST_DAY = date(1899, 12, 30)  # of a workbook's dates
 
 def update_file(
     path: Path, templates: Sequence[str] = (), databases: Databases | None = None, output: Path | None = None
-) -> tuple[Updated, Path | None]:  # fmt: skip
+) -> tuple[Updated, Path | None]:
     """Bring the workbook at `path` up to date, in place, and keep the old one beside it; returns where that is.
 
     With `output` the new one is written there instead, a copy where nothing is to be done; in place, nothing is.

@@ -41,7 +41,7 @@ def is_rate(row: Row) -> bool:
     """Whether a row is the more the less time something takes: tokens a second, a utilisation."""
     return row.name.startswith("mfu") or any(
         symbol == "s" and power < 0 for symbol, power in parse_unit(row.unit).powers
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)

@@ -222,5 +222,6 @@ class _RowWriter:
         if row.column[0] not in columns:
             raise UserError(
                 f"{row.name}: the {row.kind} table has no column {row.column[0]}",
-                place=row.place, remedy=nearest(row.column[0], columns),
-            )  # fmt: skip
+                place=row.place,
+                remedy=nearest(row.column[0], columns),
+            )

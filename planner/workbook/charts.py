@@ -175,9 +175,7 @@ def _mark(series: Series, colour: str) -> None:
     series.smooth = False
 
 
-def labelled(
-    page: Page, x: int, y: int, row: int, label: str, colour: str = PALETTE[0], side: str = "r"
-) -> Series:  # fmt: skip
+def labelled(page: Page, x: int, y: int, row: int, label: str, colour: str = PALETTE[0], side: str = "r") -> Series:
     """One point with a label beside it, right or left: the text of the cell in column `label` of its row."""
     series = Series(column(page, y, row, row), column(page, x, row, row))
     series.tx = SeriesLabel(strRef=StrRef(f"{page.name}!${label}${row}"))

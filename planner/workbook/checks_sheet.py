@@ -37,7 +37,7 @@ PURPOSE = (
 
 def write(
     book: Workbook, plan: BuildPlan, inputs: Inputs, sheets: Sequence[Calculation]
-) -> tuple[Page, str, dict[str, int]]:  # fmt: skip
+) -> tuple[Page, str, dict[str, int]]:
     """Write the sheet; returns it, the formula that counts all failed checks, and where each summary stands."""
     page = Page(book, NAME, "Checks", PURPOSE)
     page.master_at = layout.UNIT
@@ -70,10 +70,10 @@ def write(
     failures.count()
     writer.section("Summary")
     failed = writer.at
-    writer.row("Failed checks", "checks.failed", "", "of this scenario",
-               f"COUNTIF({HERE}${first}:{HERE}${last},0)")  # fmt: skip
-    writer.row("Missing numbers", "checks.missing", "", "of this scenario",
-               f"SUM({HERE}${missing}:{HERE}${missing_last})")  # fmt: skip
+    writer.row("Failed checks", "checks.failed", "", "of this scenario", f"COUNTIF({HERE}${first}:{HERE}${last},0)")
+    writer.row(
+        "Missing numbers", "checks.missing", "", "of this scenario", f"SUM({HERE}${missing}:{HERE}${missing_last})"
+    )
     writer.section("What fails first")
     failures.show()
     _colour(page, plan, first, last)

@@ -88,7 +88,7 @@ def write(
     matched = column_letters(len(IDENTITY))
     table = CaseColumns(
         page, templates, HEADER_ROW, len(IDENTITY) + 1, inputs.constant, databases, lambda at: f"${matched}{at}"
-    )  # fmt: skip
+    )
     efficiencies = _efficiencies(plan, inputs, selector)
     results = ResultColumns(page, table.end, table.columns, efficiencies, inputs.constant)
     sheet = Comparison(page, table, results, FIRST_ROW + len(cases) + layout.SPARE_ROWS, runs_at=plan.runs_at)
@@ -126,8 +126,9 @@ def _efficiencies(plan: BuildPlan, inputs: Inputs, selector: str) -> Mapping[str
     chosen = f"MATCH({selector},{plan.columns.across(INPUTS, layout.ID_ROW)},0)"
     return {
         name: or_blank(in_row(plan.columns.across(INPUTS, inputs.input_rows[name]), chosen))
-        for name in EFFICIENCIES if name in inputs.input_rows
-    }  # fmt: skip
+        for name in EFFICIENCIES
+        if name in inputs.input_rows
+    }
 
 
 def _header(sheet: Comparison) -> None:

@@ -99,7 +99,7 @@ def _found(plan: BuildPlan, sheets: Sequence[Calculation]) -> Iterator[tuple[Con
 
 def _block(
     page: Page, plan: BuildPlan, each: Constraint, sheet: Calculation, title: str, at: int, margins: tuple[str, str]
-) -> int:  # fmt: skip
+) -> int:
     """One constraint: its parts, then what binds, the next part, how far it is, and all in words; the row below."""
     page.section(at, title, plan.columns.last_filled)
     first, last = at + 1, at + len(each.parts)

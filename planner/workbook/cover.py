@@ -77,7 +77,7 @@ def plan_front(plan: BuildPlan, told: Told) -> Front:
 
 def write_cover(
     book: Workbook, front: Front, made: date, digests: Mapping[str, str], sheets: Mapping[str, str], master: str
-) -> Page:  # fmt: skip
+) -> Page:
     """Write the Cover: the verdict of each scenario, contents, colour key, advice; closed the digests of every source.
 
     `sheets` holds what is said of each sheet, by its name; `master` counts the failed checks.

@@ -204,8 +204,9 @@ def _bars(
 
 def _place(left: float, wide: float) -> Layout:
     """A place within a chart below its title, in shares of its width."""
-    return Layout(manualLayout=ManualLayout(layoutTarget="inner", xMode="edge", yMode="edge",
-                                            x=left, y=0.16, w=wide, h=0.66))  # fmt: skip
+    return Layout(
+        manualLayout=ManualLayout(layoutTarget="inner", xMode="edge", yMode="edge", x=left, y=0.16, w=wide, h=0.66)
+    )
 
 
 def _across(page: Page, plan: BuildPlan, row: int) -> Reference:

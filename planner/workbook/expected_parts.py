@@ -69,7 +69,7 @@ def _values() -> DataLabelList:
 
 def write(
     page: Page, plan: BuildPlan, inputs: Inputs, made: Sequence[Lines], selector: str, at: int
-) -> ExpectedParts | None:  # fmt: skip
+) -> ExpectedParts | None:
     """Write the block from row `at` for the choice in the cell `selector`; None where no template has parts."""
     told = [_Told(each.template, whole, each) for each in made if each.told and (whole := each.whole)]
     if not told:

@@ -125,7 +125,7 @@ class BuiltSheet(Keyed):
 class Memory:
     """What planner wrote: its sheets by kind, the digests of its looks by number, the values that each axis is swept
     over by template and input, and the last column that ranges over scenarios reach.
-    """  # fmt: skip
+    """
 
     sheets: Mapping[str, BuiltSheet]
     looks: Sequence[int]
@@ -142,7 +142,7 @@ class Memory:
     def is_same(self, other: Memory) -> bool:
         """Whether planner would write the same: but for Cover and Log, whatever is a person's to type, and cases that
         were added since.
-        """  # fmt: skip
+        """
         if self.sheets.keys() != other.sheets.keys() or list(self.looks) != list(other.looks):
             return False
         return all(sheet.is_same(other.sheets[kind]) for kind, sheet in self.sheets.items() if kind not in UNREAD)

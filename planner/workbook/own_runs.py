@@ -80,8 +80,9 @@ class _Latest:
         found = f'MATCH({own}&{keyed}&"{PART}"&{HERE}{count},{self.table.area("run_key")},0)'
         self._number(place, "runs: place of the latest", f"IFERROR({found},0)")
         for at, name, label in (
-            (measured, "run_measured", "measured"), (expected, "run_expected", "expected on its day"),
-        ):  # fmt: skip
+            (measured, "run_measured", "measured"),
+            (expected, "run_expected", "expected on its day"),
+        ):
             self._number(at, f"runs: {label}", f"IF({HERE}{place}>0,{self._of(name, place)},0)")
         self._number(digits, "runs: digits", self.writer.units.digits(f"{HERE}{measured}"))
         number, times = (said - 2, said - 1)
@@ -174,8 +175,9 @@ def _chart(writer: LineWriter, rows: dict[str, range]) -> BarChart:
     box = charts.bar(cells(WIDTH), "80 % of published runs", charts.PALE)
     chart.series += [charts.bar(cells(LOW), "least", None), box]
     for name, title, symbol, colour in (
-        (BOUND, "bound", "dash", charts.AXIS), (MEASURED, "measured", "circle", charts.PALETTE[0]),
-    ):  # fmt: skip
+        (BOUND, "bound", "dash", charts.AXIS),
+        (MEASURED, "measured", "circle", charts.PALETTE[0]),
+    ):
         line = Series(cells(name), title=title)
         line.marker = Marker(symbol=symbol, size=9)
         line.marker.graphicalProperties = GraphicalProperties(solidFill=colour, ln=LineProperties(solidFill=colour))

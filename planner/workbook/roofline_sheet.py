@@ -132,9 +132,10 @@ def _operation(page: Page, operations: Operations, operation: Operation, at: int
 
 def _shape(operation: Operation, of: Callable[[str], str]) -> str:
     names = {
-        "matmul": ("n_matmuls", "tokens", "d_in", "d_out"), "elementwise": ("n_elements",),
+        "matmul": ("n_matmuls", "tokens", "d_in", "d_out"),
+        "elementwise": ("n_elements",),
         "attention": ("batch", "query_len", "kv_len", "n_heads", "head_dim"),
-    }.get(operation.template.name, ())  # fmt: skip
+    }.get(operation.template.name, ())
     return '&" x "&'.join(f"ROUND({of(name)},1)" for name in names) or '""'
 
 

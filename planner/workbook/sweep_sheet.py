@@ -56,7 +56,7 @@ class Sweeps:
 
 def write(
     book: Workbook, plan: BuildPlan, sweeps: Sequence[tuple[Sweep, Calculation]], inputs: Inputs, selector: str
-) -> Sweeps:  # fmt: skip
+) -> Sweeps:
     """Write the sheet for each sweep with its template's sheet. `selector` is the cell of the chosen scenario."""
     page = Page(book, NAME, "Sweep", PURPOSE, corner="B4", titles="1:2")
     done = Sweeps(page)
@@ -95,8 +95,9 @@ def _fit(done: Sweeps, words: range) -> None:
     for column, wide in width.items():
         done.page.sheet.column_dimensions[column_letters(column)].width = wide
     for table in done.tables:
-        labels = ((label, int(width[column] * PER_WIDTH) - 1) for column, label in table.labels.items()
-                  if column in shown)  # fmt: skip
+        labels = (
+            (label, int(width[column] * PER_WIDTH) - 1) for column, label in table.labels.items() if column in shown
+        )
         lines = max(lines_of(label, letters) for label, letters in labels)
         rows = done.page.rows
         rows[table.rows.start - 2].height = LINE_HEIGHT * lines + 3

@@ -76,7 +76,7 @@ def _meant(name: str, known: Mapping[str, Number | Text | Name]) -> str:
 
 def _folded(
     formula: Formula, node: Node, known: Mapping[str, Number | Text | Name]
-) -> tuple[Number | Text | Name | None, set[str]]:  # fmt: skip
+) -> tuple[Number | Text | Name | None, set[str]]:
     """The number, text or other row that a part of a formula comes to, None for none; and the names that it reads."""
     match node:
         case Number() | Text():

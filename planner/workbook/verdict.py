@@ -172,8 +172,9 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
         return at
     name = each.sheet.page.name
     for row, label, key, words in (
-        (at, "takes most of the step", "most", most), (at + 1, "to change", "change", f"{before}{HERE}{at}{after}"),
-    ):  # fmt: skip
+        (at, "takes most of the step", "most", most),
+        (at + 1, "to change", "change", f"{before}{HERE}{at}{after}"),
+    ):
         said = (f"{name}: {label}", "text", f"{each.template}.{key}", "", "in words")
         writer.line(row, said, f'IFERROR({words},"")', "plan_words")
     writer.close([at, at + 1])

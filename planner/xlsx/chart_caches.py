@@ -63,8 +63,9 @@ def _refresh(drawn: Element, cells: Cells) -> None:
         kept = _cache(drawn)
     texts = local_name(drawn) == "strRef"
     before = {int(point.get("idx", "0")): child(point, "v").text or "" for point in children(kept, "pt")}
-    after = {at: text for at, value in enumerate(values)
-             if (text := _point(value, before.get(at), texts=texts)) is not None}  # fmt: skip
+    after = {
+        at: text for at, value in enumerate(values) if (text := _point(value, before.get(at), texts=texts)) is not None
+    }
     count = child(kept, "ptCount")
     if after == before and count is not None and count.get("val") == str(len(values)):
         return

@@ -110,9 +110,7 @@ def moved_formula(xml: bytes, text: str, track: SheetMoves, is_expanded: bool = 
     return opened + escaped(text).encode() + b"</%b>" % tag_name(tag, 0)
 
 
-def readdressed(
-    raw: bytes, final: Position | None, style: int | None, formula: str | None, moves: SheetMoves
-) -> bytes:  # fmt: skip
+def readdressed(raw: bytes, final: Position | None, style: int | None, formula: str | None, moves: SheetMoves) -> bytes:
     """A cell's XML at another place: its address, its format (None: as they are), and its formula as it reads there.
 
     `moves` are those of the cell's sheet: an array or a data table fills another range then.
