@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from planner import data
 from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.template import COLUMNS, Template
@@ -56,20 +55,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return LongestFirst(config, log)
 
 
-_load, _shipped = library._load, data.folder("templates")
-_proved: dict[Path, Template] = {}
-
-
-def _load_shipped_once(path: Path, including: tuple[Path, ...]) -> Template:
-    """A template, which is read and proved once in a process if it is a shipped one: those stay as they are."""
-    if path.parent != _shipped:
-        return _load(path, including)
-    if path not in _proved:
-        _proved[path] = _load(path, including)
-    return _proved[path]
-
-
-library._load = _load_shipped_once
 read_once.install()
 
 

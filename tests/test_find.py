@@ -102,7 +102,7 @@ def test_every_template_has_its_sentence() -> None:
     """`templates list` says what each shipped template calculates; the file has no other."""
     done = CliRunner().invoke(group, ["templates", "list"])
     lines = {line.split()[0]: line for line in done.output.splitlines()[1:]}
-    assert [*lines] == library.names()
+    assert tuple(lines) == library.names()
     for name, line in lines.items():
         assert len(about(name)) > 20
         assert line.endswith(about(name))

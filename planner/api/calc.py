@@ -87,12 +87,9 @@ def plan_of(template: str | Path, model: str | None, hardware: str | None, files
     return _plan(str(template), model, hardware, files)
 
 
-_template = lru_cache(maxsize=KEPT)(library.load)
-
-
 @lru_cache(maxsize=KEPT)
 def _plan(template: str, model: str | None, hardware: str | None, files: Files) -> Plan:
-    return Plan.of(_template(template), model, hardware, databases_of(files))
+    return Plan.of(library.load(template), model, hardware, databases_of(files))
 
 
 @lru_cache(maxsize=4)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 from planner.catalog import Value as Known
 from planner.compare.comparison_cases import LABELS, label_of
@@ -106,7 +105,6 @@ def _case_of(measured: Measurement, sheet: ComparisonSheet) -> tuple[str, Mappin
     return template, inputs
 
 
-@cache
 def _inputs_of(template: str) -> Mapping[str, Known]:
     """The names of a template, its inputs with their defaults. Raises UserError for one that is unknown."""
     rows = library.load(template).by_name

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain
 
 from planner.errors import Place, UserError
@@ -70,14 +70,15 @@ class CaseRow:
     @cached_property
     def template(self) -> Template | None:
         """The row's template; None where it names none that is known."""
-        return _template(self.text("template"))
+        name = self.text("template")
+        return library.load(name) if name in library.names() else None
 
     @cached_property
     def inputs(self) -> dict[str, float | str | None]:
         """The inputs of its template that stand in its cells; what the sheet has no column for is as its key says."""
         if self.template is None:
             return {}
-        names = _inputs(self.template.name)
+        names = [row.name for row in self.template.of_kind("input")]
         typed = {name: self.text(name) or self.number_in(name) for name in names if name in self.columns}
         if len(typed) == len(names):
             return typed
@@ -99,17 +100,6 @@ class CaseRow:
             return {typed} - {""}
         computed = case_key(self.template.name, self.inputs)
         return {computed} if typed.startswith(f"{self.template.name}|") else {computed, typed} - {""}
-
-
-@cache
-def _template(name: str) -> Template | None:
-    """A shipped template; loading them all takes longer than a small backfill."""
-    return library.load(name) if name in library.names() else None
-
-
-@cache
-def _inputs(name: str) -> tuple[str, ...]:
-    return tuple(row.name for row in library.load(name).of_kind("input"))
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from planner import data
@@ -18,42 +15,15 @@ from planner.formulas.template import COLUMNS, DISPLAY, Template, checked, read_
 _LONGEST_HEADER = 1000  # characters; a template's has some sixty
 
 
-@dataclass
-class _Reading:
-    """What has been read so far: which file a name means beside a folder, and the template of each file."""
-
-    paths: dict[tuple[str, Path | None], Path] = field(default_factory=dict)
-    templates: dict[Path, Template] = field(default_factory=dict)
-
-
-_reading: ContextVar[_Reading | None] = ContextVar("_reading", default=None)
-
-
-@contextmanager
-def one_reading() -> Iterator[None]:
-    """Within it each template is read and proved once, however many include it or ask for it.
-
-    A command that asks for many templates is made quicker by it, and sees one state of each file throughout.
-    """
-    if _reading.get() is not None:
-        yield
-        return
-    token = _reading.set(_Reading())
-    try:
-        yield
-    finally:
-        _reading.reset(token)
-
-
-def names() -> list[str]:
+@cache
+def names() -> tuple[str, ...]:
     """The shipped templates: every CSV of the templates folder that has a template's columns."""
-    return [path.stem for path in sorted(data.folder("templates").glob("*.csv")) if is_template(path)]
+    return tuple(path.stem for path in sorted(data.folder("templates").glob("*.csv")) if is_template(path))
 
 
 def shelf() -> list[Template]:
     """The shipped templates, each with all that it includes, in the order of their names."""
-    with one_reading():
-        return [load(name) for name in names()]
+    return [load(name) for name in names()]
 
 
 def is_template(path: Path) -> bool:
@@ -68,10 +38,10 @@ def is_template(path: Path) -> bool:
 def load(name: str | Path) -> Template:
     """A shipped template by its name, or a template file by its path (it ends in .csv).
 
+    The shipped ones are read and proved once a process, a file of a person's own each time that it is loaded.
     Raises UserError: no such template (with the nearest), or any fault in it or in what it includes.
     """
-    with one_reading():
-        return _fetched(str(name), None, ())
+    return _fetched(find(str(name), None), (), {})
 
 
 def find(name: str, beside: Path | None) -> Path:
@@ -80,26 +50,24 @@ def find(name: str, beside: Path | None) -> Path:
         return Path(name)
     if beside is not None and (beside / f"{name}.csv").exists():
         return beside / f"{name}.csv"
-    path = data.folder("templates") / f"{name}.csv"
-    if not path.exists() or not is_template(path):
+    if name not in names():
         beside_it = [each.stem for each in beside.glob("*.csv") if is_template(each)] if beside else []
         raise UserError(f"no template {name!r}", remedy=nearest(name, [*names(), *beside_it]))
-    return path
+    return data.folder("templates") / f"{name}.csv"
 
 
-def _fetched(name: str, beside: Path | None, including: tuple[Path, ...]) -> Template:
-    """The template of a name, read unless this reading has it already."""
-    reading = _reading.get()
-    assert reading is not None, "templates are read within one_reading"
-    path = reading.paths.get((name, beside))
-    if path is None:
-        path = reading.paths[name, beside] = find(name, beside)
-    if path not in reading.templates:
-        reading.templates[path] = _load(path, including)
-    return reading.templates[path]
+_shipped: dict[Path, Template] = {}
 
 
-def _load(path: Path, including: tuple[Path, ...]) -> Template:
+def _fetched(path: Path, including: tuple[Path, ...], own: dict[Path, Template]) -> Template:
+    """The template of a file; `own` are those of a person's that have been read for the same one, each once."""
+    read = _shipped if path.parent == data.folder("templates") else own
+    if path not in read:
+        read[path] = _read(path, including, own)
+    return read[path]
+
+
+def _read(path: Path, including: tuple[Path, ...], own: dict[Path, Template]) -> Template:
     resolved = Path(os.path.realpath(path))  # Path.resolve raises at a loop of links
     if resolved in including:
         chain = " -> ".join(step.stem for step in (*including, resolved))
@@ -109,7 +77,7 @@ def _load(path: Path, including: tuple[Path, ...]) -> Template:
     below = {row.name: row for row in rows if row.kind != "include"}
 
     def fetch(name: str) -> Template:
-        return _fetched(name, path.parent, (*including, resolved))
+        return _fetched(find(name, path.parent), (*including, resolved), own)
 
     for row in rows:
         if row.kind == "include":

@@ -8,7 +8,7 @@ the saved values are evidence: a formula whose saved value the engine doesn't re
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.recalc.dependents import dependents
@@ -70,7 +70,7 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | N
     base, doubts, kept = _weighed(engine, sheets, formulas, [*typed, *added])
     if after is not None and after.parts != before.parts:
         engine = Engine(reached.reduced(after, sheets), sheets)
-    for cell, value in typed.items():
+    for cell, value in reversed(typed.items()):  # from below: the engine copies a sheet that grows by a row
         engine.put(cell, value)
     for cell, text in sorted(added.items()):
         engine.put_formula(cell, text)
@@ -88,7 +88,7 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | N
 
 
 def _weighed(
-    engine: Engine, sheets: Sheets, formulas: Formulas, edits: Collection[Address]
+    engine: Engine, sheets: Sheets, formulas: Formulas, edits: Sequence[Address]
 ) -> tuple[Values, Reasons, Reasons]:
     """The engine's values before the edits; the formulas it has wrong that the edits reach, and don't reach.
 
@@ -98,7 +98,7 @@ def _weighed(
     wrong = _disagreements(engine, values, formulas)
     if not wrong:
         return values, {}, {}
-    for cell in edits:
+    for cell in reversed(edits):  # from below, as in `recomputed`
         engine.put(cell, typed_value(sheets, cell))
     reached = engine.stale(formulas)
     engine.evaluate()

@@ -15,7 +15,7 @@ from planner.formulas import expected, library
 from planner.formulas.headlines import Headline, leaders, leading, memory_check
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable
 from planner.report.figures import CellFigures, as_said
-from planner.report.replay import Replay, replayed, shipped
+from planner.report.replay import Replay, replayed
 from planner.validation.nearest import Nearest, NearRun, PublishedRuns, published_runs
 
 RUNS = "published_runs.csv"
@@ -97,8 +97,7 @@ class Planned:
 @cache
 def _published(template: str) -> PublishedRuns | None:
     """The published runs of a template; None where there are none."""
-    with library.one_reading():
-        return published_runs(shipped(template))
+    return published_runs(library.load(template))
 
 
 def planned(cells: CellFigures) -> list[Planned]:
@@ -115,7 +114,7 @@ def planned(cells: CellFigures) -> list[Planned]:
 
 def _includes(outer: Planned, inner: Planned) -> bool:
     """Whether a sheet's template includes another that leads too, as a fleet includes what one server does."""
-    return outer.sheet == inner.sheet and inner.template in shipped(outer.template).digests
+    return outer.sheet == inner.sheet and inner.template in library.load(outer.template).digests
 
 
 def _is_known(row: Quantity, whole: Quantity) -> bool:
@@ -142,7 +141,7 @@ def notes(plans: Sequence[Planned], scenario: Scenario) -> tuple[str, ...]:
 
 def _own(plan: Planned, key: str, name: str) -> Value:
     """A row of a plan's template; None for one that only another template of the workbook has."""
-    return plan.value(name, key=key) if name in shipped(plan.template).by_name else None
+    return plan.value(name, key=key) if name in library.load(plan.template).by_name else None
 
 
 def sure(plans: Sequence[Planned], scenario: Scenario) -> str:

@@ -11,7 +11,6 @@ from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
 from planner.collector import still
 from planner.errors import Place, UserError
-from planner.formulas import library
 from planner.report import assumptions, changes, expectation, own_runs, search_tables, sweep_tables
 from planner.report.bar_pictures import MEMORIES, memory_pictures, time_pictures
 from planner.report.contents import (
@@ -41,7 +40,6 @@ UNTITLED, MOST_NAMED = "Plan", 4
 
 
 @still()
-@library.one_reading()
 def gather(path: Path) -> ReportData:
     """What the workbook at `path` says, its formulas recalculated in memory.
 

@@ -58,7 +58,7 @@ class Replay:
 def replayed(template: str, rows: Mapping[str, Quantity], key: str, proof: Iterable[str]) -> Replay | None:
     """A scenario's template; None where it doesn't give the numbers of the `proof`, or has other rows."""
     try:
-        loaded = shipped(template)
+        loaded = library.load(template)
         given = {
             row.name: _plain(rows[row.name], key)
             for row in loaded.rows
@@ -72,13 +72,9 @@ def replayed(template: str, rows: Mapping[str, Quantity], key: str, proof: Itera
     return found if agree else None
 
 
-shipped = cache(library.load)
-"""A shipped template, read once a process."""
-
-
 @cache
 def _followers(template: str) -> frozenset[str]:
-    return frozenset(name for sweep in sweeps([shipped(template)]) for axis in sweep.axes for name in axis.follows)
+    return frozenset(name for sweep in sweeps([library.load(template)]) for axis in sweep.axes for name in axis.follows)
 
 
 def _plain(row: Quantity, key: str) -> float | str | None:

@@ -19,7 +19,6 @@ from planner.book.tables import HEADER, LineTable
 from planner.book.workbook import Book
 from planner.collector import still
 from planner.errors import Place, UserError
-from planner.formulas import library
 from planner.recalc import Recalculated, add_columns
 from planner.scenario.new_column import Column, Request
 from planner.scenario.purpose import completed, lacks, source_of, workload_of
@@ -63,7 +62,7 @@ def add_to_file(path: Path, request: Request) -> tuple[Added, Path | None]:
     Where sheets are added too, the old file is kept beside it; returns where that is.
     Raises UserError for what the workbook can't take, with the cell in the way, and as reading and writing do.
     """
-    with locked(path), still(), library.one_reading():
+    with locked(path), still():
         package = Package.read(path)
         added = add(package, request)
         backup = kept_beside(path) if added.updated else None

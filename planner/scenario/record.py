@@ -71,7 +71,7 @@ def record(path: Path, scenario: str, told: Told, facts: Mapping[str, object]) -
     row that isn't there, for a number that no run has, and as reading and writing do.
     """
     number = told.number
-    with locked(path), still(), library.one_reading():
+    with locked(path), still():
         package = Package.read(path)
         plan = read_plan(package)
         sheet = find(package, plan.book.parsed)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 
 from planner import csvfile, data
@@ -21,7 +20,6 @@ COLUMNS = (
     "id", "work", "chapter", "place", "question", "symbols", "template", "model", "hardware", "settings", "output",
     "factor", "unit", "exact", "printed", "mapping", "explanation",
 )  # fmt: skip
-_load = cache(library.load)
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ def _problem(cells: Mapping[str, str], models: Table, hardware: Table) -> Proble
         return problem
     if problem.exact is None:
         raise UserError(f"{problem.id} has a template and no exact answer")
-    template = _load(cells["template"])
+    template = library.load(cells["template"])
     answer = Answer(
         template,
         models.identify(cells["model"]) if cells["model"] else None,

@@ -24,7 +24,6 @@ from planner.book.rowkeys import LOG
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
 from planner.errors import Place, UserError
-from planner.formulas import library
 from planner.recalc import recalculate
 from planner.update import newcomers
 from planner.update.base import remembered
@@ -86,7 +85,7 @@ def update(
     changed.
     """
     databases = databases or Databases()
-    with collector.still(), library.one_reading():
+    with collector.still():
         progress.step("reading the workbook")
         book = read or open_book(package)
         _refuse_unfit(book)

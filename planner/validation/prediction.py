@@ -119,11 +119,10 @@ def spread(array: Array, count: int) -> Numbers:
 def predicted(runs: Sequence[Run], databases: Databases, models: Table) -> list[Together]:
     """The runs that have no fault, by their templates."""
     groups: dict[tuple[str, frozenset[str]], list[Run]] = {}
-    with library.one_reading():
-        for run in runs:
-            if not run.fault:
-                groups.setdefault((run.template, _overridden(run)), []).append(run)
-        return [_together(library.load(name), found, databases, models) for (name, _), found in groups.items()]
+    for run in runs:
+        if not run.fault:
+            groups.setdefault((run.template, _overridden(run)), []).append(run)
+    return [_together(library.load(name), found, databases, models) for (name, _), found in groups.items()]
 
 
 def _overridden(run: Run) -> frozenset[str]:

@@ -94,16 +94,15 @@ def read(path: Path, databases: Databases, models: Table, templates: Collection[
     warn_of_unknown(path, [name for name in sheet.header if name not in COLUMNS], COLUMNS)
     seen: dict[str, int] = {}
     runs: list[Run] = []
-    with library.one_reading():
-        for line, cells in sheet.records():
-            place = Place(path, line)
-            run = _run(cells, place)
-            if run.id in seen:
-                what = f"the id {run.id!r} stands in line {seen[run.id]} already"
-                raise UserError(what, place=replace(place, column="id"), remedy="give each run an id of its own")
-            seen[run.id] = line
-            if templates is None or run.template in templates:
-                runs.append(_completed(run, cells["settings"], cells.get("unit", "").strip(), databases, models))
+    for line, cells in sheet.records():
+        place = Place(path, line)
+        run = _run(cells, place)
+        if run.id in seen:
+            what = f"the id {run.id!r} stands in line {seen[run.id]} already"
+            raise UserError(what, place=replace(place, column="id"), remedy="give each run an id of its own")
+        seen[run.id] = line
+        if templates is None or run.template in templates:
+            runs.append(_completed(run, cells["settings"], cells.get("unit", "").strip(), databases, models))
     if not seen:
         raise UserError("there are no runs below the header", place=Place(path), remedy="add a row for each run")
     return runs

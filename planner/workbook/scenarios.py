@@ -46,7 +46,6 @@ MOST_NAMED = 6  # scenarios that one line names
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-@library.one_reading()
 def plan_of(
     models: Sequence[str], chips: Sequence[str], templates: Sequence[str], scenarios_csv: Path | Sheet | None,
     settings: Iterable[str], databases: Databases | None = None,
